@@ -1,0 +1,1 @@
+"""Why is this row an outlier?"""

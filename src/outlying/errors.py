@@ -1,0 +1,87 @@
+"""Every error that outlying raises on purpose.
+
+OutlyingError
+├── OptionError         an option has a value that is not allowed
+├── SourceError         a file or object that cannot be read as a table
+│   └── InfiniteValueError   a numeric column holds an infinite value
+├── ColumnError         a column that is unknown, doubled or unusable
+├── RowError            the row asked for does not exist, or is not the only one
+├── ObjectError         a new object that does not fit the columns of the table
+├── OutputError         a result that cannot be written
+└── MissingExtraError   an optional dependency is not installed
+
+A message says what was given, what is allowed and what to try. The command line prints it and
+exits with code 2.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class OutlyingError(Exception):
+    """The root of all errors that a user can cause and repair."""
+
+
+class OptionError(OutlyingError, ValueError):
+    """An option has a value that is not allowed."""
+
+
+class SourceError(OutlyingError):
+    """A file or an object in memory cannot be read as a table."""
+
+
+class InfiniteValueError(SourceError):
+    """A numeric column holds an infinite value; names the column and the first such row."""
+
+    def __init__(self, column: str, row: int | None) -> None:
+        self.column = column
+        self.row = row
+        place = (
+            "in the object" if row is None else f"in row {row} (counted from 0; data row {row + 1})"
+        )
+        super().__init__(
+            f"column {column!r} has an infinite value {place}; correct it, leave the column out "
+            'with exclude=, or treat infinite values as missing with infinite="missing" '
+            "(--infinite missing)"
+        )
+
+
+class ColumnError(OutlyingError):
+    """A column is unknown, doubled or cannot be used as asked."""
+
+
+class RowError(OutlyingError, LookupError):
+    """The row asked for does not exist, or several rows match."""
+
+
+class ObjectError(OutlyingError):
+    """A new object does not fit the columns of the table."""
+
+
+class OutputError(OutlyingError):
+    """A result cannot be written where it was asked for."""
+
+
+class MissingExtraError(OutlyingError, ImportError):
+    """An optional dependency is not installed; the message gives the install line."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional package: pip install 'outlying[{extra}]'")
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
+    """Say that a name is unknown, with the nearest known names or, failing those, all of them."""
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if not near:
+        folded = {other.casefold(): other for other in names}
+        near = [folded[name.casefold()]] if name.casefold() in folded else []
+    if near:
+        hint = "did you mean " + " or ".join(repr(other) for other in near) + "?"
+    elif len(names) <= 20:
+        hint = "known: " + ", ".join(repr(other) for other in names)
+    else:
+        hint = f"{len(names)} are known, the first: " + ", ".join(repr(o) for o in names[:10])
+    return f"unknown {kind} {name!r}; {hint}"

@@ -1,0 +1,130 @@
+"""One frozen set of options, validated once at the door."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Literal, cast, get_args
+
+from outlying.errors import OptionError, unknown_name
+
+Search = Literal["guided", "exhaustive"]
+Measure = Literal["relative", "paper"]
+Scales = Literal["several", "one"]
+Interval = Literal["run", "span"]
+Bandwidth = Literal["fixed", "adaptive"]
+Infinite = Literal["error", "missing"]
+ColumnType = Literal["numeric", "categorical", "datetime"]
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "search": get_args(Search),
+    "measure": get_args(Measure),
+    "scales": get_args(Scales),
+    "interval": get_args(Interval),
+    "bandwidth": get_args(Bandwidth),
+    "infinite": get_args(Infinite),
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Options:
+    """How to explain; the defaults are those of the docs' page on options."""
+
+    min_support: float = 0.1
+    min_outlierness: float = 0.9
+    max_conditions: int = 4
+    search: Search = "guided"
+    measure: Measure = "relative"
+    scales: Scales = "several"
+    interval: Interval = "run"
+    bandwidth: Bandwidth = "fixed"
+    columns: tuple[str, ...] | None = None
+    exclude: tuple[str, ...] = ()
+    types: Mapping[str, ColumnType] = dataclasses.field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    infinite: Infinite = "error"
+    seed: int | None = None
+    top: int = 10
+
+    @classmethod
+    def of(cls, **given: Any) -> Options:
+        """Check keyword options and freeze them; a wrong name or value raises OptionError."""
+        known = [field.name for field in dataclasses.fields(cls)]
+        for name in given:
+            if name not in known:
+                raise OptionError(unknown_name("option", name, known))
+        for name, choices in _CHOICES.items():
+            if name in given:
+                _check_choice(name, given[name], choices)
+        checked = dict(given)
+        for name in ("min_support", "min_outlierness"):
+            if name in given:
+                checked[name] = _share(name, given[name])
+        for name, least in (("max_conditions", 0), ("top", 1)):
+            if name in given:
+                checked[name] = _whole(name, given[name], least)
+        if given.get("seed") is not None:
+            checked["seed"] = _whole("seed", given["seed"], 0)
+        if given.get("columns") is not None:
+            checked["columns"] = _names("columns", given["columns"])
+        if "exclude" in given:
+            checked["exclude"] = _names("exclude", given["exclude"] or ())
+        if "types" in given:
+            checked["types"] = _types(given["types"] or {})
+        return cls(**checked)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the options as plain values, as they stand in the JSON result."""
+        plain = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        plain["columns"] = None if self.columns is None else list(self.columns)
+        plain["exclude"] = list(self.exclude)
+        plain["types"] = dict(self.types)
+        return plain
+
+
+def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        allowed = " or ".join(repr(choice) for choice in choices)
+        raise OptionError(f"{name} is {value!r}; allowed: {allowed}")
+
+
+def _share(name: str, value: object) -> float:
+    try:
+        number = float(cast(Any, value))
+    except (TypeError, ValueError):
+        number = math.nan
+    if isinstance(value, bool) or not 0.0 < number <= 1.0:
+        raise OptionError(f"{name} is {value!r}; allowed: a number above 0, at most 1")
+    return number
+
+
+def _whole(name: str, value: object, least: int) -> int:
+    number = getattr(value, "__index__", None)
+    if number is None or isinstance(value, bool) or number() < least:
+        raise OptionError(f"{name} is {value!r}; allowed: a whole number, at least {least}")
+    return int(number())
+
+
+def _names(name: str, value: object) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise OptionError(f"{name} is {value!r}; allowed: a list of column names")
+    names = tuple(value)
+    for item in names:
+        if not isinstance(item, str):
+            raise OptionError(f"{name} holds {item!r}; allowed: column names, which are texts")
+    if name == "columns" and not names:
+        raise OptionError("columns is empty; leave it out to use every column")
+    return names
+
+
+def _types(value: object) -> Mapping[str, ColumnType]:
+    if not isinstance(value, Mapping):
+        raise OptionError(f"types is {value!r}; allowed: a mapping of column name to type")
+    for column, kind in value.items():
+        if kind not in get_args(ColumnType):
+            allowed = " or ".join(repr(choice) for choice in get_args(ColumnType))
+            raise OptionError(f"types gives {kind!r} for column {column!r}; allowed: {allowed}")
+    return MappingProxyType(dict(value))

@@ -1,0 +1,282 @@
+"""Typed columns: all that the core ever sees of a table.
+
+A source turns whatever it reads into these; nothing past this module knows about files,
+dataframes or engines. Arrays are made read-only: a table is a value.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from outlying.errors import ColumnError, InfiniteValueError, ObjectError, RowError, unknown_name
+from outlying.options import ColumnType
+from outlying.values import EXPECTS, Form, Value, is_missing, number_of, text_of, value_of
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Codes: TypeAlias = npt.NDArray[np.int32]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+LARGEST_EXACT_INTEGER = 2**53
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class NumericColumn:
+    """Numbers, or what is a number inside: dates, times, durations. NaN is missing."""
+
+    name: str
+    form: Form
+    values: Floats
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def missing(self) -> Mask:
+        """Mark the rows without a value."""
+        return np.isnan(self.values)
+
+    def value(self, row: int) -> Value:
+        """Give the value of a row as people know it."""
+        return value_of(self.form, float(self.values[row]))
+
+    def with_value(self, value: object) -> NumericColumn:
+        """Give the column with one more row; ValueError says what would have been allowed."""
+        number = np.nan if is_missing(value) else number_of(self.form, value)
+        form: Form = "number" if self.form == "integer" and number % 1 else self.form
+        return NumericColumn(self.name, form, frozen(np.append(self.values, number)))
+
+    def matches(self, value: object) -> Mask:
+        """Mark the rows that hold exactly this value."""
+        if is_missing(value):
+            return self.missing()
+        return np.asarray(self.values == number_of(self.form, value))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class CategoricalColumn:
+    """Categories as codes into sorted labels; -1 is missing."""
+
+    name: str
+    form: Form
+    codes: Codes
+    labels: tuple[str, ...] | tuple[bool, ...]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def missing(self) -> Mask:
+        """Mark the rows without a value."""
+        return np.asarray(self.codes < 0)
+
+    def value(self, row: int) -> Value:
+        """Give the category of a row."""
+        code = int(self.codes[row])
+        return None if code < 0 else self.labels[code]
+
+    def with_value(self, value: object) -> CategoricalColumn:
+        """Give the column with one more row, in a new category if need be."""
+        labels = [None if code < 0 else self.labels[code] for code in self.codes]
+        label = None if is_missing(value) else self._checked(value)
+        return categorical_column(self.name, [*labels, label], self.form)
+
+    def matches(self, value: object) -> Mask:
+        """Mark the rows of exactly this category."""
+        if is_missing(value):
+            return self.missing()
+        label = self._checked(value)
+        code = self.labels.index(label) if label in self.labels else len(self.labels)
+        return np.asarray(self.codes == code)
+
+    def _checked(self, value: object) -> str | bool:
+        wanted = bool if self.form == "boolean" else str
+        if isinstance(value, np.bool_):
+            value = bool(value)
+        if not isinstance(value, wanted):
+            raise ValueError(EXPECTS[self.form])
+        return value
+
+
+Column: TypeAlias = NumericColumn | CategoricalColumn
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SkippedColumn:
+    """A column that takes no part, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Typed columns of equal length, what could not be read, and what a reader should know."""
+
+    columns: tuple[Column, ...]
+    rows: int
+    source: str
+    skipped: tuple[SkippedColumn, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns that could be read, in the order of the source."""
+        return [column.name for column in self.columns]
+
+    def column(self, name: str) -> Column:
+        """Find a column by name, or say which names are near."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        for skipped in self.skipped:
+            if skipped.name == name:
+                raise ColumnError(f"column {name!r} cannot be used: {skipped.reason}")
+        raise ColumnError(unknown_name("column", name, self.names))
+
+    def values(self, row: int) -> dict[str, Value]:
+        """Give the values of one row by column."""
+        return {column.name: column.value(row) for column in self.columns}
+
+    def find(self, where: Mapping[str, Any]) -> int:
+        """Find the only row that holds all these values."""
+        if not where:
+            raise RowError("where is empty; give at least one column and its value")
+        mask = np.ones(self.rows, dtype=bool)
+        for name, value in where.items():
+            try:
+                mask &= self.column(name).matches(value)
+            except ValueError as error:
+                raise RowError(f"where: column {name!r} expects {error}, got {value!r}") from None
+        rows = np.flatnonzero(mask)
+        wanted = " and ".join(f"{name} = {text_of_any(value)}" for name, value in where.items())
+        if len(rows) == 0:
+            raise RowError(f"no row has {wanted}; one is needed")
+        if len(rows) > 1:
+            first = ", ".join(str(row + 1) for row in rows[:5])
+            raise RowError(
+                f"{len(rows)} rows have {wanted} (data rows {first}"
+                f"{', ...' if len(rows) > 5 else ''}, counted from 1); one is needed: add a column "
+                "to where, or name the row by its number"
+            )
+        return int(rows[0])
+
+    def with_object(self, values: Mapping[str, Any], optional: Iterable[str] = ()) -> Table:
+        """Add a new object as one more row (METHOD: both cases share one definition)."""
+        known = [*self.names, *(skipped.name for skipped in self.skipped)]
+        for name in values:
+            if name not in known:
+                raise ObjectError("the object has an " + unknown_name("column", str(name), known))
+        absent = [name for name in self.names if name not in values and name not in set(optional)]
+        if absent:
+            raise ObjectError(
+                "the object has no value for "
+                + ", ".join(repr(name) for name in absent)
+                + "; give "
+                "each column a value (null or None where it is missing), or leave the column out "
+                "with exclude="
+            )
+        columns = tuple(_extended(column, values.get(column.name)) for column in self.columns)
+        return dataclasses.replace(self, columns=columns, rows=self.rows + 1)
+
+
+def _extended(column: Column, value: object) -> Column:
+    try:
+        return column.with_value(value)
+    except ValueError as error:
+        raise ObjectError(
+            f"the object's {column.name!r} is {value!r} ({type(value).__name__}); "
+            f"this column expects {error}"
+        ) from None
+
+
+def text_of_any(value: object) -> str:
+    """Write any given value for a message."""
+    return text_of(value) if isinstance(value, (str, int, float)) else str(value)
+
+
+def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Make an array read-only."""
+    array.flags.writeable = False
+    return array
+
+
+def numeric_column(name: str, values: npt.ArrayLike, form: Form = "number") -> NumericColumn:
+    """Make a numeric column; NaN is missing."""
+    return NumericColumn(name, form, frozen(np.array(values, dtype=np.float64)))
+
+
+def integer_column(name: str, values: npt.NDArray[Any], missing: Mask | None = None) -> Column:
+    """Make a column of whole numbers, kept exact.
+
+    Whole numbers beyond 2**53 are codes (keys, hashes), not quantities, and floating point would
+    merge neighbours: they become categories.
+    """
+    known = values if missing is None else values[~missing]
+    if len(known) and max(abs(int(known.min())), abs(int(known.max()))) > LARGEST_EXACT_INTEGER:
+        gaps = np.zeros(len(values), dtype=bool) if missing is None else missing
+        texts = [None if gap else str(v) for v, gap in zip(values.tolist(), gaps, strict=True)]
+        return categorical_column(name, texts)
+    numbers = values.astype(np.float64)
+    if missing is not None:
+        numbers[missing] = np.nan
+    return numeric_column(name, numbers, "integer")
+
+
+def categorical_column(
+    name: str, values: Sequence[str | bool | None], form: Form = "text"
+) -> CategoricalColumn:
+    """Make a categorical column from labels; None is missing."""
+    labels = sorted({value for value in values if value is not None})
+    code_of: dict[str | bool | None, int] = {label: code for code, label in enumerate(labels)}
+    code_of[None] = -1
+    codes = np.fromiter((code_of[value] for value in values), dtype=np.int32, count=len(values))
+    return CategoricalColumn(name, form, frozen(codes), tuple(labels))  # type: ignore[arg-type]
+
+
+def retyped(column: Column, kind: ColumnType) -> Column:
+    """Read a column as another type than its own, as the user asked."""
+    if kind == "categorical":
+        return column if isinstance(column, CategoricalColumn) else _as_categories(column)
+    if isinstance(column, NumericColumn) and (kind == "numeric" or column.form != "integer"):
+        return column
+    form: Form = "number" if kind == "numeric" else "datetime"
+    numbers = [_number_in(column, row, form) for row in range(len(column))]
+    return numeric_column(column.name, numbers, form)
+
+
+def _as_categories(column: NumericColumn) -> CategoricalColumn:
+    values = (column.value(row) for row in range(len(column)))
+    return categorical_column(column.name, [None if v is None else text_of(v) for v in values])
+
+
+def _number_in(column: Column, row: int, form: Form) -> float:
+    value = column.value(row)
+    if value is None:
+        return np.nan
+    try:
+        if form == "number" and isinstance(value, (str, bool)):
+            return float(value)
+        return number_of(form, value)
+    except ValueError:
+        raise ColumnError(
+            f"column {column.name!r} was to be read as {form}, but row {row} (counted from 0; "
+            f"data row {row + 1}) holds {text_of(value)!r}; allowed there: {EXPECTS[form]}"
+        ) from None
+
+
+def without_infinities(column: Column, *, as_missing: bool) -> tuple[Column, int]:
+    """Refuse infinite values, or count them as missing; the count is for the result's notes."""
+    if not isinstance(column, NumericColumn):
+        return column, 0
+    infinite = np.isinf(column.values)
+    count = int(infinite.sum())
+    if count and not as_missing:
+        raise InfiniteValueError(column.name, int(np.flatnonzero(infinite)[0]))
+    if not count:
+        return column, 0
+    return numeric_column(
+        column.name, np.where(infinite, np.nan, column.values), column.form
+    ), count
