@@ -1,0 +1,253 @@
+"""Level-wise search for minimal pairs of context and property (paper, section 5.2; METHOD 5).
+
+A context is a sorted tuple of condition numbers. A property is *alive* in a context as long as no
+subset of that context reports it; contexts and their supports are shared by all properties, which
+are held as bits of one integer.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeAlias
+
+import numpy as np
+
+from outlying.options import Options
+from outlying.outlierness import strength
+from outlying.population import Summary
+from outlying.table import Mask
+
+Context: TypeAlias = tuple[int, ...]
+Progress: TypeAlias = Callable[[int, int], None]
+
+EXHAUSTIVE_LEVELS = 2
+BEAM = 15
+_ROUNDING = 1e-9
+
+
+class Property(Protocol):
+    """What the search asks of a property of the object."""
+
+    @property
+    def name(self) -> str:
+        """The attribute it belongs to."""
+
+    def summary(self, mask: Mask) -> Summary | None:
+        """Summarise its densities among the marked rows."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A condition of the search: its attribute and the rows that satisfy it."""
+
+    attribute: str
+    mask: Mask
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Hit:
+    """A property evaluated in a context."""
+
+    property: int
+    context: Context
+    group: int
+    summary: Summary
+    outlierness: float
+    strength: float
+    score: float  # what hits are ordered by
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a search found: all minimal pairs, the strongest of each property below the threshold."""
+
+    reported: tuple[Hit, ...]
+    closest: tuple[Hit, ...]
+    contexts: int
+    exhaustive_levels: int
+
+
+def search(
+    properties: Sequence[Property],
+    candidates: Sequence[Candidate],
+    rows: int,
+    options: Options,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Find every minimal pair that the chosen kind of search reaches."""
+    run = _Search(properties, candidates, rows, options, progress or (lambda done, total: None))
+    levels = options.max_conditions
+    if options.search == "guided":
+        levels = min(levels, EXHAUSTIVE_LEVELS)
+    run.level_wise(levels)
+    if levels < options.max_conditions:
+        run.guided()
+    return run.outcome(levels)
+
+
+class _Search:
+    def __init__(
+        self,
+        properties: Sequence[Property],
+        candidates: Sequence[Candidate],
+        rows: int,
+        options: Options,
+        progress: Progress,
+    ) -> None:
+        self.properties, self.candidates, self.options = properties, candidates, options
+        self.rows, self.progress = rows, progress
+        self.least_rows = options.min_support * rows - _ROUNDING
+        places = {item.name: place for place, item in enumerate(properties)}
+        self.own_bit = [1 << places[item.attribute] for item in candidates]
+        self.groups: dict[Context, int] = {}  # contexts with enough rows
+        self.hits: list[dict[Context, Hit | None]] = [{} for _ in properties]
+        self.reported: list[dict[Context, Hit]] = [{} for _ in properties]
+
+    def level_wise(self, levels: int) -> None:
+        """Visit every context up to this many conditions that the apriori join lets through."""
+        everything = np.ones(self.rows, dtype=bool)
+        self.overall = [item.summary(everything) for item in self.properties]
+        alive = {(): self.visit((), everything, (1 << len(self.properties)) - 1)}
+        for level in range(1, levels + 1):
+            alive = self.next_level(alive, level)
+            if not alive:
+                break
+
+    def next_level(self, alive: dict[Context, int], level: int) -> dict[Context, int]:
+        """Join the contexts of one level into those of the next (a real apriori join)."""
+        grown: dict[Context, int] = {}
+        for done, (context, bits) in enumerate(alive.items()):
+            self.progress(done, len(alive))
+            mask = self.mask(context)
+            for added in range(context[-1] + 1 if context else 0, len(self.candidates)):
+                joined = (*context, added)
+                living = bits & ~self.own_bit[added] & self.living_in_subsets(joined, alive)
+                if living and (left := self.visit_within(mask, joined, living)):
+                    grown[joined] = left
+        return grown
+
+    def living_in_subsets(self, joined: Context, alive: dict[Context, int]) -> int:
+        """Tell which properties are alive in all subsets that the join has not looked at yet."""
+        if self.own_bit[joined[-1]] in [self.own_bit[item] for item in joined[:-1]]:
+            return 0  # at most one condition per attribute
+        living = -1
+        for place in range(len(joined) - 1):
+            living &= alive.get(joined[:place] + joined[place + 1 :], 0)
+        return living
+
+    def visit_within(self, mask: Mask, joined: Context, living: int) -> int:
+        """Visit a context given the mask of all but its last condition."""
+        inner = mask & self.candidates[joined[-1]].mask
+        if np.count_nonzero(inner) < self.least_rows:
+            return 0
+        return self.visit(joined, inner, living)
+
+    def visit(self, context: Context, mask: Mask, living: int) -> int:
+        """Evaluate the living properties of a context; give those that stay alive."""
+        self.groups[context] = int(np.count_nonzero(mask))
+        for place in _bits(living):
+            if self.evaluate(place, context, mask):
+                living &= ~(1 << place)
+        return living
+
+    def evaluate(self, place: int, context: Context, mask: Mask) -> bool:
+        """Evaluate a property in a context, once; tell whether it reaches the threshold."""
+        hit = self.hit(place, context, mask)
+        self.hits[place][context] = hit
+        if hit is None or hit.outlierness < self.options.min_outlierness:
+            return False
+        self.reported[place][context] = hit
+        return True
+
+    def hit(self, place: int, context: Context, mask: Mask) -> Hit | None:
+        summary = self.properties[place].summary(mask)
+        overall = self.overall[place]
+        if summary is None or overall is None:
+            return None
+        score = summary.outlierness(self.options.measure)
+        power = strength(summary.mean, summary.at_object, overall.mean, len(context))
+        ordering = power
+        if self.options.measure == "paper":  # before Omega, which saturates at 1
+            ordering = (summary.mean - summary.at_object) * summary.unit
+        return Hit(place, context, self.groups[context], summary, score, power, ordering)
+
+    def mask(self, context: Context) -> Mask:
+        """Mark the rows that satisfy all conditions of a context."""
+        mask = np.ones(self.rows, dtype=bool)
+        for item in context:
+            mask &= self.candidates[item].mask
+        return mask
+
+    def guided(self) -> None:
+        """Property by property, extend the strongest contexts that are still alive."""
+        for place in range(len(self.properties)):
+            self.progress(place, len(self.properties))
+            beam = self.strongest(place, EXHAUSTIVE_LEVELS)
+            for level in range(EXHAUSTIVE_LEVELS + 1, self.options.max_conditions + 1):
+                for context in beam:
+                    self.extend(place, context)
+                beam = self.strongest(place, level)
+
+    def strongest(self, place: int, level: int) -> list[Context]:
+        """Give the strongest contexts of a level in which a property is alive."""
+        living = [
+            hit
+            for context, hit in self.hits[place].items()
+            if hit is not None and len(context) == level and context not in self.reported[place]
+        ]
+        return [hit.context for hit in sorted(living, key=self.rank)[:BEAM]]
+
+    def rank(self, hit: Hit) -> tuple[float, int, Context]:
+        return (-round(hit.score, 9), -hit.group, hit.context)
+
+    def extend(self, place: int, context: Context) -> None:
+        """Add each condition to a context and evaluate what is new."""
+        mask = self.mask(context)
+        taken = 1 << place
+        for item in context:
+            taken |= self.own_bit[item]
+        for added, bit in enumerate(self.own_bit):
+            if not bit & taken:
+                joined = tuple(sorted((*context, added)))
+                if joined not in self.hits[place] and not self.has_reported_subset(place, joined):
+                    self.evaluate_minimal(place, joined, mask & self.candidates[added].mask)
+
+    def has_reported_subset(self, place: int, context: Context) -> bool:
+        return any(subset in self.reported[place] for subset in _proper_subsets(context))
+
+    def evaluate_minimal(self, place: int, context: Context, mask: Mask) -> None:
+        """Evaluate a context; where it reaches the threshold, its unvisited subsets come first."""
+        count = int(np.count_nonzero(mask))
+        if count < self.least_rows:
+            return
+        self.groups[context] = count
+        if not self.evaluate(place, context, mask):
+            return
+        for subset in _proper_subsets(context):
+            if subset not in self.hits[place]:
+                self.evaluate_minimal(place, subset, self.mask(subset))
+        if self.has_reported_subset(place, context):
+            del self.reported[place][context]
+
+    def outcome(self, levels: int) -> Outcome:
+        reported = [hit for found in self.reported for hit in found.values()]
+        below = [
+            min(living, key=self.rank)
+            for hits in self.hits
+            if (living := [hit for hit in hits.values() if hit is not None and hit.outlierness > 0])
+        ]
+        return Outcome(tuple(reported), tuple(below), len(self.groups), levels)
+
+
+def _bits(number: int) -> Iterator[int]:
+    while number:
+        low = number & -number
+        yield low.bit_length() - 1
+        number ^= low
+
+
+def _proper_subsets(context: Context) -> Iterator[Context]:
+    for size in range(len(context)):
+        yield from itertools.combinations(context, size)

@@ -1,0 +1,185 @@
+"""From arrays to columns, and from columns to a table: the rules that all sources share.
+
+A source decides what a column holds; what that means for the column is decided here, once, so
+that the same values give the same column wherever they come from.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from outlying.errors import ColumnError, SourceError
+from outlying.table import (
+    LARGEST_EXACT_INTEGER,
+    Column,
+    Floats,
+    Mask,
+    NumericColumn,
+    SkippedColumn,
+    Table,
+    categorical_column,
+    integer_column,
+    numeric_column,
+)
+from outlying.values import Form, is_missing
+
+_MICROSECONDS = {
+    "W": 604_800_000_000,
+    "D": 86_400_000_000,
+    "h": 3_600_000_000,
+    "m": 60_000_000,
+    "s": 1_000_000,
+    "ms": 1_000,
+    "us": 1,
+}
+_PARTS_OF_A_MICROSECOND = {"ns": 10**3, "ps": 10**6, "fs": 10**9, "as": 10**12}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reading:
+    """What became of one column of the source, and what a reader should know about it."""
+
+    column: Column | SkippedColumn
+    note: str | None = None
+
+
+def table_of(source: str, readings: Sequence[Reading], notes: Iterable[str] = ()) -> Table:
+    """Put the columns together; a table without rows or usable columns is refused."""
+    columns = tuple(r.column for r in readings if not isinstance(r.column, SkippedColumn))
+    skipped = tuple(r.column for r in readings if isinstance(r.column, SkippedColumn))
+    if not readings:
+        raise SourceError(f"{source}: there are no columns; a table needs at least one")
+    if not columns:
+        reasons = "; ".join(f"{column.name!r} {column.reason}" for column in skipped[:5])
+        raise SourceError(f"{source}: no column can be used: {reasons}")
+    rows = len(columns[0])
+    if rows == 0:
+        raise SourceError(f"{source}: there are no rows, only column names")
+    said = [reading.note for reading in readings if reading.note is not None]
+    return Table(columns, rows, source, skipped, (*notes, *said))
+
+
+def unique_names(source: str, names: Iterable[object]) -> list[str]:
+    """Turn column names into texts; two columns of one name could not be told apart later."""
+    places: dict[str, int] = {}
+    for place, name in enumerate(map(str, names), start=1):
+        if name in places:
+            raise ColumnError(
+                f"{source}: columns {places[name]} and {place} are both called {name!r}; "
+                "rename one of them, every column needs a name of its own"
+            )
+        places[name] = place
+    return list(places)
+
+
+def skip(name: str, what: str) -> Reading:
+    """Leave a column out because of what it holds."""
+    return Reading(SkippedColumn(name, f"holds {what}, which cannot be compared"))
+
+
+def read_array(name: str, values: npt.NDArray[Any], missing: Mask | None = None) -> Reading:
+    """Read a one-dimensional array by its dtype; object arrays are for `objects.read_objects`."""
+    kind = values.dtype.kind
+    if kind == "b":
+        return read_labels(name, values.tolist(), missing, "boolean")
+    if kind in "iu":
+        return read_integers(name, values, missing)
+    if kind == "f":
+        return read_reals(name, values, missing)
+    if kind in "UT":
+        return read_labels(name, values.tolist(), missing)
+    if kind in "Mm":
+        return _read_times(name, values, missing)
+    return skip(name, _UNUSABLE.get(kind, f"values of type {values.dtype}"))
+
+
+_UNUSABLE = {"S": "bytes", "c": "complex numbers", "V": "records"}
+
+
+def read_integers(name: str, values: npt.NDArray[Any], missing: Mask | None = None) -> Reading:
+    """Read whole numbers, and say so when they are too long to be quantities."""
+    column = integer_column(name, values, missing)
+    if isinstance(column, NumericColumn):
+        return Reading(column)
+    return Reading(column, f"column {name!r}: whole numbers beyond 2**53 read as categories")
+
+
+def read_reals(name: str, values: npt.NDArray[Any], missing: Mask | None = None) -> Reading:
+    """Read numbers that need not be whole.
+
+    Classic pandas holds whole numbers with gaps as floating point, where Parquet or CSV keep
+    whole numbers. For the same answer from all of them, a column with gaps whose known numbers
+    are all whole counts as whole numbers, whichever source it comes from. Without gaps the type
+    of the source decides: there, no library needs to change it.
+    """
+    numbers = _with_gaps(values, missing)
+    return Reading(numeric_column(name, numbers, _form_of_reals(numbers)))
+
+
+def _form_of_reals(numbers: Floats) -> Form:
+    known = numbers[~np.isnan(numbers)]
+    if len(known) in (0, len(numbers)) or np.abs(known).max() > LARGEST_EXACT_INTEGER:
+        return "number"
+    return "integer" if bool(np.all(known == np.floor(known))) else "number"
+
+
+def read_labels(
+    name: str, values: Iterable[object], missing: Mask | None = None, form: Form = "text"
+) -> Reading:
+    """Read categories; those that are no texts (say, the numbers of a Categorical) become some."""
+    kind = bool if form == "boolean" else str
+    labels = [None if is_missing(value) else kind(value) for value in values]
+    if missing is not None:
+        for row in np.flatnonzero(missing):
+            labels[row] = None
+    return Reading(categorical_column(name, labels, form))
+
+
+def read_form(
+    name: str, form: Form, values: npt.NDArray[Any], missing: Mask | None = None
+) -> Reading:
+    """Read numbers that are already what the core computes with for this form."""
+    return Reading(numeric_column(name, _with_gaps(values, missing), form))
+
+
+def read_moments(
+    name: str, form: Form, values: npt.NDArray[Any], missing: Mask | None = None
+) -> Reading:
+    """Read NumPy times or durations of any resolution."""
+    return read_form(name, form, microseconds(values), missing)
+
+
+def microseconds(values: npt.NDArray[Any]) -> Floats:
+    """Count microseconds in NumPy times or durations, the started one left out; NaT is NaN."""
+    unit, step = np.datetime_data(values.dtype)
+    if unit in ("Y", "M"):
+        values, unit, step = values.astype("datetime64[D]"), "D", 1
+    counts = values.astype(np.int64)
+    if unit in _PARTS_OF_A_MICROSECOND:
+        numbers = (counts * step // _PARTS_OF_A_MICROSECOND[unit]).astype(np.float64)
+    else:  # as floating point: seconds of far years do not fit as whole microseconds
+        numbers = counts.astype(np.float64) * (step * _MICROSECONDS.get(unit, 1))
+    numbers[np.isnat(values)] = np.nan
+    return numbers
+
+
+def _read_times(name: str, values: npt.NDArray[Any], missing: Mask | None) -> Reading:
+    unit, _ = np.datetime_data(values.dtype)
+    if values.dtype.kind == "M":
+        form: Form = "date" if unit in ("Y", "M", "W", "D") else "datetime"
+        return read_moments(name, form, values, missing)
+    if unit in ("Y", "M"):
+        return skip(name, "durations in months or years")
+    return read_moments(name, "duration", values, missing)
+
+
+def _with_gaps(values: npt.NDArray[Any], missing: Mask | None) -> Floats:
+    numbers = np.array(values, dtype=np.float64)
+    if missing is not None:
+        numbers[missing] = np.nan
+    return numbers

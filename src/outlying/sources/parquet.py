@@ -1,0 +1,87 @@
+"""Parquet files, through DuckDB.
+
+Two limits come from the format. Arrow's durations are stored as plain whole numbers (only Arrow
+itself finds its type again, in a private note), and so they are read. Categories of numbers are
+stored as those numbers.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from outlying.errors import SourceError
+from outlying.sources import engine
+from outlying.sources.columns import table_of, unique_names
+from outlying.table import Table
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+def read(source: str, path: Path) -> Table:
+    """Read all columns of one Parquet file."""
+    _check_magic(source, path)
+    with engine.plain_errors(source), engine.connection() as connected:
+        place = [engine.literal_path(path)]
+        names = unique_names(source, _names(connected, place))
+        aliases = ", ".join(f"p{i}" for i in range(len(names)))
+        relation = f"read_parquet(?, {_settings(connected)}) AS file({aliases})"
+        found = connected.execute(f"FROM {relation} LIMIT 0", place).description or ()
+        plans = [engine.plan_of(str(alias), kind.id) for alias, kind, *_ in found]
+        return table_of(
+            source, engine.fetch(connected, relation, place, list(zip(names, plans, strict=True)))
+        )
+
+
+def _check_magic(source: str, path: Path) -> None:
+    """Refuse what is cut off or no Parquet file at all, in clearer words than the engine's."""
+    with path.open("rb") as stream:
+        start = stream.read(4)
+        stream.seek(max(0, path.stat().st_size - 4))
+        end = stream.read(4)
+    if start != b"PAR1":
+        raise SourceError(f"{source}: is not a Parquet file (it does not start with PAR1)")
+    if end != b"PAR1":
+        raise SourceError(
+            f"{source}: the Parquet file is cut off (its end is missing); copy it again"
+        )
+
+
+def _names(connected: DuckDBPyConnection, place: list[str]) -> list[str]:
+    """List the columns as they are called in the file.
+
+    The engine renames those that differ only in case, and those without a name. The schema is a
+    tree written depth first; the columns are the children of its root.
+    """
+    nodes = connected.execute(
+        "SELECT name, coalesce(num_children, 0) FROM parquet_schema(?)", place
+    ).fetchall()
+    names = []
+    index = 1
+    while index < len(nodes):
+        names.append(nodes[index][0])
+        index = _after(nodes, index)
+    return names
+
+
+def _after(nodes: list[tuple[str, int]], index: int) -> int:
+    """Step over a node and all below it."""
+    following = index + 1
+    for _ in range(nodes[index][1]):
+        following = _after(nodes, following)
+    return following
+
+
+def _settings(connected: DuckDBPyConnection) -> str:
+    """Read the file and nothing else: no columns from folder names, no trust in statistics.
+
+    The statistics of a column with NaN may be wrong, and newer versions of the engine use them
+    unless told otherwise; older versions do not know the setting.
+    """
+    known = connected.execute(
+        "SELECT list_contains(flatten(list(parameters)), 'can_have_nan') FROM duckdb_functions() "
+        "WHERE function_name = 'read_parquet'"
+    ).fetchone()
+    settings = "hive_partitioning = false"
+    return f"{settings}, can_have_nan = true" if known and known[0] else settings
