@@ -7,6 +7,7 @@ depend on the object, so they are found once per population; the object only cho
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 
 import numpy as np
@@ -101,7 +102,7 @@ def _merges(found: Segments, own: int) -> list[tuple[int, int]]:
     steps = [(own, own)]
     while len(starts) > 2:
         logs = _log_densities(edges, found.rows, starts)
-        jumps = [abs(b - a) for a, b in zip(logs, logs[1:], strict=False)]
+        jumps = [abs(b - a) for a, b in itertools.pairwise(logs)]
         least = min(jumps)
         joined = next(i for i, jump in enumerate(jumps) if jump <= least + mixture.TIE)
         del starts[joined + 1]

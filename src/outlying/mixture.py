@@ -74,10 +74,11 @@ def _start(values: Floats, counts: Counts, seed: int | None) -> Floats:
     rows = int(counts.sum())
     number = min(MOST_COMPONENTS, math.ceil(math.sqrt(rows)))
     if seed is None:
-        places = (2 * np.arange(number) + 1) * rows / (2 * number)
+        ranks = (2 * np.arange(number) + 1) * rows / (2 * number)
     else:
-        places = np.sort(np.random.default_rng(seed).integers(0, rows, size=number)) + 0.5
-    return values[np.searchsorted(np.cumsum(counts), places)]
+        drawn = np.random.default_rng(seed).integers(0, rows, size=number)
+        ranks = np.sort(drawn) + np.float64(0.5)
+    return values[np.searchsorted(np.cumsum(counts), ranks)]
 
 
 def _spacing(means: Floats) -> Floats:
@@ -105,7 +106,7 @@ class _State:
         rows = int(counts.sum())
         self.rows = float(min(rows, MOST_ROWS))
         self.values, self.counts, self.floor = values, counts * (self.rows / rows), floor
-        self.weights = np.full(len(means), 1 / len(means))
+        self.weights: Floats = np.full(len(means), 1 / len(means))
         self.means = means.copy()
         self.widths = np.maximum(floor, _spacing(means) / 2)
         self.refresh()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import Any, Literal, cast, get_args
 
 from outlying.errors import OptionError, unknown_name
@@ -42,9 +41,7 @@ class Options:
     bandwidth: Bandwidth = "fixed"
     columns: tuple[str, ...] | None = None
     exclude: tuple[str, ...] = ()
-    types: Mapping[str, ColumnType] = dataclasses.field(
-        default_factory=lambda: MappingProxyType({})
-    )
+    types: tuple[tuple[str, ColumnType], ...] = ()
     infinite: Infinite = "error"
     seed: int | None = None
     top: int = 10
@@ -120,11 +117,11 @@ def _names(name: str, value: object) -> tuple[str, ...]:
     return names
 
 
-def _types(value: object) -> Mapping[str, ColumnType]:
+def _types(value: object) -> tuple[tuple[str, ColumnType], ...]:
     if not isinstance(value, Mapping):
         raise OptionError(f"types is {value!r}; allowed: a mapping of column name to type")
     for column, kind in value.items():
         if kind not in get_args(ColumnType):
             allowed = " or ".join(repr(choice) for choice in get_args(ColumnType))
             raise OptionError(f"types gives {kind!r} for column {column!r}; allowed: {allowed}")
-    return MappingProxyType(dict(value))
+    return tuple(value.items())

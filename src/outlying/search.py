@@ -38,12 +38,16 @@ class Property(Protocol):
         """Summarise its densities among the marked rows."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
-    """A condition of the search: its attribute and the rows that satisfy it."""
+class Candidate(Protocol):
+    """What the search asks of a condition: its attribute and the rows that satisfy it."""
 
-    attribute: str
-    mask: Mask
+    @property
+    def attribute(self) -> str:
+        """The attribute it is about."""
+
+    @property
+    def mask(self) -> Mask:
+        """The rows that satisfy it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ class Hit:
     context: Context
     group: int
     summary: Summary
+    overall: Summary  # the same property without conditions
     outlierness: float
     strength: float
     score: float  # what hits are ordered by
@@ -61,12 +66,11 @@ class Hit:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a search found: all minimal pairs, the strongest of each property below the threshold."""
+    """What a search found: every minimal pair, and the strongest pair of each property."""
 
     reported: tuple[Hit, ...]
     closest: tuple[Hit, ...]
-    contexts: int
-    exhaustive_levels: int
+    levels: int  # up to which every context was visited
 
 
 def search(
@@ -77,7 +81,7 @@ def search(
     progress: Progress | None = None,
 ) -> Outcome:
     """Find every minimal pair that the chosen kind of search reaches."""
-    run = _Search(properties, candidates, rows, options, progress or (lambda done, total: None))
+    run = _Search(properties, candidates, rows, options, progress or _quiet)
     levels = options.max_conditions
     if options.search == "guided":
         levels = min(levels, EXHAUSTIVE_LEVELS)
@@ -87,7 +91,13 @@ def search(
     return run.outcome(levels)
 
 
+def _quiet(done: int, total: int) -> None:
+    """Report to nobody."""
+
+
 class _Search:
+    """One search: what is fixed, and what has been found so far."""
+
     def __init__(
         self,
         properties: Sequence[Property],
@@ -102,20 +112,21 @@ class _Search:
         places = {item.name: place for place, item in enumerate(properties)}
         self.own_bit = [1 << places[item.attribute] for item in candidates]
         self.groups: dict[Context, int] = {}  # contexts with enough rows
-        self.hits: list[dict[Context, Hit | None]] = [{} for _ in properties]
         self.reported: list[dict[Context, Hit]] = [{} for _ in properties]
+        self.leaders = [_Leaders(options.max_conditions) for _ in properties]
+        self.deep: list[set[Context]] = [set() for _ in properties]  # visited beyond all levels
 
     def level_wise(self, levels: int) -> None:
         """Visit every context up to this many conditions that the apriori join lets through."""
         everything = np.ones(self.rows, dtype=bool)
         self.overall = [item.summary(everything) for item in self.properties]
-        alive = {(): self.visit((), everything, (1 << len(self.properties)) - 1)}
-        for level in range(1, levels + 1):
-            alive = self.next_level(alive, level)
-            if not alive:
-                break
+        alive: dict[Context, int] = {
+            (): self.visit((), everything, (1 << len(self.properties)) - 1)
+        }
+        for _ in range(levels):
+            alive = self.next_level(alive)
 
-    def next_level(self, alive: dict[Context, int], level: int) -> dict[Context, int]:
+    def next_level(self, alive: dict[Context, int]) -> dict[Context, int]:
         """Join the contexts of one level into those of the next (a real apriori join)."""
         grown: dict[Context, int] = {}
         for done, (context, bits) in enumerate(alive.items()):
@@ -153,13 +164,15 @@ class _Search:
         return living
 
     def evaluate(self, place: int, context: Context, mask: Mask) -> bool:
-        """Evaluate a property in a context, once; tell whether it reaches the threshold."""
+        """Evaluate a property in a context; tell whether it reaches the threshold."""
         hit = self.hit(place, context, mask)
-        self.hits[place][context] = hit
-        if hit is None or hit.outlierness < self.options.min_outlierness:
+        if hit is None:
             return False
-        self.reported[place][context] = hit
-        return True
+        if hit.outlierness >= self.options.min_outlierness:
+            self.reported[place][context] = hit
+            return True
+        self.leaders[place].add(hit)
+        return False
 
     def hit(self, place: int, context: Context, mask: Mask) -> Hit | None:
         summary = self.properties[place].summary(mask)
@@ -171,7 +184,7 @@ class _Search:
         ordering = power
         if self.options.measure == "paper":  # before Omega, which saturates at 1
             ordering = (summary.mean - summary.at_object) * summary.unit
-        return Hit(place, context, self.groups[context], summary, score, power, ordering)
+        return Hit(place, context, self.groups[context], summary, overall, score, power, ordering)
 
     def mask(self, context: Context) -> Mask:
         """Mark the rows that satisfy all conditions of a context."""
@@ -182,25 +195,11 @@ class _Search:
 
     def guided(self) -> None:
         """Property by property, extend the strongest contexts that are still alive."""
-        for place in range(len(self.properties)):
+        for place, leaders in enumerate(self.leaders):
             self.progress(place, len(self.properties))
-            beam = self.strongest(place, EXHAUSTIVE_LEVELS)
-            for level in range(EXHAUSTIVE_LEVELS + 1, self.options.max_conditions + 1):
-                for context in beam:
-                    self.extend(place, context)
-                beam = self.strongest(place, level)
-
-    def strongest(self, place: int, level: int) -> list[Context]:
-        """Give the strongest contexts of a level in which a property is alive."""
-        living = [
-            hit
-            for context, hit in self.hits[place].items()
-            if hit is not None and len(context) == level and context not in self.reported[place]
-        ]
-        return [hit.context for hit in sorted(living, key=self.rank)[:BEAM]]
-
-    def rank(self, hit: Hit) -> tuple[float, int, Context]:
-        return (-round(hit.score, 9), -hit.group, hit.context)
+            for level in range(EXHAUSTIVE_LEVELS, self.options.max_conditions):
+                for hit in leaders.strongest(level):
+                    self.extend(place, hit.context)
 
     def extend(self, place: int, context: Context) -> None:
         """Add each condition to a context and evaluate what is new."""
@@ -211,7 +210,7 @@ class _Search:
         for added, bit in enumerate(self.own_bit):
             if not bit & taken:
                 joined = tuple(sorted((*context, added)))
-                if joined not in self.hits[place] and not self.has_reported_subset(place, joined):
+                if joined not in self.deep[place] and not self.has_reported_subset(place, joined):
                     self.evaluate_minimal(place, joined, mask & self.candidates[added].mask)
 
     def has_reported_subset(self, place: int, context: Context) -> bool:
@@ -219,26 +218,45 @@ class _Search:
 
     def evaluate_minimal(self, place: int, context: Context, mask: Mask) -> None:
         """Evaluate a context; where it reaches the threshold, its unvisited subsets come first."""
-        count = int(np.count_nonzero(mask))
-        if count < self.least_rows:
+        self.deep[place].add(context)
+        self.groups[context] = int(np.count_nonzero(mask))
+        if self.groups[context] < self.least_rows or not self.evaluate(place, context, mask):
             return
-        self.groups[context] = count
-        if not self.evaluate(place, context, mask):
-            return
-        for subset in _proper_subsets(context):
-            if subset not in self.hits[place]:
-                self.evaluate_minimal(place, subset, self.mask(subset))
+        for size in range(EXHAUSTIVE_LEVELS + 1, len(context)):
+            for subset in itertools.combinations(context, size):
+                if subset not in self.deep[place]:
+                    self.evaluate_minimal(place, subset, self.mask(subset))
         if self.has_reported_subset(place, context):
             del self.reported[place][context]
 
     def outcome(self, levels: int) -> Outcome:
-        reported = [hit for found in self.reported for hit in found.values()]
-        below = [
-            min(living, key=self.rank)
-            for hits in self.hits
-            if (living := [hit for hit in hits.values() if hit is not None and hit.outlierness > 0])
-        ]
-        return Outcome(tuple(reported), tuple(below), len(self.groups), levels)
+        reported = tuple(hit for found in self.reported for hit in found.values())
+        closest = tuple(leaders.best for leaders in self.leaders if leaders.best is not None)
+        return Outcome(reported, closest, levels)
+
+
+class _Leaders:
+    """The strongest contexts of one property below the threshold; holds no more than it must."""
+
+    def __init__(self, levels: int) -> None:
+        self.best: Hit | None = None  # of all levels, rarer than a typical member at least
+        self._by_level: list[list[Hit]] = [[] for _ in range(levels + 1)]
+
+    def add(self, hit: Hit) -> None:
+        if hit.outlierness > 0 and (self.best is None or _rank(hit) < _rank(self.best)):
+            self.best = hit
+        level = self._by_level[len(hit.context)]
+        level.append(hit)
+        if len(level) >= 8 * BEAM:
+            level[:] = sorted(level, key=_rank)[:BEAM]
+
+    def strongest(self, level: int) -> list[Hit]:
+        return sorted(self._by_level[level], key=_rank)[:BEAM]
+
+
+def _rank(hit: Hit) -> tuple[float, int, int, Context]:
+    """Order hits of one property: score, fewer conditions, more rows, names."""
+    return (-round(hit.score, 9), len(hit.context), -hit.group, hit.context)
 
 
 def _bits(number: int) -> Iterator[int]:

@@ -73,7 +73,7 @@ def _read_numpy(name: str, column: npt.NDArray[Any]) -> Reading:
     if isinstance(column, np.ma.MaskedArray):
         missing = np.ma.getmaskarray(column)
         if column.dtype.kind == "O":
-            return read_objects(name, np.where(missing, None, column.data).tolist())
+            return read_objects(name, column.filled(None).tolist())
         return read_array(name, column.data, missing)
     if column.dtype.kind == "O":
         return read_objects(name, column.tolist())

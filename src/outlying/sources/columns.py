@@ -46,6 +46,17 @@ class Reading:
 
     column: Column | SkippedColumn
     note: str | None = None
+    """Without the name of the column, which `table_of` puts in front."""
+
+    @property
+    def has_gaps(self) -> bool:
+        """Tell whether a value is missing in the column."""
+        column = self.column
+        return not isinstance(column, SkippedColumn) and bool(column.missing().any())
+
+    def with_note(self, note: str | None) -> Reading:
+        """Add a note to the one there may be."""
+        return Reading(self.column, "; ".join(filter(None, (self.note, note))) or None)
 
 
 def table_of(source: str, readings: Sequence[Reading], notes: Iterable[str] = ()) -> Table:
@@ -60,7 +71,7 @@ def table_of(source: str, readings: Sequence[Reading], notes: Iterable[str] = ()
     rows = len(columns[0])
     if rows == 0:
         raise SourceError(f"{source}: there are no rows, only column names")
-    said = [reading.note for reading in readings if reading.note is not None]
+    said = [f"column {r.column.name!r}: {r.note}" for r in readings if r.note is not None]
     return Table(columns, rows, source, skipped, (*notes, *said))
 
 
@@ -106,7 +117,7 @@ def read_integers(name: str, values: npt.NDArray[Any], missing: Mask | None = No
     column = integer_column(name, values, missing)
     if isinstance(column, NumericColumn):
         return Reading(column)
-    return Reading(column, f"column {name!r}: whole numbers beyond 2**53 read as categories")
+    return Reading(column, "whole numbers beyond 2**53 read as categories")
 
 
 def read_reals(name: str, values: npt.NDArray[Any], missing: Mask | None = None) -> Reading:

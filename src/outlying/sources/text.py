@@ -8,9 +8,10 @@ import gzip
 import io
 import zlib
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from outlying.errors import SourceError
+from outlying.values import Form
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class TextFile:
 
     def open_bytes(self) -> IO[bytes]:
         """Open the file at its first byte of text."""
-        return gzip.open(self.path, "rb") if self.compressed else self.path.open("rb")
+        return cast(IO[bytes], gzip.open(self.path)) if self.compressed else self.path.open("rb")
 
     def open_text(self) -> IO[str]:
         """Open the file as text with line ends as they are; wrong bytes are for `check_text`."""
@@ -65,3 +66,14 @@ def _not_utf8(file: TextFile, number: int, line: bytes, error: UnicodeDecodeErro
         f"line {number} is not UTF-8 text (byte 0x{line[error.start]:02x}); convert the file, "
         f"for example with: iconv -f {encoding} -t utf8 {name} > utf8-{name}"
     )
+
+
+_DAY = r"\d{4}-\d{2}-\d{2}"
+_CLOCK = r"\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?"
+ISO_PATTERNS: dict[Form, str] = {
+    "date": _DAY,
+    "datetime": rf"{_DAY}(?:[ T]{_CLOCK})?",
+    "instant": rf"{_DAY}[ T]{_CLOCK}(?:Z|[+-]\d{{2}}(?::?\d{{2}})?)",
+    "time": _CLOCK,
+}
+"""How dates and times look in formats that have no type for them (for Python and for RE2)."""

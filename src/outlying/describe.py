@@ -1,0 +1,156 @@
+"""From hits of the search to pairs for people: tails, typical values, the order of results."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from outlying import outlierness
+from outlying.conditions import Condition
+from outlying.density import Floats, bandwidth
+from outlying.findings import Pair, Ranges
+from outlying.options import Options
+from outlying.population import Attribute, CategoricalAttribute, NumericAttribute, Profile, Summary
+from outlying.search import Hit
+from outlying.table import CategoricalColumn, Mask
+from outlying.values import Value, value_of
+
+TYPICAL_SHARE = 0.9
+_GAPS_IN_A_RANGE = 3
+
+Order: TypeAlias = tuple[float, int, float, int, str, tuple[tuple[str, float, float], ...]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Trait:
+    """A property of the object: an attribute seen from its row."""
+
+    name: str
+    attribute: Attribute
+    row: int
+    options: Options
+
+    @property
+    def value(self) -> Value:
+        """The object's value; None where the property is that it is missing."""
+        return self.attribute.column.value(self.row)
+
+    def summary(self, mask: Mask) -> Summary | None:
+        """Summarise its densities among the marked rows."""
+        return self.attribute.summary(mask, self.row, self.options.bandwidth)
+
+    def profile(self, mask: Mask) -> Profile:
+        """Give its densities at all marked rows."""
+        return self.attribute.profile(mask, self.row, self.options.bandwidth)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Premise:
+    """A condition that the object satisfies, with the rows that satisfy it too."""
+
+    condition: Condition
+    bounds: tuple[float, float]  # for the order of results only
+    mask: Mask
+
+    @property
+    def attribute(self) -> str:
+        """The attribute it is about."""
+        return self.condition.attribute
+
+
+def pair_of(
+    hit: Hit, traits: Sequence[Trait], premises: Sequence[Premise], rows: int
+) -> tuple[Order, Pair]:
+    """Describe a hit in full, with the key that orders it."""
+    trait, chosen = traits[hit.property], [premises[item] for item in hit.context]
+    options = trait.options
+    mask = np.ones(rows, dtype=bool)
+    for premise in chosen:
+        mask &= premise.mask
+    profile = trait.profile(mask)
+    pair = Pair(
+        property=trait.name,
+        value=trait.value,
+        conditions=tuple(premise.condition for premise in chosen),
+        outlierness=hit.outlierness,
+        rarity=hit.summary.rarity,
+        tail=tail(profile),
+        support=hit.group / rows,
+        group_size=hit.group,
+        known=int(profile.rows.sum()),
+        lift=hit.summary.mean / hit.overall.mean,
+        strength=hit.strength,
+        overall_outlierness=hit.overall.outlierness(options.measure),
+        typical=typical(trait, profile),
+        exceptional=hit.outlierness >= options.min_outlierness,
+    )
+    named = tuple((premise.attribute, *premise.bounds) for premise in chosen)
+    order = (-round(hit.score, 9), len(chosen), pair.tail, -hit.group, trait.name, named)
+    return order, pair
+
+
+def best_by_attributes(pairs: Iterable[tuple[Order, Pair]]) -> list[Pair]:
+    """Order pairs; of those with the same property and attributes keep the first scale only."""
+    kept: dict[tuple[str, tuple[str, ...]], Pair] = {}
+    for _, pair in sorted(pairs, key=lambda item: item[0]):
+        attributes = tuple(condition.attribute for condition in pair.conditions)
+        kept.setdefault((pair.property, attributes), pair)
+    return list(kept.values())
+
+
+def tail(profile: Profile) -> float:
+    """Give the share of rows at least as rare as the object."""
+    rare = profile.densities <= profile.at_object * (1 + outlierness.SAME_DENSITY)
+    return float(profile.rows[rare].sum() / profile.rows.sum())
+
+
+def typical(trait: Trait, profile: Profile) -> Ranges | tuple[Value, ...]:
+    """Say where the 90% of the group with the highest density lie."""
+    attribute = trait.attribute
+    if isinstance(attribute, CategoricalAttribute):
+        return _typical_categories(attribute, profile)
+    return _typical_ranges(attribute, profile, attribute.scaled(trait.row))
+
+
+def _typical_categories(attribute: CategoricalAttribute, profile: Profile) -> tuple[Value, ...]:
+    order = np.argsort(-profile.rows, kind="stable")
+    shares = np.cumsum(profile.rows[order]) / profile.rows.sum()
+    codes = order[: int(np.searchsorted(shares, TYPICAL_SHARE - 1e-9)) + 1]
+    column = attribute.column
+    if isinstance(column, CategoricalColumn) and attribute.codes is column.codes:
+        return tuple(column.labels[code] for code in codes)
+    return tuple(("known", "missing")[code] for code in codes)
+
+
+def _typical_ranges(attribute: NumericAttribute, profile: Profile, value: float) -> Ranges:
+    """Join the values of highest density into ranges.
+
+    A range ends where the next such value is further off than the window of the density can see,
+    or than three usual steps between values (rounded values have steps wider than the window), or
+    where the object itself lies between.
+    """
+    values, densities = profile.values, profile.densities
+    rank = math.ceil(TYPICAL_SHARE * len(values) - 1e-9) - 1
+    least = np.sort(densities)[::-1][rank]
+    kept = values[densities >= least * (1 - outlierness.SAME_DENSITY)]
+    gaps = np.diff(kept)
+    ends = gaps > _widest_gap(values)
+    if profile.at_object < least * (1 - outlierness.SAME_DENSITY):
+        ends |= (kept[:-1] < value) & (value < kept[1:])
+    breaks = np.flatnonzero(ends)
+    starts, stops = kept[np.append(0, breaks + 1)], kept[np.append(breaks, len(kept) - 1)]
+    form = attribute.column.form
+    return tuple(
+        (value_of(form, attribute.unscaled(low)), value_of(form, attribute.unscaled(high)))
+        for low, high in zip(starts, stops, strict=True)
+    )
+
+
+def _widest_gap(values: Floats) -> float:
+    steps = np.diff(values)
+    steps = steps[steps > 0]
+    return max(bandwidth(values), _GAPS_IN_A_RANGE * float(np.median(steps)))

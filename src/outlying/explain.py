@@ -1,0 +1,240 @@
+"""explain() and Explainer: the pipeline as a few named steps.
+
+source -> typed columns -> attributes made ready -> conditions of the object -> search -> findings
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+from outlying import describe, sources
+from outlying.conditions import Condition
+from outlying.describe import Premise, Trait
+from outlying.errors import InfiniteValueError, OptionError, RowError, SourceError
+from outlying.findings import Findings, Pair, Population
+from outlying.intervals import candidates
+from outlying.options import Options
+from outlying.population import Attribute, CategoricalAttribute, NumericAttribute, attribute_of
+from outlying.search import BEAM, Outcome, Progress, search
+from outlying.selection import Selection, identifiers, select
+from outlying.table import Table, retyped, without_infinities
+from outlying.values import value_of
+
+
+def explain(
+    data: Any,
+    *,
+    row: int | None = None,
+    object: Mapping[str, Any] | None = None,  # noqa: A002 - the word users know
+    where: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Findings:
+    """Explain why one row of a table, or a new object against it, is an outlier.
+
+    `data` is a path to a CSV, TSV, Parquet or JSON lines file, a pandas, polars or Arrow table, a
+    dict of arrays or a NumPy array. Name the row by its position from 0 (`row=`), by values that
+    only it has (`where=`), or give a new object as a mapping of column to value (`object=`).
+    Options are those of `outlying.Options`.
+    """
+    return Explainer(data, **options).explain(
+        row=row, object=object, where=where, progress=progress
+    )
+
+
+class Explainer:
+    """A population prepared once, to explain as many of its rows or new objects as wanted."""
+
+    def __init__(self, data: Any, **options: Any) -> None:
+        self.options = Options.of(**options)
+        self.table = _typed(sources.read(data), self.options)
+        if self.table.rows < 2:
+            raise SourceError(
+                f"{self.table.source} has one row only; a row is explained by comparing it with "
+                "others, so at least two are needed"
+            )
+        self._ready: _Ready | None = None
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of the population."""
+        return self.table.rows
+
+    def explain(
+        self,
+        *,
+        row: int | None = None,
+        object: Mapping[str, Any] | None = None,  # noqa: A002
+        where: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+    ) -> Findings:
+        """Explain one row (by position or by values) or one new object."""
+        if sum(given is not None for given in (row, object, where)) != 1:
+            raise OptionError("name exactly one of row=, object= and where=")
+        if object is not None:
+            table = _with_object(self.table, object, self.options)
+            return _findings(_Ready.of(table, self.options), self.table.rows, True, progress)
+        place = self.table.find(where) if where is not None else self._position(row)
+        if self._ready is None:
+            self._ready = _Ready.of(self.table, self.options)
+        return _findings(self._ready, place, False, progress)
+
+    def _position(self, row: object) -> int:
+        try:
+            place = operator.index(row)  # type: ignore[arg-type]
+        except TypeError:
+            raise RowError(f"row is {row!r}; allowed: a position, a whole number from 0") from None
+        if not 0 <= place < self.table.rows:
+            raise RowError(
+                f"row {place} does not exist: {self.table.source} has {self.table.rows:,} rows, "
+                f"positions 0 to {self.table.rows - 1}"
+            )
+        return place
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Ready:
+    """A table whose columns are chosen and prepared."""
+
+    table: Table
+    options: Options
+    selection: Selection
+    attributes: tuple[Attribute, ...]  # by name, so that the order of columns decides nothing
+
+    @classmethod
+    def of(cls, table: Table, options: Options) -> _Ready:
+        selection = select(table, options)
+        ordered = sorted(selection.columns, key=lambda column: column.name)
+        return cls(table, options, selection, tuple(attribute_of(column) for column in ordered))
+
+
+def _typed(table: Table, options: Options) -> Table:
+    """Apply the user's types, and refuse infinite values or count them as missing."""
+    wanted = dict(options.types)
+    for name in (*wanted, *options.exclude, *(options.columns or ())):
+        if name not in [skipped.name for skipped in table.skipped]:
+            table.column(name)
+    columns, notes = [], list(table.notes)
+    for column in table.columns:
+        typed = retyped(column, wanted[column.name]) if column.name in wanted else column
+        if column.name not in options.exclude:
+            as_missing = options.infinite == "missing"
+            typed, count = without_infinities(typed, as_missing=as_missing)
+            if count:
+                notes.append(f"column {column.name!r}: {count:,} infinite values count as missing")
+        columns.append(typed)
+    return dataclasses.replace(table, columns=tuple(columns), notes=tuple(notes))
+
+
+def _with_object(table: Table, values: Mapping[str, Any], options: Options) -> Table:
+    optional = {*options.exclude, *identifiers(table, options)}
+    if options.columns is not None:
+        optional |= set(table.names) - set(options.columns)
+    joined = table.with_object(values, optional)
+    for column in joined.columns:
+        try:
+            without_infinities(column, as_missing=column.name in optional)
+        except InfiniteValueError:
+            raise InfiniteValueError(column.name, None) from None
+    return joined
+
+
+def _findings(ready: _Ready, row: int, is_new: bool, progress: Progress | None) -> Findings:
+    options, rows = ready.options, ready.table.rows
+    traits = [_trait(attribute, row, options) for attribute in ready.attributes]
+    premises = [
+        premise
+        for attribute in ready.attributes
+        for premise in _premises(attribute, row, options)
+        if options.min_support * rows - 1e-9 <= premise.mask.sum() < rows
+    ]
+    outcome = search(traits, premises, rows, options, progress)
+    pairs = _pairs(outcome, traits, premises, rows)
+    return Findings(
+        row=None if is_new else row,
+        values=tuple(ready.table.values(row).items()),
+        population=Population(
+            ready.table.source,
+            rows - 1 if is_new else rows,
+            tuple(column.name for column in ready.selection.columns),
+            ready.selection.skipped,
+        ),
+        options=options,
+        pairs=tuple(pairs[: options.top]),
+        found=len(pairs),
+        notes=(*ready.table.notes, *_notes(outcome, pairs, ready, is_new)),
+    )
+
+
+def _trait(attribute: Attribute, row: int, options: Options) -> Trait:
+    """Give the property of the object in an attribute: its value, or that it has none."""
+    if attribute.column.missing()[row]:
+        attribute = CategoricalAttribute.missingness(attribute.column)
+    return Trait(attribute.column.name, attribute, row, options)
+
+
+def _premises(attribute: Attribute, row: int, options: Options) -> list[Premise]:
+    """Give the conditions of one attribute that the object satisfies, from fine to coarse."""
+    name = attribute.column.name
+    missing = attribute.column.missing()
+    if missing[row]:
+        return [Premise(Condition(name, "missing"), (0.0, 0.0), missing)]
+    if isinstance(attribute, CategoricalAttribute):
+        condition = Condition(name, "equals", value=attribute.column.value(row))
+        return [Premise(condition, (0.0, 0.0), attribute.equal(row))]
+    if attribute.is_constant:
+        return []
+    return [
+        _interval_premise(attribute, low, high)
+        for low, high in candidates(
+            attribute.sorted,
+            attribute.segments(options.seed),
+            attribute.scaled(row),
+            len(missing),
+            options,
+        )
+    ]
+
+
+def _interval_premise(attribute: NumericAttribute, low: float, high: float) -> Premise:
+    bounds = attribute.unscaled(low), attribute.unscaled(high)
+    ends = [value_of(attribute.column.form, bound) for bound in bounds]
+    condition = Condition(attribute.column.name, "interval", low=ends[0], high=ends[1])
+    return Premise(condition, bounds, attribute.between(low, high))
+
+
+def _pairs(outcome: Outcome, traits: list[Trait], premises: list[Premise], rows: int) -> list[Pair]:
+    hits = outcome.reported or outcome.closest
+    return describe.best_by_attributes(
+        describe.pair_of(hit, traits, premises, rows) for hit in hits
+    )
+
+
+def _notes(outcome: Outcome, pairs: list[Pair], ready: _Ready, is_new: bool) -> list[str]:
+    """Say what a reader must know to judge the result."""
+    options, notes = ready.options, []
+    if not pairs:
+        notes.append("Nothing stands out: in no context is any value rarer than a typical member.")
+    elif not outcome.reported:
+        notes.append(
+            f"Nothing reaches the threshold of {options.min_outlierness:g}; "
+            "the closest pair of each property is given instead."
+        )
+    if len(pairs) > options.top:
+        notes.append(f"{len(pairs) - options.top} further pairs were found; top= shows more.")
+    if outcome.levels < options.max_conditions:
+        notes.append(
+            f"Contexts of up to {outcome.levels} conditions were all searched; longer ones, up to "
+            f"{options.max_conditions}, only as extensions of the {BEAM} strongest of each "
+            'property (search="exhaustive" visits all).'
+        )
+    if is_new:
+        notes.append("The new object joined the population as one more row.")
+    if options.measure == "paper" and any(
+        isinstance(attribute, CategoricalAttribute) for attribute in ready.attributes
+    ):
+        notes.append("By the paper's measure a categorical property cannot exceed 0.46.")
+    return notes

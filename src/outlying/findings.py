@@ -1,0 +1,147 @@
+"""The result: frozen values, and their JSON contract (documented in docs/json.md).
+
+Text, JSON, frames and every later picture are views of these values; none of them computes.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import json
+from typing import Any, TypeAlias
+
+from outlying.conditions import Condition
+from outlying.options import Options
+from outlying.table import SkippedColumn
+from outlying.values import Value, plain
+from outlying.wording import sentence
+
+SCHEMA = 1
+
+Ranges: TypeAlias = tuple[tuple[Value, Value], ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pair:
+    """A property of the object and the context in which it is exceptional.
+
+    `typical` holds ranges for a numeric property, the most frequent categories for a categorical
+    one. `known` counts the rows of the group that have the property at all.
+    """
+
+    property: str
+    value: Value
+    conditions: tuple[Condition, ...]
+    outlierness: float
+    rarity: float
+    tail: float
+    support: float
+    group_size: int
+    known: int
+    lift: float
+    strength: float
+    overall_outlierness: float
+    typical: Ranges | tuple[Value, ...]
+    exceptional: bool
+
+    @builtins.property
+    def sentence(self) -> str:
+        """The pair in words."""
+        return sentence(self)
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the pair as it stands in the JSON result."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return fields | {
+            "value": plain(self.value),
+            "conditions": [condition.to_dict() for condition in self.conditions],
+            "typical": [_plain_typical(item) for item in self.typical],
+            "sentence": self.sentence,
+        }
+
+
+def _plain_typical(item: Any) -> Any:
+    return [plain(end) for end in item] if isinstance(item, tuple) else plain(item)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Population:
+    """What the object was compared with."""
+
+    source: str
+    rows: int
+    columns: tuple[str, ...]
+    skipped: tuple[SkippedColumn, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Findings:
+    """Why a row is an outlier: its pairs, strongest first, and what a reader should know.
+
+    `row` is the position of the object, from 0; None for a new object. `found` counts the pairs
+    before `top` cut them.
+    """
+
+    row: int | None
+    values: tuple[tuple[str, Value], ...]
+    population: Population
+    options: Options
+    pairs: tuple[Pair, ...]
+    found: int
+    notes: tuple[str, ...]
+
+    @property
+    def object(self) -> dict[str, Value]:
+        """The values of the object by column."""
+        return dict(self.values)
+
+    @property
+    def exceptional(self) -> bool:
+        """Whether any pair reaches the threshold."""
+        return any(pair.exceptional for pair in self.pairs)
+
+    def __str__(self) -> str:
+        from outlying.render.text import render
+
+        return render(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the result as plain values; `row` counts from 1 there, as in a file."""
+        return {
+            "schema": SCHEMA,
+            "source": self.population.source,
+            "rows": self.population.rows,
+            "columns": list(self.population.columns),
+            "skipped_columns": [dataclasses.asdict(item) for item in self.population.skipped],
+            "options": self.options.to_dict(),
+            "objects": [
+                {
+                    "row": None if self.row is None else self.row + 1,
+                    "values": {name: plain(value) for name, value in self.values},
+                    "pairs": [pair.to_dict() for pair in self.pairs],
+                    "notes": list(self.notes),
+                }
+            ],
+        }
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Give the result as JSON, always in the same order and valid everywhere."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+
+    def to_frame(self) -> Any:
+        """Give the pairs as a dataframe, one row each: pandas, or polars where only that is there.
+
+        A population that came as a polars frame gives a polars frame.
+        """
+        from outlying.sources.output import frame
+
+        rows = [pair.to_dict() for pair in self.pairs]
+        for row, pair in zip(rows, self.pairs, strict=True):
+            row["value"] = None if pair.value is None else str(plain(pair.value))
+            row["conditions"] = " and ".join(str(condition) for condition in pair.conditions)
+            row["typical"] = json.dumps(row["typical"], ensure_ascii=False)
+        names = [field.name for field in dataclasses.fields(Pair)] + ["sentence"]
+        return frame({name: [row[name] for row in rows] for name in names}, self.population.source)

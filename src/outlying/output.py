@@ -1,0 +1,64 @@
+"""Where results go: standard output, or a file that appears whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from outlying.errors import OutputError
+
+
+class Output:
+    """A place for one result. A file is tried before the work begins, so that none is lost."""
+
+    def __init__(self, path: Path | None, temporary: str | None) -> None:
+        self._path, self._temporary = path, temporary
+
+    @classmethod
+    @contextlib.contextmanager
+    def to(cls, target: str | None) -> Iterator[Output]:
+        """Open standard output (None or -) or a file; leaves nothing behind on failure."""
+        if target is None or target == "-":
+            yield cls(None, None)
+            return
+        path = Path(target)
+        temporary = _temporary_beside(path)
+        try:
+            yield cls(path, temporary)
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a person is looking and colours are wanted."""
+        return self._path is None and sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+    def write(self, content: str) -> None:
+        """Write the result with a final newline; a file is renamed into place when complete."""
+        if self._path is None or self._temporary is None:
+            sys.stdout.write(content + "\n")
+            sys.stdout.flush()
+            return
+        try:
+            Path(self._temporary).write_text(content + "\n", encoding="utf-8")
+            Path(self._temporary).replace(self._path)
+        except OSError as error:
+            raise OutputError(f"cannot write {self._path}: {error.strerror}") from None
+
+
+def _temporary_beside(path: Path) -> str:
+    if path.is_dir():
+        raise OutputError(f"cannot write {path}: it is a directory; give a file name")
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror}") from None
+    mask = os.umask(0)
+    os.umask(mask)
+    os.fchmod(handle, 0o666 & ~mask)
+    os.close(handle)
+    return name

@@ -1,0 +1,1 @@
+"""Views of findings: they see findings only, and compute nothing."""

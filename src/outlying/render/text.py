@@ -1,0 +1,75 @@
+"""Findings as text for a terminal or a log."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from typing import TypeAlias
+
+from outlying.findings import Findings, Pair
+from outlying.values import printable, text_of
+from outlying.wording import percent
+
+Style: TypeAlias = Callable[[str, str], str]
+
+_MOST_VALUES = 40
+_MOST_SKIPPED = 10
+
+
+def no_style(text: str, role: str) -> str:  # noqa: ARG001 - a style looks at both
+    """Leave the text as it is."""
+    return text
+
+
+def render(findings: Findings, width: int = 88, style: Style = no_style) -> str:
+    """Write findings for people: the row, the ranked pairs, what to know."""
+    parts = [_object(findings, width, style), *_pairs(findings, width, style)]
+    notes = [*_skipped(findings), *findings.notes]
+    if notes:
+        parts.append("\n".join(_wrapped(printable(note, 400), width, "- ", "  ") for note in notes))
+    return "\n\n".join(parts)
+
+
+def _object(findings: Findings, width: int, style: Style) -> str:
+    """Echo the object, so that a slip in the row number shows."""
+    people = findings.population
+    name = "the new object" if findings.row is None else f"data row {findings.row + 1:,}"
+    title = f"{name[0].upper()}{name[1:]} of {printable(people.source)} ({people.rows:,} rows)"
+    if findings.row is None:
+        title = f"The new object against {printable(people.source)} ({people.rows:,} rows)"
+    cells = [f"{printable(key, 40)}={printable(text_of(v), 40)}" for key, v in findings.values]
+    if len(cells) > _MOST_VALUES:
+        cells = [*cells[:_MOST_VALUES], f"... and {len(cells) - _MOST_VALUES} more columns"]
+    return style(title, "title") + "\n" + _wrapped("  ".join(cells), width, "  ", "  ")
+
+
+def _pairs(findings: Findings, width: int, style: Style) -> list[str]:
+    lines = []
+    for rank, pair in enumerate(findings.pairs, start=1):
+        number = f"{rank:>2}. "
+        role = "exceptional" if pair.exceptional else "ordinary"
+        text = _wrapped(pair.sentence, width, number, " " * len(number))
+        details = _wrapped(_numbers(pair), width, " " * len(number), " " * len(number))
+        lines.append(style(text, role) + "\n" + style(details, "detail"))
+    return lines
+
+
+def _numbers(pair: Pair) -> str:
+    return (
+        f"outlierness {pair.outlierness:.3f} | rarity {pair.rarity:,.4g} | "
+        f"tail {percent(pair.tail)} | lift {pair.lift:.3g} | strength {pair.strength:.2f}"
+    )
+
+
+def _skipped(findings: Findings) -> list[str]:
+    skipped = findings.population.skipped
+    lines = [f"Column {printable(item.name)} {item.reason}." for item in skipped[:_MOST_SKIPPED]]
+    if len(skipped) > _MOST_SKIPPED:
+        lines.append(f"{len(skipped) - _MOST_SKIPPED} more columns were skipped (see JSON).")
+    return lines
+
+
+def _wrapped(text: str, width: int, first: str, rest: str) -> str:
+    return textwrap.fill(
+        text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    )

@@ -1,0 +1,165 @@
+"""CSV and TSV files: parsed by DuckDB, judged here.
+
+The engine's own guessing is left out, for it may lose rows without a word: it takes a file with
+one overlong line for a file of a single column, data rows that begin with # for comments, and the
+lines before the longest one for a preamble. So the delimiter is chosen here, every line must have
+the fields of the first one, all fields are loaded as text, and the type of a column is decided on
+all of its values.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+from collections.abc import Iterable
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from outlying.sources import engine, kinds
+from outlying.sources.columns import Reading, table_of, unique_names
+from outlying.sources.text import TextFile, check_text
+from outlying.table import Table
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_DELIMITERS = (",", ";", "\t", "|")
+_LINES_LOOKED_AT = 100
+_RECORDS_LOOKED_AT = 10
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Layout:
+    """What has to be known of a file before it can be parsed."""
+
+    delimiter: str
+    fields: int
+    blank_lines: int
+    """Lines without any text above the first record."""
+
+
+def read(file: TextFile) -> Table:
+    """Read a file of delimited text, with or without a header line."""
+    layout = _layout_of(file)
+    with engine.plain_errors(file.source), engine.connection() as connected:
+        _load(connected, file, layout)
+        found = kinds.found_in(connected, layout.fields, layout.delimiter)
+        header = kinds.has_header(connected, found)
+        names = _names(connected, file, header, layout.fields)
+        notes = [] if header else ["no header line found: columns are named column0, column1, ..."]
+        return table_of(file.source, _columns(connected, names, found, header), notes)
+
+
+def _columns(
+    connected: DuckDBPyConnection, names: list[str], found: list[kinds.Kind], header: bool
+) -> list[Reading]:
+    # ordered: on its way to a join (the engine turns a list of words into one), a row may lose
+    # its place, whatever the setting preserve_insertion_order says
+    rows = f"{kinds.TABLE} WHERE rowid >= {int(header)} ORDER BY rowid"
+    plans = [kind.plan(f"c{place}") for place, kind in enumerate(found)]
+    readings = engine.fetch(connected, rows, [], list(zip(names, plans, strict=True)))
+    return [
+        reading.with_note(_note(connected, place, kind, reading, header))
+        for place, (kind, reading) in enumerate(zip(found, readings, strict=True))
+    ]
+
+
+def _note(
+    connected: DuckDBPyConnection, place: int, kind: kinds.Kind, reading: Reading, header: bool
+) -> str | None:
+    words = None
+    if not kind.is_text and reading.has_gaps:
+        words = kinds.missing_words_in(connected, f"c{place}", first_row=int(header))
+    return "; ".join(filter(None, (kind.note, words))) or None
+
+
+def _names(connected: DuckDBPyConnection, file: TextFile, header: bool, fields: int) -> list[str]:
+    if not header:
+        return [f"column{place}" for place in range(fields)]
+    first = connected.execute(f"FROM {kinds.TABLE} WHERE rowid = 0").fetchone() or ()
+    return unique_names(file.source, ("" if name is None else name for name in first))
+
+
+def _load(connected: DuckDBPyConnection, file: TextFile, layout: Layout) -> None:
+    """Load all fields as text; what the strict parser refuses is looked at more closely.
+
+    Past that closer look, the only harmless fault is a mixture of line ends, which the lenient
+    parser takes. It would also drop surplus fields: therefore the look comes first.
+    """
+    import duckdb
+
+    try:
+        _parse(connected, file, layout, strict=True)
+    except duckdb.InvalidInputException:
+        check_text(file)
+        _check_records(file, layout)
+        _parse(connected, file, layout, strict=False)
+
+
+def _parse(connected: DuckDBPyConnection, file: TextFile, layout: Layout, *, strict: bool) -> None:
+    columns = ", ".join(f"c{place}: 'VARCHAR'" for place in range(layout.fields))
+    settings = {
+        "auto_detect": "false",
+        "delim": engine.quoted(layout.delimiter),
+        "quote": engine.quoted('"'),
+        "escape": engine.quoted('"'),
+        "header": "false",
+        "skip": str(layout.blank_lines),
+        "columns": "{" + columns + "}",
+        "compression": engine.quoted("gzip" if file.compressed else "none"),
+        "hive_partitioning": "false",
+        "strict_mode": str(strict).lower(),
+    }
+    given = ", ".join(f"{name} = {value}" for name, value in settings.items())
+    connected.execute(
+        f"CREATE OR REPLACE TEMP TABLE {kinds.TABLE} AS FROM read_csv(?, {given})",
+        [engine.literal_path(file.path)],
+    )
+
+
+def _layout_of(file: TextFile) -> Layout:
+    with file.open_text() as stream:
+        lines = list(islice(stream, _LINES_LOOKED_AT))
+    blank = next((place for place, line in enumerate(lines) if line.strip()), len(lines))
+    if blank == len(lines):
+        raise file.error("the file is empty (nothing but blank lines)")
+    candidates = ("\t",) if file.suffix == ".tsv" else _DELIMITERS
+    counted = {delimiter: _field_counts(lines, delimiter) for delimiter in candidates}
+    best = max(candidates, key=lambda delimiter: _likelihood(counted[delimiter]))
+    return Layout(best, counted[best][0], blank)
+
+
+def _field_counts(lines: Iterable[str], delimiter: str) -> list[int]:
+    records = filter(None, csv.reader(lines, delimiter=delimiter))
+    try:
+        return [len(record) for record in islice(records, _RECORDS_LOOKED_AT)]
+    except csv.Error:  # an overlong field: a quote that is never closed
+        return [1]
+
+
+def _likelihood(counts: list[int]) -> tuple[bool, int]:
+    """Prefer a delimiter that divides all lines alike, then one that divides more."""
+    return min(counts) == max(counts) > 1, max(counts)
+
+
+def _check_records(file: TextFile, layout: Layout) -> None:
+    """Find the first line that does not have the fields of the first one."""
+    with file.open_text() as stream:
+        reader = csv.reader(stream, delimiter=layout.delimiter, strict=True)
+        line = 1
+        try:
+            for record in reader:
+                if record and not _fits(record, layout.fields):
+                    raise file.error(
+                        f"line {line} has {len(record)} fields, the first line has "
+                        f"{layout.fields} (divided by {layout.delimiter!r}); correct that line, or "
+                        "remove lines that are not part of the table"
+                    )
+                line = reader.line_num + 1
+        except csv.Error as error:
+            raise file.error(f"line {line} has a fault in its quotes: {error}") from None
+
+
+def _fits(record: list[str], fields: int) -> bool:
+    """Tell whether a line has the right fields; one delimiter too many at its end is no field."""
+    return len(record) == fields or (len(record) == fields + 1 and record[-1] == "")

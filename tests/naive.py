@@ -1,0 +1,698 @@
+"""A slow, obvious twin of the method, written from its specification alone.
+
+Nothing here is shared with the package: the formulas of METHOD (sections 1 to 6) and of the decisions
+0002 (natural intervals) and 0003 (search) are written out as loops, so that the fast code can be
+compared with something that has no reason to make the same mistakes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+
+Value = float | str | bool | None
+Table = Mapping[str, Sequence[Value]]
+Component = tuple[float, float, float]  # weight, mean, width
+Segment = tuple[float, float, int, int]  # least value, greatest value, rows, component
+Context = tuple[int, ...]  # positions in the list of conditions, ascending
+
+EPSILON = 1e-9
+MANY_POINTS = 512
+BINS = 256
+MANY_ROWS = 4096
+MANY_COMPONENTS = 64
+MANY_SWEEPS = 200
+FRONTIER = 15
+
+
+# --- METHOD section 2: densities -------------------------------------------------------------------
+
+
+def bandwidth(values: Sequence[float]) -> float:
+    """Width of the Parzen window, with the population standard deviation (METHOD 2)."""
+    n = len(values)
+    mean = math.fsum(values) / n
+    variance = math.fsum((x - mean) ** 2 for x in values) / n
+    return 1.06 * math.sqrt(variance) * n**-0.2
+
+
+def kernel(u: float) -> float:
+    """Box kernel: 1 for |u| <= 1/2, else 0 (METHOD 2)."""
+    return 1.0 if abs(u) <= 0.5 else 0.0
+
+
+def parzen(x: float, values: Sequence[float], widths: Sequence[float]) -> float:
+    """Parzen density at x: (1/n) sum_i (1/b_i) K((x - x_i)/b_i) (METHOD 2)."""
+    terms = [(1 / b_i) * kernel((x - x_i) / b_i) for x_i, b_i in zip(values, widths, strict=True)]
+    return math.fsum(terms) / len(values)
+
+
+def parzen_densities(values: Sequence[float], kind: str = "fixed") -> list[float]:
+    """Parzen density at each value, with equal or with Abramson's windows (METHOD 2)."""
+    n = len(values)
+    h = bandwidth(values)
+    if h == 0:
+        raise ValueError("values without spread have no Parzen density")
+    fixed = [parzen(x, values, [h] * n) for x in values]
+    if kind == "fixed":
+        return fixed
+    if kind != "adaptive":
+        raise ValueError(f"unknown kind of bandwidth: {kind}")
+    raw = [pilot**-0.5 for pilot in fixed]
+    geometric_mean = math.exp(math.fsum(math.log(r) for r in raw) / n)
+    widths = [h * (r / geometric_mean) for r in raw]
+    return [parzen(x, values, widths) for x in values]
+
+
+def frequency_densities(labels: Sequence[Value]) -> list[float]:
+    """Relative frequency of each row's category (METHOD 2)."""
+    return [sum(1 for other in labels if other == label) / len(labels) for label in labels]
+
+
+# --- METHOD section 3: outlierness -----------------------------------------------------------------
+
+
+def cdf(densities: Sequence[float], t: float) -> float:
+    """G(t): share of the rows whose density is at most t (METHOD 3)."""
+    return sum(1 for d in densities if d <= t) / len(densities)
+
+
+def areas(densities: Sequence[float], f_o: float) -> tuple[float, float]:
+    """Area of 1 - G above f_o and of G below it, step by step between the jumps of G (METHOD 3)."""
+    above: list[float] = []
+    below: list[float] = []
+    for left, right in pairwise(sorted({0.0, f_o, *densities})):
+        height = cdf(densities, left)  # G is constant on [left, right)
+        if right <= f_o:
+            below.append(height * (right - left))
+        else:
+            above.append((1 - height) * (right - left))
+    return math.fsum(above), math.fsum(below)
+
+
+def omega(x: float) -> float:
+    """Squash the difference of the areas into [0, 1) (METHOD 3)."""
+    return (1 - math.exp(-x)) / (1 + math.exp(-x)) if x >= 0 else 0.0
+
+
+def relative(mean: float, f_o: float) -> float:
+    """Outlierness of the default measure: max(0, 1 - f_o/mean(F)) (METHOD 3)."""
+    return max(0.0, 1 - f_o / mean)
+
+
+def tail(densities: Sequence[float], f_o: float) -> float:
+    """G(f_o): share of the group at least as rare; equal up to rounding is equal (METHOD 3)."""
+    return cdf(densities, f_o * (1 + EPSILON))
+
+
+# --- METHOD section 4, decision 0002: natural intervals --------------------------------------------
+
+
+def grouped(values: Sequence[float]) -> list[list[float]]:
+    """The sorted values, one list per point of the fit (0002, "The points of the fit")."""
+    ordered = sorted(values)
+    total = len(ordered)
+    distinct = sorted(set(ordered))
+    least, greatest = distinct[0], distinct[-1]
+    points: list[list[float]] = []
+    previous: tuple[int, int] | None = None
+    for x in distinct:
+        ties = [v for v in ordered if v == x]
+        below = sum(1 for v in ordered if v < x)
+        if len(distinct) <= MANY_POINTS:
+            points.append(ties)
+            continue
+        width = (greatest - least) / BINS
+        current = (BINS * below // total, math.floor((x - least) / width))
+        if current == previous:
+            points[-1].extend(ties)
+        else:
+            points.append(ties)
+        previous = current
+    return points
+
+
+def starts(points: Sequence[float], counts: Sequence[int], seed: int | None) -> list[float]:
+    """Means that the fit starts from (0002, "The fit", start)."""
+    total = sum(counts)
+    k0 = min(MANY_COMPONENTS, math.ceil(math.sqrt(total)))
+    held = [x for x, count in zip(points, counts, strict=True) for _ in range(count)]
+    if seed is None:
+        # The first point whose cumulative count reaches (2j + 1) N / (2 k0), in whole numbers.
+        return [held[-(-(2 * j + 1) * total // (2 * k0)) - 1] for j in range(k0)]
+    import numpy as np
+
+    drawn = np.random.default_rng(seed).integers(0, total, size=k0)
+    return sorted(held[int(r)] for r in drawn)
+
+
+def start_widths(means: Sequence[float], floor: float) -> list[float]:
+    """Half the mean distance to the neighbouring starts, at least the floor (0002, "The fit")."""
+    widths: list[float] = []
+    for j, mean in enumerate(means):
+        near = [abs(mean - means[i]) for i in (j - 1, j + 1) if 0 <= i < len(means)]
+        widths.append(max(floor, math.fsum(near) / len(near) / 2 if near else 0.0))
+    return widths
+
+
+def log_terms(x: float, components: Sequence[Component]) -> list[float]:
+    """ln(weight * Gaussian density) of each component at x."""
+    return [
+        math.log(w) - math.log(b) - math.log(2 * math.pi) / 2 - ((x - m) / b) ** 2 / 2
+        for w, m, b in components
+    ]
+
+
+def log_sum_exp(terms: Sequence[float]) -> float:
+    """ln(sum of exponentials) without underflow."""
+    top = max(terms)
+    return top + math.log(math.fsum(math.exp(t - top) for t in terms))
+
+
+def scaled(components: Sequence[Component]) -> list[Component]:
+    """The components with weights scaled to sum 1."""
+    total = math.fsum(w for w, _, _ in components)
+    return [(w / total, m, b) for w, m, b in components]
+
+
+def message_length(
+    points: Sequence[float], counts: Sequence[float], components: Sequence[Component]
+) -> float:
+    """Message length of a fit (0002, "The fit")."""
+    total = math.fsum(counts)
+    k = len(components)
+    likelihood = math.fsum(
+        c * log_sum_exp(log_terms(x, components)) for x, c in zip(points, counts, strict=True)
+    )
+    weights = math.fsum(math.log(total * w / 12) for w, _, _ in components)
+    return weights + k / 2 * math.log(total / 12) + 3 * k / 2 - likelihood
+
+
+def sweep(
+    points: Sequence[float],
+    counts: Sequence[float],
+    components: Sequence[Component],
+    floor: float,
+) -> list[Component]:
+    """Update the components one after the other (METHOD 4; 0002, "The fit")."""
+    total = math.fsum(counts)
+    current = list(components)
+    j = 0
+    while j < len(current):
+        shares: list[float] = []  # c_i gamma_ij
+        for x, c in zip(points, counts, strict=True):
+            terms = log_terms(x, current)
+            shares.append(c * math.exp(terms[j] - log_sum_exp(terms)))
+        mass = math.fsum(shares)
+        if mass <= 1 and len(current) > 1:
+            del current[j]
+            current = scaled(current)
+            continue
+        mean = math.fsum(s * x for s, x in zip(shares, points, strict=True)) / mass
+        variance = math.fsum(s * (x - mean) ** 2 for s, x in zip(shares, points, strict=True))
+        weight = (mass - 1) / total if len(current) > 1 else 1.0
+        current[j] = (weight, mean, max(floor, math.sqrt(variance / mass)))
+        current = scaled(current)
+        j += 1
+    return current
+
+
+def mixture(
+    points: Sequence[float], counts: Sequence[int], floor: float, seed: int | None = None
+) -> list[Component]:
+    """Gaussian mixture of least message length: (weight, mean, width) by mean (METHOD 4; 0002)."""
+    rows = sum(counts)
+    weighted = [c * min(1.0, MANY_ROWS / rows) for c in counts]
+    means = starts(points, counts, seed)
+    widths = start_widths(means, floor)
+    components = [(1 / len(means), m, b) for m, b in zip(means, widths, strict=True)]
+    best: list[Component] = []
+    least = math.inf
+    while True:
+        length = message_length(points, weighted, components)
+        for _ in range(MANY_SWEEPS):
+            before = length
+            components = sweep(points, weighted, components, floor)
+            length = message_length(points, weighted, components)
+            if abs(length - before) <= 0.5:
+                break
+        if not best or length < least - EPSILON * abs(least):
+            best, least = components, length
+        if len(components) == 1:
+            return sorted(best, key=lambda component: component[1])
+        lightest = min(w for w, _, _ in components)
+        dying = next(j for j, c in enumerate(components) if c[0] <= lightest + EPSILON)
+        components = scaled([c for j, c in enumerate(components) if j != dying])
+
+
+def owner(x: float, components: Sequence[Component]) -> int:
+    """The first component whose log responsibility is within 1e-9 of the largest (0002)."""
+    terms = log_terms(x, components)
+    return next(j for j, t in enumerate(terms) if t >= max(terms) - EPSILON)
+
+
+def segments(values: Sequence[float], seed: int | None = None) -> list[Segment]:
+    """Maximal runs of consecutive points of one component (0002, "From points to conditions")."""
+    h = bandwidth(values)
+    if len(set(values)) < 2 or h == 0:
+        return [(min(values), max(values), len(values), 0)]
+    groups = grouped(values)
+    points = [math.fsum(group) / len(group) for group in groups]
+    components = mixture(points, [len(group) for group in groups], h / 2, seed)
+    found: list[Segment] = []
+    for x, group in zip(points, groups, strict=True):
+        label = owner(x, components)
+        if found and found[-1][3] == label:
+            low, _, rows, _ = found[-1]
+            found[-1] = (low, max(group), rows + len(group), label)
+        else:
+            found.append((min(group), max(group), len(group), label))
+    return found
+
+
+def merged(parts: Sequence[Segment]) -> list[Segment]:
+    """One merge of the two neighbours whose average densities are most alike (METHOD 4; 0002)."""
+    inner = [(left[1] + right[0]) / 2 for left, right in pairwise(parts)]
+    borders = [parts[0][0], *inner, parts[-1][1]]
+    logs = [
+        math.log(part[2] / (right - left))
+        for part, (left, right) in zip(parts, pairwise(borders), strict=True)
+    ]
+    gaps = [abs(d1 - d2) for d1, d2 in pairwise(logs)]
+    at = next(j for j, gap in enumerate(gaps) if gap <= min(gaps) + EPSILON)
+    left, right = parts[at], parts[at + 1]
+    union = (left[0], right[1], left[2] + right[2], left[3])
+    return [*parts[:at], union, *parts[at + 2 :]]
+
+
+def window(
+    values: Sequence[float], o_value: float, n: int, min_support: float
+) -> tuple[float, float]:
+    """The nearest ranks around the object, where there is one segment only (METHOD 4; 0002)."""
+    ordered = sorted(values)
+    known = len(ordered)
+    w = min(known, math.ceil(max(min_support, 0.2) * n))
+    ranks = [rank for rank, x in enumerate(ordered) if x == o_value]
+    start = math.floor((ranks[0] + ranks[-1] - w + 1) / 2)
+    start = max(0, min(start, known - w))
+    return ordered[start], ordered[start + w - 1]
+
+
+def intervals(
+    values: Sequence[float],
+    o_value: float,
+    n: int,
+    min_support: float = 0.1,
+    scales: str = "several",
+    interval: str = "run",
+    seed: int | None = None,
+) -> list[tuple[float, float]]:
+    """Candidate intervals of the object, fine to coarse, before those of no use are dropped (0002).
+
+    values are the known ones, n counts all rows of the population (METHOD 4).
+    """
+    if len(set(values)) < 2 or bandwidth(values) == 0:
+        return []
+    parts = segments(values, seed)
+    if len(parts) == 1:
+        return [window(values, o_value, n, min_support)] if scales == "several" else []
+
+    def holding(some: Sequence[Segment]) -> Segment:
+        return next(part for part in some if part[0] <= o_value <= part[1])
+
+    own = holding(parts)
+    found = [own[:2]]
+    span = [part for part in parts if part[3] == own[3]]
+    if scales == "several":
+        while len(parts) > 2:
+            parts = merged(parts)
+            if holding(parts)[:2] not in found:
+                found.append(holding(parts)[:2])
+        if len(found) > 3:
+            found = [found[0], *found[-2:]]
+    if interval == "span":
+        found[0] = (min(part[0] for part in span), max(part[1] for part in span))
+    return list(dict.fromkeys(found))
+
+
+# --- METHOD sections 1, 5 and 6, decision 0003: the search -----------------------------------------
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition of an explanation: "interval", "equals" or "missing" (METHOD 1 and 6)."""
+
+    attribute: str
+    kind: str
+    low: float | None = None
+    high: float | None = None
+    value: Value = None
+
+    def holds(self, x: Value) -> bool:
+        """Whether a value satisfies it; a missing value satisfies only "is missing" (METHOD 6)."""
+        if x is None or self.kind == "missing":
+            return x is None and self.kind == "missing"
+        if self.kind == "equals":
+            return x == self.value
+        assert self.low is not None
+        assert self.high is not None
+        return self.low <= number(x) <= self.high
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An explanation and a property, with its figures (METHOD 1, 3 and 5)."""
+
+    property: str
+    value: Value
+    conditions: tuple[Condition, ...]
+    outlierness: float
+    rarity: float
+    tail: float
+    support: float
+    group_size: int
+    known: int
+    lift: float
+    strength: float
+    overall_outlierness: float
+    exceptional: bool
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What the density of a property says in a context."""
+
+    outlierness: float
+    difference: float
+    mean: float
+    f_o: float
+    tail: float
+    known: int
+
+
+def number(x: Value) -> float:
+    """A value of a numeric column."""
+    assert isinstance(x, int | float)
+    return float(x)
+
+
+def is_numeric(column: Sequence[Value]) -> bool:
+    """Whether all known values are numbers; truth values are categories (METHOD 6)."""
+    return all(isinstance(x, int | float) and not isinstance(x, bool) for x in known_of(column))
+
+
+def known_of(column: Sequence[Value]) -> list[Value]:
+    """The values that are not missing."""
+    return [x for x in column if x is not None]
+
+
+def takes_part(column: Sequence[Value]) -> bool:
+    """Whether a column has something to tell: two values, or one value and gaps."""
+    known = known_of(column)
+    return len(set(known)) > 1 or 0 < len(known) < len(column)
+
+
+def subsets(context: Context) -> Iterator[Context]:
+    """All proper subsets of a context, the empty one included."""
+    for size in range(len(context)):
+        yield from combinations(context, size)
+
+
+def nine_digits(score: float) -> float:
+    """A score as far as it counts in comparisons (0003, "Order")."""
+    return float(f"{score:.8e}")
+
+
+class Search:
+    """All that belongs to one question: table, object, options, and what was worked out so far."""
+
+    def __init__(
+        self,
+        table: Table,
+        row: int,
+        min_support: float,
+        min_outlierness: float,
+        max_conditions: int,
+        measure: str,
+        scales: str,
+        interval: str,
+        bandwidth: str,
+        seed: int | None,
+    ) -> None:
+        self.table = {a: list(table[a]) for a in sorted(table) if takes_part(table[a])}
+        self.row = row
+        self.n = len(next(iter(table.values())))
+        self.min_support = min_support
+        self.min_outlierness = min_outlierness
+        self.max_conditions = max_conditions
+        self.measure = measure
+        self.scales = scales
+        self.interval = interval
+        self.bandwidth = bandwidth
+        self.seed = seed
+        self.groups: dict[Context, list[int]] = {}
+        self.evaluations: dict[tuple[Context, str], Evaluation | None] = {}
+        self.conditions = [c for a in self.table for c in self.conditions_of(a)]
+
+    def conditions_of(self, attribute: str) -> list[Condition]:
+        """The useful conditions of an attribute, fine to coarse (METHOD 4 and 6; 0002, end)."""
+        column = self.table[attribute]
+        o_value = column[self.row]
+        if o_value is None:
+            candidates = [Condition(attribute, "missing")]
+        elif is_numeric(column):
+            known = [number(x) for x in known_of(column)]
+            found = intervals(
+                known,
+                number(o_value),
+                self.n,
+                self.min_support,
+                self.scales,
+                self.interval,
+                self.seed,
+            )
+            candidates = [Condition(attribute, "interval", low, high) for low, high in found]
+        else:
+            candidates = [Condition(attribute, "equals", value=o_value)]
+        kept: list[Condition] = []
+        for condition in candidates:
+            rows = sum(1 for x in column if condition.holds(x))
+            if rows < self.n and rows >= self.min_support * self.n:
+                kept.append(condition)
+        return kept
+
+    def attributes(self, context: Context) -> tuple[str, ...]:
+        """The attributes of a context's conditions, by name."""
+        return tuple(self.conditions[c].attribute for c in context)
+
+    def group(self, context: Context) -> list[int]:
+        """DB_E: the rows that satisfy all conditions (METHOD 1)."""
+        if context not in self.groups:
+            some = [self.conditions[c] for c in context]
+            self.groups[context] = [
+                r for r in range(self.n) if all(c.holds(self.table[c.attribute][r]) for c in some)
+            ]
+        return self.groups[context]
+
+    def allowed(self, context: Context) -> bool:
+        """One condition per attribute, and enough rows (METHOD 1; 0003)."""
+        names = self.attributes(context)
+        enough = self.min_support * self.n
+        return len(set(names)) == len(names) and len(self.group(context)) >= enough
+
+    def contexts(self, size: int, p: str) -> list[Context]:
+        """All allowed contexts of a size that do not speak of p."""
+        every = combinations(range(len(self.conditions)), size)
+        return [c for c in every if p not in self.attributes(c) and self.allowed(c)]
+
+    def evaluate(self, context: Context, p: str) -> Evaluation | None:
+        """Figures of the pair; None where there is nothing to compare (METHOD 2, 3; 0003)."""
+        if (context, p) not in self.evaluations:
+            self.evaluations[context, p] = self.computed(context, p)
+        return self.evaluations[context, p]
+
+    def computed(self, context: Context, p: str) -> Evaluation | None:
+        """Work out the figures of one pair, from its rows."""
+        column = self.table[p]
+        group = self.group(context)
+        if column[self.row] is None:  # "missing or known?", over all rows of the context
+            taking_part = group
+            values: list[Value] = [column[r] is None for r in group]
+        else:
+            taking_part = [r for r in group if column[r] is not None]
+            values = [column[r] for r in taking_part]
+        if len(set(values)) < 2:
+            return None
+        if column[self.row] is not None and is_numeric(column):
+            numbers = [number(x) for x in values]
+            if bandwidth(numbers) == 0:
+                return None
+            densities = parzen_densities(numbers, self.bandwidth)
+        else:
+            densities = frequency_densities(values)
+        mean = math.fsum(densities) / len(densities)
+        f_o = densities[taking_part.index(self.row)]
+        above, below = areas(densities, f_o)
+        out = omega(above - below) if self.measure == "paper" else relative(mean, f_o)
+        return Evaluation(out, above - below, mean, f_o, tail(densities, f_o), len(densities))
+
+    def reaches(self, context: Context, p: str) -> bool:
+        """Whether the pair reaches the threshold (0003, "Reading of the definition")."""
+        evaluation = self.evaluate(context, p)
+        return evaluation is not None and evaluation.outlierness >= self.min_outlierness
+
+    def exhaustive(self, p: str) -> tuple[list[Context], set[Context]]:
+        """Contexts visited for p and those that reach the threshold, by definition (METHOD 1)."""
+        sizes = range(self.max_conditions + 1)
+        visited = [context for size in sizes for context in self.contexts(size, p)]
+        return visited, {context for context in visited if self.reaches(context, p)}
+
+    def guided(self, p: str) -> tuple[list[Context], set[Context]]:
+        """The same two for the guided search (METHOD 5; 0003, "Guided search")."""
+        sizes = range(min(2, self.max_conditions) + 1)
+        visited = [context for size in sizes for context in self.contexts(size, p)]
+        reached = {context for context in visited if self.reaches(context, p)}
+        alive = [c for c in visited if len(c) == 2]
+        for size in range(3, self.max_conditions + 1):
+            alive = [
+                context
+                for context in alive
+                if self.evaluate(context, p) is not None
+                and context not in reached
+                and not any(subset in reached for subset in subsets(context))
+            ]
+            strongest = sorted(alive, key=lambda context: self.frontier_key(context, p))
+            extended = self.extensions(strongest[:FRONTIER], p)
+            alive = [c for c in extended if not any(subset in reached for subset in subsets(c))]
+            visited.extend(alive)
+            assert all(len(context) == size for context in alive)
+            for context in alive:
+                if self.reaches(context, p):  # then its unvisited subsets are evaluated, too
+                    reached.add(context)
+                    reached.update(s for s in subsets(context) if self.reaches(s, p))
+        return visited, reached
+
+    def extensions(self, chosen: Sequence[Context], p: str) -> list[Context]:
+        """Each context with every condition on another attribute, where enough rows are left."""
+        found: set[Context] = set()
+        for context in chosen:
+            for c, condition in enumerate(self.conditions):
+                if condition.attribute != p and condition.attribute not in self.attributes(context):
+                    found.add(tuple(sorted((*context, c))))
+        return sorted(context for context in found if self.allowed(context))
+
+    def strength(self, context: Context, p: str) -> float:
+        """ln(rarity) + ln(lift) - 0.3 |E| (METHOD 5)."""
+        inside, overall = self.evaluate(context, p), self.evaluate((), p)
+        assert inside is not None
+        assert overall is not None
+        rarity = inside.mean / inside.f_o
+        lift = inside.mean / overall.mean
+        return math.log(rarity) + math.log(lift) - 0.3 * len(context)
+
+    def score(self, context: Context, p: str) -> float:
+        """What the measure orders by, to nine digits (0003, "Order")."""
+        evaluation = self.evaluate(context, p)
+        assert evaluation is not None
+        if self.measure == "paper":
+            return nine_digits(evaluation.difference)
+        return nine_digits(self.strength(context, p))
+
+    def frontier_key(self, context: Context, p: str) -> tuple[float, int, Context]:
+        """Order in the choice of the contexts to extend (0003, "Guided search")."""
+        return -self.score(context, p), -len(self.group(context)), context
+
+    def order_key(
+        self, found: tuple[Context, str]
+    ) -> tuple[float, int, float, int, str, tuple[str, ...], Context]:
+        """Order of the results (0003, "Order")."""
+        context, p = found
+        evaluation = self.evaluate(context, p)
+        assert evaluation is not None
+        size = len(self.group(context))
+        names = self.attributes(context)
+        return -self.score(context, p), len(context), evaluation.tail, -size, p, names, context
+
+    def pair(self, context: Context, p: str) -> Pair:
+        """One pair with all its figures."""
+        inside, overall = self.evaluate(context, p), self.evaluate((), p)
+        assert inside is not None
+        assert overall is not None
+        return Pair(
+            property=p,
+            value=self.table[p][self.row],
+            conditions=tuple(self.conditions[c] for c in context),
+            outlierness=inside.outlierness,
+            rarity=inside.mean / inside.f_o,
+            tail=inside.tail,
+            support=len(self.group(context)) / self.n,
+            group_size=len(self.group(context)),
+            known=inside.known,
+            lift=inside.mean / overall.mean,
+            strength=self.strength(context, p),
+            overall_outlierness=overall.outlierness,
+            exceptional=inside.outlierness >= self.min_outlierness,
+        )
+
+    def results(self, search: str) -> list[Pair]:
+        """Minimal pairs that reach the threshold, else the closest ones (METHOD 1 and 5; 0003)."""
+        reported: list[tuple[Context, str]] = []
+        closest: list[tuple[Context, str]] = []
+        for p in self.table:
+            visited, reached = self.exhaustive(p) if search == "exhaustive" else self.guided(p)
+            for context in reached:
+                if not any(self.reaches(subset, p) for subset in subsets(context)):
+                    reported.append((context, p))
+            positive: list[tuple[Context, str]] = []
+            for context in visited:
+                evaluation = self.evaluate(context, p)
+                if evaluation is not None and evaluation.outlierness > 0:
+                    positive.append((context, p))
+            if positive:
+                closest.append(min(positive, key=self.order_key))
+        given: dict[tuple[str, tuple[str, ...]], tuple[Context, str]] = {}
+        for context, p in sorted(reported or closest, key=self.order_key):
+            given.setdefault((p, self.attributes(context)), (context, p))
+        return [self.pair(context, p) for context, p in given.values()]
+
+
+def explain(
+    table: Table,
+    row: int,
+    *,
+    min_support: float = 0.1,
+    min_outlierness: float = 0.9,
+    max_conditions: int = 4,
+    search: str = "guided",
+    measure: str = "relative",
+    scales: str = "several",
+    interval: str = "run",
+    bandwidth: str = "fixed",
+    seed: int | None = None,
+) -> list[Pair]:
+    """The full ordered list of pairs that explain a row (METHOD 1 to 6; 0002; 0003)."""
+    options = {
+        search: ("guided", "exhaustive"),
+        measure: ("relative", "paper"),
+        scales: ("several", "one"),
+        interval: ("run", "span"),
+        bandwidth: ("fixed", "adaptive"),
+    }
+    for given, known in options.items():
+        if given not in known:
+            raise ValueError(f"unknown option {given!r}, not one of {known}")
+    question = Search(
+        table,
+        row,
+        min_support,
+        min_outlierness,
+        max_conditions,
+        measure,
+        scales,
+        interval,
+        bandwidth,
+        seed,
+    )
+    return question.results(search)
