@@ -1,14 +1,14 @@
 """A slow, obvious twin of the method, written from its specification alone.
 
-Nothing here is shared with the package: the formulas of METHOD (sections 1 to 6) and of the decisions
-0002 (natural intervals) and 0003 (search) are written out as loops, so that the fast code can be
-compared with something that has no reason to make the same mistakes.
+Nothing here is shared with the package: the formulas of METHOD (sections 1 to 6) and of the
+decisions 0002 (natural intervals) and 0003 (search) are written out as loops, so that the fast code
+can be compared with something that has no reason to make the same mistakes.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
@@ -27,7 +27,7 @@ MANY_SWEEPS = 200
 FRONTIER = 15
 
 
-# --- METHOD section 2: densities -------------------------------------------------------------------
+# --- METHOD section 2: densities ---
 
 
 def bandwidth(values: Sequence[float]) -> float:
@@ -35,7 +35,7 @@ def bandwidth(values: Sequence[float]) -> float:
     n = len(values)
     mean = math.fsum(values) / n
     variance = math.fsum((x - mean) ** 2 for x in values) / n
-    return 1.06 * math.sqrt(variance) * n**-0.2
+    return 1.06 * math.sqrt(variance) * math.pow(n, -0.2)
 
 
 def kernel(u: float) -> float:
@@ -71,7 +71,7 @@ def frequency_densities(labels: Sequence[Value]) -> list[float]:
     return [sum(1 for other in labels if other == label) / len(labels) for label in labels]
 
 
-# --- METHOD section 3: outlierness -----------------------------------------------------------------
+# --- METHOD section 3: outlierness ---
 
 
 def cdf(densities: Sequence[float], t: float) -> float:
@@ -107,7 +107,7 @@ def tail(densities: Sequence[float], f_o: float) -> float:
     return cdf(densities, f_o * (1 + EPSILON))
 
 
-# --- METHOD section 4, decision 0002: natural intervals --------------------------------------------
+# --- METHOD section 4, decision 0002: natural intervals ---
 
 
 def grouped(values: Sequence[float]) -> list[list[float]]:
@@ -138,14 +138,21 @@ def starts(points: Sequence[float], counts: Sequence[int], seed: int | None) -> 
     """Means that the fit starts from (0002, "The fit", start)."""
     total = sum(counts)
     k0 = min(MANY_COMPONENTS, math.ceil(math.sqrt(total)))
-    held = [x for x, count in zip(points, counts, strict=True) for _ in range(count)]
-    if seed is None:
-        # The first point whose cumulative count reaches (2j + 1) N / (2 k0), in whole numbers.
-        return [held[-(-(2 * j + 1) * total // (2 * k0)) - 1] for j in range(k0)]
-    import numpy as np
+    if seed is not None:
+        import numpy as np
 
-    drawn = np.random.default_rng(seed).integers(0, total, size=k0)
-    return sorted(held[int(r)] for r in drawn)
+        held = [x for x, count in zip(points, counts, strict=True) for _ in range(count)]
+        drawn = np.random.default_rng(seed).integers(0, total, size=k0)
+        return [held[r] for r in sorted(int(r) for r in drawn)]
+    found: list[float] = []
+    for j in range(k0):
+        cumulative = 0
+        for x, count in zip(points, counts, strict=True):
+            cumulative += count
+            if cumulative * 2 * k0 >= (2 * j + 1) * total:
+                found.append(x)
+                break
+    return found
 
 
 def start_widths(means: Sequence[float], floor: float) -> list[float]:
@@ -337,7 +344,7 @@ def intervals(
     return list(dict.fromkeys(found))
 
 
-# --- METHOD sections 1, 5 and 6, decision 0003: the search -----------------------------------------
+# --- METHOD sections 1, 5 and 6, decision 0003: the search ---
 
 
 @dataclass(frozen=True)
@@ -356,9 +363,7 @@ class Condition:
             return x is None and self.kind == "missing"
         if self.kind == "equals":
             return x == self.value
-        assert self.low is not None
-        assert self.high is not None
-        return self.low <= number(x) <= self.high
+        return number(self.low) <= number(x) <= number(self.high)
 
 
 @dataclass(frozen=True)
@@ -381,31 +386,29 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Evaluation:
-    """What the density of a property says in a context."""
+class Judged:
+    """A pair, what the results are ordered by, and the mean density in its context."""
 
-    outlierness: float
-    difference: float
+    pair: Pair
+    context: Context
+    score: float
     mean: float
-    f_o: float
-    tail: float
-    known: int
 
 
 def number(x: Value) -> float:
-    """A value of a numeric column."""
+    """A value known to be a number."""
     assert isinstance(x, int | float)
     return float(x)
-
-
-def is_numeric(column: Sequence[Value]) -> bool:
-    """Whether all known values are numbers; truth values are categories (METHOD 6)."""
-    return all(isinstance(x, int | float) and not isinstance(x, bool) for x in known_of(column))
 
 
 def known_of(column: Sequence[Value]) -> list[Value]:
     """The values that are not missing."""
     return [x for x in column if x is not None]
+
+
+def is_numeric(column: Sequence[Value]) -> bool:
+    """Whether all known values are numbers; truth values are categories (METHOD 6)."""
+    return all(isinstance(x, int | float) and not isinstance(x, bool) for x in known_of(column))
 
 
 def takes_part(column: Sequence[Value]) -> bool:
@@ -414,10 +417,9 @@ def takes_part(column: Sequence[Value]) -> bool:
     return len(set(known)) > 1 or 0 < len(known) < len(column)
 
 
-def subsets(context: Context) -> Iterator[Context]:
+def subsets(context: Context) -> list[Context]:
     """All proper subsets of a context, the empty one included."""
-    for size in range(len(context)):
-        yield from combinations(context, size)
+    return [subset for size in range(len(context)) for subset in combinations(context, size)]
 
 
 def nine_digits(score: float) -> float:
@@ -425,67 +427,68 @@ def nine_digits(score: float) -> float:
     return float(f"{score:.8e}")
 
 
+def frontier_key(judged: Judged) -> tuple[float, int, Context]:
+    """Order in the choice of the contexts to extend (0003, "Guided search")."""
+    return -nine_digits(judged.score), -judged.pair.group_size, judged.context
+
+
+def order_key(
+    judged: Judged,
+) -> tuple[float, int, float, int, str, tuple[str, ...], Context]:
+    """Order of the results (0003, "Order")."""
+    pair = judged.pair
+    names = tuple(c.attribute for c in pair.conditions)
+    score, size = -nine_digits(judged.score), -pair.group_size
+    return score, len(names), pair.tail, size, pair.property, names, judged.context
+
+
+@dataclass
 class Search:
     """All that belongs to one question: table, object, options, and what was worked out so far."""
 
-    def __init__(
-        self,
-        table: Table,
-        row: int,
-        min_support: float,
-        min_outlierness: float,
-        max_conditions: int,
-        measure: str,
-        scales: str,
-        interval: str,
-        bandwidth: str,
-        seed: int | None,
-    ) -> None:
-        self.table = {a: list(table[a]) for a in sorted(table) if takes_part(table[a])}
-        self.row = row
-        self.n = len(next(iter(table.values())))
-        self.min_support = min_support
-        self.min_outlierness = min_outlierness
-        self.max_conditions = max_conditions
-        self.measure = measure
-        self.scales = scales
-        self.interval = interval
-        self.bandwidth = bandwidth
-        self.seed = seed
+    table: Table
+    row: int
+    min_support: float
+    min_outlierness: float
+    max_conditions: int
+    measure: str
+    scales: str
+    interval: str
+    bandwidth: str
+    seed: int | None
+
+    def __post_init__(self) -> None:
+        self.n = len(next(iter(self.table.values())))
+        self.table = {
+            a: list(self.table[a]) for a in sorted(self.table) if takes_part(self.table[a])
+        }
         self.groups: dict[Context, list[int]] = {}
-        self.evaluations: dict[tuple[Context, str], Evaluation | None] = {}
+        self.memory: dict[tuple[Context, str], Judged | None] = {}
         self.conditions = [c for a in self.table for c in self.conditions_of(a)]
 
     def conditions_of(self, attribute: str) -> list[Condition]:
         """The useful conditions of an attribute, fine to coarse (METHOD 4 and 6; 0002, end)."""
         column = self.table[attribute]
-        o_value = column[self.row]
-        if o_value is None:
+        x = column[self.row]
+        if x is None:
             candidates = [Condition(attribute, "missing")]
-        elif is_numeric(column):
-            known = [number(x) for x in known_of(column)]
-            found = intervals(
-                known,
-                number(o_value),
-                self.n,
-                self.min_support,
-                self.scales,
-                self.interval,
-                self.seed,
-            )
-            candidates = [Condition(attribute, "interval", low, high) for low, high in found]
+        elif not is_numeric(column):
+            candidates = [Condition(attribute, "equals", value=x)]
         else:
-            candidates = [Condition(attribute, "equals", value=o_value)]
+            known = [number(v) for v in known_of(column)]
+            options = (self.n, self.min_support, self.scales, self.interval, self.seed)
+            found = intervals(known, number(x), *options)
+            candidates = [Condition(attribute, "interval", low, high) for low, high in found]
         kept: list[Condition] = []
         for condition in candidates:
-            rows = sum(1 for x in column if condition.holds(x))
+            rows = sum(1 for v in column if condition.holds(v))
             if rows < self.n and rows >= self.min_support * self.n:
                 kept.append(condition)
         return kept
 
-    def attributes(self, context: Context) -> tuple[str, ...]:
+    def attributes(self, context: Context) -> list[str]:
         """The attributes of a context's conditions, by name."""
-        return tuple(self.conditions[c].attribute for c in context)
+        return [self.conditions[c].attribute for c in context]
 
     def group(self, context: Context) -> list[int]:
         """DB_E: the rows that satisfy all conditions (METHOD 1)."""
@@ -496,166 +499,124 @@ class Search:
             ]
         return self.groups[context]
 
-    def allowed(self, context: Context) -> bool:
-        """One condition per attribute, and enough rows (METHOD 1; 0003)."""
+    def allowed(self, context: Context, p: str) -> bool:
+        """One condition per attribute, none on p, and enough rows (METHOD 1; 0003)."""
         names = self.attributes(context)
-        enough = self.min_support * self.n
-        return len(set(names)) == len(names) and len(self.group(context)) >= enough
+        if p in names or len(set(names)) < len(names):
+            return False
+        return len(self.group(context)) >= self.min_support * self.n
 
-    def contexts(self, size: int, p: str) -> list[Context]:
-        """All allowed contexts of a size that do not speak of p."""
-        every = combinations(range(len(self.conditions)), size)
-        return [c for c in every if p not in self.attributes(c) and self.allowed(c)]
+    def judge(self, context: Context, p: str) -> Judged | None:
+        """Figures of the pair; None where there is nothing to compare (METHOD 2, 3, 5; 0003)."""
+        if (context, p) not in self.memory:
+            self.memory[context, p] = self.judge_afresh(context, p)
+        return self.memory[context, p]
 
-    def evaluate(self, context: Context, p: str) -> Evaluation | None:
-        """Figures of the pair; None where there is nothing to compare (METHOD 2, 3; 0003)."""
-        if (context, p) not in self.evaluations:
-            self.evaluations[context, p] = self.computed(context, p)
-        return self.evaluations[context, p]
-
-    def computed(self, context: Context, p: str) -> Evaluation | None:
+    def judge_afresh(self, context: Context, p: str) -> Judged | None:
         """Work out the figures of one pair, from its rows."""
         column = self.table[p]
         group = self.group(context)
-        if column[self.row] is None:  # "missing or known?", over all rows of the context
-            taking_part = group
-            values: list[Value] = [column[r] is None for r in group]
-        else:
-            taking_part = [r for r in group if column[r] is not None]
-            values = [column[r] for r in taking_part]
+        missing = column[self.row] is None
+        # Where o lacks p, the property is "missing or known?", over all rows of the context.
+        rows = [r for r in group if missing or column[r] is not None]
+        values: list[Value] = [column[r] is None if missing else column[r] for r in rows]
         if len(set(values)) < 2:
             return None
-        if column[self.row] is not None and is_numeric(column):
-            numbers = [number(x) for x in values]
-            if bandwidth(numbers) == 0:
-                return None
-            densities = parzen_densities(numbers, self.bandwidth)
-        else:
+        if missing or not is_numeric(column):
             densities = frequency_densities(values)
+        elif bandwidth([number(x) for x in values]) == 0:
+            return None
+        else:
+            densities = parzen_densities([number(x) for x in values], self.bandwidth)
+        f_o = densities[rows.index(self.row)]
         mean = math.fsum(densities) / len(densities)
-        f_o = densities[taking_part.index(self.row)]
-        above, below = areas(densities, f_o)
-        out = omega(above - below) if self.measure == "paper" else relative(mean, f_o)
-        return Evaluation(out, above - below, mean, f_o, tail(densities, f_o), len(densities))
+        overall = self.judge((), p) if context else None
+        lift = mean / overall.mean if overall else 1.0
+        strength = math.log(mean / f_o) + math.log(lift) - 0.3 * len(context)
+        if self.measure == "paper":
+            above, below = areas(densities, f_o)
+            score, outlierness = above - below, omega(above - below)
+        else:
+            score, outlierness = strength, relative(mean, f_o)
+        pair = Pair(
+            property=p,
+            value=column[self.row],
+            conditions=tuple(self.conditions[c] for c in context),
+            outlierness=outlierness,
+            rarity=mean / f_o,
+            tail=tail(densities, f_o),
+            support=len(group) / self.n,
+            group_size=len(group),
+            known=len(rows),
+            lift=lift,
+            strength=strength,
+            overall_outlierness=overall.pair.outlierness if overall else outlierness,
+            exceptional=outlierness >= self.min_outlierness,
+        )
+        return Judged(pair, context, score, mean)
 
     def reaches(self, context: Context, p: str) -> bool:
         """Whether the pair reaches the threshold (0003, "Reading of the definition")."""
-        evaluation = self.evaluate(context, p)
-        return evaluation is not None and evaluation.outlierness >= self.min_outlierness
+        judged = self.judge(context, p)
+        return judged is not None and judged.pair.exceptional
 
-    def exhaustive(self, p: str) -> tuple[list[Context], set[Context]]:
+    def exhaustive(self, p: str, depth: int) -> tuple[list[Context], set[Context]]:
         """Contexts visited for p and those that reach the threshold, by definition (METHOD 1)."""
-        sizes = range(self.max_conditions + 1)
-        visited = [context for size in sizes for context in self.contexts(size, p)]
+        sizes = range(depth + 1)
+        every = [c for size in sizes for c in combinations(range(len(self.conditions)), size)]
+        visited = [context for context in every if self.allowed(context, p)]
         return visited, {context for context in visited if self.reaches(context, p)}
 
     def guided(self, p: str) -> tuple[list[Context], set[Context]]:
         """The same two for the guided search (METHOD 5; 0003, "Guided search")."""
-        sizes = range(min(2, self.max_conditions) + 1)
-        visited = [context for size in sizes for context in self.contexts(size, p)]
-        reached = {context for context in visited if self.reaches(context, p)}
-        alive = [c for c in visited if len(c) == 2]
-        for size in range(3, self.max_conditions + 1):
-            alive = [
-                context
-                for context in alive
-                if self.evaluate(context, p) is not None
-                and context not in reached
-                and not any(subset in reached for subset in subsets(context))
-            ]
-            strongest = sorted(alive, key=lambda context: self.frontier_key(context, p))
-            extended = self.extensions(strongest[:FRONTIER], p)
-            alive = [c for c in extended if not any(subset in reached for subset in subsets(c))]
-            visited.extend(alive)
-            assert all(len(context) == size for context in alive)
-            for context in alive:
+        visited, reached = self.exhaustive(p, min(2, self.max_conditions))
+        level: list[Context] = [context for context in visited if len(context) == 2]
+        for _ in range(3, self.max_conditions + 1):
+            alive: list[Judged] = []
+            for context in level:
+                judged = self.judge(context, p)
+                known_to_reach = any(c in reached for c in [context, *subsets(context)])
+                if judged is not None and not known_to_reach:
+                    alive.append(judged)
+            extended: set[Context] = set()
+            for judged in sorted(alive, key=frontier_key)[:FRONTIER]:
+                for c in range(len(self.conditions)):
+                    if c not in judged.context:
+                        extended.add(tuple(sorted((*judged.context, c))))
+            level = []
+            for context in sorted(extended):
+                if self.allowed(context, p) and not any(s in reached for s in subsets(context)):
+                    level.append(context)
+            visited = visited + level
+            for context in level:
                 if self.reaches(context, p):  # then its unvisited subsets are evaluated, too
                     reached.add(context)
                     reached.update(s for s in subsets(context) if self.reaches(s, p))
         return visited, reached
 
-    def extensions(self, chosen: Sequence[Context], p: str) -> list[Context]:
-        """Each context with every condition on another attribute, where enough rows are left."""
-        found: set[Context] = set()
-        for context in chosen:
-            for c, condition in enumerate(self.conditions):
-                if condition.attribute != p and condition.attribute not in self.attributes(context):
-                    found.add(tuple(sorted((*context, c))))
-        return sorted(context for context in found if self.allowed(context))
-
-    def strength(self, context: Context, p: str) -> float:
-        """ln(rarity) + ln(lift) - 0.3 |E| (METHOD 5)."""
-        inside, overall = self.evaluate(context, p), self.evaluate((), p)
-        assert inside is not None
-        assert overall is not None
-        rarity = inside.mean / inside.f_o
-        lift = inside.mean / overall.mean
-        return math.log(rarity) + math.log(lift) - 0.3 * len(context)
-
-    def score(self, context: Context, p: str) -> float:
-        """What the measure orders by, to nine digits (0003, "Order")."""
-        evaluation = self.evaluate(context, p)
-        assert evaluation is not None
-        if self.measure == "paper":
-            return nine_digits(evaluation.difference)
-        return nine_digits(self.strength(context, p))
-
-    def frontier_key(self, context: Context, p: str) -> tuple[float, int, Context]:
-        """Order in the choice of the contexts to extend (0003, "Guided search")."""
-        return -self.score(context, p), -len(self.group(context)), context
-
-    def order_key(
-        self, found: tuple[Context, str]
-    ) -> tuple[float, int, float, int, str, tuple[str, ...], Context]:
-        """Order of the results (0003, "Order")."""
-        context, p = found
-        evaluation = self.evaluate(context, p)
-        assert evaluation is not None
-        size = len(self.group(context))
-        names = self.attributes(context)
-        return -self.score(context, p), len(context), evaluation.tail, -size, p, names, context
-
-    def pair(self, context: Context, p: str) -> Pair:
-        """One pair with all its figures."""
-        inside, overall = self.evaluate(context, p), self.evaluate((), p)
-        assert inside is not None
-        assert overall is not None
-        return Pair(
-            property=p,
-            value=self.table[p][self.row],
-            conditions=tuple(self.conditions[c] for c in context),
-            outlierness=inside.outlierness,
-            rarity=inside.mean / inside.f_o,
-            tail=inside.tail,
-            support=len(self.group(context)) / self.n,
-            group_size=len(self.group(context)),
-            known=inside.known,
-            lift=inside.mean / overall.mean,
-            strength=self.strength(context, p),
-            overall_outlierness=overall.outlierness,
-            exceptional=inside.outlierness >= self.min_outlierness,
-        )
-
     def results(self, search: str) -> list[Pair]:
         """Minimal pairs that reach the threshold, else the closest ones (METHOD 1 and 5; 0003)."""
-        reported: list[tuple[Context, str]] = []
-        closest: list[tuple[Context, str]] = []
+        reported: list[Judged] = []
+        closest: list[Judged] = []
         for p in self.table:
-            visited, reached = self.exhaustive(p) if search == "exhaustive" else self.guided(p)
-            for context in reached:
-                if not any(self.reaches(subset, p) for subset in subsets(context)):
-                    reported.append((context, p))
-            positive: list[tuple[Context, str]] = []
-            for context in visited:
-                evaluation = self.evaluate(context, p)
-                if evaluation is not None and evaluation.outlierness > 0:
-                    positive.append((context, p))
+            if search == "exhaustive":
+                visited, reached = self.exhaustive(p, self.max_conditions)
+            else:
+                visited, reached = self.guided(p)
+            for context in sorted(reached):
+                judged = self.judge(context, p)
+                minimal = not any(self.reaches(subset, p) for subset in subsets(context))
+                if judged is not None and minimal:
+                    reported.append(judged)
+            every = [self.judge(context, p) for context in visited]
+            positive = [j for j in every if j is not None and j.pair.outlierness > 0]
             if positive:
-                closest.append(min(positive, key=self.order_key))
-        given: dict[tuple[str, tuple[str, ...]], tuple[Context, str]] = {}
-        for context, p in sorted(reported or closest, key=self.order_key):
-            given.setdefault((p, self.attributes(context)), (context, p))
-        return [self.pair(context, p) for context, p in given.values()]
+                closest.append(min(positive, key=order_key))
+        given: dict[tuple[str, ...], Pair] = {}  # the first of each property and attributes
+        for judged in sorted(reported or closest, key=order_key):
+            names = [condition.attribute for condition in judged.pair.conditions]
+            given.setdefault((judged.pair.property, *names), judged.pair)
+        return list(given.values())
 
 
 def explain(
@@ -673,26 +634,15 @@ def explain(
     seed: int | None = None,
 ) -> list[Pair]:
     """The full ordered list of pairs that explain a row (METHOD 1 to 6; 0002; 0003)."""
-    options = {
-        search: ("guided", "exhaustive"),
-        measure: ("relative", "paper"),
-        scales: ("several", "one"),
-        interval: ("run", "span"),
-        bandwidth: ("fixed", "adaptive"),
-    }
-    for given, known in options.items():
-        if given not in known:
-            raise ValueError(f"unknown option {given!r}, not one of {known}")
-    question = Search(
-        table,
-        row,
-        min_support,
-        min_outlierness,
-        max_conditions,
-        measure,
-        scales,
-        interval,
-        bandwidth,
-        seed,
-    )
+    for option, choices in (
+        (search, ("guided", "exhaustive")),
+        (measure, ("relative", "paper")),
+        (scales, ("several", "one")),
+        (interval, ("run", "span")),
+        (bandwidth, ("fixed", "adaptive")),
+    ):
+        if option not in choices:
+            raise ValueError(f"{option!r} is not one of {choices}")
+    limits = (min_support, min_outlierness, max_conditions)
+    question = Search(table, row, *limits, measure, scales, interval, bandwidth, seed)
     return question.results(search)

@@ -160,8 +160,11 @@ def explain(
 
     Name the row by --row, by --where, or give a new object by --object.
     """
-    if sum([row is not None, bool(where), object_file is not None]) != 1:
-        raise OptionError("name the row by exactly one of --row, --where and --object")
+    ways = sum([row is not None, bool(where), object_file is not None])
+    if ways == 0:
+        raise OptionError("which row? Name it by --row N, --where COLUMN=VALUE or --object FILE")
+    if ways > 1:
+        raise OptionError("the row is named twice; use exactly one of --row, --where and --object")
     with Output.to(output) as out:
         table = outlying.sources.read(source)
         given |= {"columns": _names(columns, table) or None, "exclude": _names(exclude, table)}

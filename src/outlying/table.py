@@ -46,7 +46,8 @@ class NumericColumn:
     def with_value(self, value: object) -> NumericColumn:
         """Give the column with one more row; ValueError says what would have been allowed."""
         number = np.nan if is_missing(value) else number_of(self.form, value)
-        form: Form = "number" if self.form == "integer" and number % 1 else self.form
+        whole = np.isnan(number) or number % 1 == 0
+        form: Form = "number" if self.form == "integer" and not whole else self.form
         return NumericColumn(self.name, form, frozen(np.append(self.values, number)))
 
     def matches(self, value: object) -> Mask:
@@ -240,7 +241,8 @@ def retyped(column: Column, kind: ColumnType) -> Column:
     """Read a column as another type than its own, as the user asked."""
     if kind == "categorical":
         return column if isinstance(column, CategoricalColumn) else _as_categories(column)
-    if isinstance(column, NumericColumn) and (kind == "numeric" or column.form != "integer"):
+    plain = column.form in ("number", "integer")
+    if isinstance(column, NumericColumn) and (kind == "numeric" or not plain):
         return column
     form: Form = "number" if kind == "numeric" else "datetime"
     numbers = [_number_in(column, row, form) for row in range(len(column))]

@@ -44,6 +44,8 @@ def is_missing(value: object) -> bool:
         return bool(value != value)
     except (TypeError, ValueError):  # pandas.NA refuses to be a truth value
         return type(value).__name__ == "NAType"
+    except decimal.InvalidOperation:  # a signalling NaN refuses to be compared
+        return True
 
 
 def number_of(form: Form, value: object) -> float:
@@ -52,9 +54,12 @@ def number_of(form: Form, value: object) -> float:
     Raises ValueError if the value is of another kind; the caller knows the column and says so.
     """
     if form in ("number", "integer"):
-        if isinstance(value, bool) or not hasattr(value, "__float__"):
+        if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
             raise ValueError(EXPECTS[form])
-        return float(value)
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(EXPECTS[form]) from None
     if form == "time":
         return _microseconds_of_day(_parsed(value, dt.time, form))
     if form == "duration":
@@ -158,9 +163,9 @@ def read_text(form: Form, text: str) -> Value:
     if form in ("number", "integer", "duration"):
         try:
             number = float(text)
-        except ValueError:
+            return dt.timedelta(seconds=number) if form == "duration" else number
+        except (ValueError, OverflowError):
             raise ValueError(EXPECTS[form]) from None
-        return dt.timedelta(seconds=number) if form == "duration" else number
     number_of(form, text)
     return text
 

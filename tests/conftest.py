@@ -1,0 +1,25 @@
+"""Fixtures shared by all tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "house", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
+
+SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder with the paper's tables, which are not part of this repository."""
+    folder = Path(os.environ.get("OUTLYING_DATA", SHARED))
+    if not (folder / "ecoli.csv").exists():
+        pytest.skip(f"the paper's tables are not in {folder} (set OUTLYING_DATA to their folder)")
+    return folder

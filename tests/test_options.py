@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+
+from outlying import OptionError, Options
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"min_support": 0}, "above 0, at most 1"),
+        ({"min_support": 1.5}, "1.5"),
+        ({"min_support": "much"}, "'much'"),
+        ({"min_outlierness": float("nan")}, "nan"),
+        ({"min_outlierness": True}, "True"),
+        ({"max_conditions": -1}, "at least 0"),
+        ({"max_conditions": 2.5}, "whole number"),
+        ({"top": 0}, "at least 1"),
+        ({"seed": -3}, "at least 0"),
+        ({"search": "fast"}, "'guided' or 'exhaustive'"),
+        ({"measure": "shap"}, "'relative' or 'paper'"),
+        ({"scales": "two"}, "'several' or 'one'"),
+        ({"interval": "all"}, "'run' or 'span'"),
+        ({"bandwidth": "wide"}, "'fixed' or 'adaptive'"),
+        ({"infinite": "drop"}, "'error' or 'missing'"),
+        ({"columns": "age"}, "list of column names"),
+        ({"columns": []}, "leave it out"),
+        ({"columns": [1]}, "1"),
+        ({"exclude": 7}, "list of column names"),
+        ({"types": {"zip": "text"}}, "'numeric' or 'categorical'"),
+        ({"types": ["zip"]}, "mapping"),
+        ({"min_suport": 0.2}, "did you mean 'min_support'"),
+    ],
+)
+def test_wrong_options_say_what_is_allowed(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(OptionError, match=None) as caught:
+        Options.of(**given)
+    assert said in str(caught.value)
+    assert next(iter(given))[:5] in str(caught.value)
+
+
+def test_options_are_frozen_values() -> None:
+    options = Options.of(columns=["b", "a"], types={"a": "categorical"}, top=3)
+    assert options == Options.of(columns=("b", "a"), types={"a": "categorical"}, top=3)
+    assert pickle.loads(pickle.dumps(options)) == options  # noqa: S301
+    with pytest.raises(AttributeError):
+        options.top = 5  # type: ignore[misc]
+    assert options.to_dict()["types"] == {"a": "categorical"}
