@@ -24,6 +24,7 @@ BINS = 256
 MANY_ROWS = 4096
 MANY_COMPONENTS = 64
 MANY_SWEEPS = 200
+ROUNDING = 1e-9
 FRONTIER = 15
 
 
@@ -300,7 +301,7 @@ def window(
     """The nearest ranks around the object, where there is one segment only (METHOD 4; 0002)."""
     ordered = sorted(values)
     known = len(ordered)
-    w = min(known, math.ceil(max(min_support, 0.2) * n))
+    w = min(known, math.ceil(max(min_support, 0.2) * n - ROUNDING))
     ranks = [rank for rank, x in enumerate(ordered) if x == o_value]
     start = math.floor((ranks[0] + ranks[-1] - w + 1) / 2)
     start = max(0, min(start, known - w))
@@ -393,6 +394,7 @@ class Judged:
     context: Context
     score: float
     mean: float
+    measure: str
 
 
 def number(x: Value) -> float:
@@ -422,14 +424,21 @@ def subsets(context: Context) -> list[Context]:
     return [subset for size in range(len(context)) for subset in combinations(context, size)]
 
 
-def nine_digits(score: float) -> float:
+def nine_digits(judged: Judged) -> float:
     """A score as far as it counts in comparisons (0003, "Order")."""
-    return float(f"{score:.8e}")
+    score = judged.score
+    return round(score, 9) if judged.measure == "relative" else float(f"{score:.8e}")
 
 
 def frontier_key(judged: Judged) -> tuple[float, int, Context]:
     """Order in the choice of the contexts to extend (0003, "Guided search")."""
-    return -nine_digits(judged.score), -judged.pair.group_size, judged.context
+    return -nine_digits(judged), -judged.pair.group_size, judged.context
+
+
+def closest_key(judged: Judged) -> tuple[float, int, int, Context]:
+    """Order in the choice of the pair that stands for its property (0003, "Nothing reaches")."""
+    score, size = -nine_digits(judged), -judged.pair.group_size
+    return score, len(judged.context), size, judged.context
 
 
 def order_key(
@@ -438,7 +447,7 @@ def order_key(
     """Order of the results (0003, "Order")."""
     pair = judged.pair
     names = tuple(c.attribute for c in pair.conditions)
-    score, size = -nine_digits(judged.score), -pair.group_size
+    score, size = -nine_digits(judged), -pair.group_size
     return score, len(names), pair.tail, size, pair.property, names, judged.context
 
 
@@ -482,7 +491,7 @@ class Search:
         kept: list[Condition] = []
         for condition in candidates:
             rows = sum(1 for v in column if condition.holds(v))
-            if rows < self.n and rows >= self.min_support * self.n:
+            if rows < self.n and rows >= self.min_support * self.n - ROUNDING:
                 kept.append(condition)
         return kept
 
@@ -504,7 +513,7 @@ class Search:
         names = self.attributes(context)
         if p in names or len(set(names)) < len(names):
             return False
-        return len(self.group(context)) >= self.min_support * self.n
+        return len(self.group(context)) >= self.min_support * self.n - ROUNDING
 
     def judge(self, context: Context, p: str) -> Judged | None:
         """Figures of the pair; None where there is nothing to compare (METHOD 2, 3, 5; 0003)."""
@@ -551,9 +560,9 @@ class Search:
             lift=lift,
             strength=strength,
             overall_outlierness=overall.pair.outlierness if overall else outlierness,
-            exceptional=outlierness >= self.min_outlierness,
+            exceptional=outlierness >= self.min_outlierness - ROUNDING,
         )
-        return Judged(pair, context, score, mean)
+        return Judged(pair, context, score, mean, self.measure)
 
     def reaches(self, context: Context, p: str) -> bool:
         """Whether the pair reaches the threshold (0003, "Reading of the definition")."""
@@ -609,9 +618,9 @@ class Search:
                 if judged is not None and minimal:
                     reported.append(judged)
             every = [self.judge(context, p) for context in visited]
-            positive = [j for j in every if j is not None and j.pair.outlierness > 0]
+            positive = [j for j in every if j is not None and j.pair.outlierness > ROUNDING]
             if positive:
-                closest.append(min(positive, key=order_key))
+                closest.append(min(positive, key=closest_key))
         given: dict[tuple[str, ...], Pair] = {}  # the first of each property and attributes
         for judged in sorted(reported or closest, key=order_key):
             names = [condition.attribute for condition in judged.pair.conditions]

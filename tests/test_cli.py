@@ -135,7 +135,9 @@ def test_names_with_commas_and_equals_signs(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "odd.csv"
     rows = "\n".join(f"{i},{i * i % 11},{i % 2}" for i in range(30))
     path.write_text('"a,b",c=d,e\n' + rows + "\n")
-    code, out, err = run("explain", path, "--where", "a,b=7", "--exclude", "a,b", "--format", "json")
+    code, out, err = run(
+        "explain", path, "--where", "a,b=7", "--exclude", "a,b", "--format", "json"
+    )
     assert (code, err) == (0, "")
     assert json.loads(out)["columns"] == ["c=d", "e"]
     assert json.loads(out)["objects"][0]["row"] == 8
@@ -214,10 +216,18 @@ BAD: list[tuple[str, list[object], list[str]]] = [
     ("exclude unknown", ["explain", "{table}", "--row", 1, "--exclude", "cty"], ["'city'"]),
     ("columns unknown", ["explain", "{table}", "--row", 1, "--columns", "dy"], ["'day'"]),
     ("type unknown", ["explain", "{table}", "--row", 1, "--type", "day=words"], ["'words'"]),
-    ("type misfit", ["explain", "{table}", "--row", 1, "--type", "city=numeric"], ["'city'", "'A'"]),
+    (
+        "type misfit",
+        ["explain", "{table}", "--row", 1, "--type", "city=numeric"],
+        ["'city'", "'A'"],
+    ),
     ("all excluded", ["explain", "{table}", "--row", 1, "--columns", "id"], ["no column is left"]),
     ("bad support", ["explain", "{table}", "--row", 1, "--min-support", "7"], ["min_support", "7"]),
-    ("bad choice", ["explain", "{table}", "--row", 1, "--measure", "shap"], ["measure", "relative"]),
+    (
+        "bad choice",
+        ["explain", "{table}", "--row", 1, "--measure", "shap"],
+        ["measure", "relative"],
+    ),
     ("bad number", ["explain", "{table}", "--row", "x"], ["--row", "integer"]),
     ("unwritable", ["explain", "{table}", "--row", 1, "-o", "{table}/x/out.txt"], ["cannot write"]),
     ("output folder", ["explain", "{table}", "--row", 1, "-o", "{folder}"], ["directory"]),

@@ -29,9 +29,7 @@ def test_ecoli_223(shared_data: Path) -> None:
 
 
 def test_yeast_990(shared_data: Path) -> None:
-    found = pairs(
-        outlying.explain(shared_data / "yeast.csv", row=989, exclude=["name", "site"])
-    )
+    found = pairs(outlying.explain(shared_data / "yeast.csv", row=989, exclude=["name", "site"]))
     assert found["nuc", 0].outlierness == pytest.approx(0.993, abs=0.002)
     assert found["alm", 0].outlierness == pytest.approx(0.988, abs=0.002)
     assert found["nuc", 0].exceptional

@@ -15,14 +15,14 @@ from outlying.density import Floats, bandwidth
 from outlying.findings import Pair, Ranges
 from outlying.options import Options
 from outlying.population import Attribute, CategoricalAttribute, NumericAttribute, Profile, Summary
-from outlying.search import Hit
+from outlying.search import Context, Hit
 from outlying.table import CategoricalColumn, Mask
 from outlying.values import Value, value_of
 
 TYPICAL_SHARE = 0.9
 _GAPS_IN_A_RANGE = 3
 
-Order: TypeAlias = tuple[float, int, float, int, str, tuple[tuple[str, float, float], ...]]
+Order: TypeAlias = tuple[float, int, float, int, str, tuple[str, ...], Context]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +53,6 @@ class Premise:
     """A condition that the object satisfies, with the rows that satisfy it too."""
 
     condition: Condition
-    bounds: tuple[float, float]  # for the order of results only
     mask: Mask
 
     @property
@@ -86,10 +85,10 @@ def pair_of(
         strength=hit.strength,
         overall_outlierness=hit.overall.outlierness(options.measure),
         typical=typical(trait, profile),
-        exceptional=hit.outlierness >= options.min_outlierness,
+        exceptional=hit.outlierness >= options.min_outlierness - outlierness.SAME_SCORE,
     )
-    named = tuple((premise.attribute, *premise.bounds) for premise in chosen)
-    order = (-round(hit.score, 9), len(chosen), pair.tail, -hit.group, trait.name, named)
+    names = tuple(premise.attribute for premise in chosen)
+    order = (-hit.score, len(chosen), pair.tail, -hit.group, trait.name, names, hit.context)
     return order, pair
 
 

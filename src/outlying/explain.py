@@ -181,10 +181,10 @@ def _premises(attribute: Attribute, row: int, options: Options) -> list[Premise]
     name = attribute.column.name
     missing = attribute.column.missing()
     if missing[row]:
-        return [Premise(Condition(name, "missing"), (0.0, 0.0), missing)]
+        return [Premise(Condition(name, "missing"), missing)]
     if isinstance(attribute, CategoricalAttribute):
         condition = Condition(name, "equals", value=attribute.column.value(row))
-        return [Premise(condition, (0.0, 0.0), attribute.equal(row))]
+        return [Premise(condition, attribute.equal(row))]
     if attribute.is_constant:
         return []
     return [
@@ -200,10 +200,10 @@ def _premises(attribute: Attribute, row: int, options: Options) -> list[Premise]
 
 
 def _interval_premise(attribute: NumericAttribute, low: float, high: float) -> Premise:
-    bounds = attribute.unscaled(low), attribute.unscaled(high)
-    ends = [value_of(attribute.column.form, bound) for bound in bounds]
+    form = attribute.column.form
+    ends = [value_of(form, attribute.unscaled(bound)) for bound in (low, high)]
     condition = Condition(attribute.column.name, "interval", low=ends[0], high=ends[1])
-    return Premise(condition, bounds, attribute.between(low, high))
+    return Premise(condition, attribute.between(low, high))
 
 
 def _pairs(outcome: Outcome, traits: list[Trait], premises: list[Premise], rows: int) -> list[Pair]:

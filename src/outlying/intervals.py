@@ -77,9 +77,9 @@ def candidates(
     finest = _finest(found, own, options.interval)
     if options.scales == "one":
         return [finest]
-    merged = [(float(found.lows[a]), float(found.highs[b])) for a, b in _merges(found, own)]
-    scales = list(dict.fromkeys([finest, *merged[1:]]))
-    return scales if len(scales) <= MOST_SCALES else [scales[0], *scales[-(MOST_SCALES - 1) :]]
+    merged = dict.fromkeys(_merges(found, own))
+    coarser = [(float(found.lows[a]), float(found.highs[b])) for a, b in merged][1:]
+    return list(dict.fromkeys([finest, *coarser[-(MOST_SCALES - 1) :]]))
 
 
 def _finest(found: Segments, own: int, interval: Interval) -> tuple[float, float]:

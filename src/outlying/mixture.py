@@ -120,7 +120,7 @@ class _State:
         self.total = np.add.reduce(self.parts, axis=0)
 
     def snapshot(self) -> Mixture:
-        order = np.lexsort((self.widths, self.means))
+        order = np.argsort(self.means, kind="stable")
         return Mixture(self.weights[order], self.means[order], self.widths[order])
 
     def length(self) -> float:
@@ -129,13 +129,13 @@ class _State:
 
     def converge(self) -> float:
         """Sweep over the components until the message length stands still; give that length."""
-        before = math.inf
+        length = self.length()
         for _ in range(MOST_SWEEPS):
+            before = length
             self.sweep()
             length = self.length()
             if abs(before - length) <= TOLERANCE:
                 break
-            before = length
         return length
 
     def sweep(self) -> None:
@@ -177,7 +177,7 @@ class _State:
         np.add.reduce(self.parts, axis=0, out=self.total)
 
     def lightest(self) -> int:
-        return int(np.argmax(self.weights <= self.weights.min() * (1 + TIE)))
+        return int(np.argmax(self.weights <= self.weights.min() + TIE))
 
     def kill(self, index: int) -> None:
         """Remove a component; its rows pass to the others."""

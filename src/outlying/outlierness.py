@@ -16,6 +16,8 @@ from outlying.options import Measure
 
 #: Densities closer than this (relatively) are the same density: summation order must not decide.
 SAME_DENSITY = 1e-9
+#: Scores closer than this are the same score, also where they meet a threshold.
+SAME_SCORE = 1e-9
 #: What one more condition costs in the order of results (METHOD 5).
 CONDITION_PENALTY = 0.3
 
@@ -54,3 +56,12 @@ def strength(mean: float, at_object: float, overall_mean: float, conditions: int
     return (
         math.log(mean / at_object) + math.log(mean / overall_mean) - CONDITION_PENALTY * conditions
     )
+
+
+def rounded(score: float, measure: Measure) -> float:
+    """Give a score as far as it counts in an order: nine decimals, or nine significant digits.
+
+    A strength is free of units; the paper's difference of areas is not, so decimals would make its
+    order depend on the unit more than it does anyway.
+    """
+    return float(f"{score:.8e}") if measure == "paper" else round(score, 9)

@@ -15,7 +15,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from outlying.options import Options
-from outlying.outlierness import strength
+from outlying.outlierness import SAME_SCORE, rounded, strength
 from outlying.population import Summary
 from outlying.table import Mask
 
@@ -61,7 +61,7 @@ class Hit:
     overall: Summary  # the same property without conditions
     outlierness: float
     strength: float
-    score: float  # what hits are ordered by
+    score: float  # what hits are ordered by, rounded so that ties are ties
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class _Search:
         hit = self.hit(place, context, mask)
         if hit is None:
             return False
-        if hit.outlierness >= self.options.min_outlierness:
+        if hit.outlierness >= self.options.min_outlierness - SAME_SCORE:
             self.reported[place][context] = hit
             return True
         self.leaders[place].add(hit)
@@ -184,6 +184,7 @@ class _Search:
         ordering = power
         if self.options.measure == "paper":  # before Omega, which saturates at 1
             ordering = (summary.mean - summary.at_object) * summary.unit
+        ordering = rounded(ordering, self.options.measure)
         return Hit(place, context, self.groups[context], summary, overall, score, power, ordering)
 
     def mask(self, context: Context) -> Mask:
@@ -198,10 +199,12 @@ class _Search:
         for place, leaders in enumerate(self.leaders):
             self.progress(place, len(self.properties))
             for level in range(EXHAUSTIVE_LEVELS, self.options.max_conditions):
+                known = set(self.reported[place])  # the order of visits must not matter
                 for hit in leaders.strongest(level):
-                    self.extend(place, hit.context)
+                    self.extend(place, hit.context, known)
+                self.keep_minimal(place)
 
-    def extend(self, place: int, context: Context) -> None:
+    def extend(self, place: int, context: Context, known: set[Context]) -> None:
         """Add each condition to a context and evaluate what is new."""
         mask = self.mask(context)
         taken = 1 << place
@@ -210,14 +213,20 @@ class _Search:
         for added, bit in enumerate(self.own_bit):
             if not bit & taken:
                 joined = tuple(sorted((*context, added)))
-                if joined not in self.deep[place] and not self.has_reported_subset(place, joined):
+                if joined not in self.deep[place] and known.isdisjoint(_proper_subsets(joined)):
                     self.evaluate_minimal(place, joined, mask & self.candidates[added].mask)
 
-    def has_reported_subset(self, place: int, context: Context) -> bool:
-        return any(subset in self.reported[place] for subset in _proper_subsets(context))
+    def keep_minimal(self, place: int) -> None:
+        """Forget contexts of which a subset has been reported since."""
+        found = self.reported[place]
+        self.reported[place] = {
+            context: hit
+            for context, hit in found.items()
+            if found.keys().isdisjoint(_proper_subsets(context))
+        }
 
     def evaluate_minimal(self, place: int, context: Context, mask: Mask) -> None:
-        """Evaluate a context; where it reaches the threshold, its unvisited subsets come first."""
+        """Evaluate a context; where it reaches the threshold, its unvisited subsets, too."""
         self.deep[place].add(context)
         self.groups[context] = int(np.count_nonzero(mask))
         if self.groups[context] < self.least_rows or not self.evaluate(place, context, mask):
@@ -226,8 +235,6 @@ class _Search:
             for subset in itertools.combinations(context, size):
                 if subset not in self.deep[place]:
                     self.evaluate_minimal(place, subset, self.mask(subset))
-        if self.has_reported_subset(place, context):
-            del self.reported[place][context]
 
     def outcome(self, levels: int) -> Outcome:
         reported = tuple(hit for found in self.reported for hit in found.values())
@@ -243,7 +250,7 @@ class _Leaders:
         self._by_level: list[list[Hit]] = [[] for _ in range(levels + 1)]
 
     def add(self, hit: Hit) -> None:
-        if hit.outlierness > 0 and (self.best is None or _rank(hit) < _rank(self.best)):
+        if hit.outlierness > SAME_SCORE and (self.best is None or _rank(hit) < _rank(self.best)):
             self.best = hit
         level = self._by_level[len(hit.context)]
         level.append(hit)
@@ -256,7 +263,7 @@ class _Leaders:
 
 def _rank(hit: Hit) -> tuple[float, int, int, Context]:
     """Order hits of one property: score, fewer conditions, more rows, names."""
-    return (-round(hit.score, 9), len(hit.context), -hit.group, hit.context)
+    return (-hit.score, len(hit.context), -hit.group, hit.context)
 
 
 def _bits(number: int) -> Iterator[int]:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -53,24 +54,21 @@ def read(file: TextFile) -> Table:
 def _columns(
     connected: DuckDBPyConnection, names: list[str], found: list[kinds.Kind], header: bool
 ) -> list[Reading]:
-    # ordered: on its way to a join (the engine turns a list of words into one), a row may lose
-    # its place, whatever the setting preserve_insertion_order says
+    # ordered here as well: where the engine makes a join of an expression (it does so of a long
+    # IN), preserve_insertion_order does not keep rows in their places
     rows = f"{kinds.TABLE} WHERE rowid >= {int(header)} ORDER BY rowid"
     plans = [kind.plan(f"c{place}") for place, kind in enumerate(found)]
     readings = engine.fetch(connected, rows, [], list(zip(names, plans, strict=True)))
+    gaps = [
+        f"c{place}"
+        for place, (kind, reading) in enumerate(zip(found, readings, strict=True))
+        if not kind.is_text and reading.has_gaps
+    ]
+    words = kinds.missing_words_in(connected, gaps, first_row=int(header))
     return [
-        reading.with_note(_note(connected, place, kind, reading, header))
+        reading.with_note(kind.note).with_note(words.get(f"c{place}"))
         for place, (kind, reading) in enumerate(zip(found, readings, strict=True))
     ]
-
-
-def _note(
-    connected: DuckDBPyConnection, place: int, kind: kinds.Kind, reading: Reading, header: bool
-) -> str | None:
-    words = None
-    if not kind.is_text and reading.has_gaps:
-        words = kinds.missing_words_in(connected, f"c{place}", first_row=int(header))
-    return "; ".join(filter(None, (kind.note, words))) or None
 
 
 def _names(connected: DuckDBPyConnection, file: TextFile, header: bool, fields: int) -> list[str]:
@@ -130,11 +128,19 @@ def _layout_of(file: TextFile) -> Layout:
 
 
 def _field_counts(lines: Iterable[str], delimiter: str) -> list[int]:
-    records = filter(None, csv.reader(lines, delimiter=delimiter))
-    try:
+    with _fields_of_any_length():
+        records = filter(None, csv.reader(lines, delimiter=delimiter))
         return [len(record) for record in islice(records, _RECORDS_LOOKED_AT)]
-    except csv.Error:  # an overlong field: a quote that is never closed
-        return [1]
+
+
+@contextmanager
+def _fields_of_any_length() -> Iterator[None]:
+    """Lift the limit of the csv module, which is one for all its users, and put it back."""
+    limit = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
 
 
 def _likelihood(counts: list[int]) -> tuple[bool, int]:
@@ -144,7 +150,7 @@ def _likelihood(counts: list[int]) -> tuple[bool, int]:
 
 def _check_records(file: TextFile, layout: Layout) -> None:
     """Find the first line that does not have the fields of the first one."""
-    with file.open_text() as stream:
+    with file.open_text() as stream, _fields_of_any_length():
         reader = csv.reader(stream, delimiter=layout.delimiter, strict=True)
         line = 1
         try:

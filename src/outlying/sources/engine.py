@@ -76,9 +76,11 @@ def plain_errors(source: str) -> Iterator[None]:
 
 
 def reason(error: Exception) -> str:
-    """Take the useful first line of an engine error."""
-    first = str(error).strip().split("\n")[0]
-    return re.sub(r"^[A-Z][A-Za-z ]* Error: ", "", first) or type(error).__name__
+    """Take the useful lines of an engine error: the first, and what was wrong with a line."""
+    text = str(error).strip()
+    first = re.sub(r"^[A-Z][A-Za-z ]* Error: ", "", text.split("\n")[0])
+    detail = re.search(r"^Maximum line size of .* exceeded", text, re.MULTILINE)
+    return " - ".join(filter(None, (first, detail and detail[0]))) or type(error).__name__
 
 
 def literal_path(path: Path) -> str:

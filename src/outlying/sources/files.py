@@ -28,6 +28,8 @@ def read(data: str | os.PathLike[Any]) -> Table:
     source = os.fsdecode(data)
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", source):
         raise SourceError(f"{source}: is an address, not a file; download it and give its path")
+    if re.search("[\ud800-\udfff]", source):  # how Python holds bytes that are no text
+        raise SourceError(f"{source!a}: the name is not valid UTF-8; rename the file")
     path = Path(source).expanduser() if source.startswith("~/") else Path(source)
     _check_readable(source, path)
     suffix = _suffix_of(source, path)

@@ -8,6 +8,7 @@ categories in a column of text, where NA may be Namibia and - a blood group.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,10 @@ TABLE = "fields"
 
 MISSING_WORDS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A", "?", "-")
 
-_WORDS = ", ".join(engine.quoted(word) for word in ("", *MISSING_WORDS))
-_ROWS_OF_FIRST_LOOK = 1000
+# a pattern, not a list: the engine turns long lists into joins, one per column
+_WORDS = engine.quoted("|".join(map(re.escape, ("", *MISSING_WORDS))))
+_ROWS_OF_FIRST_LOOK = 100
+_FIELDS_AT_ONCE = 200
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,7 +54,11 @@ class Kind:
 
 
 def _known(field: str) -> str:
-    return f"({field} IS NOT NULL AND trim({field}) NOT IN ({_WORDS}))"
+    return f"({field} IS NOT NULL AND NOT {_is_word(field)})"
+
+
+def _is_word(field: str) -> str:
+    return f"regexp_full_match(trim({field}), {_WORDS})"
 
 
 def _matches(pattern: str) -> str:
@@ -122,37 +129,54 @@ KINDS = (
 
 def found_in(connected: DuckDBPyConnection, fields: int, delimiter: str) -> list[Kind]:
     """Find the kind of every field: a first look at the upper rows, then a check on all rows."""
+    names = [f"c{place}" for place in range(fields)]
     considered = [kind for kind in KINDS if kind.delimiter in (None, delimiter)]
-    left = [_first_look(connected, f"c{place}", considered) for place in range(fields)]
-    unsure = list(range(fields))
-    while unsure := [place for place in unsure if left[place][0] is not TEXT]:
-        tests = {place: left[place][0].passes(f"c{place}") for place in unsure}
-        passed = _passed(connected, tests)
-        unsure = [place for place in unsure if not passed[place]]
-        for place in unsure:
-            left[place].pop(0)
-    return [kinds[0] for kinds in left]
+    left = _after_first_look(connected, names, considered)
+    unsure = [name for name in names if left[name][0] is not TEXT]
+    while unsure:
+        failed = _failed(connected, {name: left[name][0] for name in unsure})
+        for name in failed:
+            left[name].pop(0)
+        unsure = [name for name in failed if left[name][0] is not TEXT]
+    return [left[name][0] for name in names]
 
 
-def _first_look(connected: DuckDBPyConnection, field: str, kinds: list[Kind]) -> list[Kind]:
+def _after_first_look(
+    connected: DuckDBPyConnection, names: list[str], kinds: list[Kind]
+) -> dict[str, list[Kind]]:
     """Leave out what the upper rows exclude already: to test all kinds on all rows is slow."""
-    tests = ", ".join(
-        f"coalesce(bool_and({kind.passes(field)}) FILTER (WHERE {_known(field)}), true)"
-        for kind in kinds
-    )
-    rows = f"(FROM {TABLE} WHERE rowid BETWEEN 1 AND {_ROWS_OF_FIRST_LOOK})"
-    outcome = connected.execute(f"SELECT {tests} FROM {rows}").fetchone() or ()  # noqa: S608
-    return [*(kind for kind, passed in zip(kinds, outcome, strict=True) if passed), TEXT]
+    tests = ", ".join(f"bool_and({kind.passes('value')})" for kind in kinds)
+    rows = _long(names, f"rowid BETWEEN 1 AND {_ROWS_OF_FIRST_LOOK}")
+    outcome = connected.execute(
+        f"SELECT field, {tests} FROM {rows} WHERE {_known('value')} GROUP BY field"  # noqa: S608
+    ).fetchall()
+    left = {name: [*kinds, TEXT] for name in names}
+    for name, *passed in outcome:
+        left[name] = [kind for kind, fits in zip(kinds, passed, strict=True) if fits] + [TEXT]
+    return left
 
 
-def _passed(connected: DuckDBPyConnection, tests: dict[int, str]) -> dict[int, bool]:
-    """Test fields on all rows; a field without any known value passes none."""
-    outcomes = ", ".join(
-        f"coalesce(bool_and({test}) FILTER (WHERE {_known(f'c{place}')}), false)"
-        for place, test in tests.items()
+def _long(names: list[str], rows: str) -> str:
+    """Write a table of all values of some fields below each other: tables may be wide."""
+    return (
+        f"(UNPIVOT (SELECT {', '.join(names)} FROM {TABLE} WHERE {rows}) "  # noqa: S608
+        "ON COLUMNS(*) INTO NAME field VALUE value)"
     )
-    query = f"SELECT {outcomes} FROM {TABLE} WHERE rowid > 0"  # noqa: S608
-    return dict(zip(tests, connected.execute(query).fetchone() or (), strict=True))
+
+
+def _failed(connected: DuckDBPyConnection, tests: dict[str, Kind]) -> list[str]:
+    """List the fields that have values of another kind, or no known value at all."""
+    names = list(tests)
+    failed = []
+    for start in range(0, len(names), _FIELDS_AT_ONCE):
+        batch = names[start : start + _FIELDS_AT_ONCE]
+        outcomes = ", ".join(
+            f"bool_and({tests[name].passes(name)}) FILTER (WHERE {_known(name)})" for name in batch
+        )
+        query = f"SELECT {outcomes} FROM {TABLE} WHERE rowid > 0"  # noqa: S608
+        passed = connected.execute(query).fetchone() or ()
+        failed += [name for name, fits in zip(batch, passed, strict=True) if not fits]
+    return failed
 
 
 def has_header(connected: DuckDBPyConnection, kinds: list[Kind]) -> bool:
@@ -172,14 +196,18 @@ def has_header(connected: DuckDBPyConnection, kinds: list[Kind]) -> bool:
     return connected.execute(query).fetchone() == (True,)
 
 
-def missing_words_in(connected: DuckDBPyConnection, field: str, *, first_row: int) -> str | None:
-    """Say which words were taken for missing values, and how often."""
-    words = connected.execute(
-        f"SELECT trim({field}), count(*) FROM {TABLE} "  # noqa: S608
-        f"WHERE rowid >= {first_row} AND trim({field}) IN ({_WORDS}) GROUP BY ALL ORDER BY ALL"
+def missing_words_in(
+    connected: DuckDBPyConnection, names: list[str], *, first_row: int
+) -> dict[str, str]:
+    """Say for each field which words were taken for missing values, and how often."""
+    if not names:
+        return {}
+    counts = connected.execute(
+        f"SELECT field, trim(value) AS word, count(*) FROM {_long(names, f'rowid >= {first_row}')} "  # noqa: S608
+        f"WHERE {_is_word('value')} GROUP BY field, word ORDER BY word"
     ).fetchall()
-    counts = ", ".join(
-        f"{repr(word) if word else 'blank'} ({rows} row{'s' if rows > 1 else ''})"
-        for word, rows in words
-    )
-    return f"{counts} read as missing" if counts else None
+    said: dict[str, list[str]] = {}
+    for name, word, rows in counts:
+        times = f"({rows} row{'s' if rows > 1 else ''})"
+        said.setdefault(name, []).append(f"{repr(word) if word else 'blank'} {times}")
+    return {name: ", ".join(words) + " read as missing" for name, words in said.items()}

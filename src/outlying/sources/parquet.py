@@ -7,6 +7,7 @@ stored as those numbers.
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,19 +20,45 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Field:
+    """A node of the file's schema, as far as the engine's own description is not enough."""
+
+    name: str
+    children: int
+    logical: str | None
+    digits: int
+
+
 def read(source: str, path: Path) -> Table:
     """Read all columns of one Parquet file."""
     _check_magic(source, path)
     with engine.plain_errors(source), engine.connection() as connected:
         place = [engine.literal_path(path)]
-        names = unique_names(source, _names(connected, place))
+        fields = _columns(connected, place)
+        names = unique_names(source, [field.name for field in fields])
         aliases = ", ".join(f"p{i}" for i in range(len(names)))
         relation = f"read_parquet(?, {_settings(connected)}) AS file({aliases})"
         found = connected.execute(f"FROM {relation} LIMIT 0", place).description or ()
-        plans = [engine.plan_of(str(alias), kind.id) for alias, kind, *_ in found]
+        plans = [
+            _plan(f, alias, kind.id) for f, (alias, kind, *_) in zip(fields, found, strict=True)
+        ]
         return table_of(
             source, engine.fetch(connected, relation, place, list(zip(names, plans, strict=True)))
         )
+
+
+def _plan(field: Field, alias: str, kind: str) -> engine.Plan | str:
+    """Plan a column, with two corrections for DuckDB 1.
+
+    Its results know no type for columns without values, and its decimals of more than 38 digits
+    are wrong numbers.
+    """
+    import duckdb
+
+    if field.digits > 38 and duckdb.__version__.startswith("1."):
+        return "decimals of more than 38 digits"
+    return engine.plan_of(alias, "null" if field.logical == "NullType()" else kind)
 
 
 def _check_magic(source: str, path: Path) -> None:
@@ -48,28 +75,31 @@ def _check_magic(source: str, path: Path) -> None:
         )
 
 
-def _names(connected: DuckDBPyConnection, place: list[str]) -> list[str]:
+def _columns(connected: DuckDBPyConnection, place: list[str]) -> list[Field]:
     """List the columns as they are called in the file.
 
     The engine renames those that differ only in case, and those without a name. The schema is a
     tree written depth first; the columns are the children of its root.
     """
     nodes = connected.execute(
-        "SELECT name, coalesce(num_children, 0) FROM parquet_schema(?)", place
+        "SELECT name, coalesce(num_children, 0), logical_type, coalesce(precision, 0) "
+        "FROM parquet_schema(?)",
+        place,
     ).fetchall()
-    names = []
+    fields = [Field(*node) for node in nodes]
+    columns = []
     index = 1
-    while index < len(nodes):
-        names.append(nodes[index][0])
-        index = _after(nodes, index)
-    return names
+    while index < len(fields):
+        columns.append(fields[index])
+        index = _after(fields, index)
+    return columns
 
 
-def _after(nodes: list[tuple[str, int]], index: int) -> int:
+def _after(fields: list[Field], index: int) -> int:
     """Step over a node and all below it."""
     following = index + 1
-    for _ in range(nodes[index][1]):
-        following = _after(nodes, following)
+    for _ in range(fields[index].children):
+        following = _after(fields, following)
     return following
 
 

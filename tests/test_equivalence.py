@@ -1,0 +1,192 @@
+"""The fast code against the naive twin, which was written from the specification alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import outlying
+from outlying import density, intervals, mixture, outlierness
+from outlying.options import Bandwidth, Options
+from tests import naive, strategies
+
+NUMBERS = ("outlierness", "rarity", "tail", "support", "lift", "strength", "overall_outlierness")
+
+spread = st.integers(2, 60).flatmap(strategies.numbers).filter(lambda x: min(x) != max(x))
+
+
+@given(values=spread, kind=st.sampled_from(["fixed", "adaptive"]))
+def test_parzen(values: list[float], kind: Bandwidth) -> None:
+    ordered = np.sort(np.array(values))
+    expected = naive.parzen_densities([float(x) for x in ordered], kind)
+    assert density.bandwidth(ordered) == pytest.approx(naive.bandwidth(values), rel=1e-9)
+    assert density.parzen(ordered, kind) == pytest.approx(expected, rel=1e-9)
+    found = density.parzen_summary(ordered, values[0], kind)
+    assert found is not None
+    place = int(np.searchsorted(ordered, values[0]))
+    mean = sum(expected) / len(expected)
+    assert found == pytest.approx((mean, expected[place]), rel=1e-9)
+
+
+@given(values=spread)
+def test_identity_of_the_areas(values: list[float]) -> None:
+    """Area above minus area below is mean(F) - f_o (METHOD 3)."""
+    densities = density.parzen(np.sort(np.array(values)))
+    for at_object in (float(densities[0]), float(densities.max()), 0.0):
+        above, below = outlierness.areas(densities, at_object)
+        slow = naive.areas([float(f) for f in densities], at_object)
+        scale = float(densities.max())
+        assert (above, below) == pytest.approx(slow, rel=1e-9, abs=1e-12 * scale)
+        assert above - below == pytest.approx(
+            float(densities.mean()) - at_object, rel=1e-9, abs=1e-12 * scale
+        )
+        slow_tail = naive.tail([float(f) for f in densities], at_object)
+        assert outlierness.tail(densities, at_object) == pytest.approx(slow_tail)
+
+
+@given(labels=st.lists(st.sampled_from("abcd"), min_size=1, max_size=40))
+def test_frequencies(labels: list[str]) -> None:
+    names, codes = np.unique(labels, return_inverse=True)
+    shares = density.frequencies(np.bincount(codes, minlength=len(names)))
+    assert shares[codes] == pytest.approx(naive.frequency_densities(labels), rel=1e-9)
+
+
+@given(difference=st.floats(-50, 50))
+def test_omega(difference: float) -> None:
+    assert outlierness.omega(difference) == pytest.approx(naive.omega(difference), rel=1e-9)
+
+
+@given(values=spread, seed=st.sampled_from([None, None, 0, 7]))
+def test_mixture(values: list[float], seed: int | None) -> None:
+    points, counts = np.unique(np.array(values), return_counts=True)
+    floor = density.bandwidth(np.sort(np.array(values))) / 2
+    found = mixture.fit(points, counts, floor, seed)
+    slow = naive.mixture([float(x) for x in points], [int(c) for c in counts], floor, seed)
+    scale = float(points[-1] - points[0])
+    assert len(found.weights) == len(slow)
+    for fast, expected in zip(
+        zip(found.weights, found.means / scale, found.widths / scale, strict=True),
+        slow,
+        strict=True,
+    ):
+        weight, mean, width = expected
+        assert fast == pytest.approx((weight, mean / scale, width / scale), rel=1e-6, abs=1e-6)
+
+
+@given(
+    values=spread,
+    place=st.integers(0, 1000),
+    seed=st.sampled_from([None, None, 3]),
+    scales=st.sampled_from(["several", "one"]),
+    interval=st.sampled_from(["run", "span"]),
+    min_support=st.sampled_from([0.1, 0.3]),
+)
+def test_intervals(
+    values: list[float],
+    place: int,
+    seed: int | None,
+    scales: str,
+    interval: str,
+    min_support: float,
+) -> None:
+    exponent = int(np.frexp(max(map(abs, values)))[1])
+    values = [float(np.ldexp(value, -exponent)) for value in values]
+    ordered = np.sort(np.array(values))
+    value = values[place % len(values)]
+    options = Options.of(scales=scales, interval=interval, min_support=min_support)
+    found = intervals.segments(ordered, seed)
+    fast = intervals.candidates(ordered, found, value, len(values), options)
+    slow = naive.intervals(values, value, len(values), min_support, scales, interval, seed)
+    assert fast == slow
+
+
+@given(counts=st.lists(st.integers(1, 5000), min_size=2, max_size=12))
+@settings(max_examples=20)
+def test_mixture_of_more_rows_than_count(counts: list[int]) -> None:
+    """Beyond 4,096 rows the counts are scaled."""
+    points = np.arange(len(counts)) ** 1.5
+    fast = mixture.fit(points, np.array(counts), 0.2)
+    slow = naive.mixture([float(x) for x in points], counts, 0.2)
+    assert fast.means == pytest.approx([mean for _, mean, _ in slow], rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
+def test_intervals_of_many_values(seed: int) -> None:
+    """More distinct values than points of the fit."""
+    rng = np.random.default_rng(seed)
+    values = np.sort(np.concatenate([rng.normal(0, 1, 300), rng.exponential(2, 300) + 9]))
+    slow = naive.segments([float(x) for x in values], None)
+    fast = intervals.segments(values)
+    assert [(low, high, rows) for low, high, rows, _ in slow] == list(
+        zip(fast.lows, fast.highs, fast.rows, strict=True)
+    )
+
+
+def fast_pairs(table: strategies.Table, row: int, options: dict[str, Any]) -> list[outlying.Pair]:
+    types = {
+        name: "categorical"
+        for name, cells in table.items()
+        if any(isinstance(cell, str) for cell in cells)
+    }
+    found = outlying.explain(dict(table), row=row, types=types, top=10_000, **options)
+    return list(found.pairs)
+
+
+def assert_same(table: strategies.Table, row: int, options: dict[str, Any]) -> None:
+    slow = naive.explain(table, row, **options)
+    if not any(naive.takes_part(cells) for cells in table.values()):
+        return
+    fast = fast_pairs(table, row, options)
+    assert [(pair.property, *map(key, pair.conditions)) for pair in fast] == [
+        (pair.property, *map(key, pair.conditions)) for pair in slow
+    ]
+    for quick, sure in zip(fast, slow, strict=True):
+        assert (quick.value, quick.group_size, quick.known, quick.exceptional) == (
+            sure.value,
+            sure.group_size,
+            sure.known,
+            sure.exceptional,
+        )
+        for name in NUMBERS:
+            assert getattr(quick, name) == pytest.approx(getattr(sure, name), rel=1e-9, abs=1e-9)
+
+
+def key(condition: Any) -> tuple[Any, ...]:
+    return (condition.attribute, condition.kind, condition.low, condition.high, condition.value)
+
+
+OPTIONS = st.fixed_dictionaries(
+    {
+        "min_support": st.sampled_from([0.1, 0.2]),
+        "min_outlierness": st.sampled_from([0.9, 0.6, 0.3]),
+        "max_conditions": st.sampled_from([4, 3, 2, 0]),
+        "search": st.sampled_from(["guided", "exhaustive"]),
+        "measure": st.sampled_from(["relative", "paper"]),
+        "scales": st.sampled_from(["several", "one"]),
+        "interval": st.sampled_from(["run", "span"]),
+        "bandwidth": st.sampled_from(["fixed", "adaptive"]),
+        "seed": st.sampled_from([None, None, 5]),
+    }
+)
+
+
+@settings(max_examples=150)
+@given(table=strategies.tables(), place=st.integers(0, 1000), options=OPTIONS)
+def test_explain(table: strategies.Table, place: int, options: dict[str, Any]) -> None:
+    rows = len(next(iter(table.values())))
+    assume(any(naive.takes_part(cells) for cells in table.values()))
+    assert_same(table, place % rows, options)
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(table=strategies.tables(max_rows=60, max_columns=6), place=st.integers(0, 1000))
+def test_explain_larger_tables_with_defaults(table: strategies.Table, place: int) -> None:
+    rows = len(next(iter(table.values())))
+    assume(any(naive.takes_part(cells) for cells in table.values()))
+    assert_same(table, place % rows, {})

@@ -1,0 +1,212 @@
+"""What is particular to files: the types of CSV, header lines, order, names, compression."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from tests.carriers import (
+    Values,
+    column_values,
+    same,
+    write_delimited,
+    write_lines,
+    write_parquet,
+)
+
+from outlying.sources import read
+from outlying.table import NumericColumn, Table
+
+
+@pytest.fixture
+def csv_of(tmp_path: Path) -> Callable[[str | bytes], Table]:
+    def read_content(content: str | bytes, name: str = "t.csv") -> Table:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return read(path)
+
+    return read_content
+
+
+Content = Callable[[str | bytes], Table]
+
+
+@pytest.mark.parametrize(
+    "word", ["NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A", "?", "-"]
+)
+def test_words_for_missing_values(csv_of: Content, word: str) -> None:
+    rows = f"1,x,2024-01-01,true\n{word},{word},{word},{word}\n {word} ,y,2024-01-02,false\n"
+    table = csv_of("number,text,date,flag\n" + rows)
+    assert column_values(table, "number") == [1, None, None]
+    assert column_values(table, "text") == ["x", word, "y"]
+    assert column_values(table, "date") == [dt.date(2024, 1, 1), None, dt.date(2024, 1, 2)]
+    assert column_values(table, "flag") == [True, None, False]
+    assert table.notes == (
+        f"column 'number': {word!r} (2 rows) read as missing",
+        f"column 'date': {word!r} (1 row) read as missing",
+        f"column 'flag': {word!r} (1 row) read as missing",
+    )
+
+
+def test_a_word_that_is_no_word_for_missing_keeps_a_column_text(csv_of: Content) -> None:
+    table = csv_of("a,b\n1,1\nNA,NA\nunknown,3\n")
+    assert column_values(table, "a") == ["1", "NA", "unknown"]
+    assert table.notes == ("column 'b': 'NA' (1 row) read as missing",)
+
+
+def test_types_are_decided_on_all_rows(csv_of: Content) -> None:
+    lines = ["1,0,,1"] * 5_000 + ["2.5,x,2024-01-01,99999999999999999999"]
+    table = csv_of("a,b,c,d\n" + "\n".join(lines))
+    assert [column.form for column in table.columns] == ["number", "text", "date", "text"]
+    assert column_values(table, "d")[-1] == "99999999999999999999"
+
+
+def test_words_of_other_languages_stay_texts(csv_of: Content) -> None:
+    table = csv_of("a,b,c,d\nyes,T,007,1_000\nno,F,1,0x1F\n")
+    assert [column.form for column in table.columns] == ["text"] * 4
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["31.12.2023", "1.2.2024"], [dt.date(2023, 12, 31), dt.date(2024, 2, 1)]),
+        (["31/12/2023", "01/02/2024"], [dt.date(2023, 12, 31), dt.date(2024, 2, 1)]),
+        (["12/31/2023", "01/02/2024"], [dt.date(2023, 12, 31), dt.date(2024, 1, 2)]),
+        (["2023/12/31", "2024/01/02"], [dt.date(2023, 12, 31), dt.date(2024, 1, 2)]),
+        (["2024-02-30", "2024-01-01"], ["2024-02-30", "2024-01-01"]),
+        (["2024-01-01", "2024-01-01 05:00"], [dt.datetime(2024, 1, 1), dt.datetime(2024, 1, 1, 5)]),
+        (["2024-01-01T05:00:00Z", "2024-01-01 05:00:00+0200"],
+         [dt.datetime(2024, 1, 1, 5, tzinfo=dt.UTC), dt.datetime(2024, 1, 1, 3, tzinfo=dt.UTC)]),
+        (["25:00", "08:30"], ["25:00", "08:30"]),
+    ],
+)  # fmt: skip
+def test_notations_of_dates(csv_of: Content, texts: list[str], expected: list[Any]) -> None:
+    table = csv_of("a,b\n" + "".join(f"{text},x\n" for text in texts))
+    assert (column_values(table, "a"), table.notes) == (expected, ())
+
+
+def test_dates_that_could_be_either_stay_texts_and_it_is_said(csv_of: Content) -> None:
+    table = csv_of("a,b\n01/02/2024,1\n03/04/2024,2\n")
+    assert column_values(table, "a") == ["01/02/2024", "03/04/2024"]
+    assert "day and month cannot be told apart" in table.notes[0]
+
+
+def test_decimal_commas_between_semicolons(csv_of: Content) -> None:
+    table = csv_of("a;b\n1,5;x\n2;y\n")
+    assert column_values(table, "a") == [1.5, 2.0]
+    assert table.notes == ("column 'a': decimal commas read as decimal points",)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_delimiters_are_found(csv_of: Content, delimiter: str) -> None:
+    table = csv_of(f'a{delimiter}b\n1{delimiter}"x, y; z|\t"\n')
+    assert table.values(0) == {"a": 1, "b": "x, y; z|\t"}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_line_ends_and_byte_order_mark(csv_of: Content, end: str) -> None:
+    table = csv_of(f"\ufeffa,b{end}1,2{end}{end}3,4{end}")
+    assert [table.values(row) for row in range(table.rows)] == [{"a": 1, "b": 2}, {"a": 3, "b": 4}]
+
+
+def test_mixed_line_ends_and_leading_blank_lines(csv_of: Content) -> None:
+    table = csv_of("\n\na,b\n1,2\r\n3,4\n")
+    assert [table.values(row) for row in range(table.rows)] == [{"a": 1, "b": 2}, {"a": 3, "b": 4}]
+
+
+def test_a_file_without_header_gets_numbered_columns(csv_of: Content) -> None:
+    table = csv_of("1,x\n2,y\n")
+    assert (table.names, table.rows) == (["column0", "column1"], 2)
+    assert table.notes == ("no header line found: columns are named column0, column1, ...",)
+    assert csv_of("name,city\nann,rome\n").names == ["name", "city"]
+
+
+def test_rows_that_look_like_comments_are_rows(csv_of: Content) -> None:
+    assert column_values(csv_of("a,b\n#1,x\n#2,y\n3,z\n"), "a") == ["#1", "#2", "3"]
+
+
+def test_a_single_column(csv_of: Content) -> None:
+    assert column_values(csv_of("a\n1\n\n3\n"), "a") == [1, None, 3]
+
+
+def test_rows_keep_their_order(tmp_path: Path) -> None:
+    rows = 300_000
+    numbers = np.arange(rows)
+    frame = pl.DataFrame({"n": numbers, "s": numbers.astype(str), "x": numbers / 3})
+    frame.write_csv(tmp_path / "t.csv")
+    frame.write_parquet(tmp_path / "t.parquet", row_group_size=10_000)
+    for name in ("t.csv", "t.parquet"):
+        table = read(tmp_path / name)
+        for column in (table.column("n"), table.column("x")):
+            assert isinstance(column, NumericColumn)
+            assert np.all(np.diff(column.values) > 0)
+        assert table.rows == rows
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".json", ".jsonl", ".ndjson"])
+def test_compressed_files(tmp_path: Path, suffix: str) -> None:
+    plain = tmp_path / f"t{suffix}"
+    values: Values = {"a": [1, 2], "b": ["x", "y"]}
+    if suffix in (".csv", ".tsv"):
+        write_delimited(plain, values, "," if suffix == ".csv" else "\t")
+    else:
+        write_lines(plain, values)
+    packed = tmp_path / f"T{suffix}.GZ"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    for one, other in zip(read(packed).columns, read(plain).columns, strict=True):
+        assert same(one, other)
+
+
+@pytest.mark.parametrize(
+    "name", ["a*.csv", "[1].csv", "q?.csv", "it's.csv", "~x.csv", "{a,b}.csv", "p=1.csv", "é.csv"]
+)
+def test_odd_file_names_are_no_patterns(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for other in ("ab.csv", "1.csv", "q1.csv", "a.csv", "b.csv"):
+        Path(other).write_text("other\n1\n")
+    Path(name).write_text("a,b\n1,2\n")
+    assert read(name).values(0) == {"a": 1, "b": 2}
+
+
+def test_folder_names_add_no_columns(tmp_path: Path) -> None:
+    folder = tmp_path / "year=2024"
+    folder.mkdir()
+    assert read(write_parquet(folder / "t.parquet", pa.table({"a": [1]}))).names == ["a"]
+
+
+def test_the_zone_of_the_machine_does_not_matter(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n2024-01-01T00:00:00+01:00,1\n")
+    code = (
+        f"from outlying.sources import read; print(read({str(path)!r}).values(0)['a'].isoformat())"
+    )
+    for zone in ("America/New_York", "Asia/Tokyo"):
+        done = subprocess.run(  # noqa: S603
+            [sys.executable, "-c", code],
+            env={**os.environ, "TZ": zone},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout == "2023-12-31T23:00:00+00:00\n"
+
+
+def test_absent_keys_of_json_are_missing(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_text('\n{"a": 1}\n{\n "b": "x"}\n {"a": NaN, "b": null}')
+    table = read(path)
+    assert [table.values(row) for row in range(3)] == [
+        {"a": 1, "b": None}, {"a": None, "b": "x"}, {"a": None, "b": None},
+    ]  # fmt: skip
