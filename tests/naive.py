@@ -547,6 +547,8 @@ class Search:
             score, outlierness = above - below, omega(above - below)
         else:
             score, outlierness = strength, relative(mean, f_o)
+        if f_o >= mean * (1 - EPSILON):  # the same density, up to rounding (0003)
+            outlierness = 0.0
         pair = Pair(
             property=p,
             value=column[self.row],

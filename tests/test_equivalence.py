@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import outlying
-from outlying import density, intervals, mixture, outlierness
+from outlying import density, intervals, mixture, outlierness, search
 from outlying.options import Bandwidth, Options
 from tests import naive, strategies
 
@@ -105,7 +105,7 @@ def test_intervals(
 
 
 @given(counts=st.lists(st.integers(1, 5000), min_size=2, max_size=12))
-@settings(max_examples=20)
+@settings(max_examples=6)
 def test_mixture_of_more_rows_than_count(counts: list[int]) -> None:
     """Beyond 4,096 rows the counts are scaled."""
     points = np.arange(len(counts)) ** 1.5
@@ -175,7 +175,7 @@ OPTIONS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=400)
 @given(table=strategies.tables(), place=st.integers(0, 1000), options=OPTIONS)
 def test_explain(table: strategies.Table, place: int, options: dict[str, Any]) -> None:
     rows = len(next(iter(table.values())))
@@ -190,3 +190,30 @@ def test_explain_larger_tables_with_defaults(table: strategies.Table, place: int
     rows = len(next(iter(table.values())))
     assume(any(naive.takes_part(cells) for cells in table.values()))
     assert_same(table, place % rows, {})
+
+
+@settings(max_examples=200)
+@given(table=strategies.tables(max_rows=40, max_columns=6), place=st.integers(0, 1000))
+def test_guided_search_with_a_narrow_beam(table: strategies.Table, place: int) -> None:
+    """In small tables the choice of 15 contexts hardly ever binds; that of 2 does."""
+    rows = len(next(iter(table.values())))
+    assume(any(naive.takes_part(cells) for cells in table.values()))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "BEAM", 2)
+        patch.setattr(naive, "FRONTIER", 2)
+        assert_same(table, place % rows, {"min_outlierness": 0.8, "max_conditions": 5})
+
+
+@settings(max_examples=30)
+@given(table=strategies.tables(), place=st.integers(0, 1000))
+def test_a_new_object_is_one_more_row(table: strategies.Table, place: int) -> None:
+    """Both cases share one definition (METHOD 1)."""
+    rows = len(next(iter(table.values())))
+    fresh = {name: cells[place % rows] for name, cells in table.items()}
+    longer = {name: [*cells, fresh[name]] for name, cells in table.items()}
+    assume(any(naive.takes_part(cells) for cells in longer.values()))
+    types = {n: "categorical" for n, c in table.items() if any(isinstance(x, str) for x in c)}
+    as_row = outlying.explain(dict(longer), row=rows, types=types)
+    as_object = outlying.explain(dict(table), object=fresh, types=types)
+    assert as_object.pairs == as_row.pairs
+    assert as_object.row is None

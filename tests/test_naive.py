@@ -4,6 +4,7 @@ import math
 import random
 
 import pytest
+
 from tests import naive
 
 Column = list[float | str | bool | None]

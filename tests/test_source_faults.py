@@ -16,10 +16,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.carriers import write_parquet
 
 from outlying.errors import ColumnError, SourceError
 from outlying.sources import read
+from tests.carriers import write_parquet
 
 
 def parquet_bytes(**columns: list[Any]) -> bytes:
@@ -50,6 +50,7 @@ FAULTS: list[tuple[str, bytes, str]] = [
     ("t.tsv", b"a\tb\n1\t2\t3\n", "line 2 has 3 fields"),
     ("t.csv", b'a,b\n1,"x\n2,y\n', "line 2 has a fault in its quotes"),
     ("t.csv", b'a,b\n1,"x" y\n2,y\n', "line 2 has a fault in its quotes"),
+    ("t.csv", b"a,b\n1," + b"x" * 3_000_000 + b"\n", "Line: 2 - Maximum line size of 2000000"),
     ("t.csv.gz", b"a,b\n1,2\n", "not a complete gzip file"),
     ("t.csv.gz", gzip.compress(os.urandom(500).hex().encode())[:-20], "not a complete gzip file"),
     ("t.jsonl", b'{"a": 1}\n{"a": 2\n{"a": 3}\n', "is not valid JSON: line 3, column 1"),
@@ -96,6 +97,8 @@ def test_a_missing_file_names_its_neighbours(tmp_path: Path) -> None:
         read(tmp_path / "nowhere" / "a.csv")
     with pytest.raises(SourceError, match="cannot be opened"):
         read("a\0b.csv")
+    with pytest.raises(SourceError, match="the name is not valid UTF-8; rename the file"):
+        read("a\udce9.csv")
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:

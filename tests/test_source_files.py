@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import decimal
 import gzip
 import os
 import subprocess
@@ -11,10 +12,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+
+from outlying.errors import SourceError
+from outlying.sources import read
+from outlying.table import NumericColumn, SkippedColumn, Table
 from tests.carriers import (
     Values,
     column_values,
@@ -23,9 +29,6 @@ from tests.carriers import (
     write_lines,
     write_parquet,
 )
-
-from outlying.sources import read
-from outlying.table import NumericColumn, Table
 
 
 @pytest.fixture
@@ -186,6 +189,43 @@ def test_folder_names_add_no_columns(tmp_path: Path) -> None:
     assert read(write_parquet(folder / "t.parquet", pa.table({"a": [1]}))).names == ["a"]
 
 
+def test_types_that_only_engines_write(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    duckdb.execute(
+        f"""COPY (SELECT UUID 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11' AS id,
+        INTERVAL '36 hours' AS i, 'x'::ENUM('x', 'y') AS e, TIMETZ '10:00:00+02' AS t,
+        MAP {{'k': 1}} AS m) TO '{path}'"""
+    )
+    table = read(path)
+    assert table.values(0) == {
+        "id": "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
+        "i": dt.timedelta(hours=36),
+        "e": "x",
+        "t": dt.time(8),
+    }
+    assert table.skipped == (SkippedColumn("m", "holds records, which cannot be compared"),)
+
+
+def test_decimals_of_any_length(tmp_path: Path) -> None:
+    values = [decimal.Decimal("1.500"), None, decimal.Decimal("1e40")]
+    path = write_parquet(
+        tmp_path / "t.parquet", pa.table({"a": pa.array(values, pa.decimal256(50, 3))})
+    )
+    if duckdb.__version__.startswith("1."):
+        with pytest.raises(SourceError, match="decimals of more than 38 digits"):
+            read(path)
+    else:
+        assert column_values(read(path), "a") == [1.5, None, 1e40]
+
+
+def test_wide_files_and_long_fields(csv_of: Content) -> None:
+    names = [f"c{place}" for place in range(500)]
+    lines = [",".join(names), ",".join(["1.5"] * 500), ",".join(["NA"] * 500)]
+    table = csv_of("\n".join(lines))
+    assert (table.names, len(table.notes)) == (names, 500)
+    assert column_values(csv_of(f'a,b\n1,{"x" * 200_000}\n2,"y"\n'), "b") == ["x" * 200_000, "y"]
+
+
 def test_the_zone_of_the_machine_does_not_matter(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,b\n2024-01-01T00:00:00+01:00,1\n")
@@ -193,7 +233,7 @@ def test_the_zone_of_the_machine_does_not_matter(tmp_path: Path) -> None:
         f"from outlying.sources import read; print(read({str(path)!r}).values(0)['a'].isoformat())"
     )
     for zone in ("America/New_York", "Asia/Tokyo"):
-        done = subprocess.run(  # noqa: S603
+        done = subprocess.run(
             [sys.executable, "-c", code],
             env={**os.environ, "TZ": zone},
             capture_output=True,

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from tests.carriers import Values, arrow, polars, same, write_lines, write_parquet
 
 from outlying.sources import read
 from outlying.table import CategoricalColumn, NumericColumn, SkippedColumn
+from tests.carriers import Values, arrow, polars, same, write_lines, write_parquet
 
 D = decimal.Decimal
 
@@ -140,6 +140,13 @@ def test_mixed_values_are_categories_and_it_is_said(
         assert isinstance(column, CategoricalColumn)
         assert column.labels == labels
         assert table.notes == (f"column 'a': mixed values ({types}) read as categories",)
+
+
+def test_a_column_without_values_is_what_its_gaps_are() -> None:
+    assert read({"a": [None, np.nan]}).column("a").form == "number"
+    assert read({"a": [None, None]}).column("a").form == "text"
+    texts = pd.DataFrame({"a": pd.Series([np.nan, np.nan], dtype=object)})  # pandas' empty texts
+    assert read(texts).column("a").form == "text"
 
 
 def test_mixed_json_is_like_mixed_values(tmp_path: Path) -> None:

@@ -19,9 +19,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.carriers import CARRIERS, UNTYPED, arrow, polars, same, write_parquet
 
 from outlying.sources import read
+from tests.carriers import CARRIERS, UNTYPED, arrow, polars, same, write_parquet
 
 D = decimal.Decimal
 PARIS = dt.timezone(dt.timedelta(hours=2))
@@ -210,7 +210,5 @@ def test_importing_the_package_loads_no_library() -> None:
         "import sys, outlying.sources; outlying.sources.read({'a': [1, 2]}); "
         "print(sorted({'duckdb', 'narwhals', 'pandas', 'polars', 'pyarrow'} & set(sys.modules)))"
     )
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -40,10 +40,16 @@ def omega(difference: float) -> float:
 
 
 def outlierness(mean: float, at_object: float, measure: Measure = "relative") -> float:
-    """Score an object by the mean density of its population and its own density."""
+    """Score an object by the mean density of its population and its own density.
+
+    An object as dense as the mean, up to rounding, scores 0: in a tiny unit the paper's measure
+    would blow the rounding up to 1.
+    """
+    if at_object >= mean * (1 - SAME_DENSITY):
+        return 0.0
     if measure == "paper":
         return omega(mean - at_object)
-    return max(0.0, 1.0 - at_object / mean)
+    return 1.0 - at_object / mean
 
 
 def tail(densities: Floats, at_object: float) -> float:

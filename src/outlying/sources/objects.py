@@ -53,7 +53,7 @@ def read_objects(name: str, values: Sequence[object]) -> Reading:
         kinds = {"number"}
     if len(kinds) > 1:
         return _mixed(name, values, known)
-    return _read_kind(name, kinds.pop() if kinds else "text", values, missing)
+    return _read_kind(name, kinds.pop() if kinds else _kind_of_gaps(values), values, missing)
 
 
 def _read_kind(name: str, kind: Kind, values: Sequence[object], missing: Any) -> Reading:
@@ -65,6 +65,11 @@ def _read_kind(name: str, kind: Kind, values: Sequence[object], missing: Any) ->
         return read_reals(name, _filled(values, missing, _number), missing)
     form: Form = kind  # type: ignore[assignment]
     return read_form(name, form, _filled(values, missing, lambda v: _time(form, v)), missing)
+
+
+def _kind_of_gaps(values: Sequence[object]) -> Kind:
+    """Tell what a column without any value would hold: NaN is a missing number, None anything."""
+    return "number" if any(isinstance(value, (float, np.floating)) for value in values) else "text"
 
 
 def _filled(values: Sequence[object], missing: Any, convert: Any) -> Any:

@@ -106,6 +106,6 @@ def _times(form: Form, texts: Sequence[str | None]) -> npt.NDArray[np.float64] |
             return None
         try:
             numbers[row] = number_of(form, text)
-        except ValueError:  # looks like a date but is none: 2024-02-30
+        except (ValueError, OverflowError):  # looks like a date but is none: 2024-02-30
             return None
     return numbers

@@ -1,0 +1,116 @@
+"""What must not matter: the order of rows and columns, names, units, doubled rows."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import outlying
+from benchmarks.planted import KINDS, plant
+from tests import naive, strategies
+
+
+def cases() -> list[Any]:
+    return [pytest.param(kind, seed, id=f"{kind}-{seed}") for kind in KINDS for seed in range(2)]
+
+
+def explained(data: dict[str, Any], row: int, **options: Any) -> outlying.Findings:
+    return outlying.explain(data, row=row, top=1000, **options)
+
+
+@pytest.mark.parametrize(("kind", "seed"), cases())
+@pytest.mark.parametrize("bandwidth", ["fixed", "adaptive"])
+def test_row_order_changes_no_byte(kind: str, seed: int, bandwidth: str) -> None:
+    planted = plant(kind, seed, rows=250, noise=4)
+    order = np.random.default_rng(seed).permutation(250)
+    shuffled = {name: column[order] for name, column in planted.data.items()}
+    row = int(np.flatnonzero(order == planted.row)[0])
+    before = explained(planted.data, planted.row, bandwidth=bandwidth)
+    after = explained(shuffled, row, bandwidth=bandwidth)
+    assert dataclasses.replace(after, row=before.row).to_json() == before.to_json()
+
+
+@settings(max_examples=60)
+@given(
+    table=strategies.tables(), place=st.integers(0, 1000), order=st.randoms(use_true_random=False)
+)
+def test_row_order_of_any_table(table: strategies.Table, place: int, order: Any) -> None:
+    assume(any(naive.takes_part(cells) for cells in table.values()))
+    rows = len(next(iter(table.values())))
+    row = place % rows
+    places = list(range(rows))
+    order.shuffle(places)
+    shuffled = {name: [cells[old] for old in places] for name, cells in table.items()}
+    before = explained(dict(table), row)
+    after = explained(shuffled, places.index(row))
+    assert dataclasses.replace(after, row=row).to_json() == before.to_json()
+
+
+@pytest.mark.parametrize(("kind", "seed"), cases())
+def test_column_order_changes_no_pair(kind: str, seed: int) -> None:
+    planted = plant(kind, seed, rows=250, noise=4)
+    turned = dict(reversed(planted.data.items()))
+    before, after = explained(planted.data, planted.row), explained(turned, planted.row)
+    assert json.dumps([p.to_dict() for p in after.pairs]) == json.dumps(
+        [p.to_dict() for p in before.pairs]
+    )
+
+
+@pytest.mark.parametrize(("kind", "seed"), cases())
+def test_renaming_changes_names_only(kind: str, seed: int) -> None:
+    planted = plant(kind, seed, rows=250, noise=4)
+    renamed = {f"neu {name}": column for name, column in planted.data.items()}
+    before, after = explained(planted.data, planted.row), explained(renamed, planted.row)
+    for old, new in zip(before.pairs, after.pairs, strict=True):
+        assert new.property == f"neu {old.property}"
+        assert [c.attribute for c in new.conditions] == [
+            f"neu {c.attribute}" for c in old.conditions
+        ]
+        assert (new.strength, new.rarity, new.tail) == (old.strength, old.rarity, old.tail)
+
+
+@pytest.mark.parametrize(("kind", "seed"), cases())
+def test_units_do_not_matter(kind: str, seed: int) -> None:
+    """An affine change of unit changes no number of the relative measure beyond 1e-9."""
+    planted = plant(kind, seed, rows=250, noise=4)
+    factors = iter([1e9, 0.3048, 1e-3, 1.8, 7e3] * 10)
+    turned = {
+        name: column if column.dtype == object else column.astype(float) * next(factors) + 1
+        for name, column in planted.data.items()
+    }
+    before, after = explained(planted.data, planted.row), explained(turned, planted.row)
+    for old, new in zip(before.pairs, after.pairs, strict=True):
+        assert new.property == old.property
+        assert [c.attribute for c in new.conditions] == [c.attribute for c in old.conditions]
+        assert new.group_size == old.group_size
+        for name in ("outlierness", "rarity", "tail", "lift", "strength", "overall_outlierness"):
+            assert getattr(new, name) == pytest.approx(getattr(old, name), rel=1e-9, abs=1e-9)
+
+
+@settings(max_examples=60)
+@given(
+    size=st.integers(4, 25),
+    times=st.integers(2, 4),
+    place=st.integers(0, 1000),
+    data=st.data(),
+)
+def test_doubled_rows_keep_proportions(size: int, times: int, place: int, data: Any) -> None:
+    table = {name: data.draw(strategies.label_cells(size)) for name in ("a", "b", "c")}
+    assume(any(naive.takes_part(cells) for cells in table.values()))
+    types = dict.fromkeys(table, "categorical")
+    doubled = {name: cells * times for name, cells in table.items()}
+    options = {"types": types, "search": "exhaustive", "min_outlierness": 0.5}
+    before = explained(dict(table), place % size, **options)
+    after = explained(doubled, place % size, **options)
+    assert len(before.pairs) == len(after.pairs)
+    for old, new in zip(before.pairs, after.pairs, strict=True):
+        assert (new.property, new.conditions) == (old.property, old.conditions)
+        assert new.group_size == times * old.group_size
+        for name in ("outlierness", "rarity", "tail", "support", "lift", "strength"):
+            assert getattr(new, name) == pytest.approx(getattr(old, name), rel=1e-9, abs=1e-9)
