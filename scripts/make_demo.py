@@ -9,6 +9,7 @@ from medical sources. The same script always writes the same files; run it from 
 
 from __future__ import annotations
 
+import argparse
 import csv
 import datetime as dt
 import json
@@ -57,13 +58,16 @@ PATIENT: dict[str, str | int | float | bool | None] = {
 
 def main() -> None:
     """Write the healthy people as CSV and the sick patient as JSON."""
+    parser = argparse.ArgumentParser(description="Make the files of the demo.")
+    parser.add_argument("--out", type=Path, default=DATA, help="the folder to write to")
+    folder = parser.parse_args().out
     columns = people(np.random.default_rng(SEED))
-    with (DATA / "patients.csv").open("w", encoding="utf-8", newline="") as file:
+    with (folder / "patients.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(zip(*columns.values(), strict=True))
     text = json.dumps(PATIENT, indent=2) + "\n"
-    (DATA / "patient.json").write_text(text, encoding="utf-8")
+    (folder / "patient.json").write_text(text, encoding="utf-8")
 
 
 def people(rng: np.random.Generator) -> dict[str, list[str]]:

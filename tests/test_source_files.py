@@ -193,7 +193,7 @@ def test_types_that_only_engines_write(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     duckdb.execute(
         f"""COPY (SELECT UUID 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11' AS id,
-        INTERVAL '36 hours' AS i, 'x'::ENUM('x', 'y') AS e, TIMETZ '10:00:00+02' AS t,
+        INTERVAL '36 hours' AS i, 'x'::ENUM('x', 'y') AS e, TIMETZ '08:00:00+00' AS t,
         MAP {{'k': 1}} AS m) TO '{path}'"""
     )
     table = read(path)

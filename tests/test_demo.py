@@ -1,0 +1,55 @@
+"""The demo tells the stories that were planted in it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+import outlying
+
+DATA = resources.files("outlying") / "data"
+
+STORIES = [
+    ("haemoglobin_g_l", ("sex",)),
+    ("resting_pulse", ("training",)),
+    ("systolic_mmhg", ("age", "smoker")),
+    ("last_ecg", ("clinic",)),
+    ("temperature_c", ()),
+]
+
+
+@pytest.fixture(scope="module")
+def findings() -> outlying.Findings:
+    patient = json.loads((DATA / "patient.json").read_text(encoding="utf-8"))
+    return outlying.explain(Path(str(DATA / "patients.csv")), object=patient)
+
+
+@pytest.mark.parametrize(("name", "context"), STORIES)
+def test_planted_story_is_told(
+    findings: outlying.Findings, name: str, context: tuple[str, ...]
+) -> None:
+    told = {
+        (pair.property, tuple(condition.attribute for condition in pair.conditions))
+        for pair in findings.pairs
+        if pair.exceptional
+    }
+    assert (name, context) in told
+
+
+def test_columns_are_mixed_and_have_gaps(findings: outlying.Findings) -> None:
+    kinds = {type(value) for value in findings.object.values()}
+    assert len(kinds) >= 5
+    assert findings.object["last_ecg"] is None
+    assert [item.name for item in findings.population.skipped] == ["patient"]
+
+
+def test_the_files_are_what_the_script_makes(tmp_path: Path) -> None:
+    script = Path(__file__).parent.parent / "scripts" / "make_demo.py"
+    subprocess.run([sys.executable, str(script), "--out", str(tmp_path)], check=True)
+    for name in ("patients.csv", "patient.json"):
+        assert (tmp_path / name).read_bytes() == (DATA / name).read_bytes()

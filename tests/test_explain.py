@@ -1,0 +1,321 @@
+"""The Python surface: what a user passes and what comes back."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import pickle
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import outlying
+from outlying import (
+    ColumnError,
+    InfiniteValueError,
+    ObjectError,
+    OptionError,
+    RowError,
+    SourceError,
+)
+
+
+@pytest.fixture(scope="module")
+def weather() -> dict[str, Any]:
+    """City B is cold, city A is warm; row 0 is a cold day in A."""
+    rng = np.random.default_rng(0)
+    city = np.where(np.arange(400) < 160, "A", "B").astype(object)
+    temp = np.where(city == "A", rng.normal(30, 1, 400), rng.normal(5, 1, 400))
+    temp[0] = 5.2
+    return {"city": city, "temp": temp, "noise": rng.normal(size=400)}
+
+
+def pair(findings: outlying.Findings, name: str) -> outlying.Pair:
+    return next(item for item in findings.pairs if item.property == name)
+
+
+def test_the_story_in_full(weather: dict[str, Any]) -> None:
+    findings = outlying.explain(weather, row=0)
+    found = pair(findings, "temp")
+    assert found.conditions == (outlying.Condition("city", "equals", value="A"),)
+    assert found.value == 5.2
+    assert (found.group_size, found.known, found.support) == (160, 160, 0.4)
+    assert found.exceptional
+    assert found.outlierness >= 0.9
+    assert found.rarity == pytest.approx(1 / (1 - found.outlierness))
+    assert found.tail == pytest.approx(1 / 160)
+    assert found.lift > 1.5
+    assert found.overall_outlierness < 0.5
+    assert len(found.typical) == 1
+    low, high = found.typical[0]  # type: ignore[misc]
+    assert 26 < low < 29 < 31 < high < 34
+    assert found.sentence.startswith(
+        "temp = 5.2 is exceptional among the 160 rows (40%) where city = A: typical there is "
+    )
+    assert found.sentence.endswith("Over the whole table, 5.2 is ordinary.")
+    assert str(found) == found.sentence
+    assert findings.exceptional
+
+
+def test_row_where_and_object_agree(weather: dict[str, Any]) -> None:
+    explainer = outlying.Explainer(weather)
+    by_row = explainer.explain(row=0)
+    assert explainer.explain(where={"temp": 5.2}) == by_row
+    assert explainer.explain(where={"temp": 5.2, "city": "A"}) == by_row
+    assert explainer.explain(row=np.int64(0)) == by_row  # type: ignore[arg-type]
+    others = {name: column[1:] for name, column in weather.items()}
+    new = outlying.explain(others, object={name: column[0] for name, column in weather.items()})
+    assert new.pairs == by_row.pairs
+    assert (new.row, new.population.rows) == (None, 399)
+
+
+def test_findings_are_immutable_values(weather: dict[str, Any]) -> None:
+    findings = outlying.explain(weather, row=0)
+    assert pickle.loads(pickle.dumps(findings)) == findings  # noqa: S301
+    findings.object["city"] = "C"
+    assert findings.object["city"] == "A"
+    with pytest.raises(AttributeError):
+        findings.pairs = ()  # type: ignore[misc]
+    assert isinstance(findings.pairs, tuple)
+
+
+def test_json_and_dict(weather: dict[str, Any]) -> None:
+    findings = outlying.explain(weather, row=0)
+    assert json.loads(findings.to_json()) == findings.to_dict()
+    assert findings.to_json(indent=2).startswith('{\n  "schema": 1')
+    assert findings.to_dict()["objects"][0]["row"] == 1
+
+
+def test_frames_of_what_the_user_has(weather: dict[str, Any]) -> None:
+    from_pandas = outlying.explain(pd.DataFrame(weather), row=0).to_frame()
+    from_polars = outlying.explain(
+        pl.DataFrame({name: list(column) for name, column in weather.items()}), row=0
+    ).to_frame()
+    assert isinstance(from_pandas, pd.DataFrame)
+    assert isinstance(from_polars, pl.DataFrame)
+    assert list(from_pandas["property"]) == from_polars["property"].to_list()
+    assert "sentence" in from_pandas.columns
+
+
+def test_print_reads_well(weather: dict[str, Any]) -> None:
+    text = str(outlying.explain(weather, row=0))
+    assert text.startswith("Data row 1 of dict of arrays (400 rows)\n  city=A  temp=5.2")
+    assert max(len(line) for line in text.splitlines()) <= 88
+    assert " 1. " in text
+
+
+def test_nothing_reaches_the_threshold() -> None:
+    rng = np.random.default_rng(3)
+    data = {
+        "a": rng.uniform(size=300),
+        "b": rng.uniform(size=300),
+        "c": rng.choice(["x", "y"], 300),
+    }
+    findings = outlying.explain(data, row=5)
+    assert not findings.exceptional
+    assert findings.pairs
+    assert all(not item.exceptional and item.outlierness < 0.9 for item in findings.pairs)
+    names = [item.property for item in findings.pairs]
+    assert len(set(names)) == len(names)
+    assert any("Nothing reaches the threshold of 0.9" in note for note in findings.notes)
+    assert "is below the threshold" in findings.pairs[0].sentence
+
+
+def test_nothing_stands_out_at_all() -> None:
+    findings = outlying.explain({"a": ["x", "y", "x", "y"]}, row=0)
+    assert findings.pairs == ()
+    assert any("Nothing stands out" in note for note in findings.notes)
+    assert "Nothing stands out" in str(findings)
+
+
+def test_missing_where_others_are_not() -> None:
+    rng = np.random.default_rng(1)
+    ward = np.where(np.arange(300) % 3 == 0, "heart", "skin").astype(object)
+    ecg: list[float | None] = [
+        None if w == "skin" else float(x) for w, x in zip(ward, rng.normal(size=300), strict=True)
+    ]
+    ecg[30] = None
+    findings = outlying.explain({"ward": ward, "ecg": ecg}, row=30)
+    found = pair(findings, "ecg")
+    assert found.value is None
+    assert found.conditions == (outlying.Condition("ward", "equals", value="heart"),)
+    assert found.typical == ("known",)
+    assert found.sentence.startswith("ecg is missing; this is exceptional among the 100 rows (33%)")
+    given_gap = pair(findings, "ward")
+    assert given_gap.conditions == (outlying.Condition("ecg", "missing"),)
+    assert "where ecg is missing" in given_gap.sentence
+    plain = json.loads(findings.to_json())["objects"][0]["pairs"]
+    assert next(p for p in plain if p["property"] == "ecg")["value"] is None
+
+
+def test_every_skipped_column_has_its_reason() -> None:
+    data = {
+        "id": [f"k{i}" for i in range(40)],
+        "same": [7] * 40,
+        "empty": [None] * 40,
+        "nested": [[1]] * 40,
+        "x": list(range(39)) + [900],
+    }
+    findings = outlying.explain(data, row=39)
+    reasons = {item.name: item.reason for item in findings.population.skipped}
+    assert set(reasons) == {"id", "same", "empty", "nested"}
+    assert "identifier" in reasons["id"]
+    assert "same value in every row: 7" in reasons["same"]
+    assert "no value" in reasons["empty"]
+    assert findings.population.columns == ("x",)
+    assert findings.object["id"] == "k39"
+    used = outlying.explain(data, row=39, types={"id": "categorical"})
+    assert "id" in used.population.columns
+
+
+def test_a_constant_column_counts_where_the_object_differs() -> None:
+    data = {"unit": ["mm"] * 60, "x": list(range(60))}
+    findings = outlying.explain(data, object={"unit": "inch", "x": 30})
+    assert pair(findings, "unit").conditions == ()
+    assert pair(findings, "unit").exceptional
+
+
+def test_codes_as_categories_and_texts_as_numbers() -> None:
+    rng = np.random.default_rng(0)
+    data = {
+        "zip": rng.choice([10115, 20095], 200),
+        "text": [f"{x:.2f}" for x in rng.normal(size=200)],
+    }
+    findings = outlying.explain(data, row=0, types={"zip": "categorical", "text": "numeric"})
+    assert findings.population.columns == ("zip", "text")
+    assert findings.object["zip"] in ("10115", "20095")
+    assert isinstance(findings.object["text"], float)
+
+
+def test_dates_times_and_durations_are_shown_as_such() -> None:
+    rng = np.random.default_rng(0)
+    day = dt.datetime(2024, 1, 1)
+    data = {
+        "when": [day + dt.timedelta(days=float(x)) for x in rng.normal(0, 3, 120)],
+        "date": [(day + dt.timedelta(days=int(x))).date() for x in rng.normal(0, 9, 120)],
+        "clock": [dt.time(9, int(x)) for x in rng.integers(0, 50, 120)],
+        "took": [dt.timedelta(seconds=float(x)) for x in rng.normal(60, 5, 120)],
+        "price": [Decimal(f"{x:.2f}") for x in rng.normal(100, 5, 120)],
+    }
+    data["when"][7] = dt.datetime(2025, 6, 1, 12, 30)
+    data["took"][7] = dt.timedelta(hours=3)
+    findings = outlying.explain(data, row=7)
+    when, took = pair(findings, "when"), pair(findings, "took")
+    assert when.value == dt.datetime(2025, 6, 1, 12, 30)
+    assert took.value == dt.timedelta(hours=3)
+    assert "when = 2025-06-01 12:30 is exceptional" in when.sentence
+    assert "took = 3:00:00 is exceptional" in took.sentence
+    assert isinstance(when.typical[0][0], dt.datetime)  # type: ignore[index]
+    plain = findings.to_dict()["objects"][0]
+    assert plain["values"]["when"] == "2025-06-01T12:30:00"
+    assert plain["values"]["took"] == "P0DT3H0M0S"
+    json.dumps(plain)
+
+
+def test_infinite_values(weather: dict[str, Any]) -> None:
+    temp = weather["temp"].copy()
+    temp[17] = np.inf
+    data = weather | {"temp": temp}
+    with pytest.raises(InfiniteValueError, match="'temp'.*row 17") as caught:
+        outlying.explain(data, row=0)
+    assert (caught.value.column, caught.value.row) == ("temp", 17)
+    findings = outlying.explain(data, row=0, infinite="missing")
+    assert any("1 infinite" in note for note in findings.notes)
+    outlying.explain(data, row=0, exclude=["temp"])
+    with pytest.raises(InfiniteValueError, match="in the object"):
+        outlying.explain(weather, object={"city": "A", "temp": -np.inf, "noise": 0.0})
+
+
+def test_top_cuts_and_says_so(weather: dict[str, Any]) -> None:
+    whole = outlying.explain(weather, row=0, top=100)
+    cut = outlying.explain(weather, row=0, top=1)
+    assert cut.pairs == whole.pairs[:1]
+    assert cut.found == len(whole.pairs) > 1
+    assert any(f"{cut.found - 1} further pairs" in note for note in cut.notes)
+
+
+def test_guided_search_says_what_it_did_not_visit(weather: dict[str, Any]) -> None:
+    guided = outlying.explain(weather, row=0)
+    exhaustive = outlying.explain(weather, row=0, search="exhaustive")
+    assert any("15 strongest" in note for note in guided.notes)
+    assert not any("15 strongest" in note for note in exhaustive.notes)
+    short = outlying.explain(weather, row=0, max_conditions=2)
+    assert not any("15 strongest" in note for note in short.notes)
+
+
+def test_the_papers_measure_says_its_limit(weather: dict[str, Any]) -> None:
+    findings = outlying.explain(weather, row=0, measure="paper")
+    assert any("cannot exceed 0.46" in note for note in findings.notes)
+
+
+def test_no_conditions_at_all(weather: dict[str, Any]) -> None:
+    findings = outlying.explain(weather, row=0, max_conditions=0)
+    assert all(item.conditions == () for item in findings.pairs)
+
+
+def test_same_property_and_attributes_once(weather: dict[str, Any]) -> None:
+    findings = outlying.explain(weather, row=0, top=1000, min_outlierness=0.3)
+    seen = [(p.property, tuple(c.attribute for c in p.conditions)) for p in findings.pairs]
+    assert len(set(seen)) == len(seen)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "said"),
+    [
+        ({}, OptionError, "exactly one"),
+        ({"row": 0, "where": {"city": "A"}}, OptionError, "exactly one"),
+        ({"row": 400}, RowError, "positions 0 to 399"),
+        ({"row": -1}, RowError, "row -1"),
+        ({"row": "first"}, RowError, "'first'"),
+        ({"where": {}}, RowError, "empty"),
+        ({"where": {"city": "A"}}, RowError, "160 rows have city = A"),
+        ({"where": {"city": "C"}}, RowError, "no row has city = C"),
+        ({"where": {"cty": "A"}}, ColumnError, "did you mean 'city'"),
+        ({"where": {"temp": "cold"}}, RowError, "'temp' expects a number"),
+        ({"object": {"city": "A"}}, ObjectError, "no value for 'temp', 'noise'"),
+        ({"object": {"city": "A", "temp": 1, "noise": 0, "x": 1}}, ObjectError, "'x'"),
+        ({"object": {"city": 3, "temp": 1, "noise": 0}}, ObjectError, "'city' is 3 (int)"),
+        ({"object": {"city": "A", "temp": True, "noise": 0}}, ObjectError, "expects a number"),
+        ({"row": 0, "exclude": ["city", "temp", "noise"]}, ColumnError, "no column is left"),
+        ({"row": 0, "columns": ["citty"]}, ColumnError, "'city'"),
+        ({"row": 0, "types": {"city": "numeric"}}, ColumnError, "'A'"),
+    ],
+)
+def test_clear_errors(
+    weather: dict[str, Any], call: dict[str, Any], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error) as caught:
+        outlying.explain(weather, **call)
+    assert said in str(caught.value)
+
+
+def test_one_row_is_not_enough() -> None:
+    with pytest.raises(SourceError, match="at least two"):
+        outlying.explain({"a": [1.0]}, row=0)
+
+
+def test_a_new_object_may_lack_what_is_not_compared(weather: dict[str, Any]) -> None:
+    data = weather | {"id": [f"d{i}" for i in range(400)]}
+    outlying.explain(data, object={"city": "A", "temp": 5.2, "noise": None})
+    outlying.explain(data, object={"temp": 5.2, "noise": 0.0}, exclude=["city"])
+    outlying.explain(data, object={"temp": 5.2}, columns=["temp"])
+
+
+def test_huge_and_tiny_units() -> None:
+    rng = np.random.default_rng(0)
+    base = np.append(rng.normal(size=200), 40.0)
+    expected = outlying.explain({"x": base}, row=200).pairs[0]
+    for unit in (1e-300, 1e-150, 1e150, 1e300):
+        found = outlying.explain({"x": base * unit}, row=200).pairs[0]
+        assert found.rarity == pytest.approx(expected.rarity, rel=1e-9)
+
+
+def test_progress_is_reported(weather: dict[str, Any]) -> None:
+    seen: list[tuple[int, int]] = []
+    outlying.explain(weather, row=0, progress=lambda done, total: seen.append((done, total)))
+    assert seen
+    assert all(0 <= done <= total for done, total in seen)
