@@ -53,3 +53,20 @@ def test_the_files_are_what_the_script_makes(tmp_path: Path) -> None:
     subprocess.run([sys.executable, str(script), "--out", str(tmp_path)], check=True)
     for name in ("patients.csv", "patient.json"):
         assert (tmp_path / name).read_bytes() == (DATA / name).read_bytes()
+
+
+def test_the_picture_is_what_the_script_draws(tmp_path: Path) -> None:
+    root = Path(__file__).parent.parent
+    target = tmp_path / "demo.svg"
+    script = root / "scripts" / "make_picture.py"
+    subprocess.run([sys.executable, str(script), "--out", str(target)], check=True)
+    assert target.read_text() == (root / "docs" / "pictures" / "demo.svg").read_text()
+
+
+def test_the_readme_shows_what_the_demo_prints(findings: outlying.Findings) -> None:
+    readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    shown = readme.split("$ outlying demo\n")[1].split("```")[0]
+    printed = str(findings).replace(findings.population.source, "patients.csv")
+    assert (
+        shown.strip().splitlines()[1:] == printed.splitlines()[1 : len(shown.strip().splitlines())]
+    )

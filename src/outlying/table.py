@@ -88,7 +88,8 @@ class CategoricalColumn:
         """Mark the rows of exactly this category."""
         if is_missing(value):
             return self.missing()
-        label = self._checked(value)
+        is_key = self.form == "text" and isinstance(value, int) and not isinstance(value, bool)
+        label = str(value) if is_key else self._checked(value)  # keys beyond 2**53 are texts here
         code = self.labels.index(label) if label in self.labels else len(self.labels)
         return np.asarray(self.codes == code)
 

@@ -1,0 +1,28 @@
+"""What a result was measured on."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+from pathlib import Path
+
+
+def header(title: str) -> str:
+    """Name hardware and versions above a report."""
+    names = ("numpy", "duckdb", "narwhals")
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in names)
+    return (
+        f"# {title}\n\n{_processor()}, {os.cpu_count()} cores; {platform.system()}; "
+        f"Python {platform.python_version()}; {versions}; "
+        f"outlying {importlib.metadata.version('outlying')}.\n"
+    )
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()

@@ -1,0 +1,113 @@
+"""How fast: the naive twin, the import, the paper's smallest table. Ratios come from one run.
+
+    python -m benchmarks.speed --data ../shared/data -o benchmarks/results/speed.md
+
+The naive twin takes its time (some ten minutes); --quick shrinks its table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import outlying
+from benchmarks.machine import header
+from benchmarks.planted import plant
+from tests import naive
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure the speed of outlying.")
+    parser.add_argument("--data", type=Path, help="folder with ecoli.csv")
+    parser.add_argument("--quick", action="store_true", help="a smaller table for the twin")
+    parser.add_argument("-o", "--output", type=Path, help="write the report there, too")
+    args = parser.parse_args()
+    lines = [header("Speed")]
+    for part in (imports, lambda: ecoli(args.data), lambda: against_naive(args.quick)):
+        lines.append(part())
+        print(lines[-1], flush=True)
+    if args.output:
+        args.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def imports(rounds: int = 9) -> str:
+    """Time the imports in fresh processes, turn by turn."""
+    taken: dict[str, list[float]] = {"numpy": [], "outlying": []}
+    for _ in range(rounds):
+        for name, times in taken.items():
+            code = f"from time import perf_counter as t; a = t(); import {name}; print(t() - a)"
+            done = subprocess.run(
+                [sys.executable, "-c", code], capture_output=True, text=True, check=True
+            )
+            times.append(float(done.stdout))
+    ours, numpy = statistics.median(taken["outlying"]), statistics.median(taken["numpy"])
+    return (
+        "## Import\n"
+        f"`import outlying`: {ours:.3f} s; `import numpy`: {numpy:.3f} s; ratio {ours / numpy:.2f} "
+        f"(medians of {rounds} fresh processes).\n"
+    )
+
+
+def ecoli(folder: Path | None) -> str:
+    """Explain one row of a table of 336 x 7 in memory, end to end."""
+    if folder is None or not (folder / "ecoli.csv").exists():
+        return "## Ecoli\nNot run: --data names no folder with ecoli.csv.\n"
+    table = outlying.sources.read(folder / "ecoli.csv")
+    data = {column.name: list(map(column.value, range(table.rows))) for column in table.columns}
+    taken = [timed(lambda: outlying.explain(data, row=222, exclude=["site"])) for _ in range(7)]
+    paper = {"search": "exhaustive", "scales": "one", "measure": "paper", "min_support": 0.2}
+    literal = [
+        timed(lambda: outlying.explain(data, row=222, exclude=["site"], max_conditions=3, **paper))
+        for _ in range(7)
+    ]
+    return (
+        "## Ecoli, 336 x 7, one row\n"
+        f"Defaults: {statistics.median(taken):.2f} s; the paper's settings: "
+        f"{statistics.median(literal):.2f} s (the paper reports 6.4 + 16.8 s).\n"
+    )
+
+
+def against_naive(quick: bool) -> str:
+    """Search 2,000 x 20 exhaustively up to three conditions, by the twin and by the library."""
+    rows, noise = (300, 6) if quick else (2000, 17)
+    planted = plant("xor", 0, rows=rows, noise=noise)
+    options: dict[str, Any] = {"search": "exhaustive", "max_conditions": 3}
+    results: dict[str, Any] = {}
+    ours = timed(
+        lambda: results.update(
+            fast=outlying.explain(planted.data, row=planted.row, top=10_000, **options)
+        )
+    )
+    plain = {name: [cell(x) for x in column] for name, column in planted.data.items()}
+    slow = timed(lambda: results.update(slow=naive.explain(plain, planted.row, **options)))
+    agree = [pair.property for pair in results["fast"].pairs] == [
+        pair.property for pair in results["slow"]
+    ]
+    return (
+        f"## The naive twin, {rows:,} x {len(plain)}, exhaustive, three conditions\n"
+        f"outlying {ours:.2f} s, twin {slow:.0f} s: {slow / ours:.0f} times faster. "
+        f"Same pairs: {'yes' if agree else 'NO'} ({len(results['slow'])}).\n"
+    )
+
+
+def cell(value: Any) -> float | str | None:
+    """Give a cell as the twin takes it."""
+    if value is None or value != value:
+        return None
+    return value if isinstance(value, str) else float(value)
+
+
+def timed(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    main()
