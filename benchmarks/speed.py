@@ -29,11 +29,15 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, help="write the report there, too")
     args = parser.parse_args()
     lines = [header("Speed")]
-    for part in (imports, lambda: ecoli(args.data), lambda: against_naive(args.quick)):
-        lines.append(part())
-        print(lines[-1], flush=True)
+    lines += [show(imports()), show(ecoli(args.data)), show(against_naive(args.quick))]
     if args.output:
         args.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def show(text: str) -> str:
+    """Print a part of the report as soon as it is there."""
+    print(text, flush=True)
+    return text
 
 
 def imports(rounds: int = 9) -> str:
@@ -61,7 +65,12 @@ def ecoli(folder: Path | None) -> str:
     table = outlying.sources.read(folder / "ecoli.csv")
     data = {column.name: list(map(column.value, range(table.rows))) for column in table.columns}
     taken = [timed(lambda: outlying.explain(data, row=222, exclude=["site"])) for _ in range(7)]
-    paper = {"search": "exhaustive", "scales": "one", "measure": "paper", "min_support": 0.2}
+    paper: dict[str, Any] = {
+        "search": "exhaustive",
+        "scales": "one",
+        "measure": "paper",
+        "min_support": 0.2,
+    }
     literal = [
         timed(lambda: outlying.explain(data, row=222, exclude=["site"], max_conditions=3, **paper))
         for _ in range(7)

@@ -108,7 +108,7 @@ def test_intervals(
 @settings(max_examples=6)
 def test_mixture_of_more_rows_than_count(counts: list[int]) -> None:
     """Beyond 4,096 rows the counts are scaled."""
-    points = np.arange(len(counts)) ** 1.5
+    points = np.arange(len(counts), dtype=np.float64) ** 1.5
     fast = mixture.fit(points, np.array(counts), 0.2)
     slow = naive.mixture([float(x) for x in points], counts, 0.2)
     assert fast.means == pytest.approx([mean for _, mean, _ in slow], rel=1e-6, abs=1e-6)

@@ -51,7 +51,8 @@ def test_the_story_in_full(weather: dict[str, Any]) -> None:
     assert found.lift > 1.5
     assert found.overall_outlierness < 0.5
     assert len(found.typical) == 1
-    low, high = found.typical[0]  # type: ignore[misc]
+    ranges: Any = found.typical
+    low, high = ranges[0]
     assert 26 < low < 29 < 31 < high < 34
     assert found.sentence.startswith(
         "temp = 5.2 is exceptional among the 160 rows (40%) where city = A: typical there is "
@@ -158,7 +159,7 @@ def test_every_skipped_column_has_its_reason() -> None:
         "same": [7] * 40,
         "empty": [None] * 40,
         "nested": [[1]] * 40,
-        "x": list(range(39)) + [900],
+        "x": [*range(39), 900],
     }
     findings = outlying.explain(data, row=39)
     reasons = {item.name: item.reason for item in findings.population.skipped}
@@ -194,7 +195,7 @@ def test_codes_as_categories_and_texts_as_numbers() -> None:
 def test_dates_times_and_durations_are_shown_as_such() -> None:
     rng = np.random.default_rng(0)
     day = dt.datetime(2024, 1, 1)
-    data = {
+    data: dict[str, Any] = {
         "when": [day + dt.timedelta(days=float(x)) for x in rng.normal(0, 3, 120)],
         "date": [(day + dt.timedelta(days=int(x))).date() for x in rng.normal(0, 9, 120)],
         "clock": [dt.time(9, int(x)) for x in rng.integers(0, 50, 120)],
@@ -209,7 +210,8 @@ def test_dates_times_and_durations_are_shown_as_such() -> None:
     assert took.value == dt.timedelta(hours=3)
     assert "when = 2025-06-01 12:30 is exceptional" in when.sentence
     assert "took = 3:00:00 is exceptional" in took.sentence
-    assert isinstance(when.typical[0][0], dt.datetime)  # type: ignore[index]
+    ranges: Any = when.typical
+    assert isinstance(ranges[0][0], dt.datetime)
     plain = findings.to_dict()["objects"][0]
     assert plain["values"]["when"] == "2025-06-01T12:30:00"
     assert plain["values"]["took"] == "P0DT3H0M0S"
@@ -220,7 +222,7 @@ def test_infinite_values(weather: dict[str, Any]) -> None:
     temp = weather["temp"].copy()
     temp[17] = np.inf
     data = weather | {"temp": temp}
-    with pytest.raises(InfiniteValueError, match="'temp'.*row 17") as caught:
+    with pytest.raises(InfiniteValueError, match=r"'temp'.*row 17") as caught:
         outlying.explain(data, row=0)
     assert (caught.value.column, caught.value.row) == ("temp", 17)
     findings = outlying.explain(data, row=0, infinite="missing")

@@ -84,8 +84,7 @@ def test_units_change_the_papers_measure_only() -> None:
     for unit, factor in (("cm", 1.0), ("m", 0.01)):
         for measure in ("paper", "relative"):
             data = {"height": heights * factor}
-            options = {"measure": measure, "min_outlierness": 0.001}
-            pair = outlying.explain(data, row=2000, **options).pairs[0]
+            pair = outlying.explain(data, row=2000, measure=measure, min_outlierness=0.001).pairs[0]
             scores[unit, measure] = pair.outlierness
     assert scores["cm", "paper"] == pytest.approx(0.02, abs=0.005)
     assert scores["m", "paper"] == pytest.approx(0.95, abs=0.02)

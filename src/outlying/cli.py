@@ -304,7 +304,7 @@ def _progress() -> Iterator[Progress | None]:
     def show(done: int, total: int) -> None:
         if time.monotonic() - begin > _PATIENCE:
             click.echo(
-                f"\r  searching: {100 * done // max(1, total):3d}% of this step", nl=False, err=True
+                f"\r  working: {100 * done // max(1, total):3d}% of this step", nl=False, err=True
             )
 
     yield show

@@ -10,6 +10,8 @@ import operator
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from outlying import describe, sources
 from outlying.conditions import Condition
 from outlying.describe import Premise, Trait
@@ -18,7 +20,7 @@ from outlying.findings import Findings, Pair, Population
 from outlying.intervals import candidates
 from outlying.options import Options
 from outlying.population import Attribute, CategoricalAttribute, NumericAttribute, attribute_of
-from outlying.search import BEAM, Outcome, Progress, search
+from outlying.search import BEAM, ROUNDING, Outcome, Progress, search
 from outlying.selection import Selection, identifiers, select
 from outlying.table import Table, retyped, without_infinities
 from outlying.values import value_of
@@ -145,12 +147,11 @@ def _with_object(table: Table, values: Mapping[str, Any], options: Options) -> T
 def _findings(ready: _Ready, row: int, is_new: bool, progress: Progress | None) -> Findings:
     options, rows = ready.options, ready.table.rows
     traits = [_trait(attribute, row, options) for attribute in ready.attributes]
-    premises = [
-        premise
-        for attribute in ready.attributes
-        for premise in _premises(attribute, row, options)
-        if options.min_support * rows - 1e-9 <= premise.mask.sum() < rows
-    ]
+    premises: list[Premise] = []
+    for place, attribute in enumerate(ready.attributes):
+        if progress is not None:  # the first object of a population waits for the mixtures
+            progress(place, len(ready.attributes))
+        premises += _useful(_premises(attribute, row, options), rows, options)
     outcome = search(traits, premises, rows, options, progress)
     pairs = _pairs(outcome, traits, premises, rows)
     return Findings(
@@ -199,6 +200,12 @@ def _premises(attribute: Attribute, row: int, options: Options) -> list[Premise]
     ]
 
 
+def _useful(premises: list[Premise], rows: int, options: Options) -> list[Premise]:
+    """Drop conditions that keep too few rows, or all: these say nothing."""
+    least = options.min_support * rows - ROUNDING
+    return [premise for premise in premises if least <= np.count_nonzero(premise.mask) < rows]
+
+
 def _interval_premise(attribute: NumericAttribute, low: float, high: float) -> Premise:
     form = attribute.column.form
     ends = [value_of(form, attribute.unscaled(bound)) for bound in (low, high)]
@@ -224,7 +231,7 @@ def _notes(outcome: Outcome, pairs: list[Pair], ready: _Ready, is_new: bool) -> 
             "the closest pair of each property is given instead."
         )
     if len(pairs) > options.top:
-        notes.append(f"{len(pairs) - options.top} further pairs were found; top= shows more.")
+        notes.append(f"{len(pairs) - options.top} further pairs were found; raise top to see them.")
     if outcome.levels < options.max_conditions:
         notes.append(
             f"Contexts of up to {outcome.levels} conditions were all searched; longer ones, up to "

@@ -57,8 +57,8 @@ def _temporary_beside(path: Path) -> str:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}") from None
-    mask = os.umask(0)
-    os.umask(mask)
-    os.fchmod(handle, 0o666 & ~mask)
     os.close(handle)
+    mask = os.umask(0)  # a temporary file is private; the result is an ordinary file
+    os.umask(mask)
+    Path(name).chmod(0o666 & ~mask)
     return name

@@ -24,7 +24,7 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 EXHAUSTIVE_LEVELS = 2
 BEAM = 15
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
 
 
 class Property(Protocol):
@@ -108,7 +108,7 @@ class _Search:
     ) -> None:
         self.properties, self.candidates, self.options = properties, candidates, options
         self.rows, self.progress = rows, progress
-        self.least_rows = options.min_support * rows - _ROUNDING
+        self.least_rows = options.min_support * rows - ROUNDING
         places = {item.name: place for place, item in enumerate(properties)}
         self.own_bit = [1 << places[item.attribute] for item in candidates]
         self.groups: dict[Context, int] = {}  # contexts with enough rows

@@ -123,8 +123,8 @@ def number_text(number: float, digits: int = 6) -> str:
     if number == 0 or not math.isfinite(number):
         return repr(number + 0.0)
     exponent = math.floor(math.log10(abs(number)))
-    if exponent >= 15 or exponent < -5:
-        return f"{number:.{digits - 1}e}"
+    if exponent >= 15 or exponent < -4:
+        return f"{number:.{digits}g}"
     short = f"{number:.{max(0, digits - 1 - exponent)}f}"
     return (short.rstrip("0").rstrip(".") if "." in short else short) + (
         ".0" if float(short).is_integer() and exponent < digits - 1 else ""
