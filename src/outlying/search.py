@@ -111,7 +111,6 @@ class _Search:
         self.least_rows = options.min_support * rows - ROUNDING
         places = {item.name: place for place, item in enumerate(properties)}
         self.own_bit = [1 << places[item.attribute] for item in candidates]
-        self.groups: dict[Context, int] = {}  # contexts with enough rows
         self.reported: list[dict[Context, Hit]] = [{} for _ in properties]
         self.leaders = [_Leaders(options.max_conditions) for _ in properties]
         self.deep: list[set[Context]] = [set() for _ in properties]  # visited beyond all levels
@@ -135,8 +134,10 @@ class _Search:
             for added in range(context[-1] + 1 if context else 0, len(self.candidates)):
                 joined = (*context, added)
                 living = bits & ~self.own_bit[added] & self.living_in_subsets(joined, alive)
-                if living and (left := self.visit_within(mask, joined, living)):
-                    grown[joined] = left
+                if living:
+                    inner = mask & self.candidates[added].mask
+                    if left := self.visit(joined, inner, living):
+                        grown[joined] = left
         return grown
 
     def living_in_subsets(self, joined: Context, alive: dict[Context, int]) -> int:
@@ -148,24 +149,19 @@ class _Search:
             living &= alive.get(joined[:place] + joined[place + 1 :], 0)
         return living
 
-    def visit_within(self, mask: Mask, joined: Context, living: int) -> int:
-        """Visit a context given the mask of all but its last condition."""
-        inner = mask & self.candidates[joined[-1]].mask
-        if np.count_nonzero(inner) < self.least_rows:
-            return 0
-        return self.visit(joined, inner, living)
-
     def visit(self, context: Context, mask: Mask, living: int) -> int:
         """Evaluate the living properties of a context; give those that stay alive."""
-        self.groups[context] = int(np.count_nonzero(mask))
+        group = int(np.count_nonzero(mask))
+        if group < self.least_rows:
+            return 0
         for place in _bits(living):
-            if self.evaluate(place, context, mask):
+            if self.evaluate(place, context, mask, group):
                 living &= ~(1 << place)
         return living
 
-    def evaluate(self, place: int, context: Context, mask: Mask) -> bool:
+    def evaluate(self, place: int, context: Context, mask: Mask, group: int) -> bool:
         """Evaluate a property in a context; tell whether it reaches the threshold."""
-        hit = self.hit(place, context, mask)
+        hit = self.hit(place, context, mask, group)
         if hit is None:
             return False
         if hit.outlierness >= self.options.min_outlierness - SAME_SCORE:
@@ -174,7 +170,7 @@ class _Search:
         self.leaders[place].add(hit)
         return False
 
-    def hit(self, place: int, context: Context, mask: Mask) -> Hit | None:
+    def hit(self, place: int, context: Context, mask: Mask, group: int) -> Hit | None:
         summary = self.properties[place].summary(mask)
         overall = self.overall[place]
         if summary is None or overall is None:
@@ -185,7 +181,7 @@ class _Search:
         if self.options.measure == "paper":  # before Omega, which saturates at 1
             ordering = (summary.mean - summary.at_object) * summary.unit
         ordering = rounded(ordering, self.options.measure)
-        return Hit(place, context, self.groups[context], summary, overall, score, power, ordering)
+        return Hit(place, context, group, summary, overall, score, power, ordering)
 
     def mask(self, context: Context) -> Mask:
         """Mark the rows that satisfy all conditions of a context."""
@@ -228,8 +224,8 @@ class _Search:
     def evaluate_minimal(self, place: int, context: Context, mask: Mask) -> None:
         """Evaluate a context; where it reaches the threshold, its unvisited subsets, too."""
         self.deep[place].add(context)
-        self.groups[context] = int(np.count_nonzero(mask))
-        if self.groups[context] < self.least_rows or not self.evaluate(place, context, mask):
+        group = int(np.count_nonzero(mask))
+        if group < self.least_rows or not self.evaluate(place, context, mask, group):
             return
         for size in range(EXHAUSTIVE_LEVELS + 1, len(context)):
             for subset in itertools.combinations(context, size):

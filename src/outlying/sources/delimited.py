@@ -43,9 +43,10 @@ def read(file: TextFile) -> Table:
     """Read a file of delimited text, with or without a header line."""
     layout = _layout_of(file)
     with engine.plain_errors(file.source), engine.connection() as connected:
-        _load(connected, file, layout)
-        found = kinds.found_in(connected, layout.fields, layout.delimiter)
-        header = kinds.has_header(connected, found)
+        dialect = _load(connected, file, layout)
+        sniffed = _sniffed(connected, file, layout, dialect)
+        found = kinds.found_in(connected, sniffed)
+        header = sniffed.has_header
         names = _names(connected, file, header, layout.fields)
         notes = [] if header else ["no header line found: columns are named column0, column1, ..."]
         return table_of(file.source, _columns(connected, names, found, header), notes)
@@ -62,7 +63,7 @@ def _columns(
     gaps = [
         f"c{place}"
         for place, (kind, reading) in enumerate(zip(found, readings, strict=True))
-        if not kind.is_text and reading.has_gaps
+        if kind is not kinds.TEXT and reading.has_gaps
     ]
     words = kinds.missing_words_in(connected, gaps, first_row=int(header))
     return [
@@ -78,41 +79,80 @@ def _names(connected: DuckDBPyConnection, file: TextFile, header: bool, fields: 
     return unique_names(file.source, ("" if name is None else name for name in first))
 
 
-def _load(connected: DuckDBPyConnection, file: TextFile, layout: Layout) -> None:
+def _load(connected: DuckDBPyConnection, file: TextFile, layout: Layout) -> dict[str, str]:
     """Load all fields as text; what the strict parser refuses is looked at more closely.
 
     Past that closer look, the only harmless fault is a mixture of line ends, which the lenient
-    parser takes. It would also drop surplus fields: therefore the look comes first.
+    parser takes. It would also drop surplus fields: therefore the look comes first. Gives the
+    dialect that worked.
     """
     import duckdb
 
+    dialect = _dialect(file, layout)
     try:
-        _parse(connected, file, layout, strict=True)
+        _parse(connected, file, layout, dialect)
     except duckdb.InvalidInputException:
         check_text(file)
         _check_records(file, layout)
-        _parse(connected, file, layout, strict=False)
+        dialect |= {"strict_mode": "false"}
+        _parse(connected, file, layout, dialect)
+    return dialect
 
 
-def _parse(connected: DuckDBPyConnection, file: TextFile, layout: Layout, *, strict: bool) -> None:
-    columns = ", ".join(f"c{place}: 'VARCHAR'" for place in range(layout.fields))
-    settings = {
-        "auto_detect": "false",
+def _dialect(file: TextFile, layout: Layout) -> dict[str, str]:
+    return {
         "delim": engine.quoted(layout.delimiter),
         "quote": engine.quoted('"'),
         "escape": engine.quoted('"'),
-        "header": "false",
+        "comment": "''",
         "skip": str(layout.blank_lines),
-        "columns": "{" + columns + "}",
         "compression": engine.quoted("gzip" if file.compressed else "none"),
         "hive_partitioning": "false",
-        "strict_mode": str(strict).lower(),
+        "null_padding": "false",
+        "strict_mode": "true",
     }
+
+
+def _reader(function: str, settings: dict[str, str]) -> str:
     given = ", ".join(f"{name} = {value}" for name, value in settings.items())
+    return f"{function}(?, {given})"
+
+
+def _parse(
+    connected: DuckDBPyConnection, file: TextFile, layout: Layout, dialect: dict[str, str]
+) -> None:
+    columns = ", ".join(f"c{place}: 'VARCHAR'" for place in range(layout.fields))
+    settings = {"auto_detect": "false", "header": "false", "columns": "{" + columns + "}"}
     connected.execute(
-        f"CREATE OR REPLACE TEMP TABLE {kinds.TABLE} AS FROM read_csv(?, {given})",
+        f"CREATE OR REPLACE TEMP TABLE {kinds.TABLE} AS FROM "
+        + _reader("read_csv", dialect | settings),
         [engine.literal_path(file.path)],
     )
+
+
+def _sniffed(
+    connected: DuckDBPyConnection, file: TextFile, layout: Layout, dialect: dict[str, str]
+) -> kinds.Sniffed:
+    """Let the engine find header and types in all rows, and again with decimal commas."""
+    words = ", ".join(map(engine.quoted, kinds.UNTYPED_WORDS))
+    # a line that the lenient parser took may be beyond the sniffer; it is then left out here only
+    settings = {"sample_size": "-1", "nullstr": f"[{words}]", "ignore_errors": "true"}
+    path = [engine.literal_path(file.path)]
+
+    def sniff(**more: str) -> kinds.Sniffed:
+        query = "SELECT HasHeader, Columns, DateFormat, TimestampFormat FROM "
+        call = _reader("sniff_csv", dialect | settings | more)
+        header, columns, date, moment = connected.execute(query + call, path).fetchone() or ()
+        types = [column["type"] for column in columns]
+        return kinds.Sniffed(header, types, {"DATE": date, "TIMESTAMP": moment})
+
+    sniffed = sniff()
+    if layout.delimiter != ";" or "VARCHAR" not in sniffed.types:
+        return sniffed
+    commas = sniff(decimal_separator="','").types
+    both = zip(sniffed.types, commas, strict=True)
+    types = ["DOUBLE WITH COMMA" if pair == ("VARCHAR", "DOUBLE") else pair[0] for pair in both]
+    return dataclasses.replace(sniffed, types=types)
 
 
 def _layout_of(file: TextFile) -> Layout:

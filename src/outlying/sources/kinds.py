@@ -1,8 +1,8 @@
-"""What a column of text holds: the types of CSV, decided on all values.
+"""What a column of text holds: the types DuckDB finds in a CSV file, held to lose nothing.
 
-Every kind is a test in SQL. A column is of the first kind that all its known values pass; known
-is what is neither empty nor one of the usual words for a missing value. Those words stay
-categories in a column of text, where NA may be Namibia and - a blood group.
+A type is taken only if every known value of the column survives it; known is what is neither
+empty nor one of the usual words for a missing value. Those words stay categories in a column of
+text, where NA may be Namibia and - a blood group.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Literal
 
 from outlying.sources import engine
 from outlying.sources.text import ISO_PATTERNS
@@ -25,135 +26,119 @@ MISSING_WORDS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A", "?",
 
 # a pattern, not a list: the engine turns long lists into joins, one per column
 _WORDS = engine.quoted("|".join(map(re.escape, ("", *MISSING_WORDS))))
-_ROWS_OF_FIRST_LOOK = 100
+_SPACES = ("", " ")
+_INFINITIES = ("inf", "Inf", "INF", "infinity", "Infinity", "INFINITY")
+UNTYPED_WORDS = (
+    *(
+        f"{left}{word}{right}"
+        for word in ("", *MISSING_WORDS)
+        for left in _SPACES
+        for right in _SPACES
+    ),
+    *(f"{sign}{word}" for word in _INFINITIES for sign in ("", "-", "+")),
+)
+"""What must not decide on a type: missing values, and infinities, which DuckDB takes for text."""
+
 _FIELDS_AT_ONCE = 200
+_ISO_DAY = "%Y-%m-%d"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sniffed:
+    """What DuckDB finds in a file."""
+
+    has_header: bool
+    types: list[str]
+    formats: dict[str, str | None]
+    """The notation of the types DATE and TIMESTAMP, one for all columns, if it is known."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kind:
-    """One way to read text: a test that every known value passes, and the plan of the column.
+    """One way to read text: SQL that gives NULL for all it cannot read; {} stands for the text."""
 
-    In the test, {} stands for the text without spaces around it.
-    """
-
-    test: str
-    convert: Callable[[str], engine.Plan]
-    is_text: bool = False
+    sql: str
+    make: Callable[[str], engine.Plan]
     note: str | None = None
-    delimiter: str | None = None
-    """Consider this kind only in files with this delimiter."""
 
     def plan(self, field: str) -> engine.Plan:
-        """Plan a field of this kind; only text keeps the words for missing values."""
-        known = field if self.is_text else f"CASE WHEN {_known(field)} THEN trim({field}) END"
-        return self.convert(known)
+        """Plan a field of this kind."""
+        return self.make(self.sql.replace("{}", field))
 
-    def passes(self, field: str) -> str:
-        """Write the test for one field."""
-        return self.test.replace("{}", f"trim({field})")
-
-
-def _known(field: str) -> str:
-    return f"({field} IS NOT NULL AND NOT {_is_word(field)})"
+    def loses(self, field: str) -> str:
+        """Write the test whether a known value of a field cannot be read."""
+        read = self.sql.replace("{}", field)
+        known = f"{field} IS NOT NULL AND NOT {_is_word(field)}"
+        return f"bool_or(CASE WHEN {read} IS NULL THEN {known} END)"
 
 
 def _is_word(field: str) -> str:
     return f"regexp_full_match(trim({field}), {_WORDS})"
 
 
-def _matches(pattern: str) -> str:
-    return f"regexp_full_match({{}}, {engine.quoted(pattern)})"
+def _only(pattern: str, kind: str) -> str:
+    """Cast what looks as it should: the casts also drop zones, round, and know words (epoch)."""
+    matches = f"regexp_full_match(trim({{}}), {engine.quoted(pattern)})"
+    return f"CASE WHEN {matches} THEN TRY_CAST(trim({{}}) AS {kind}) END"
 
 
-def _castable(pattern: str, kind: str) -> str:
-    return f"{_matches(pattern)} AND TRY_CAST({{}} AS {kind}) IS NOT NULL"
+def _iso(form: Literal["datetime", "instant"], kind: str) -> Kind:
+    return Kind(_only(ISO_PATTERNS[form], kind), partial(engine.as_moment, form=form))
 
 
-def _parsable(pattern: str, date_format: str) -> str:
-    return f"{_matches(pattern)} AND try_strptime({{}}, '{date_format}') IS NOT NULL"
+def _written(notation: str, form: Literal["date", "datetime"]) -> Kind:
+    sql = f"try_strptime(trim({{}}), {engine.quoted(notation)})"
+    note = None if notation == _ISO_DAY else f"dates read as {notation}"
+    return Kind(sql, partial(engine.as_moment, form=form), note)
 
 
-def _date_by(date_format: str) -> Callable[[str], engine.Plan]:
-    return lambda sql: engine.as_moment(f"strptime({sql}, '{date_format}')", "date")
-
-
-# A number with a leading zero is a code (a postcode, say), which would lose it as a number.
-_WHOLE = r"[+-]?(?:0|[1-9][0-9]*)"
-_REAL = (
-    r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-    r"|[+-]?(?i:inf|infinity)"
-)
-_SLASHES = r"\d{1,2}/\d{1,2}/\d{4}"
-
-TEXT = Kind("true", engine.as_text, is_text=True)
-KINDS = (
-    Kind("lower({}) IN ('true', 'false')", lambda sql: engine.as_array(f"lower({sql}) = 'true'")),
-    Kind(_castable(_WHOLE, "BIGINT"), lambda sql: engine.as_array(f"CAST({sql} AS BIGINT)")),
-    Kind(_matches(_WHOLE), engine.as_long_integer),
-    Kind(_matches(_REAL), lambda sql: engine.as_real(f"CAST({sql} AS DOUBLE)")),
-    Kind(
-        _matches(rf"{_WHOLE}(?:,[0-9]+)?"),
-        lambda sql: engine.as_real(f"CAST(replace({sql}, ',', '.') AS DOUBLE)"),
-        note="decimal commas read as decimal points",
-        delimiter=";",
+TEXT = Kind("{}", engine.as_text)
+_WHOLE = "-?[0-9]+"
+_REAL = Kind("nullif(TRY_CAST(trim({}) AS DOUBLE), 'NaN'::DOUBLE)", engine.as_real)
+_LONG = (Kind(_only(_WHOLE, "VARCHAR"), engine.as_long_integer), _REAL)
+_DAY = _written(_ISO_DAY, "date")
+_KINDS = {
+    # yes and no, T and F stay what they are: texts
+    "BOOLEAN": (Kind(_only("(?i)true|false", "BOOLEAN"), engine.as_array),),
+    "BIGINT": (Kind(_only(_WHOLE, "BIGINT"), engine.as_array), _REAL),
+    **dict.fromkeys(("HUGEINT", "BIGNUM", "DOUBLE"), _LONG),
+    "DOUBLE WITH COMMA": (
+        Kind(
+            "TRY_CAST(translate(trim({}), ',.', '.,') AS DOUBLE)",
+            engine.as_real,
+            "decimal commas read as decimal points",
+        ),
     ),
-    Kind(
-        _castable(ISO_PATTERNS["date"], "DATE"),
-        lambda sql: engine.as_moment(f"CAST({sql} AS DATE)", "date"),
-    ),
-    Kind(
-        _castable(ISO_PATTERNS["datetime"], "TIMESTAMP"),
-        lambda sql: engine.as_moment(f"CAST({sql} AS TIMESTAMP)", "datetime"),
-    ),
-    Kind(
-        _castable(ISO_PATTERNS["instant"], "TIMESTAMPTZ"),
-        lambda sql: engine.as_moment(f"CAST({sql} AS TIMESTAMPTZ)", "instant"),
-    ),
-    Kind(
-        _castable(ISO_PATTERNS["time"], "TIME"),
-        lambda sql: engine.as_microseconds(f"CAST({sql} AS TIME)", "time"),
-    ),
-    Kind(_parsable(r"\d{4}/\d{1,2}/\d{1,2}", "%Y/%m/%d"), _date_by("%Y/%m/%d")),
-    Kind(_parsable(r"\d{1,2}\.\d{1,2}\.\d{4}", "%d.%m.%Y"), _date_by("%d.%m.%Y")),
-    Kind(
-        _parsable(_SLASHES, "%d/%m/%Y") + " AND " + _parsable(_SLASHES, "%m/%d/%Y"),
-        engine.as_text,
-        is_text=True,
-        note="dates in which day and month cannot be told apart, read as categories; "
-        "write them as 2024-05-17",
-    ),
-    Kind(_parsable(_SLASHES, "%d/%m/%Y"), _date_by("%d/%m/%Y")),
-    Kind(_parsable(_SLASHES, "%m/%d/%Y"), _date_by("%m/%d/%Y")),
-)
+    "DATE": (_DAY,),
+    "TIMESTAMP": (_DAY, _iso("datetime", "TIMESTAMP")),
+    "TIMESTAMP WITH TIME ZONE": (_iso("instant", "TIMESTAMPTZ"),),
+    "TIME": (Kind(_only("[0-9:.]+", "TIME"), partial(engine.as_microseconds, form="time")),),
+}
+_FORMS: dict[str, Literal["date", "datetime"]] = {"DATE": "date", "TIMESTAMP": "datetime"}
 
 
-def found_in(connected: DuckDBPyConnection, fields: int, delimiter: str) -> list[Kind]:
-    """Find the kind of every field: a first look at the upper rows, then a check on all rows."""
-    names = [f"c{place}" for place in range(fields)]
-    considered = [kind for kind in KINDS if kind.delimiter in (None, delimiter)]
-    left = _after_first_look(connected, names, considered)
-    unsure = [name for name in names if left[name][0] is not TEXT]
-    while unsure:
-        failed = _failed(connected, {name: left[name][0] for name in unsure})
-        for name in failed:
-            left[name].pop(0)
-        unsure = [name for name in failed if left[name][0] is not TEXT]
-    return [left[name][0] for name in names]
+def found_in(connected: DuckDBPyConnection, sniffed: Sniffed) -> list[Kind]:
+    """Find the kind of every field: the first one for its type that loses no value."""
+    choices = [
+        (f"c{place}", kind)
+        for place, name in enumerate(sniffed.types)
+        for kind in _kinds_of(name, sniffed.formats.get(name))
+    ]
+    found: dict[str, Kind] = {}
+    for start in range(0, len(choices), _FIELDS_AT_ONCE):
+        batch = choices[start : start + _FIELDS_AT_ONCE]
+        tests = ", ".join(kind.loses(field) for field, kind in batch)
+        query = f"SELECT {tests} FROM {TABLE} WHERE rowid >= {int(sniffed.has_header)}"  # noqa: S608
+        losses = connected.execute(query).fetchone() or ()
+        for (field, kind), loss in zip(batch, losses, strict=True):
+            if not loss:
+                found.setdefault(field, kind)
+    return [found.get(f"c{place}", TEXT) for place in range(len(sniffed.types))]
 
 
-def _after_first_look(
-    connected: DuckDBPyConnection, names: list[str], kinds: list[Kind]
-) -> dict[str, list[Kind]]:
-    """Leave out what the upper rows exclude already: to test all kinds on all rows is slow."""
-    tests = ", ".join(f"bool_and({kind.passes('value')})" for kind in kinds)
-    rows = _long(names, f"rowid BETWEEN 1 AND {_ROWS_OF_FIRST_LOOK}")
-    outcome = connected.execute(
-        f"SELECT field, {tests} FROM {rows} WHERE {_known('value')} GROUP BY field"  # noqa: S608
-    ).fetchall()
-    left = {name: [*kinds, TEXT] for name in names}
-    for name, *passed in outcome:
-        left[name] = [kind for kind, fits in zip(kinds, passed, strict=True) if fits] + [TEXT]
-    return left
+def _kinds_of(name: str, notation: str | None) -> tuple[Kind, ...]:
+    known = _KINDS.get(name, ())
+    return (*known, _written(notation, _FORMS[name])) if notation not in (None, _ISO_DAY) else known
 
 
 def _long(names: list[str], rows: str) -> str:
@@ -162,38 +147,6 @@ def _long(names: list[str], rows: str) -> str:
         f"(UNPIVOT (SELECT {', '.join(names)} FROM {TABLE} WHERE {rows}) "  # noqa: S608
         "ON COLUMNS(*) INTO NAME field VALUE value)"
     )
-
-
-def _failed(connected: DuckDBPyConnection, tests: dict[str, Kind]) -> list[str]:
-    """List the fields that have values of another kind, or no known value at all."""
-    names = list(tests)
-    failed = []
-    for start in range(0, len(names), _FIELDS_AT_ONCE):
-        batch = names[start : start + _FIELDS_AT_ONCE]
-        outcomes = ", ".join(
-            f"bool_and({tests[name].passes(name)}) FILTER (WHERE {_known(name)})" for name in batch
-        )
-        query = f"SELECT {outcomes} FROM {TABLE} WHERE rowid > 0"  # noqa: S608
-        passed = connected.execute(query).fetchone() or ()
-        failed += [name for name, fits in zip(batch, passed, strict=True) if not fits]
-    return failed
-
-
-def has_header(connected: DuckDBPyConnection, kinds: list[Kind]) -> bool:
-    """Tell whether the first line names the columns.
-
-    It does not if each of its fields could be a value of its column and some column is more than
-    text. Where all columns are text nothing can tell; then it does, as in most files.
-    """
-    strange = [
-        f"({_known(f'c{place}')} AND NOT ({kind.passes(f'c{place}')}))"
-        for place, kind in enumerate(kinds)
-        if not kind.is_text
-    ]
-    if not strange:
-        return True
-    query = f"SELECT {' OR '.join(strange)} FROM {TABLE} WHERE rowid = 0"  # noqa: S608
-    return connected.execute(query).fetchone() == (True,)
 
 
 def missing_words_in(
