@@ -45,7 +45,7 @@ def test_columns_are_mixed_and_have_gaps(findings: outlying.Findings) -> None:
     kinds = {type(value) for value in findings.object.values()}
     assert len(kinds) >= 5
     assert findings.object["last_ecg"] is None
-    assert [item.name for item in findings.population.skipped] == ["patient"]
+    assert [item.name for item in findings.population.skipped_columns] == ["patient"]
 
 
 def test_the_files_are_what_the_script_makes(tmp_path: Path) -> None:

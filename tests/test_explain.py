@@ -162,7 +162,7 @@ def test_every_skipped_column_has_its_reason() -> None:
         "x": [*range(39), 900],
     }
     findings = outlying.explain(data, row=39)
-    reasons = {item.name: item.reason for item in findings.population.skipped}
+    reasons = {item.name: item.reason for item in findings.population.skipped_columns}
     assert set(reasons) == {"id", "same", "empty", "nested"}
     assert "identifier" in reasons["id"]
     assert "same value in every row: 7" in reasons["same"]

@@ -77,7 +77,7 @@ def pair_of(
         conditions=tuple(premise.condition for premise in chosen),
         outlierness=hit.outlierness,
         rarity=hit.summary.rarity,
-        tail=tail(profile),
+        tail=outlierness.tail(profile.densities, profile.at_object, profile.rows),
         support=hit.group / rows,
         group_size=hit.group,
         known=int(profile.rows.sum()),
@@ -99,12 +99,6 @@ def best_by_attributes(pairs: Iterable[tuple[Order, Pair]]) -> list[Pair]:
         attributes = tuple(condition.attribute for condition in pair.conditions)
         kept.setdefault((pair.property, attributes), pair)
     return list(kept.values())
-
-
-def tail(profile: Profile) -> float:
-    """Give the share of rows at least as rare as the object."""
-    rare = profile.densities <= profile.at_object * (1 + outlierness.SAME_DENSITY)
-    return float(profile.rows[rare].sum() / profile.rows.sum())
 
 
 def typical(trait: Trait, profile: Profile) -> Ranges | tuple[Value, ...]:

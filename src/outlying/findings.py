@@ -74,7 +74,7 @@ class Population:
     source: str
     rows: int
     columns: tuple[str, ...]
-    skipped: tuple[SkippedColumn, ...]
+    skipped_columns: tuple[SkippedColumn, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -115,7 +115,9 @@ class Findings:
             "source": self.population.source,
             "rows": self.population.rows,
             "columns": list(self.population.columns),
-            "skipped_columns": [dataclasses.asdict(item) for item in self.population.skipped],
+            "skipped_columns": [
+                dataclasses.asdict(item) for item in self.population.skipped_columns
+            ],
             "options": self.options.to_dict(),
             "objects": [
                 {

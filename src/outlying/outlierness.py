@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from outlying.density import Floats
+from outlying.density import Counts, Floats
 from outlying.options import Measure
 
 #: Densities closer than this (relatively) are the same density: summation order must not decide.
@@ -52,9 +52,15 @@ def outlierness(mean: float, at_object: float, measure: Measure = "relative") ->
     return 1.0 - at_object / mean
 
 
-def tail(densities: Floats, at_object: float) -> float:
-    """Give G(f_o): the share of the population that is at least as rare as the object."""
-    return float(np.count_nonzero(densities <= at_object * (1 + SAME_DENSITY)) / len(densities))
+def tail(densities: Floats, at_object: float, rows: Counts | None = None) -> float:
+    """Give G(f_o): the share of the population that is at least as rare as the object.
+
+    Each density stands for one row, or for as many as `rows` says.
+    """
+    rare = densities <= at_object * (1 + SAME_DENSITY)
+    if rows is None:
+        return float(np.count_nonzero(rare) / len(densities))
+    return float(rows[rare].sum() / rows.sum())
 
 
 def strength(mean: float, at_object: float, overall_mean: float, conditions: int) -> float:

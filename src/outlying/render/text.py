@@ -62,7 +62,7 @@ def _numbers(pair: Pair) -> str:
 
 
 def _skipped(findings: Findings) -> list[str]:
-    skipped = findings.population.skipped
+    skipped = findings.population.skipped_columns
     lines = [f"Column {printable(item.name)} {item.reason}." for item in skipped[:_MOST_SKIPPED]]
     if len(skipped) > _MOST_SKIPPED:
         lines.append(f"{len(skipped) - _MOST_SKIPPED} more columns were skipped (see JSON).")

@@ -1,0 +1,88 @@
+"""The same table gives the same answer through every source, digit by digit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pytest
+
+import outlying
+
+DATA = resources.files("outlying") / "data"
+CSV = Path(str(DATA / "patients.csv"))
+PATIENT = json.loads((DATA / "patient.json").read_text(encoding="utf-8"))
+DATES = ["examined", "last_ecg"]
+
+
+def as_pandas(folder: Path) -> Any:
+    frame = pd.read_csv(CSV)
+    for name in DATES:
+        frame[name] = pd.to_datetime(frame[name]).dt.date
+    return frame
+
+
+def as_arrow(folder: Path) -> Any:
+    return pacsv.read_csv(CSV, convert_options=pacsv.ConvertOptions(strings_can_be_null=True))
+
+
+def as_polars(folder: Path) -> Any:
+    return pl.read_csv(CSV, try_parse_dates=True)
+
+
+def as_dict(folder: Path) -> Any:
+    table = as_arrow(folder)
+    return {name: table[name].to_pylist() for name in table.column_names}
+
+
+def copied(folder: Path, name: str, copy_format: str) -> Path:
+    path = folder / name
+    with duckdb.connect() as connected:
+        connected.execute(f"COPY (FROM read_csv('{CSV}')) TO '{path}' ({copy_format})")
+    return path
+
+
+SOURCES: dict[str, Callable[[Path], Any]] = {
+    "path": lambda folder: CSV,
+    "text path": lambda folder: str(CSV),
+    "tsv": lambda folder: copied(folder, "p.tsv", "FORMAT csv, DELIMITER '\t'"),
+    "gzip": lambda folder: copied(folder, "p.csv.gz", "FORMAT csv, COMPRESSION gzip"),
+    "parquet": lambda folder: copied(folder, "p.parquet", "FORMAT parquet"),
+    "json lines": lambda folder: copied(folder, "p.jsonl", "FORMAT json"),
+    "pandas": as_pandas,
+    "pandas nullable": lambda folder: as_pandas(folder).convert_dtypes(),
+    "pandas arrow": lambda folder: as_arrow(folder).to_pandas(types_mapper=pd.ArrowDtype),
+    "polars": as_polars,
+    "arrow": as_arrow,
+    "dict": as_dict,
+}
+
+
+def answer(data: Any) -> str:
+    findings = outlying.explain(data, object=PATIENT)
+    result = findings.to_dict()
+    del result["source"]
+    return json.dumps(result)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_same_answer(source: str, tmp_path: Path) -> None:
+    assert answer(SOURCES[source](tmp_path)) == answer(CSV)
+
+
+def test_an_array_and_a_dict_of_numbers_agree() -> None:
+    table: pa.Table = as_arrow(Path())
+    names = ["height_cm", "weight_kg", "temperature_c"]
+    frame = table.select(names).to_pandas()
+    array = frame.to_numpy()
+    as_array = outlying.explain(array, row=7)
+    as_columns = outlying.explain({f"x{i}": frame[name] for i, name in enumerate(names)}, row=7)
+    assert as_array.pairs == as_columns.pairs
