@@ -124,10 +124,11 @@ def _typical_ranges(attribute: NumericAttribute, profile: Profile, value: float)
 
     A range ends where the next such value is further off than the window of the density can see,
     or than three usual steps between values (rounded values have steps wider than the window), or
-    where the object itself lies between.
+    where the object itself lies between. Of fewer than ten rows, nearly all is not all.
     """
     values, densities = profile.values, profile.densities
-    rank = math.ceil(TYPICAL_SHARE * len(values) - 1e-9) - 1
+    share = TYPICAL_SHARE * len(values)
+    rank = (math.ceil(share - 1e-9) if len(values) >= 10 else math.floor(share)) - 1
     least = np.sort(densities)[::-1][rank]
     kept = values[densities >= least * (1 - outlierness.SAME_DENSITY)]
     gaps = np.diff(kept)

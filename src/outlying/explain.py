@@ -232,10 +232,11 @@ def _notes(outcome: Outcome, pairs: list[Pair], ready: _Ready, is_new: bool) -> 
         )
     if len(pairs) > options.top:
         notes.append(f"{len(pairs) - options.top} further pairs were found; raise top to see them.")
-    if outcome.levels < options.max_conditions:
+    longest = min(options.max_conditions, len(ready.attributes) - 1)
+    if outcome.levels < longest:
         notes.append(
             f"Contexts of up to {outcome.levels} conditions were all searched; longer ones, up to "
-            f"{options.max_conditions}, only as extensions of the {BEAM} strongest of each "
+            f"{longest}, only as extensions of the {BEAM} strongest of each "
             'property (search="exhaustive" visits all).'
         )
     if is_new:

@@ -94,7 +94,7 @@ def _load(connected: DuckDBPyConnection, file: TextFile, layout: Layout) -> dict
     except duckdb.InvalidInputException:
         check_text(file)
         _check_records(file, layout)
-        dialect |= {"strict_mode": "false"}
+        dialect |= {"strict_mode": "false", "new_line": engine.quoted(r"\n")}
         _parse(connected, file, layout, dialect)
     return dialect
 
