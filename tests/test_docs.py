@@ -1,0 +1,64 @@
+"""What the docs say works: Python examples run as doctests, commands are checked here."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from outlying import Options, cli
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def commands() -> list[str]:
+    found = [
+        line.removeprefix("$ ").strip()
+        for page in PAGES
+        for block in re.findall(r"```console\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+        for line in block.splitlines()
+        if line.startswith("$ outlying")
+    ]
+    return sorted(set(found))
+
+
+@pytest.mark.parametrize("command", commands())
+def test_commands_of_the_docs_are_valid(command: str) -> None:
+    words = shlex.split(command.split(">")[0], comments=True)
+    known = cli.cli.get_command(click.Context(cli.cli), words[1])
+    assert known is not None
+    known.make_context(words[1], words[2:])  # raises on an unknown option
+
+
+def test_commands_were_found() -> None:
+    assert len(commands()) >= 8
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+def test_every_option_is_documented() -> None:
+    page = (ROOT / "docs" / "python.md").read_text("utf-8")
+    for name in Options().to_dict():
+        assert f"`{name}`" in page
+
+
+def test_every_option_has_a_flag() -> None:
+    flags = {flag for item in cli.explain.params for flag in item.opts}
+    singular = {"types": "type"}
+    for name in Options().to_dict():
+        assert "--" + singular.get(name, name).replace("_", "-") in flags
+
+
+def test_the_readme_shows_a_result_early() -> None:
+    lines = PAGES[0].read_text("utf-8").splitlines()
+    assert any("is exceptional among" in line for line in lines[:30])
+    assert any(line.startswith("![") for line in lines[:40])
