@@ -8,7 +8,6 @@ brought back to the column's unit only where the paper's measure needs it.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import TypeAlias
 
 import numpy as np
@@ -51,7 +50,7 @@ class Summary:
 class Profile:
     """All densities of one property in one context, by ascending value or by category code."""
 
-    values: Floats  # distinct rows for numbers; codes for categories
+    values: Floats  # sorted numbers, or category codes
     densities: Floats
     rows: Counts  # how many rows each entry stands for
     at_object: float
@@ -74,7 +73,7 @@ class NumericAttribute:
             per_unit * (_MICROSECONDS_PER_DAY if column.form in _FORMS_IN_DAYS else 1)
         )
 
-    @functools.cached_property
+    @property
     def is_constant(self) -> bool:
         """Whether all known values are equal."""
         return len(self.sorted) == 0 or bool(self.sorted[0] == self.sorted[-1])
@@ -131,11 +130,6 @@ class CategoricalAttribute:
     def missingness(cls, column: Column) -> CategoricalAttribute:
         """Ask of a column whether it is missing: 0 for known, 1 for missing."""
         return cls(column, column.missing().astype(np.int32), 2)
-
-    @functools.cached_property
-    def is_constant(self) -> bool:
-        """Whether all known values are equal."""
-        return self.labels <= 1
 
     def equal(self, row: int) -> Mask:
         """Mark the rows of the same category as this row."""
