@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import gzip
+import itertools
+import math
 import os
 import subprocess
 import sys
@@ -80,28 +82,86 @@ def test_words_of_other_languages_stay_texts(csv_of: Content) -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "expected"),
+    ("texts", "expected", "notation"),
     [
-        (["31.12.2023", "1.2.2024"], [dt.date(2023, 12, 31), dt.date(2024, 2, 1)]),
-        (["31/12/2023", "01/02/2024"], [dt.date(2023, 12, 31), dt.date(2024, 2, 1)]),
-        (["12/31/2023", "01/02/2024"], [dt.date(2023, 12, 31), dt.date(2024, 1, 2)]),
-        (["2023/12/31", "2024/01/02"], [dt.date(2023, 12, 31), dt.date(2024, 1, 2)]),
-        (["2024-02-30", "2024-01-01"], ["2024-02-30", "2024-01-01"]),
-        (["2024-01-01", "2024-01-01 05:00"], [dt.datetime(2024, 1, 1), dt.datetime(2024, 1, 1, 5)]),
+        (["31.12.2023", "1.2.2024"], [dt.date(2023, 12, 31), dt.date(2024, 2, 1)], "%d.%m.%Y"),
+        (["31/12/2023", "01/02/2024"], [dt.date(2023, 12, 31), dt.date(2024, 2, 1)], "%d/%m/%Y"),
+        (["12/31/2023", "01/02/2024"], [dt.date(2023, 12, 31), dt.date(2024, 1, 2)], "%m/%d/%Y"),
+        (["2023/12/31", "2024/01/02"], [dt.date(2023, 12, 31), dt.date(2024, 1, 2)], "%Y/%m/%d"),
+        # day and month cannot be told apart, so it has to be said
+        (["01/02/2024", "03/04/2024"], [dt.date(2024, 2, 1), dt.date(2024, 4, 3)], "%d/%m/%Y"),
+        (["31.12.2023 10:00:00", "01.02.2024 08:30:00"],
+         [dt.datetime(2023, 12, 31, 10), dt.datetime(2024, 2, 1, 8, 30)], "%d.%m.%Y %H:%M:%S"),
+        (["2024-1-5", "2024-12-31"], [dt.date(2024, 1, 5), dt.date(2024, 12, 31)], None),
+        (["2024-02-30", "2024-01-01"], ["2024-02-30", "2024-01-01"], None),
+        (["2024-01-01", "2024-01-01 05:00"], ["2024-01-01", "2024-01-01 05:00"], None),
         (["2024-01-01T05:00:00Z", "2024-01-01 05:00:00+0200"],
-         [dt.datetime(2024, 1, 1, 5, tzinfo=dt.UTC), dt.datetime(2024, 1, 1, 3, tzinfo=dt.UTC)]),
-        (["25:00", "08:30"], ["25:00", "08:30"]),
+         [dt.datetime(2024, 1, 1, 5, tzinfo=dt.UTC), dt.datetime(2024, 1, 1, 3, tzinfo=dt.UTC)],
+         None),
+        (["9:05", "23:59:59.5"], [dt.time(9, 5), dt.time(23, 59, 59, 500_000)], None),
+        (["25:00", "08:30"], ["25:00", "08:30"], None),
     ],
 )  # fmt: skip
-def test_notations_of_dates(csv_of: Content, texts: list[str], expected: list[Any]) -> None:
+def test_notations_of_dates(
+    csv_of: Content, texts: list[str], expected: list[Any], notation: str | None
+) -> None:
     table = csv_of("a,b\n" + "".join(f"{text},x\n" for text in texts))
-    assert (column_values(table, "a"), table.notes) == (expected, ())
+    notes = () if notation is None else (f"column 'a': dates read as {notation}",)
+    assert (column_values(table, "a"), table.notes) == (expected, notes)
 
 
-def test_dates_that_could_be_either_stay_texts_and_it_is_said(csv_of: Content) -> None:
-    table = csv_of("a,b\n01/02/2024,1\n03/04/2024,2\n")
-    assert column_values(table, "a") == ["01/02/2024", "03/04/2024"]
-    assert "day and month cannot be told apart" in table.notes[0]
+def test_dates_of_two_notations_in_one_file(csv_of: Content) -> None:
+    table = csv_of("a,b\n31/12/2023,2024-01-01\n01/02/2024,2024-01-02\n")
+    assert table.values(0) == {"a": dt.date(2023, 12, 31), "b": dt.date(2024, 1, 1)}
+    assert table.notes == ("column 'a': dates read as %d/%m/%Y",)
+    # the engine knows one notation per file: what is written otherwise stays as it is
+    table = csv_of("a,b\n2024-01-01,31/12/2023\n2024-01-02,01/02/2024\n")
+    assert table.values(0) == {"a": dt.date(2024, 1, 1), "b": "31/12/2023"}
+
+
+@pytest.mark.parametrize(
+    ("usual", "last"),
+    [
+        ("2024-01-01 05:00:00", "2024-01-01 05:00:00+02"),
+        ("2024-01-01 05:00:00", "epoch"),
+        ("2024-01-01 05:00:00+02", "2024-01-01 05:00:00"),
+        ("2024-01-01", "epoch"),
+        ("2024-01-01", "infinity"),
+        ("31/12/2023", "-infinity"),
+        ("05:00:00", "05:00:00+02"),
+        ("05:00:00", "24:00:00"),
+        ("true", "yes"),
+        ("1", "0x1F"),
+        ("1", "1_000"),
+        ("1.5", "NAN"),
+        ("1.5", "-nan"),
+        ("1.5", "007"),
+    ],
+)
+@pytest.mark.parametrize("rows", [1, 5_000])
+def test_what_a_type_would_lose_or_change_keeps_a_column_text(
+    csv_of: Content, usual: str, last: str, rows: int
+) -> None:
+    table = csv_of("a,b\n" + f"{usual},x\n" * rows + f"{last},x\n")
+    assert column_values(table, "a") == [usual] * rows + [last]
+
+
+@pytest.mark.parametrize("digits", [16, 18, 19, 20, 30, 38, 39, 40, 60])
+def test_long_whole_numbers_are_exact(csv_of: Content, digits: int) -> None:
+    longest = "-" + "9" * digits
+    table = csv_of(f"a,b\n{longest},x\n1,y\nNA,z\n")
+    assert column_values(table, "a") == [longest, "1", None]
+    assert table.notes == (
+        "column 'a': whole numbers beyond 2**53 read as categories; 'NA' (1 row) read as missing",
+    )
+
+
+def test_spaces_around_values(csv_of: Content) -> None:
+    table = csv_of("a,b,c\n1, 1.5, NA\n 2 , ,x \n3,inf,y\n")
+    assert [column.form for column in table.columns] == ["integer", "number", "text"]
+    assert column_values(table, "b") == [1.5, None, math.inf]
+    assert column_values(table, "c") == [" NA", "x ", "y"]
+    assert table.notes == ("column 'b': blank (1 row) read as missing",)
 
 
 def test_decimal_commas_between_semicolons(csv_of: Content) -> None:
@@ -127,11 +187,42 @@ def test_mixed_line_ends_and_leading_blank_lines(csv_of: Content) -> None:
     assert [table.values(row) for row in range(table.rows)] == [{"a": 1, "b": 2}, {"a": 3, "b": 4}]
 
 
+@pytest.mark.parametrize("ends", [*itertools.permutations(["\n", "\r\n", "\r"])])
+def test_mixed_line_ends_change_no_value(csv_of: Content, ends: tuple[str, ...]) -> None:
+    one, two, three = ends
+    table = csv_of(f'a,b{one}10,"x\r\ny"{two}20,y{three}30,z{one}')
+    assert column_values(table, "a") == [10, 20, 30]
+    assert column_values(table, "b") == ["x\r\ny", "y", "z"]
+    assert column_values(csv_of(f"a{one}10{two}20{three}30{one}"), "a") == [10, 20, 30]
+
+
+def test_line_ends_within_quotes_are_part_of_the_value(csv_of: Content) -> None:
+    table = csv_of('"a\r\nb",c\n"x\r\ny",1\n"two\nlines",2\n')
+    assert column_values(table, "a\r\nb") == ["x\r\ny", "two\nlines"]
+
+
+def test_a_delimiter_too_many_at_the_end_of_some_lines(csv_of: Content) -> None:
+    table = csv_of("a,b\n1,2,\n3,4\n5,6,\n")
+    assert column_values(table, "b") == [2, 4, 6]
+
+
 def test_a_file_without_header_gets_numbered_columns(csv_of: Content) -> None:
     table = csv_of("1,x\n2,y\n")
     assert (table.names, table.rows) == (["column0", "column1"], 2)
     assert table.notes == ("no header line found: columns are named column0, column1, ...",)
     assert csv_of("name,city\nann,rome\n").names == ["name", "city"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["z,2024-01-01\nNaN,2024-01-02\n", "\n2023-12-31\n2024-01-01\n", "5,x\n2,NA\n3,\n", "1,2\n"],
+)
+def test_no_row_is_taken_for_a_header_that_reads_like_the_others(
+    csv_of: Content, content: str
+) -> None:
+    table = csv_of(content)
+    assert table.rows == len(content.split())
+    assert table.notes[0].startswith("no header line found")
 
 
 def test_rows_that_look_like_comments_are_rows(csv_of: Content) -> None:

@@ -1,19 +1,21 @@
-"""CSV and TSV files: parsed by DuckDB, judged here.
+"""CSV and TSV files: read by DuckDB, its guessing kept within bounds.
 
-The engine's own guessing is left out, for it may lose rows without a word: it takes a file with
-one overlong line for a file of a single column, data rows that begin with # for comments, and the
-lines before the longest one for a preamble. So the delimiter is chosen here, every line must have
-the fields of the first one, all fields are loaded as text, and the type of a column is decided on
-all of its values.
+The engine finds the header and the types, but not how the lines are divided: left to itself it may
+lose rows without a word. It takes a file with one overlong line for a file of a single column,
+data rows that begin with # for comments, and the lines before the longest one for a preamble. So
+the delimiter is chosen here, every line must have the fields of the first one, all fields are
+loaded as text, and a type is accepted only if no value is lost (`kinds`).
 """
 
 from __future__ import annotations
 
 import csv
 import dataclasses
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outlying.sources import engine, kinds
@@ -37,19 +39,39 @@ class Layout:
     fields: int
     blank_lines: int
     """Lines without any text above the first record."""
+    line_end: str | None = None
+    """Known of our own copies only; elsewhere the engine finds it."""
 
 
 def read(file: TextFile) -> Table:
-    """Read a file of delimited text, with or without a header line."""
+    """Read a file of delimited text, with or without a header line.
+
+    What the strict parser refuses is looked at more closely. Past that look the faults are
+    harmless (mixed line ends, a delimiter at the end of a line), and a copy without them is read:
+    the engine's lenient parser drops surplus fields, and characters after mixed line ends.
+    """
+    import duckdb
+
     layout = _layout_of(file)
     with engine.plain_errors(file.source), engine.connection() as connected:
-        dialect = _load(connected, file, layout)
-        sniffed = _sniffed(connected, file, layout, dialect)
-        found = kinds.found_in(connected, sniffed)
-        header = sniffed.has_header
-        names = _names(connected, file, header, layout.fields)
-        notes = [] if header else ["no header line found: columns are named column0, column1, ..."]
-        return table_of(file.source, _columns(connected, names, found, header), notes)
+        try:
+            return _read(connected, file, layout)
+        except duckdb.InvalidInputException:
+            check_text(file)
+            with tempfile.TemporaryDirectory() as folder:
+                copy = _rewritten(file, layout, Path(folder))
+                return _read(connected, copy, dataclasses.replace(layout, line_end=r"\n"))
+
+
+def _read(connected: DuckDBPyConnection, file: TextFile, layout: Layout) -> Table:
+    _load(connected, file, layout)
+    sniffed = _sniffed(connected, file, layout)
+    found = kinds.found_in(connected, sniffed)
+    header = sniffed.has_header and kinds.is_header(connected, found)
+    names = _names(connected, file, header, layout.fields)
+    columns = _columns(connected, names, found, header)
+    notes = [] if header else ["no header line found: columns are named column0, column1, ..."]
+    return table_of(file.source, columns, notes)
 
 
 def _columns(
@@ -79,80 +101,56 @@ def _names(connected: DuckDBPyConnection, file: TextFile, header: bool, fields: 
     return unique_names(file.source, ("" if name is None else name for name in first))
 
 
-def _load(connected: DuckDBPyConnection, file: TextFile, layout: Layout) -> dict[str, str]:
-    """Load all fields as text; what the strict parser refuses is looked at more closely.
-
-    Past that closer look, the only harmless fault is a mixture of line ends, which the lenient
-    parser takes. It would also drop surplus fields: therefore the look comes first. Gives the
-    dialect that worked.
-    """
-    import duckdb
-
-    dialect = _dialect(file, layout)
-    try:
-        _parse(connected, file, layout, dialect)
-    except duckdb.InvalidInputException:
-        check_text(file)
-        _check_records(file, layout)
-        dialect |= {"strict_mode": "false", "new_line": engine.quoted(r"\n")}
-        _parse(connected, file, layout, dialect)
-    return dialect
+def _load(connected: DuckDBPyConnection, file: TextFile, layout: Layout) -> None:
+    columns = ", ".join(f"c{place}: 'VARCHAR'" for place in range(layout.fields))
+    settings = {"auto_detect": "false", "header": "false", "columns": "{" + columns + "}"}
+    connected.execute(
+        f"CREATE OR REPLACE TEMP TABLE {kinds.TABLE} AS FROM read_csv(?, "
+        f"{_settings(file, layout, **settings)})",
+        [engine.literal_path(file.path)],
+    )
 
 
-def _dialect(file: TextFile, layout: Layout) -> dict[str, str]:
-    return {
+def _settings(file: TextFile, layout: Layout, **more: str) -> str:
+    settings = {
         "delim": engine.quoted(layout.delimiter),
         "quote": engine.quoted('"'),
         "escape": engine.quoted('"'),
-        "comment": "''",
+        "comment": engine.quoted(""),
         "skip": str(layout.blank_lines),
         "compression": engine.quoted("gzip" if file.compressed else "none"),
         "hive_partitioning": "false",
         "null_padding": "false",
         "strict_mode": "true",
+        **({"new_line": engine.quoted(layout.line_end)} if layout.line_end else {}),
+        **more,
     }
+    return ", ".join(f"{name} = {value}" for name, value in settings.items())
 
 
-def _reader(function: str, settings: dict[str, str]) -> str:
-    given = ", ".join(f"{name} = {value}" for name, value in settings.items())
-    return f"{function}(?, {given})"
-
-
-def _parse(
-    connected: DuckDBPyConnection, file: TextFile, layout: Layout, dialect: dict[str, str]
-) -> None:
-    columns = ", ".join(f"c{place}: 'VARCHAR'" for place in range(layout.fields))
-    settings = {"auto_detect": "false", "header": "false", "columns": "{" + columns + "}"}
-    connected.execute(
-        f"CREATE OR REPLACE TEMP TABLE {kinds.TABLE} AS FROM "
-        + _reader("read_csv", dialect | settings),
-        [engine.literal_path(file.path)],
-    )
-
-
-def _sniffed(
-    connected: DuckDBPyConnection, file: TextFile, layout: Layout, dialect: dict[str, str]
-) -> kinds.Sniffed:
-    """Let the engine find header and types in all rows, and again with decimal commas."""
-    words = ", ".join(map(engine.quoted, kinds.UNTYPED_WORDS))
-    # a line that the lenient parser took may be beyond the sniffer; it is then left out here only
-    settings = {"sample_size": "-1", "nullstr": f"[{words}]", "ignore_errors": "true"}
-    path = [engine.literal_path(file.path)]
-
-    def sniff(**more: str) -> kinds.Sniffed:
-        query = "SELECT HasHeader, Columns, DateFormat, TimestampFormat FROM "
-        call = _reader("sniff_csv", dialect | settings | more)
-        header, columns, date, moment = connected.execute(query + call, path).fetchone() or ()
-        types = [column["type"] for column in columns]
-        return kinds.Sniffed(header, types, {"DATE": date, "TIMESTAMP": moment})
-
-    sniffed = sniff()
+def _sniffed(connected: DuckDBPyConnection, file: TextFile, layout: Layout) -> kinds.Sniffed:
+    """Let the engine find header and types in all rows, also with decimal commas between ;."""
+    sniffed = _sniff(connected, file, layout)
     if layout.delimiter != ";" or "VARCHAR" not in sniffed.types:
         return sniffed
-    commas = sniff(decimal_separator="','").types
+    commas = _sniff(connected, file, layout, decimal_separator=engine.quoted(",")).types
     both = zip(sniffed.types, commas, strict=True)
-    types = ["DOUBLE WITH COMMA" if pair == ("VARCHAR", "DOUBLE") else pair[0] for pair in both]
+    types = [kinds.COMMAS if pair == ("VARCHAR", "DOUBLE") else pair[0] for pair in both]
     return dataclasses.replace(sniffed, types=types)
+
+
+def _sniff(
+    connected: DuckDBPyConnection, file: TextFile, layout: Layout, **more: str
+) -> kinds.Sniffed:
+    words = ", ".join(map(engine.quoted, kinds.UNTYPED_WORDS))
+    settings = _settings(file, layout, sample_size="-1", nullstr=f"[{words}]", **more)
+    found = connected.execute(
+        f"SELECT HasHeader, Columns, DateFormat, TimestampFormat FROM sniff_csv(?, {settings})",  # noqa: S608
+        [engine.literal_path(file.path)],
+    ).fetchall()
+    header, columns, dates, moments = found[0]
+    types = [column["type"] for column in columns]
+    return kinds.Sniffed(header, types, {"DATE": dates, "TIMESTAMP": moments})
 
 
 def _layout_of(file: TextFile) -> Layout:
@@ -188,8 +186,17 @@ def _likelihood(counts: list[int]) -> tuple[bool, int]:
     return min(counts) == max(counts) > 1, max(counts)
 
 
-def _check_records(file: TextFile, layout: Layout) -> None:
-    """Find the first line that does not have the fields of the first one."""
+def _rewritten(file: TextFile, layout: Layout, folder: Path) -> TextFile:
+    """Copy a file with one kind of line end and no delimiter too many."""
+    path = folder / "copy.csv"
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, delimiter=layout.delimiter, lineterminator="\n")
+        writer.writerows(record[: layout.fields] for record in _records(file, layout))
+    return dataclasses.replace(file, path=path, compressed=False)
+
+
+def _records(file: TextFile, layout: Layout) -> Iterator[list[str]]:
+    """Give all records, up to the first line that does not have the fields of the first one."""
     with file.open_text() as stream, _fields_of_any_length():
         reader = csv.reader(stream, delimiter=layout.delimiter, strict=True)
         line = 1
@@ -201,6 +208,7 @@ def _check_records(file: TextFile, layout: Layout) -> None:
                         f"{layout.fields} (divided by {layout.delimiter!r}); correct that line, or "
                         "remove lines that are not part of the table"
                     )
+                yield record
                 line = reader.line_num + 1
         except csv.Error as error:
             raise file.error(f"line {line} has a fault in its quotes: {error}") from None

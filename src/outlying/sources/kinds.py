@@ -11,46 +11,36 @@ import dataclasses
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from outlying.sources import engine
 from outlying.sources.text import ISO_PATTERNS
+from outlying.values import Form
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 TABLE = "fields"
 """The table of all fields as text, c0, c1, ...; its row 0 may be the header."""
-
+COMMAS = "DOUBLE WITH COMMAS"
 MISSING_WORDS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A", "?", "-")
-
-# a pattern, not a list: the engine turns long lists into joins, one per column
-_WORDS = engine.quoted("|".join(map(re.escape, ("", *MISSING_WORDS))))
-_SPACES = ("", " ")
-_INFINITIES = ("inf", "Inf", "INF", "infinity", "Infinity", "INFINITY")
 UNTYPED_WORDS = (
-    *(
-        f"{left}{word}{right}"
-        for word in ("", *MISSING_WORDS)
-        for left in _SPACES
-        for right in _SPACES
-    ),
-    *(f"{sign}{word}" for word in _INFINITIES for sign in ("", "-", "+")),
+    *(f"{a}{word}{z}" for word in ("", *MISSING_WORDS) for a in ("", " ") for z in ("", " ")),
+    *("inf", "-inf", "Inf", "-Inf", "Infinity", "-Infinity"),
 )
 """What must not decide on a type: missing values, and infinities, which DuckDB takes for text."""
 
-_FIELDS_AT_ONCE = 200
-_ISO_DAY = "%Y-%m-%d"
+_TESTS_AT_ONCE = 200
+_ISO = "%Y-%m-%d"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sniffed:
-    """What DuckDB finds in a file."""
+    """What DuckDB finds in a file: header, types, and perhaps how dates and times are written."""
 
     has_header: bool
     types: list[str]
-    formats: dict[str, str | None]
-    """The notation of the types DATE and TIMESTAMP, one for all columns, if it is known."""
+    notations: dict[str, str | None]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -65,88 +55,78 @@ class Kind:
         """Plan a field of this kind."""
         return self.make(self.sql.replace("{}", field))
 
-    def loses(self, field: str) -> str:
-        """Write the test whether a known value of a field cannot be read."""
-        read = self.sql.replace("{}", field)
-        known = f"{field} IS NOT NULL AND NOT {_is_word(field)}"
-        return f"bool_or(CASE WHEN {read} IS NULL THEN {known} END)"
+
+def _matches(pattern: str) -> str:
+    return f"regexp_full_match({{}}, {engine.quoted(f' *(?:{pattern}) *')})"
 
 
-def _is_word(field: str) -> str:
-    return f"regexp_full_match(trim({field}), {_WORDS})"
+def _cast(pattern: str, kind: str) -> str:
+    """Cast only what looks as it should: casts also round, drop zones, and know words (epoch)."""
+    return f"CASE WHEN {_matches(pattern)} THEN TRY_CAST({{}} AS {kind}) END"
 
 
-def _only(pattern: str, kind: str) -> str:
-    """Cast what looks as it should: the casts also drop zones, round, and know words (epoch)."""
-    matches = f"regexp_full_match(trim({{}}), {engine.quoted(pattern)})"
-    return f"CASE WHEN {matches} THEN TRY_CAST(trim({{}}) AS {kind}) END"
+def _iso(form: Form, kind: str) -> Kind:
+    return Kind(_cast(ISO_PATTERNS[form], kind), partial(engine.as_moment, form=form))
 
 
-def _iso(form: Literal["datetime", "instant"], kind: str) -> Kind:
-    return Kind(_only(ISO_PATTERNS[form], kind), partial(engine.as_moment, form=form))
-
-
-def _written(notation: str, form: Literal["date", "datetime"]) -> Kind:
-    sql = f"try_strptime(trim({{}}), {engine.quoted(notation)})"
-    note = None if notation == _ISO_DAY else f"dates read as {notation}"
-    return Kind(sql, partial(engine.as_moment, form=form), note)
-
-
-TEXT = Kind("{}", engine.as_text)
+# a pattern, not a list: the engine turns long lists into joins
+_IS_WORD = _matches("|".join(map(re.escape, ("", *MISSING_WORDS))))
 _WHOLE = "-?[0-9]+"
-_REAL = Kind("nullif(TRY_CAST(trim({}) AS DOUBLE), 'NaN'::DOUBLE)", engine.as_real)
-_LONG = (Kind(_only(_WHOLE, "VARCHAR"), engine.as_long_integer), _REAL)
-_DAY = _written(_ISO_DAY, "date")
+_CLOCK = "(?:[01]?[0-9]|2[0-3]):[0-9:.]+"  # without zones and 24:00
+_REAL = Kind("nullif(TRY_CAST({} AS DOUBLE), 'NaN'::DOUBLE)", engine.as_real)
+_LONG = Kind(_cast(_WHOLE, "VARCHAR"), engine.as_long_integer)
+_SWAPPED = "TRY_CAST(translate({}, ',.', '.,') AS DOUBLE)"
+TEXT = Kind("{}", engine.as_text)
 _KINDS = {
     # yes and no, T and F stay what they are: texts
-    "BOOLEAN": (Kind(_only("(?i)true|false", "BOOLEAN"), engine.as_array),),
-    "BIGINT": (Kind(_only(_WHOLE, "BIGINT"), engine.as_array), _REAL),
-    **dict.fromkeys(("HUGEINT", "BIGNUM", "DOUBLE"), _LONG),
-    "DOUBLE WITH COMMA": (
-        Kind(
-            "TRY_CAST(translate(trim({}), ',.', '.,') AS DOUBLE)",
-            engine.as_real,
-            "decimal commas read as decimal points",
-        ),
-    ),
-    "DATE": (_DAY,),
-    "TIMESTAMP": (_DAY, _iso("datetime", "TIMESTAMP")),
+    "BOOLEAN": (Kind(_cast("(?i)true|false", "BOOLEAN"), engine.as_array),),
+    "BIGINT": (Kind(_cast(_WHOLE, "BIGINT"), engine.as_array), _REAL),
+    # the older engine takes whole numbers beyond BIGINT for DOUBLE
+    **dict.fromkeys(("HUGEINT", "BIGNUM", "DOUBLE"), (_LONG, _REAL)),
+    COMMAS: (Kind(_SWAPPED, engine.as_real, "decimal commas read as decimal points"),),
+    "TIMESTAMP": (_iso("date", "DATE"), _iso("datetime", "TIMESTAMP")),
     "TIMESTAMP WITH TIME ZONE": (_iso("instant", "TIMESTAMPTZ"),),
-    "TIME": (Kind(_only("[0-9:.]+", "TIME"), partial(engine.as_microseconds, form="time")),),
+    "TIME": (Kind(_cast(_CLOCK, "TIME"), partial(engine.as_microseconds, form="time")),),
 }
-_FORMS: dict[str, Literal["date", "datetime"]] = {"DATE": "date", "TIMESTAMP": "datetime"}
 
 
 def found_in(connected: DuckDBPyConnection, sniffed: Sniffed) -> list[Kind]:
     """Find the kind of every field: the first one for its type that loses no value."""
-    choices = [
-        (f"c{place}", kind)
-        for place, name in enumerate(sniffed.types)
-        for kind in _kinds_of(name, sniffed.formats.get(name))
-    ]
-    found: dict[str, Kind] = {}
-    for start in range(0, len(choices), _FIELDS_AT_ONCE):
-        batch = choices[start : start + _FIELDS_AT_ONCE]
-        tests = ", ".join(kind.loses(field) for field, kind in batch)
+    found = [TEXT] * len(sniffed.types)
+    pairs = [(p, kind) for p, name in enumerate(sniffed.types) for kind in _kinds_of(name, sniffed)]
+    pairs.reverse()  # what fits first is then put in last
+    for start in range(0, len(pairs), _TESTS_AT_ONCE):
+        batch = pairs[start : start + _TESTS_AT_ONCE]
+        tests = ", ".join(f"bool_or({_loss(kind, place)})" for place, kind in batch)
         query = f"SELECT {tests} FROM {TABLE} WHERE rowid >= {int(sniffed.has_header)}"  # noqa: S608
-        losses = connected.execute(query).fetchone() or ()
-        for (field, kind), loss in zip(batch, losses, strict=True):
-            if not loss:
-                found.setdefault(field, kind)
-    return [found.get(f"c{place}", TEXT) for place in range(len(sniffed.types))]
+        for (place, kind), loses in zip(batch, connected.execute(query).fetchall()[0], strict=True):
+            found[place] = found[place] if loses else kind
+    return found
 
 
-def _kinds_of(name: str, notation: str | None) -> tuple[Kind, ...]:
-    known = _KINDS.get(name, ())
-    return (*known, _written(notation, _FORMS[name])) if notation not in (None, _ISO_DAY) else known
+def _kinds_of(name: str, sniffed: Sniffed) -> tuple[Kind, ...]:
+    kinds, notation = _KINDS.get(name, ()), sniffed.notations.get(name)
+    if notation is None:
+        return kinds
+    parsed = f"try_strptime({{}}, {engine.quoted(notation)})"
+    sql = f"CASE WHEN {_matches('[0-9].*')} THEN {parsed} END"  # it takes words for 1900-01-01
+    plan = partial(engine.as_moment, form="date" if name == "DATE" else "datetime")
+    return (*kinds, Kind(sql, plan, None if notation == _ISO else f"dates read as {notation}"))
 
 
-def _long(names: list[str], rows: str) -> str:
-    """Write a table of all values of some fields below each other: tables may be wide."""
-    return (
-        f"(UNPIVOT (SELECT {', '.join(names)} FROM {TABLE} WHERE {rows}) "  # noqa: S608
-        "ON COLUMNS(*) INTO NAME field VALUE value)"
-    )
+def _loss(kind: Kind, place: int) -> str:
+    """Write the test of a value: true if it is lost, false if it is read, NULL if it is missing."""
+    known = f"{{}} IS NOT NULL AND NOT {_IS_WORD}"
+    test = f"CASE WHEN {kind.sql} IS NOT NULL THEN false WHEN {known} THEN true END"
+    return test.replace("{}", f"c{place}")
+
+
+def is_header(connected: DuckDBPyConnection, found: list[Kind]) -> bool:
+    """Tell whether the line that DuckDB takes for a header is none that reads like the others."""
+    tests = [_loss(kind, place) for place, kind in enumerate(found) if kind is not TEXT]
+    query = f"SELECT {', '.join(tests) or 'NULL'} FROM {TABLE} WHERE rowid = 0"  # noqa: S608
+    losses = connected.execute(query).fetchall()[0]
+    return True in losses or False not in losses
 
 
 def missing_words_in(
@@ -155,12 +135,14 @@ def missing_words_in(
     """Say for each field which words were taken for missing values, and how often."""
     if not names:
         return {}
+    rows = f"SELECT {', '.join(names)} FROM {TABLE} WHERE rowid >= {first_row}"  # noqa: S608
     counts = connected.execute(
-        f"SELECT field, trim(value) AS word, count(*) FROM {_long(names, f'rowid >= {first_row}')} "  # noqa: S608
-        f"WHERE {_is_word('value')} GROUP BY field, word ORDER BY word"
+        f"SELECT field, trim(value) AS word, count(*) "  # noqa: S608
+        f"FROM (UNPIVOT ({rows}) ON COLUMNS(*) INTO NAME field VALUE value) "
+        f"WHERE {_IS_WORD.replace('{}', 'value')} GROUP BY field, word ORDER BY word"
     ).fetchall()
     said: dict[str, list[str]] = {}
-    for name, word, rows in counts:
-        times = f"({rows} row{'s' if rows > 1 else ''})"
+    for name, word, count in counts:
+        times = f"({count} row{'s' if count > 1 else ''})"
         said.setdefault(name, []).append(f"{repr(word) if word else 'blank'} {times}")
     return {name: ", ".join(words) + " read as missing" for name, words in said.items()}
