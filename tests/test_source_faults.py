@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import random
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -34,7 +35,7 @@ BROKEN = GOOD[:4] + b"\xff" * 200 + GOOD[204:]
 FAULTS: list[tuple[str, bytes, str]] = [
     ("t.csv", b"", "t.csv: the file is empty"),
     ("t.csv", b" \n\n", "nothing but blank lines"),
-    ("t.csv.gz", gzip.compress(b""), "nothing but blank lines"),
+    ("t.csv.gz", gzip.compress(b"", mtime=0), "nothing but blank lines"),
     ("t.csv", b"a,b\n", "there are no rows"),
     (
         "t.csv",
@@ -52,7 +53,11 @@ FAULTS: list[tuple[str, bytes, str]] = [
     ("t.csv", b'a,b\n1,"x" y\n2,y\n', "line 2 has a fault in its quotes"),
     ("t.csv", b"a,b\n1," + b"x" * 3_000_000 + b"\n", "Line: 2 - Maximum line size of 2000000"),
     ("t.csv.gz", b"a,b\n1,2\n", "not a complete gzip file"),
-    ("t.csv.gz", gzip.compress(os.urandom(500).hex().encode())[:-20], "not a complete gzip file"),
+    (
+        "t.csv.gz",
+        gzip.compress(random.Random(0).randbytes(500), mtime=0)[:-20],
+        "not a complete gzip file",
+    ),
     ("t.jsonl", b'{"a": 1}\n{"a": 2\n{"a": 3}\n', "is not valid JSON: line 3, column 1"),
     ("t.json", b'[{"a": 1}, {"a": 2]', "is not valid JSON: line 1"),
     ("t.json", b"[1, 2]", "value 1 is of type int; allowed: an array of objects"),
@@ -73,9 +78,10 @@ FAULTS: list[tuple[str, bytes, str]] = [
     ("t.xlsx", b"x", r"unknown kind of file; known suffixes: \.csv, \.tsv"),
     ("t", b"x", "unknown kind of file"),
 ]
+IDS = [f"{place}-{name}" for place, (name, *_) in enumerate(FAULTS)]  # contents are no names
 
 
-@pytest.mark.parametrize(("name", "content", "message"), FAULTS)
+@pytest.mark.parametrize(("name", "content", "message"), FAULTS, ids=IDS)
 def test_faults_of_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes, message: str
 ) -> None:
