@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import json
 import pickle
 from decimal import Decimal
@@ -14,6 +15,7 @@ import polars as pl
 import pytest
 
 import outlying
+from benchmarks.planted import KINDS, plant
 from outlying import (
     ColumnError,
     InfiniteValueError,
@@ -226,8 +228,13 @@ def test_infinite_values(weather: dict[str, Any]) -> None:
         outlying.explain(data, row=0)
     assert (caught.value.column, caught.value.row) == ("temp", 17)
     findings = outlying.explain(data, row=0, infinite="missing")
-    assert any("1 infinite" in note for note in findings.notes)
+    assert "column 'temp': an infinite value counts as missing" in findings.notes
     outlying.explain(data, row=0, exclude=["temp"])
+    outlying.explain(data, row=0, columns=["city", "noise"])
+    new = outlying.explain(
+        weather, object={"city": "A", "temp": np.inf, "noise": 0.0}, infinite="missing"
+    )
+    assert pair(new, "temp").value is None
     with pytest.raises(InfiniteValueError, match="in the object"):
         outlying.explain(weather, object={"city": "A", "temp": -np.inf, "noise": 0.0})
 
@@ -317,6 +324,30 @@ def test_huge_and_tiny_units() -> None:
     for unit in (1e-300, 1e-150, 1e150, 1e300):
         found = outlying.explain({"x": base * unit}, row=200).pairs[0]
         assert found.rarity == pytest.approx(expected.rarity, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_typical_holds_nine_tenths_and_not_the_object(kind: str) -> None:
+    planted = plant(kind, 3, rows=300, noise=4)
+    for found in outlying.explain(planted.data, row=planted.row, top=50).pairs:
+        rows = np.ones(300, dtype=bool)
+        for condition in found.conditions:
+            column = planted.data[condition.attribute]
+            if condition.kind == "interval":
+                rows &= (column >= condition.low) & (column <= condition.high)
+            else:
+                rows &= column == condition.value
+        assert rows.sum() == found.group_size
+        column = planted.data[found.property]
+        if column.dtype == object:
+            assert np.mean([value in found.typical for value in column[rows]]) >= 0.9
+            assert found.value not in found.typical
+            continue
+        ranges: Any = found.typical
+        inside = sum(((column[rows] >= a) & (column[rows] <= b)).sum() for a, b in ranges)
+        assert inside >= 0.9 * found.known
+        assert not any(a <= found.value <= b for a, b in ranges)
+        assert all(b < c for (_, b), (c, _) in itertools.pairwise(ranges))
 
 
 def test_progress_is_reported(weather: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ from outlying.intervals import candidates
 from outlying.options import Options
 from outlying.population import Attribute, CategoricalAttribute, NumericAttribute, attribute_of
 from outlying.search import BEAM, ROUNDING, Outcome, Progress, search
-from outlying.selection import Selection, identifiers, select
+from outlying.selection import Selection, identifiers, is_asked_for, select
 from outlying.table import Table, retyped, without_infinities
 from outlying.values import value_of
 
@@ -119,15 +119,26 @@ def _typed(table: Table, options: Options) -> Table:
     for name in (*wanted, *options.exclude, *(options.columns or ())):
         if name not in [skipped.name for skipped in table.skipped]:
             table.column(name)
+    columns = [
+        retyped(column, wanted[column.name]) if column.name in wanted else column
+        for column in table.columns
+    ]
+    return _finite(dataclasses.replace(table, columns=tuple(columns)), options)
+
+
+def _finite(table: Table, options: Options) -> Table:
+    """Refuse infinite values in what is compared, or count them as missing and say so."""
     columns, notes = [], list(table.notes)
     for column in table.columns:
-        typed = retyped(column, wanted[column.name]) if column.name in wanted else column
-        if column.name not in options.exclude:
+        kept, count = column, 0
+        if is_asked_for(column.name, options):
             as_missing = options.infinite == "missing"
-            typed, count = without_infinities(typed, as_missing=as_missing)
-            if count:
-                notes.append(f"column {column.name!r}: {count:,} infinite values count as missing")
-        columns.append(typed)
+            kept, count = without_infinities(column, as_missing=as_missing)
+        if count:
+            values = "an infinite value counts" if count == 1 else "infinite values count"
+            number = "" if count == 1 else f"{count:,} "
+            notes.append(f"column {column.name!r}: {number}{values} as missing")
+        columns.append(kept)
     return dataclasses.replace(table, columns=tuple(columns), notes=tuple(notes))
 
 
@@ -136,12 +147,10 @@ def _with_object(table: Table, values: Mapping[str, Any], options: Options) -> T
     if options.columns is not None:
         optional |= set(table.names) - set(options.columns)
     joined = table.with_object(values, optional)
-    for column in joined.columns:
-        try:
-            without_infinities(column, as_missing=column.name in optional)
-        except InfiniteValueError:
-            raise InfiniteValueError(column.name, None) from None
-    return joined
+    try:
+        return _finite(joined, options)
+    except InfiniteValueError as error:  # all rows but the last one are known to be finite
+        raise InfiniteValueError(error.column, None) from None
 
 
 def _findings(ready: _Ready, row: int, is_new: bool, progress: Progress | None) -> Findings:

@@ -27,9 +27,9 @@ class Selection:
 
 def select(table: Table, options: Options) -> Selection:
     """Choose the columns to compare; an error if none is left."""
-    asked = [column for column in table.columns if _is_asked_for(column.name, options)]
+    asked = [column for column in table.columns if is_asked_for(column.name, options)]
     reasons = {column.name: _reason_to_skip(column, options) for column in asked}
-    skipped = [item for item in table.skipped if _is_asked_for(item.name, options)]
+    skipped = [item for item in table.skipped if is_asked_for(item.name, options)]
     skipped += [SkippedColumn(name, reason) for name, reason in reasons.items() if reason]
     used = tuple(column for column in asked if not reasons[column.name])
     if not used:
@@ -43,7 +43,8 @@ def identifiers(table: Table, options: Options) -> list[str]:
     return [column.name for column in table.columns if _is_identifier(column, options)]
 
 
-def _is_asked_for(name: str, options: Options) -> bool:
+def is_asked_for(name: str, options: Options) -> bool:
+    """Tell whether the user wants a column compared."""
     return name not in options.exclude and (options.columns is None or name in options.columns)
 
 
@@ -56,7 +57,7 @@ def _reason_to_skip(column: Column, options: Options) -> str:
     if _is_identifier(column, options):
         return (
             "is an identifier: (nearly) every row has a text of its own "
-            f'(types={{{column.name!r}: "categorical"}} uses it all the same)'
+            "(declare its type as categorical to use it all the same)"
         )
     return ""
 
