@@ -165,6 +165,7 @@ def explain(
         raise OptionError("which row? Name it by --row N, --where COLUMN=VALUE or --object FILE")
     if ways > 1:
         raise OptionError("the row is named twice; use exactly one of --row, --where and --object")
+    choices.Options.of(**given)  # a wrong value is said before a large file is read
     with Output.to(output) as out:
         table = outlying.sources.read(source)
         given |= {"columns": _names(columns, table) or None, "exclude": _names(exclude, table)}
