@@ -120,6 +120,13 @@ def test_wide_rows_are_folded() -> None:
     assert max(len(line) for line in text.splitlines()) <= 60
 
 
+def test_names_with_spaces_stay_whole() -> None:
+    data = {f"mean fractal dimension {i}": [0.5, 1.5, 2.5] for i in range(9)}
+    text = render(outlying.explain(data, row=2, max_conditions=1), width=60)
+    echo = text.split("\n\n")[0].splitlines()[1:]
+    assert all(line.count("=") == line.count("mean fractal dimension") for line in echo)
+
+
 def test_a_missing_library_names_the_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
     findings = outlying.explain({"a": [1.0, 2.0, 9.0]}, row=2)
     for name in ("pandas", "polars"):

@@ -13,6 +13,7 @@ from outlying.wording import percent
 Style: TypeAlias = Callable[[str, str], str]
 
 _MOST_VALUES = 40
+_UNBROKEN = "\N{NO-BREAK SPACE}"  # a name and its value stay on one line
 _MOST_SKIPPED = 10
 
 
@@ -40,7 +41,9 @@ def _object(findings: Findings, width: int, style: Style) -> str:
     cells = [f"{printable(key, 40)}={printable(text_of(v), 40)}" for key, v in findings.values]
     if len(cells) > _MOST_VALUES:
         cells = [*cells[:_MOST_VALUES], f"... and {len(cells) - _MOST_VALUES} more columns"]
-    return style(title, "title") + "\n" + _wrapped("  ".join(cells), width, "  ", "  ")
+    whole = "  ".join(cell.replace(" ", _UNBROKEN) for cell in cells)
+    folded = _wrapped(whole, width, "  ", "  ").replace(_UNBROKEN, " ")
+    return style(title, "title") + "\n" + folded
 
 
 def _pairs(findings: Findings, width: int, style: Style) -> list[str]:
