@@ -1,6 +1,6 @@
 """A slow, obvious twin of the method, written from its specification alone.
 
-Nothing here is shared with the package: the formulas of METHOD (sections 1 to 6) and of the
+Nothing here is shared with the package: the formulas of docs/method.md (sections 1 to 6) and of the
 decisions 0002 (natural intervals) and 0003 (search) are written out as loops, so that the fast code
 can be compared with something that has no reason to make the same mistakes.
 """
@@ -28,11 +28,11 @@ ROUNDING = 1e-9
 FRONTIER = 15
 
 
-# --- METHOD section 2: densities ---
+# --- method, section 2: densities ---
 
 
 def bandwidth(values: Sequence[float]) -> float:
-    """Width of the Parzen window, with the population standard deviation (METHOD 2)."""
+    """Width of the Parzen window, with the population standard deviation (method 2)."""
     n = len(values)
     mean = math.fsum(values) / n
     variance = math.fsum((x - mean) ** 2 for x in values) / n
@@ -40,18 +40,18 @@ def bandwidth(values: Sequence[float]) -> float:
 
 
 def kernel(u: float) -> float:
-    """Box kernel: 1 for |u| <= 1/2, else 0 (METHOD 2)."""
+    """Box kernel: 1 for |u| <= 1/2, else 0 (method 2)."""
     return 1.0 if abs(u) <= 0.5 else 0.0
 
 
 def parzen(x: float, values: Sequence[float], widths: Sequence[float]) -> float:
-    """Parzen density at x: (1/n) sum_i (1/b_i) K((x - x_i)/b_i) (METHOD 2)."""
+    """Parzen density at x: (1/n) sum_i (1/b_i) K((x - x_i)/b_i) (method 2)."""
     terms = [(1 / b_i) * kernel((x - x_i) / b_i) for x_i, b_i in zip(values, widths, strict=True)]
     return math.fsum(terms) / len(values)
 
 
 def parzen_densities(values: Sequence[float], kind: str = "fixed") -> list[float]:
-    """Parzen density at each value, with equal or with Abramson's windows (METHOD 2)."""
+    """Parzen density at each value, with equal or with Abramson's windows (method 2)."""
     n = len(values)
     h = bandwidth(values)
     if h == 0:
@@ -68,20 +68,20 @@ def parzen_densities(values: Sequence[float], kind: str = "fixed") -> list[float
 
 
 def frequency_densities(labels: Sequence[Value]) -> list[float]:
-    """Relative frequency of each row's category (METHOD 2)."""
+    """Relative frequency of each row's category (method 2)."""
     return [sum(1 for other in labels if other == label) / len(labels) for label in labels]
 
 
-# --- METHOD section 3: outlierness ---
+# --- method, section 3: outlierness ---
 
 
 def cdf(densities: Sequence[float], t: float) -> float:
-    """G(t): share of the rows whose density is at most t (METHOD 3)."""
+    """G(t): share of the rows whose density is at most t (method 3)."""
     return sum(1 for d in densities if d <= t) / len(densities)
 
 
 def areas(densities: Sequence[float], f_o: float) -> tuple[float, float]:
-    """Area of 1 - G above f_o and of G below it, step by step between the jumps of G (METHOD 3)."""
+    """Area of 1 - G above f_o and of G below it, step by step between the jumps of G (method 3)."""
     above: list[float] = []
     below: list[float] = []
     for left, right in pairwise(sorted({0.0, f_o, *densities})):
@@ -94,21 +94,21 @@ def areas(densities: Sequence[float], f_o: float) -> tuple[float, float]:
 
 
 def omega(x: float) -> float:
-    """Squash the difference of the areas into [0, 1) (METHOD 3)."""
+    """Squash the difference of the areas into [0, 1) (method 3)."""
     return (1 - math.exp(-x)) / (1 + math.exp(-x)) if x >= 0 else 0.0
 
 
 def relative(mean: float, f_o: float) -> float:
-    """Outlierness of the default measure: max(0, 1 - f_o/mean(F)) (METHOD 3)."""
+    """Outlierness of the default measure: max(0, 1 - f_o/mean(F)) (method 3)."""
     return max(0.0, 1 - f_o / mean)
 
 
 def tail(densities: Sequence[float], f_o: float) -> float:
-    """G(f_o): share of the group at least as rare; equal up to rounding is equal (METHOD 3)."""
+    """G(f_o): share of the group at least as rare; equal up to rounding is equal (method 3)."""
     return cdf(densities, f_o * (1 + EPSILON))
 
 
-# --- METHOD section 4, decision 0002: natural intervals ---
+# --- method, section 4, decision 0002: natural intervals ---
 
 
 def grouped(values: Sequence[float]) -> list[list[float]]:
@@ -204,7 +204,7 @@ def sweep(
     components: Sequence[Component],
     floor: float,
 ) -> list[Component]:
-    """Update the components one after the other (METHOD 4; 0002, "The fit")."""
+    """Update the components one after the other (method 4; 0002, "The fit")."""
     total = math.fsum(counts)
     current = list(components)
     j = 0
@@ -230,7 +230,7 @@ def sweep(
 def mixture(
     points: Sequence[float], counts: Sequence[int], floor: float, seed: int | None = None
 ) -> list[Component]:
-    """Gaussian mixture of least message length: (weight, mean, width) by mean (METHOD 4; 0002)."""
+    """Gaussian mixture of least message length: (weight, mean, width) by mean (method 4; 0002)."""
     rows = sum(counts)
     weighted = [c * min(1.0, MANY_ROWS / rows) for c in counts]
     means = starts(points, counts, seed)
@@ -281,7 +281,7 @@ def segments(values: Sequence[float], seed: int | None = None) -> list[Segment]:
 
 
 def merged(parts: Sequence[Segment]) -> list[Segment]:
-    """One merge of the two neighbours whose average densities are most alike (METHOD 4; 0002)."""
+    """One merge of the two neighbours whose average densities are most alike (method 4; 0002)."""
     inner = [(left[1] + right[0]) / 2 for left, right in pairwise(parts)]
     borders = [parts[0][0], *inner, parts[-1][1]]
     logs = [
@@ -298,7 +298,7 @@ def merged(parts: Sequence[Segment]) -> list[Segment]:
 def window(
     values: Sequence[float], o_value: float, n: int, min_support: float
 ) -> tuple[float, float]:
-    """The nearest ranks around the object, where there is one segment only (METHOD 4; 0002)."""
+    """The nearest ranks around the object, where there is one segment only (method 4; 0002)."""
     ordered = sorted(values)
     known = len(ordered)
     w = min(known, math.ceil(max(min_support, 0.2) * n - ROUNDING))
@@ -319,7 +319,7 @@ def intervals(
 ) -> list[tuple[float, float]]:
     """Candidate intervals of the object, fine to coarse, before those of no use are dropped (0002).
 
-    values are the known ones, n counts all rows of the population (METHOD 4).
+    values are the known ones, n counts all rows of the population (method 4).
     """
     if len(set(values)) < 2 or bandwidth(values) == 0:
         return []
@@ -345,12 +345,12 @@ def intervals(
     return list(dict.fromkeys(found))
 
 
-# --- METHOD sections 1, 5 and 6, decision 0003: the search ---
+# --- method, sections 1, 5 and 6, decision 0003: the search ---
 
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition of an explanation: "interval", "equals" or "missing" (METHOD 1 and 6)."""
+    """One condition of an explanation: "interval", "equals" or "missing" (method 1 and 6)."""
 
     attribute: str
     kind: str
@@ -359,7 +359,7 @@ class Condition:
     value: Value = None
 
     def holds(self, x: Value) -> bool:
-        """Whether a value satisfies it; a missing value satisfies only "is missing" (METHOD 6)."""
+        """Whether a value satisfies it; a missing value satisfies only "is missing" (method 6)."""
         if x is None or self.kind == "missing":
             return x is None and self.kind == "missing"
         if self.kind == "equals":
@@ -369,7 +369,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Pair:
-    """An explanation and a property, with its figures (METHOD 1, 3 and 5)."""
+    """An explanation and a property, with its figures (method 1, 3 and 5)."""
 
     property: str
     value: Value
@@ -409,7 +409,7 @@ def known_of(column: Sequence[Value]) -> list[Value]:
 
 
 def is_numeric(column: Sequence[Value]) -> bool:
-    """Whether all known values are numbers; truth values are categories (METHOD 6)."""
+    """Whether all known values are numbers; truth values are categories (method 6)."""
     return all(isinstance(x, int | float) and not isinstance(x, bool) for x in known_of(column))
 
 
@@ -476,7 +476,7 @@ class Search:
         self.conditions = [c for a in self.table for c in self.conditions_of(a)]
 
     def conditions_of(self, attribute: str) -> list[Condition]:
-        """The useful conditions of an attribute, fine to coarse (METHOD 4 and 6; 0002, end)."""
+        """The useful conditions of an attribute, fine to coarse (method 4 and 6; 0002, end)."""
         column = self.table[attribute]
         x = column[self.row]
         if x is None:
@@ -500,7 +500,7 @@ class Search:
         return [self.conditions[c].attribute for c in context]
 
     def group(self, context: Context) -> list[int]:
-        """DB_E: the rows that satisfy all conditions (METHOD 1)."""
+        """DB_E: the rows that satisfy all conditions (method 1)."""
         if context not in self.groups:
             some = [self.conditions[c] for c in context]
             self.groups[context] = [
@@ -509,14 +509,14 @@ class Search:
         return self.groups[context]
 
     def allowed(self, context: Context, p: str) -> bool:
-        """One condition per attribute, none on p, and enough rows (METHOD 1; 0003)."""
+        """One condition per attribute, none on p, and enough rows (method 1; 0003)."""
         names = self.attributes(context)
         if p in names or len(set(names)) < len(names):
             return False
         return len(self.group(context)) >= self.min_support * self.n - ROUNDING
 
     def judge(self, context: Context, p: str) -> Judged | None:
-        """Figures of the pair; None where there is nothing to compare (METHOD 2, 3, 5; 0003)."""
+        """Figures of the pair; None where there is nothing to compare (method 2, 3, 5; 0003)."""
         if (context, p) not in self.memory:
             self.memory[context, p] = self.judge_afresh(context, p)
         return self.memory[context, p]
@@ -572,14 +572,14 @@ class Search:
         return judged is not None and judged.pair.exceptional
 
     def exhaustive(self, p: str, depth: int) -> tuple[list[Context], set[Context]]:
-        """Contexts visited for p and those that reach the threshold, by definition (METHOD 1)."""
+        """Contexts visited for p and those that reach the threshold, by definition (method 1)."""
         sizes = range(depth + 1)
         every = [c for size in sizes for c in combinations(range(len(self.conditions)), size)]
         visited = [context for context in every if self.allowed(context, p)]
         return visited, {context for context in visited if self.reaches(context, p)}
 
     def guided(self, p: str) -> tuple[list[Context], set[Context]]:
-        """The same two for the guided search (METHOD 5; 0003, "Guided search")."""
+        """The same two for the guided search (method 5; 0003, "Guided search")."""
         visited, reached = self.exhaustive(p, min(2, self.max_conditions))
         level: list[Context] = [context for context in visited if len(context) == 2]
         for _ in range(3, self.max_conditions + 1):
@@ -606,7 +606,7 @@ class Search:
         return visited, reached
 
     def results(self, search: str) -> list[Pair]:
-        """Minimal pairs that reach the threshold, else the closest ones (METHOD 1 and 5; 0003)."""
+        """Minimal pairs that reach the threshold, else the closest ones (method 1 and 5; 0003)."""
         reported: list[Judged] = []
         closest: list[Judged] = []
         for p in self.table:
@@ -644,7 +644,7 @@ def explain(
     bandwidth: str = "fixed",
     seed: int | None = None,
 ) -> list[Pair]:
-    """The full ordered list of pairs that explain a row (METHOD 1 to 6; 0002; 0003)."""
+    """The full ordered list of pairs that explain a row (method 1 to 6; 0002; 0003)."""
     for option, choices in (
         (search, ("guided", "exhaustive")),
         (measure, ("relative", "paper")),

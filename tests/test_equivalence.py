@@ -34,7 +34,7 @@ def test_parzen(values: list[float], kind: Bandwidth) -> None:
 
 @given(values=spread)
 def test_identity_of_the_areas(values: list[float]) -> None:
-    """Area above minus area below is mean(F) - f_o (METHOD 3)."""
+    """Area above minus area below is mean(F) - f_o (method 3)."""
     densities = density.parzen(np.sort(np.array(values)))
     for at_object in (float(densities[0]), float(densities.max()), 0.0):
         above, below = outlierness.areas(densities, at_object)
@@ -207,7 +207,7 @@ def test_guided_search_with_a_narrow_beam(table: strategies.Table, place: int) -
 @settings(max_examples=30)
 @given(table=strategies.tables(), place=st.integers(0, 1000))
 def test_a_new_object_is_one_more_row(table: strategies.Table, place: int) -> None:
-    """Both cases share one definition (METHOD 1)."""
+    """Both cases share one definition (method 1)."""
     rows = len(next(iter(table.values())))
     fresh = {name: cells[place % rows] for name, cells in table.items()}
     longer = {name: [*cells, fresh[name]] for name, cells in table.items()}

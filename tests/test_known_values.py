@@ -68,7 +68,7 @@ def test_the_gaussian_example() -> None:
 
 
 def test_unif2() -> None:
-    """Two uniform clusters of 10,000 values each, the object between them (METHOD 8)."""
+    """Two uniform clusters of 10,000 values each, the object between them."""
     rng = np.random.default_rng(1)
     values = np.concatenate([rng.uniform(-1.1, -0.1, 10_000), rng.uniform(0.1, 1.1, 9_999), [0.0]])
     found = parzen_summary(np.sort(values), 0.0)
@@ -78,7 +78,7 @@ def test_unif2() -> None:
 
 
 def test_units_change_the_papers_measure_only() -> None:
-    """The same heights score differently in centimetres and in metres (METHOD 3)."""
+    """The same heights score differently in centimetres and in metres (method 3)."""
     heights = np.append(np.random.default_rng(2).normal(170, 7.5, 2000), 120.0)
     scores = {}
     for unit, factor in (("cm", 1.0), ("m", 0.01)):

@@ -84,7 +84,7 @@ def parzen_summary(
     """Give the mean density over the population and the density at one of its values.
 
     None where all values are equal: there is nothing to compare. The fixed bandwidth never computes
-    single densities: pairs of neighbours are enough for the mean, by the identity of METHOD 3.
+    single densities: pairs of neighbours are enough for the mean, by the identity of method 3.
     """
     width = bandwidth(values)
     if width == 0.0:

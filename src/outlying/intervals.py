@@ -1,4 +1,4 @@
-"""Natural intervals of a numeric attribute, at several scales (paper, section 5.1; METHOD 4).
+"""Natural intervals of a numeric attribute, at several scales (paper, section 5.1; method 4).
 
 A mixture labels the values; runs of equal labels are the segments of the attribute. They do not
 depend on the object, so they are found once per population; the object only chooses among them.

@@ -1,6 +1,6 @@
 """One-dimensional Gaussian mixture by EM with annihilation: arrays in, arrays out.
 
-Figueiredo and Jain 2002, as the paper uses it (section 5.1), with the corrections of METHOD 4: two
+Figueiredo and Jain 2002, as the paper uses it (section 5.1), with the corrections of method 4: two
 parameters per component in the annihilation term, the kernel's minus sign, a floor under the
 widths. Components are updated one at a time, so that the rows of a dying component pass to its
 neighbours before anybody else dies.

@@ -18,7 +18,7 @@ from outlying.options import Measure
 SAME_DENSITY = 1e-9
 #: Scores closer than this are the same score, also where they meet a threshold.
 SAME_SCORE = 1e-9
-#: What one more condition costs in the order of results (METHOD 5).
+#: What one more condition costs in the order of results (method 5).
 CONDITION_PENALTY = 0.3
 
 
@@ -64,7 +64,7 @@ def tail(densities: Floats, at_object: float, rows: Counts | None = None) -> flo
 
 
 def strength(mean: float, at_object: float, overall_mean: float, conditions: int) -> float:
-    """Order pairs: ln(rarity) + ln(lift) less a price for each condition (METHOD 5)."""
+    """Order pairs: ln(rarity) + ln(lift) less a price for each condition (method 5)."""
     return (
         math.log(mean / at_object) + math.log(mean / overall_mean) - CONDITION_PENALTY * conditions
     )

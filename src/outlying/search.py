@@ -1,4 +1,4 @@
-"""Level-wise search for minimal pairs of context and property (paper, section 5.2; METHOD 5).
+"""Level-wise search for minimal pairs of context and property (paper, section 5.2; method 5).
 
 A context is a sorted tuple of condition numbers. A property is *alive* in a context as long as no
 subset of that context reports it; contexts and their supports are shared by all properties, which

@@ -166,7 +166,7 @@ class Table:
         return int(rows[0])
 
     def with_object(self, values: Mapping[str, Any], optional: Iterable[str] = ()) -> Table:
-        """Add a new object as one more row (METHOD: both cases share one definition)."""
+        """Add a new object as one more row (method 1: both cases share one definition)."""
         known = [*self.names, *(skipped.name for skipped in self.skipped)]
         for name in values:
             if name not in known:
