@@ -300,7 +300,10 @@ def test_interrupt_is_clean(tmp_path: Path) -> None:
     running = subprocess.Popen(
         [sys.executable, "-m", "outlying", *args], stderr=subprocess.PIPE, text=True
     )
-    time.sleep(4)
+    waited_until = time.monotonic() + 60
+    while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < waited_until:
+        time.sleep(0.05)  # until the temporary output is there: then the work has begun
+    time.sleep(1)
     assert running.poll() is None, "the search was to take longer than this"
     running.send_signal(signal.SIGINT)
     _, err = running.communicate(timeout=30)
