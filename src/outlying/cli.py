@@ -18,6 +18,7 @@ from click.shell_completion import get_completion_class
 
 import outlying
 from outlying import options as choices
+from outlying import sources
 from outlying.errors import ColumnError, ObjectError, OptionError, RowError, unknown_name
 from outlying.explain import Explainer
 from outlying.findings import Findings
@@ -38,18 +39,12 @@ _STYLES: dict[str, dict[str, Any]] = {
 _PATIENCE = 1.0  # seconds before a progress line appears
 
 
-class _Failure(click.ClickException):
-    """A user's error: its message, no traceback, exit code 2."""
-
-    exit_code = 2
-
-
 def main() -> None:
     """Run the command line."""
     try:
         cli.main(standalone_mode=False)
     except outlying.OutlyingError as error:
-        _fail(_Failure(str(error)))
+        _fail(click.ClickException(str(error)))
     except click.ClickException as error:
         _fail(error)
     except (KeyboardInterrupt, click.Abort):
@@ -63,6 +58,7 @@ def main() -> None:
 
 
 def _fail(error: click.ClickException) -> None:
+    """Show what the user can repair: a message, no traceback, exit code 2."""
     error.show()
     sys.exit(2)
 
@@ -90,15 +86,15 @@ def _number(name: str, kind: Any, help_text: str) -> Decorator:
     return click.option(flag, type=kind, default=default, show_default=True, help=help_text)
 
 
+def _repeated(flag: str, metavar: str, help_text: str, name: str | None = None) -> Decorator:
+    names = (flag,) if name is None else (flag, name)
+    return click.option(*names, multiple=True, metavar=metavar, help=help_text)
+
+
 @cli.command()
 @click.argument("source")
 @click.option("--row", type=int, help="The row to explain: data rows are counted from 1.")
-@click.option(
-    "--where",
-    multiple=True,
-    metavar="COLUMN=VALUE",
-    help="The only row with this value; repeat to narrow.",
-)
+@_repeated("--where", "COLUMN=VALUE", "The only row with this value; repeat to narrow.")
 @click.option(
     "--object",
     "object_file",
@@ -113,25 +109,9 @@ def _number(name: str, kind: Any, help_text: str) -> Decorator:
 @_choice("scales", choices.Scales, "Intervals of several scales, or the paper's single one.")
 @_choice("interval", choices.Interval, "A run of values, or the span of the whole component.")
 @_choice("bandwidth", choices.Bandwidth, "One window for all rows, or wider ones in thin places.")
-@click.option(
-    "--columns",
-    multiple=True,
-    metavar="NAMES",
-    help="Only these columns; separate by commas or repeat.",
-)
-@click.option(
-    "--exclude",
-    multiple=True,
-    metavar="NAMES",
-    help="Not these columns; separate by commas or repeat.",
-)
-@click.option(
-    "--type",
-    "types",
-    multiple=True,
-    metavar="COLUMN=TYPE",
-    help="Read a column as numeric, categorical or datetime.",
-)
+@_repeated("--columns", "NAMES", "Only these columns; separate by commas or repeat.")
+@_repeated("--exclude", "NAMES", "Not these columns; separate by commas or repeat.")
+@_repeated("--type", "COLUMN=TYPE", "Read a column as numeric, categorical or datetime.", "types")
 @_choice("infinite", choices.Infinite, "Refuse infinite values, or count them as missing.")
 @click.option("--seed", type=int, help="Start the mixtures at random (the paper) from this seed.")
 @_number("top", int, "Most pairs to show.")
@@ -167,7 +147,7 @@ def explain(
         raise OptionError("the row is named twice; use exactly one of --row, --where and --object")
     choices.Options.of(**given)  # a wrong value is said before a large file is read
     with Output.to(output) as out:
-        table = outlying.sources.read(source)
+        table = sources.read(source)
         given |= {"columns": _names(columns, table) or None, "exclude": _names(exclude, table)}
         explainer = Explainer(table, **given, types=_types(types, table))
         target = _target(explainer, row, where, object_file)
@@ -194,7 +174,7 @@ def demo(save: str | None) -> None:
         return
     patient = json.loads((files / "patient.json").read_text(encoding="utf-8"))
     with resources.as_file(files / "patients.csv") as path:
-        table = dataclasses.replace(outlying.sources.read(path), source="patients.csv")
+        table = dataclasses.replace(sources.read(path), source="patients.csv")
     findings = Explainer(table).explain(object=patient)
     click.echo(_rendered(findings, "text", sys.stdout.isatty()))
     click.echo(
