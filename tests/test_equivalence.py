@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import outlying
-from outlying import density, intervals, mixture, outlierness, search
+from outlying import density, guided, intervals, mixture, outlierness
 from outlying.options import Bandwidth, Options
 from tests import naive, strategies
 
@@ -199,7 +199,7 @@ def test_guided_search_with_a_narrow_beam(table: strategies.Table, place: int) -
     rows = len(next(iter(table.values())))
     assume(any(naive.takes_part(cells) for cells in table.values()))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "BEAM", 2)
+        patch.setattr(guided, "BEAM", 2)
         patch.setattr(naive, "FRONTIER", 2)
         assert_same(table, place % rows, {"min_outlierness": 0.8, "max_conditions": 5})
 

@@ -14,7 +14,16 @@ from outlying.conditions import Condition
 from outlying.density import Floats, bandwidth
 from outlying.findings import Pair, Ranges
 from outlying.options import Options
-from outlying.population import Attribute, CategoricalAttribute, NumericAttribute, Profile, Summary
+from outlying.population import (
+    Attribute,
+    CategoricalAttribute,
+    ExactScreen,
+    NumericAttribute,
+    Profile,
+    Rows,
+    Summary,
+)
+from outlying.screen import Screen
 from outlying.search import Context, Hit
 from outlying.table import CategoricalColumn, Mask
 from outlying.values import Value, value_of
@@ -42,6 +51,12 @@ class Trait:
     def summary(self, mask: Mask) -> Summary | None:
         """Summarise its densities among the marked rows."""
         return self.attribute.summary(mask, self.row, self.options.bandwidth)
+
+    def screen(self, sample: Rows | None) -> Screen:
+        """Prepare to estimate it in many contexts; variable windows are not estimated."""
+        if self.options.bandwidth == "adaptive":
+            return ExactScreen(self.attribute, self.row, self.options.bandwidth)
+        return self.attribute.screen(self.row, sample)
 
     def profile(self, mask: Mask) -> Profile:
         """Give its densities at all marked rows."""

@@ -17,10 +17,11 @@ from outlying.conditions import Condition
 from outlying.describe import Premise, Trait
 from outlying.errors import InfiniteValueError, OptionError, RowError, SourceError
 from outlying.findings import Findings, Pair, Population
+from outlying.guided import BEAM, guided
 from outlying.intervals import candidates
 from outlying.options import Options
 from outlying.population import Attribute, CategoricalAttribute, NumericAttribute, attribute_of
-from outlying.search import BEAM, ROUNDING, Outcome, Progress, search
+from outlying.search import ROUNDING, Outcome, Progress, exhaustive
 from outlying.selection import Selection, identifiers, is_asked_for, select
 from outlying.table import Table, retyped, without_infinities
 from outlying.values import value_of
@@ -161,7 +162,8 @@ def _findings(ready: _Ready, row: int, is_new: bool, progress: Progress | None) 
         if progress is not None:  # the first object of a population waits for the mixtures
             progress(place, len(ready.attributes))
         premises += _useful(_premises(attribute, row, options), rows, options)
-    outcome = search(traits, premises, rows, options, progress)
+    find = guided if options.search == "guided" else exhaustive
+    outcome = find(traits, premises, rows, options, progress)
     pairs = _pairs(outcome, traits, premises, rows)
     return Findings(
         row=None if is_new else row,
@@ -242,7 +244,7 @@ def _notes(outcome: Outcome, pairs: list[Pair], ready: _Ready, is_new: bool) -> 
     if len(pairs) > options.top:
         notes.append(f"{len(pairs) - options.top} further pairs were found; raise top to see them.")
     longest = min(options.max_conditions, len(ready.attributes) - 1)
-    if outcome.levels < longest:
+    if outcome.levels is not None and outcome.levels < longest:
         notes.append(
             f"Contexts of up to {outcome.levels} conditions were all searched; longer ones, up to "
             f"{longest}, only as extensions of the {BEAM} strongest of each "

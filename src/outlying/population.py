@@ -17,6 +17,7 @@ from outlying.density import Counts, Floats, frequencies, parzen, parzen_summary
 from outlying.intervals import Segments, segments
 from outlying.options import Bandwidth, Measure
 from outlying.outlierness import outlierness
+from outlying.screen import CategoricalScreen, Masks, Numbers, NumericScreen, Places, Screen
 from outlying.table import CategoricalColumn, Column, Mask, NumericColumn
 from outlying.values import Form
 
@@ -69,6 +70,7 @@ class NumericAttribute:
         self.sorted: Floats = np.ldexp(ordered, -self.exponent)
         per_unit = np.ldexp(1.0, -self.exponent)
         self._segments: dict[int | None, Segments] = {}
+        self._numbers: Numbers | None = None
         self.unit = float(
             per_unit * (_MICROSECONDS_PER_DAY if column.form in _FORMS_IN_DAYS else 1)
         )
@@ -83,6 +85,13 @@ class NumericAttribute:
         if seed not in self._segments:
             self._segments[seed] = segments(self.sorted, seed)
         return self._segments[seed]
+
+    def screen(self, row: int, sample: Rows | None) -> Screen:
+        """Prepare to estimate the property of a row in many contexts."""
+        if self._numbers is None:  # one population has one sample
+            values = np.ldexp(self.column.values, -self.exponent)
+            self._numbers = Numbers(values if sample is None else values[sample])
+        return NumericScreen(self._numbers, self.scaled(row), self.unit)
 
     def scaled(self, row: int) -> float:
         """Give the value of a row on the scale of this attribute."""
@@ -140,6 +149,11 @@ class CategoricalAttribute:
         codes = self.codes[mask]
         return np.bincount(codes[codes >= 0], minlength=self.labels)
 
+    def screen(self, row: int, sample: Rows | None) -> Screen:
+        """Prepare to estimate the property of a row in many contexts."""
+        codes = self.codes if sample is None else self.codes[sample]
+        return CategoricalScreen(codes, int(self.codes[row]))
+
     def summary(self, mask: Mask, row: int, bandwidth: Bandwidth) -> Summary | None:  # noqa: ARG002
         """Summarise the frequencies in a context; None where there is only one category."""
         counts = self.counts(mask)
@@ -157,6 +171,25 @@ class CategoricalAttribute:
 
 
 Attribute: TypeAlias = NumericAttribute | CategoricalAttribute
+
+
+class ExactScreen:
+    """No estimate at all, but the exact densities of one context after the other."""
+
+    def __init__(self, attribute: Attribute, row: int, bandwidth: Bandwidth) -> None:
+        self.attribute, self.row, self.bandwidth = attribute, row, bandwidth
+        self.unit = attribute.unit if isinstance(attribute, NumericAttribute) else 1.0
+
+    def estimate(self, left: Masks, right: Masks, cells: Places) -> tuple[Floats, Floats]:
+        """Give mean(F) and f_o in each context."""
+        mean, at_object = np.full(len(cells), np.nan), np.full(len(cells), np.nan)
+        for place, cell in enumerate(cells):
+            i, j = divmod(int(cell), right.shape[1])
+            mask = (left[:, i] * right[:, j]).astype(bool)
+            found = self.attribute.summary(mask, self.row, self.bandwidth)
+            if found is not None:
+                mean[place], at_object[place] = found.mean, found.at_object
+        return mean, at_object
 
 
 def attribute_of(column: Column) -> Attribute:

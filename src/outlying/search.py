@@ -16,14 +16,13 @@ import numpy as np
 
 from outlying.options import Options
 from outlying.outlierness import SAME_SCORE, rounded, strength
-from outlying.population import Summary
+from outlying.population import Rows, Summary
+from outlying.screen import Screen
 from outlying.table import Mask
 
 Context: TypeAlias = tuple[int, ...]
 Progress: TypeAlias = Callable[[int, int], None]
 
-EXHAUSTIVE_LEVELS = 2
-BEAM = 15
 ROUNDING = 1e-9
 
 
@@ -36,6 +35,9 @@ class Property(Protocol):
 
     def summary(self, mask: Mask) -> Summary | None:
         """Summarise its densities among the marked rows."""
+
+    def screen(self, sample: Rows | None) -> Screen:
+        """Prepare to estimate it in many contexts, by a sample of the rows or by all."""
 
 
 class Candidate(Protocol):
@@ -70,33 +72,11 @@ class Outcome:
 
     reported: tuple[Hit, ...]
     closest: tuple[Hit, ...]
-    levels: int  # up to which every context was visited
+    levels: int | None  # up to which every context was visited; None: all of them
 
 
-def search(
-    properties: Sequence[Property],
-    candidates: Sequence[Candidate],
-    rows: int,
-    options: Options,
-    progress: Progress | None = None,
-) -> Outcome:
-    """Find every minimal pair that the chosen kind of search reaches."""
-    run = _Search(properties, candidates, rows, options, progress or _quiet)
-    levels = options.max_conditions
-    if options.search == "guided":
-        levels = min(levels, EXHAUSTIVE_LEVELS)
-    run.level_wise(levels)
-    if levels < options.max_conditions:
-        run.guided()
-    return run.outcome(levels)
-
-
-def _quiet(done: int, total: int) -> None:
-    """Report to nobody."""
-
-
-class _Search:
-    """One search: what is fixed, and what has been found so far."""
+class Evaluation:
+    """Exact scores of pairs; what both kinds of search share."""
 
     def __init__(
         self,
@@ -104,24 +84,79 @@ class _Search:
         candidates: Sequence[Candidate],
         rows: int,
         options: Options,
-        progress: Progress,
+        progress: Progress | None = None,
     ) -> None:
         self.properties, self.candidates, self.options = properties, candidates, options
-        self.rows, self.progress = rows, progress
+        self.rows, self.progress = rows, progress or _quiet
         self.least_rows = options.min_support * rows - ROUNDING
         places = {item.name: place for place, item in enumerate(properties)}
-        self.own_bit = [1 << places[item.attribute] for item in candidates]
-        self.reported: list[dict[Context, Hit]] = [{} for _ in properties]
-        self.leaders = [_Leaders(options.max_conditions) for _ in properties]
-        self.deep: list[set[Context]] = [set() for _ in properties]  # visited beyond all levels
+        self.own = [places[item.attribute] for item in candidates]
+        self.everything = np.ones(rows, dtype=bool)
+        self.overall = [item.summary(self.everything) for item in properties]
+
+    def hit(self, place: int, context: Context, mask: Mask, group: int) -> Hit | None:
+        """Score a property in a context; None where there is nothing to compare."""
+        overall = self.overall[place]
+        summary = self.properties[place].summary(mask) if context else overall
+        if summary is None or overall is None:
+            return None
+        score = summary.outlierness(self.options.measure)
+        power = strength(summary.mean, summary.at_object, overall.mean, len(context))
+        ordering = power
+        if self.options.measure == "paper":  # before Omega, which saturates at 1
+            ordering = (summary.mean - summary.at_object) * summary.unit
+        ordering = rounded(ordering, self.options.measure)
+        return Hit(place, context, group, summary, overall, score, power, ordering)
+
+    def reaches(self, hit: Hit | None) -> bool:
+        """Tell whether a pair reaches the threshold."""
+        return hit is not None and hit.outlierness >= self.options.min_outlierness - SAME_SCORE
+
+    def mask(self, context: Context) -> Mask:
+        """Mark the rows that satisfy all conditions of a context."""
+        mask = self.everything.copy()
+        for item in context:
+            mask &= self.candidates[item].mask
+        return mask
+
+
+def exhaustive(
+    properties: Sequence[Property],
+    candidates: Sequence[Candidate],
+    rows: int,
+    options: Options,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Find every minimal pair: the paper's search."""
+    run = _Exhaustive(properties, candidates, rows, options, progress)
+    run.level_wise(options.max_conditions)
+    return run.outcome()
+
+
+def _quiet(done: int, total: int) -> None:
+    """Report to nobody."""
+
+
+class _Exhaustive(Evaluation):
+    """Level by level over all contexts: what is fixed, and what has been found so far."""
+
+    def __init__(
+        self,
+        properties: Sequence[Property],
+        candidates: Sequence[Candidate],
+        rows: int,
+        options: Options,
+        progress: Progress | None,
+    ) -> None:
+        super().__init__(properties, candidates, rows, options, progress)
+        self.own_bit = [1 << place for place in self.own]
+        self.reported: list[Hit] = []
+        self.closest: dict[int, Hit] = {}
 
     def level_wise(self, levels: int) -> None:
         """Visit every context up to this many conditions that the apriori join lets through."""
-        everything = np.ones(self.rows, dtype=bool)
-        self.overall = [item.summary(everything) for item in self.properties]
-        alive: dict[Context, int] = {
-            (): self.visit((), everything, (1 << len(self.properties)) - 1)
-        }
+        alone = self.visit((), self.everything, (1 << len(self.properties)) - 1)
+        alive: dict[Context, int] = {(): alone}
         for _ in range(levels):
             alive = self.next_level(alive)
 
@@ -164,97 +199,16 @@ class _Search:
         hit = self.hit(place, context, mask, group)
         if hit is None:
             return False
-        if hit.outlierness >= self.options.min_outlierness - SAME_SCORE:
-            self.reported[place][context] = hit
+        if self.reaches(hit):
+            self.reported.append(hit)
             return True
-        self.leaders[place].add(hit)
+        best = self.closest.get(place)
+        if hit.outlierness > SAME_SCORE and (best is None or _rank(hit) < _rank(best)):
+            self.closest[place] = hit
         return False
 
-    def hit(self, place: int, context: Context, mask: Mask, group: int) -> Hit | None:
-        summary = self.properties[place].summary(mask)
-        overall = self.overall[place]
-        if summary is None or overall is None:
-            return None
-        score = summary.outlierness(self.options.measure)
-        power = strength(summary.mean, summary.at_object, overall.mean, len(context))
-        ordering = power
-        if self.options.measure == "paper":  # before Omega, which saturates at 1
-            ordering = (summary.mean - summary.at_object) * summary.unit
-        ordering = rounded(ordering, self.options.measure)
-        return Hit(place, context, group, summary, overall, score, power, ordering)
-
-    def mask(self, context: Context) -> Mask:
-        """Mark the rows that satisfy all conditions of a context."""
-        mask = np.ones(self.rows, dtype=bool)
-        for item in context:
-            mask &= self.candidates[item].mask
-        return mask
-
-    def guided(self) -> None:
-        """Property by property, extend the strongest contexts that are still alive."""
-        for place, leaders in enumerate(self.leaders):
-            self.progress(place, len(self.properties))
-            for level in range(EXHAUSTIVE_LEVELS, self.options.max_conditions):
-                known = set(self.reported[place])  # the order of visits must not matter
-                for hit in leaders.strongest(level):
-                    self.extend(place, hit.context, known)
-                self.keep_minimal(place)
-
-    def extend(self, place: int, context: Context, known: set[Context]) -> None:
-        """Add each condition to a context and evaluate what is new."""
-        mask = self.mask(context)
-        taken = 1 << place
-        for item in context:
-            taken |= self.own_bit[item]
-        for added, bit in enumerate(self.own_bit):
-            if not bit & taken:
-                joined = tuple(sorted((*context, added)))
-                if joined not in self.deep[place] and known.isdisjoint(_proper_subsets(joined)):
-                    self.evaluate_minimal(place, joined, mask & self.candidates[added].mask)
-
-    def keep_minimal(self, place: int) -> None:
-        """Forget contexts of which a subset has been reported since."""
-        found = self.reported[place]
-        self.reported[place] = {
-            context: hit
-            for context, hit in found.items()
-            if found.keys().isdisjoint(_proper_subsets(context))
-        }
-
-    def evaluate_minimal(self, place: int, context: Context, mask: Mask) -> None:
-        """Evaluate a context; where it reaches the threshold, its unvisited subsets, too."""
-        self.deep[place].add(context)
-        group = int(np.count_nonzero(mask))
-        if group < self.least_rows or not self.evaluate(place, context, mask, group):
-            return
-        for size in range(EXHAUSTIVE_LEVELS + 1, len(context)):
-            for subset in itertools.combinations(context, size):
-                if subset not in self.deep[place]:
-                    self.evaluate_minimal(place, subset, self.mask(subset))
-
-    def outcome(self, levels: int) -> Outcome:
-        reported = tuple(hit for found in self.reported for hit in found.values())
-        closest = tuple(leaders.best for leaders in self.leaders if leaders.best is not None)
-        return Outcome(reported, closest, levels)
-
-
-class _Leaders:
-    """The strongest contexts of one property below the threshold; holds no more than it must."""
-
-    def __init__(self, levels: int) -> None:
-        self.best: Hit | None = None  # of all levels, rarer than a typical member at least
-        self._by_level: list[list[Hit]] = [[] for _ in range(levels + 1)]
-
-    def add(self, hit: Hit) -> None:
-        if hit.outlierness > SAME_SCORE and (self.best is None or _rank(hit) < _rank(self.best)):
-            self.best = hit
-        level = self._by_level[len(hit.context)]
-        level.append(hit)
-        if len(level) >= 8 * BEAM:
-            level[:] = sorted(level, key=_rank)[:BEAM]
-
-    def strongest(self, level: int) -> list[Hit]:
-        return sorted(self._by_level[level], key=_rank)[:BEAM]
+    def outcome(self) -> Outcome:
+        return Outcome(tuple(self.reported), tuple(self.closest.values()), None)
 
 
 def _rank(hit: Hit) -> tuple[float, int, int, Context]:
@@ -269,6 +223,7 @@ def _bits(number: int) -> Iterator[int]:
         number ^= low
 
 
-def _proper_subsets(context: Context) -> Iterator[Context]:
+def proper_subsets(context: Context) -> Iterator[Context]:
+    """Give all smaller contexts within a context, the empty one included."""
     for size in range(len(context)):
         yield from itertools.combinations(context, size)

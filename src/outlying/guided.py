@@ -1,0 +1,304 @@
+"""The guided search: screen many contexts at once, look exactly at what is promising (method 5).
+
+All contexts of up to two conditions are screened; beyond, only extensions of the strongest ones of
+each property. The first column of all masks is the context without conditions, so that contexts of
+none, one and two conditions are the cells of one matrix product.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from outlying.density import Floats
+from outlying.options import Options
+from outlying.outlierness import CONDITION_PENALTY, SAME_DENSITY, SAME_SCORE, rounded
+from outlying.population import Rows
+from outlying.screen import Masks, Places
+from outlying.search import (
+    ROUNDING,
+    Candidate,
+    Context,
+    Evaluation,
+    Hit,
+    Outcome,
+    Progress,
+    Property,
+    proper_subsets,
+)
+from outlying.table import Mask
+
+Rank: TypeAlias = tuple[float, int, float]  # score, conditions, rows: the less the better
+
+EXHAUSTIVE_LEVELS = 2
+BEAM = 15
+#: A context is looked at exactly if it reaches the threshold when this many times rarer.
+MARGIN = 1.5
+
+
+def guided(
+    properties: Sequence[Property],
+    candidates: Sequence[Candidate],
+    rows: int,
+    options: Options,
+    progress: Progress | None = None,
+    sample: Rows | None = None,
+) -> Outcome:
+    """Find the minimal pairs of up to two conditions, and longer ones grown from strong ones."""
+    run = _Guided(Evaluation(properties, candidates, rows, options, progress), sample)
+    reported: list[Hit] = []
+    closest: list[Hit] = []
+    for place in range(len(properties)):
+        run.exact.progress(place, len(properties))
+        if run.exact.overall[place] is None:  # a single value: nothing to compare
+            continue
+        found = _Property(run, place)
+        found.explore()
+        reported += found.reported.values()
+        if found.closest is not None:
+            closest.append(found.closest)
+    return Outcome(tuple(reported), tuple(closest), min(EXHAUSTIVE_LEVELS, options.max_conditions))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Crossing:
+    """Contexts as cells of a matrix product: those of the left extended by those of the right."""
+
+    left: Masks
+    right: Masks
+    left_contexts: list[Context]
+    right_contexts: list[Context]
+    cells: Places  # what is worth screening, by row and column of the product
+    groups: Floats  # the rows in each of these cells
+
+    def context(self, place: int) -> Context:
+        """Give the context of a cell."""
+        i, j = divmod(int(self.cells[place]), self.right.shape[1])
+        return tuple(sorted(self.left_contexts[i] + self.right_contexts[j]))
+
+    def lengths(self) -> Places:
+        """Count the conditions of each cell."""
+        left, right = (
+            np.array([len(context) for context in contexts])
+            for contexts in (self.left_contexts, self.right_contexts)
+        )
+        i, j = np.divmod(self.cells, self.right.shape[1])
+        return np.asarray(left[i] + right[j])
+
+    def free_of(self, columns: Mask) -> Mask:
+        """Tell which cells use none of the marked columns; left and right are the same."""
+        i, j = np.divmod(self.cells, self.right.shape[1])
+        return ~(columns[i] | columns[j])
+
+    def restricted(self, kept: Mask | Places) -> Crossing:
+        """Keep some of the cells."""
+        return dataclasses.replace(self, cells=self.cells[kept], groups=self.groups[kept])
+
+
+class _Guided:
+    """What is fixed for one object: masks of its conditions, and which of them go together."""
+
+    def __init__(self, exact: Evaluation, sample: Rows | None) -> None:
+        self.exact, self.sample = exact, sample
+        masks = [exact.everything, *(item.mask for item in exact.candidates)]
+        taken = [mask if sample is None else mask[sample] for mask in masks]
+        self.masks: Masks = np.stack(taken, axis=1).astype(np.float32)
+        self.least_rows = exact.options.min_support * len(self.masks) - ROUNDING
+        self.own = np.array([-1, *exact.own])
+        self.contexts: list[Context] = [(), *((number,) for number in range(len(exact.own)))]
+        self.most = exact.options.max_conditions
+        self.short = self._short()
+
+    def _short(self) -> Crossing:
+        """Cross all conditions with all: contexts of up to two."""
+        columns = np.arange(len(self.own)) if self.most > 0 else np.zeros(1, dtype=np.int64)
+        left, right = np.meshgrid(columns, columns, indexing="ij")
+        rows = self.masks.T @ self.masks
+        kept = (left < right) & (self.own[left] != self.own[right]) | (left + right == 0)
+        if self.most == 1:
+            kept &= left == 0
+        kept &= rows[: len(columns), : len(columns)] >= self.least_rows
+        cells = left[kept] * len(self.own) + right[kept]
+        groups = rows.ravel()[cells].astype(np.float64)
+        return Crossing(self.masks, self.masks, self.contexts, self.contexts, cells, groups)
+
+    def extended(self, leaders: list[Context], place: int, known: set[Context]) -> Crossing:
+        """Cross contexts with all conditions on attributes that neither they nor the property use.
+
+        Each context once; none of which a part is known to be enough.
+        """
+        left: Masks = np.stack(
+            [np.prod(self.masks[:, [item + 1 for item in context]], axis=1) for context in leaders],
+            axis=1,
+        )
+        right = self.masks[:, 1:]
+        rows = left.T @ right
+        kept = rows >= self.least_rows
+        kept &= self.own[1:] != place
+        for number, context in enumerate(leaders):
+            for item in context:
+                kept[number, self.own[1:] == self.own[item + 1]] = False
+        cells = np.flatnonzero(kept)
+        groups = rows.ravel()[cells].astype(np.float64)
+        crossing = Crossing(left, right, leaders, self.contexts[1:], cells, groups)
+        fresh: dict[Context, int] = {}
+        for number in range(len(cells)):
+            fresh.setdefault(crossing.context(number), number)
+        numbers = [
+            number
+            for context, number in fresh.items()
+            if not known or known.isdisjoint(proper_subsets(context))
+        ]
+        return crossing.restricted(np.array(numbers, dtype=np.int64))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """Contexts of one property with what the screen says of them; comparable ones only."""
+
+    crossing: Crossing
+    scores: Floats
+    is_promising: Mask  # may reach the threshold
+    is_rarer: Mask  # the object seems rarer than a typical member
+
+    def restricted(self, kept: Mask) -> Scored:
+        """Keep some of the contexts."""
+        return Scored(
+            self.crossing.restricted(kept),
+            self.scores[kept],
+            self.is_promising[kept],
+            self.is_rarer[kept],
+        )
+
+    def promising(self) -> list[Context]:
+        """Give the contexts that deserve an exact look."""
+        return [self.crossing.context(int(place)) for place in np.flatnonzero(self.is_promising)]
+
+    def strongest(self, count: int) -> list[tuple[Rank, Context]]:
+        """Choose contexts by score; ties: fewer conditions, more rows, then the conditions."""
+        least = -math.inf
+        if len(self.scores) > count:
+            least = np.partition(self.scores, -count)[-count]
+        return sorted(self._ranked(int(place)) for place in np.flatnonzero(self.scores >= least))
+
+    def _ranked(self, place: int) -> tuple[Rank, Context]:
+        context = self.crossing.context(place)
+        rows = float(self.crossing.groups[place])
+        return (-float(self.scores[place]), len(context), -rows), context
+
+
+class _Property:
+    """The search for one property."""
+
+    def __init__(self, run: _Guided, place: int) -> None:
+        self.run, self.exact, self.place = run, run.exact, place
+        self.reported: dict[Context, Hit] = {}
+        self.looked_at: set[Context] = set()
+        self.below: list[tuple[Rank, Context]] = []  # the strongest so far below the threshold
+        self.closest: Hit | None = None
+        self.overall_mean = math.nan
+        self.needed = _needed(run.exact.options)
+        self.screen = run.exact.properties[place].screen(run.sample)
+
+    def explore(self) -> None:
+        """Search short contexts, extend the strongest; where nothing is found, keep the closest."""
+        leaders = self.short_contexts()
+        for _ in range(EXHAUSTIVE_LEVELS, self.run.most):
+            if leaders:
+                leaders = self.longer_contexts(leaders)
+        if self.below and not self.reported:
+            hit = self.look(self.below[0][1])
+            if hit is not None and not self.exact.reaches(hit) and hit.outlierness > SAME_SCORE:
+                self.closest = hit
+
+    def short_contexts(self) -> list[Context]:
+        """Look through all contexts of up to two conditions; give the strongest of two."""
+        short = self.run.short
+        scored = self.scored(short.restricted(short.free_of(self.run.own == self.place)))
+        for context in scored.promising():
+            if len(context) < 2 and () not in self.reported:  # that one comes first
+                self.look(context)
+        if () in self.reported:
+            return []
+        found = np.zeros(len(self.run.own), dtype=bool)
+        found[[number + 1 for (number,) in self.reported]] = True
+        alive = scored.restricted(scored.crossing.free_of(found))
+        for context in alive.promising():
+            self.look(context)
+        return self.strongest(alive, EXHAUSTIVE_LEVELS)
+
+    def longer_contexts(self, leaders: list[Context]) -> list[Context]:
+        """Extend contexts by one condition; give the strongest of the new ones."""
+        known = set(self.reported)  # the order of visits must not matter
+        scored = self.scored(self.run.extended(leaders, self.place, known))
+        for context in scored.promising():
+            self.look_minimal(context)
+        self.reported = {
+            context: hit
+            for context, hit in self.reported.items()
+            if self.reported.keys().isdisjoint(proper_subsets(context))
+        }
+        return self.strongest(scored, len(leaders[0]) + 1)
+
+    def scored(self, crossing: Crossing) -> Scored:
+        """Score all contexts of a crossing by estimates."""
+        mean, at_object = self.screen.estimate(crossing.left, crossing.right, crossing.cells)
+        if math.isnan(self.overall_mean):  # the first context of all is the one without conditions
+            self.overall_mean = float(mean[0])
+        comparable = ~np.isnan(mean)
+        mean, at_object = mean[comparable], at_object[comparable]
+        crossing = crossing.restricted(comparable)
+        is_rarer = at_object < mean * (1 - SAME_DENSITY)
+        if self.exact.options.measure == "paper":
+            excess = (mean - at_object) * self.screen.unit
+            return Scored(crossing, _nine_digits(excess), excess * MARGIN >= self.needed, is_rarer)
+        strengths = np.log(mean / at_object) + np.log(mean / self.overall_mean)
+        scores = np.round(strengths - CONDITION_PENALTY * crossing.lengths(), 9)
+        return Scored(crossing, scores, at_object <= mean / self.needed * MARGIN, is_rarer)
+
+    def strongest(self, scored: Scored, length: int) -> list[Context]:
+        """Choose the contexts to extend; remember the strongest of all below the threshold."""
+        many = len(self.reported)
+        rarer = scored.restricted(scored.is_rarer).strongest(1 + many)
+        self.below = sorted(
+            [*self.below, *(item for item in rarer if item[1] not in self.reported)]
+        )[:1]
+        longest = scored.restricted(scored.crossing.lengths() == length).strongest(BEAM + many)
+        return [context for _, context in longest if context not in self.reported][:BEAM]
+
+    def look(self, context: Context) -> Hit | None:
+        """Evaluate a context exactly, and report it where it reaches the threshold."""
+        self.looked_at.add(context)
+        mask = self.exact.mask(context)
+        group = int(np.count_nonzero(mask))
+        if group < self.exact.least_rows:
+            return None
+        hit = self.exact.hit(self.place, context, mask, group)
+        if hit is not None and self.exact.reaches(hit):
+            self.reported[context] = hit
+        return hit
+
+    def look_minimal(self, context: Context) -> None:
+        """Evaluate a context; where it reaches the threshold, its parts not yet seen, too."""
+        self.look(context)
+        if context in self.reported:
+            for size in range(EXHAUSTIVE_LEVELS + 1, len(context)):
+                for part in itertools.combinations(context, size):
+                    if part not in self.looked_at:
+                        self.look_minimal(part)
+
+
+def _nine_digits(numbers: Floats) -> Floats:
+    """Round as far as the paper's score counts in an order."""
+    return np.array([rounded(float(number), "paper") for number in numbers])
+
+
+def _needed(options: Options) -> float:
+    """Give the rarity, or the paper's difference of areas, that the threshold asks for."""
+    least = options.min_outlierness - SAME_SCORE
+    return 2 * math.atanh(least) if options.measure == "paper" else 1 / (1 - least)
