@@ -21,7 +21,7 @@ FLOORS: list[set[str]] = [
     {"intervals", "findings", "output"},
     {"population", "sources", "selection", "render"},
     {"search"},
-    {"guided", "describe"},
+    {"guided", "describe", "references", "sampling"},
     {"explain"},
     {"cli"},
     {"__main__"},

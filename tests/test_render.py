@@ -28,7 +28,7 @@ def pair(**given: Any) -> outlying.Pair:
         "strength": 6.1,
         "overall_outlierness": 0.1,
         "typical": ((27.0, 33.0),),
-        "exceptional": True,
+        "reaches_threshold": True,
     }
     return outlying.Pair(**(fields | given))
 
@@ -46,7 +46,7 @@ def test_the_sentence_of_the_readme() -> None:
     [
         ({"conditions": (), "group_size": 336, "known": 336}, "among all 336 rows: typical is"),
         ({"known": 100}, "(temp is known for 100 of them)"),
-        ({"exceptional": False}, "is below the threshold, though unusual, among"),
+        ({"reaches_threshold": False}, "is below the threshold, though unusual, among"),
         ({"overall_outlierness": 0.8}, "stands out less (outlierness 0.80)"),
         ({"value": None, "typical": ("known",)}, "temp is missing; this is exceptional among"),
         ({"value": None, "typical": ("known",)}, "typical there is a known value"),

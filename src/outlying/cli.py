@@ -103,6 +103,12 @@ def _repeated(flag: str, metavar: str, help_text: str, name: str | None = None) 
 )
 @_number("min_support", float, "Share of all rows that a context must keep.")
 @_number("min_outlierness", float, "Score from which a pair is exceptional.")
+@_number("min_confidence", float, "Share of other rows whose findings must be weaker.")
+@click.option(
+    "--references",
+    type=int,
+    help="How many other rows to compare with; 0: none.  [default: 100, fewer in wide tables]",
+)
 @_number("max_conditions", int, "Most conditions in a context.")
 @_choice("search", choices.Search, "Guided beyond two conditions, or every context (slow).")
 @_choice("measure", choices.Measure, "Free of units, or the paper's own.")
@@ -153,6 +159,7 @@ def explain(
         target = _target(explainer, row, where, object_file)
         with _progress() as progress:
             findings = explainer.explain(**target, progress=progress)
+            explainer.prepare(progress)
         out.write(_rendered(findings, form, out.is_terminal))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from outlying import outlierness
 from outlying.conditions import Condition
 from outlying.density import Floats, bandwidth
-from outlying.findings import Pair, Ranges
+from outlying.findings import Pair, Ranges, Yardstick
 from outlying.options import Options
 from outlying.population import (
     Attribute,
@@ -77,7 +77,11 @@ class Premise:
 
 
 def pair_of(
-    hit: Hit, traits: Sequence[Trait], premises: Sequence[Premise], rows: int
+    hit: Hit,
+    traits: Sequence[Trait],
+    premises: Sequence[Premise],
+    rows: int,
+    yardstick: Yardstick | None,
 ) -> tuple[Order, Pair]:
     """Describe a hit in full, with the key that orders it."""
     trait, chosen = traits[hit.property], [premises[item] for item in hit.context]
@@ -100,7 +104,9 @@ def pair_of(
         strength=hit.strength,
         overall_outlierness=hit.overall.outlierness(options.measure),
         typical=typical(trait, profile),
-        exceptional=hit.outlierness >= options.min_outlierness - outlierness.SAME_SCORE,
+        reaches_threshold=hit.outlierness >= options.min_outlierness - outlierness.SAME_SCORE,
+        min_confidence=options.min_confidence,
+        yardstick=yardstick,
     )
     names = tuple(premise.attribute for premise in chosen)
     order = (-hit.score, len(chosen), pair.tail, -hit.group, trait.name, names, hit.context)

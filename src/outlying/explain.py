@@ -6,6 +6,7 @@ source -> typed columns -> attributes made ready -> conditions of the object -> 
 from __future__ import annotations
 
 import dataclasses
+import math
 import operator
 from collections.abc import Mapping
 from typing import Any
@@ -20,11 +21,22 @@ from outlying.findings import Findings, Pair, Population
 from outlying.guided import BEAM, guided
 from outlying.intervals import candidates
 from outlying.options import Options
-from outlying.population import Attribute, CategoricalAttribute, NumericAttribute, attribute_of
+from outlying.population import (
+    Attribute,
+    CategoricalAttribute,
+    NumericAttribute,
+    Rows,
+    attribute_of,
+)
+from outlying.references import References, Yardstick, enough_rows
+from outlying.sampling import drawn
 from outlying.search import ROUNDING, Outcome, Progress, exhaustive
 from outlying.selection import Selection, identifiers, is_asked_for, select
 from outlying.table import Table, retyped, without_infinities
 from outlying.values import value_of
+
+#: Tables of more rows are screened by a sample of this many.
+SCREENED = 4096
 
 
 def explain(
@@ -60,6 +72,7 @@ class Explainer:
                 "others, so at least two are needed"
             )
         self._ready: _Ready | None = None
+        self._references: References | None = None
 
     @property
     def rows(self) -> int:
@@ -78,12 +91,38 @@ class Explainer:
         if sum(given is not None for given in (row, object, where)) != 1:
             raise OptionError("name exactly one of row=, object= and where=")
         if object is not None:
-            table = _with_object(self.table, object, self.options)
-            return _findings(_Ready.of(table, self.options), self.table.rows, True, progress)
+            ready = _Ready.of(_with_object(self.table, object, self.options), self.options)
+            return _findings(ready, self.table.rows, self._yardstick(None), progress, is_new=True)
         place = self.table.find(where) if where is not None else self._position(row)
+        return _findings(self._population(), place, self._yardstick(place), progress)
+
+    def prepare(self, progress: Progress | None = None) -> None:
+        """Explain the reference rows now, not when a confidence is first asked for."""
+        yardstick = self._yardstick(None)
+        if yardstick is not None:
+            yardstick.references.found(progress)
+
+    def _population(self) -> _Ready:
         if self._ready is None:
             self._ready = _Ready.of(self.table, self.options)
-        return _findings(self._ready, place, False, progress)
+        return self._ready
+
+    def _yardstick(self, row: int | None) -> Yardstick | None:
+        """Compare with reference rows, the same for all objects; None where none are wanted."""
+        if self._references is None:
+            count = enough_rows(len(self.table.columns), self.options)
+            if count == 0:
+                return None
+            self._references = References(lambda: self._reference_rows(count), self._strongest)
+        return Yardstick(self._references, row)
+
+    def _reference_rows(self, count: int) -> list[int]:
+        return [int(row) for row in self._population().drawn[:count]]
+
+    def _strongest(self, row: int) -> float:
+        """Give the strength of the strongest pair of a row."""
+        _, _, outcome = _searched(self._population(), row, None)
+        return max((hit.strength for hit in outcome.best), default=-math.inf)
 
     def _position(self, row: object) -> int:
         try:
@@ -106,12 +145,20 @@ class _Ready:
     options: Options
     selection: Selection
     attributes: tuple[Attribute, ...]  # by name, so that the order of columns decides nothing
+    drawn: Rows  # some rows, in the order in which they were drawn
 
     @classmethod
     def of(cls, table: Table, options: Options) -> _Ready:
         selection = select(table, options)
         ordered = sorted(selection.columns, key=lambda column: column.name)
-        return cls(table, options, selection, tuple(attribute_of(column) for column in ordered))
+        attributes = tuple(attribute_of(column) for column in ordered)
+        return cls(table, options, selection, attributes, drawn(attributes, table.rows, SCREENED))
+
+    @property
+    def sample(self) -> Rows | None:
+        """The rows by which contexts are screened; None for all of them."""
+        is_whole = self.table.rows <= SCREENED or self.options.bandwidth == "adaptive"
+        return None if is_whole else self.drawn
 
 
 def _typed(table: Table, options: Options) -> Table:
@@ -154,17 +201,19 @@ def _with_object(table: Table, values: Mapping[str, Any], options: Options) -> T
         raise InfiniteValueError(error.column, None) from None
 
 
-def _findings(ready: _Ready, row: int, is_new: bool, progress: Progress | None) -> Findings:
+def _findings(
+    ready: _Ready,
+    row: int,
+    yardstick: Yardstick | None,
+    progress: Progress | None,
+    *,
+    is_new: bool = False,
+) -> Findings:
     options, rows = ready.options, ready.table.rows
-    traits = [_trait(attribute, row, options) for attribute in ready.attributes]
-    premises: list[Premise] = []
-    for place, attribute in enumerate(ready.attributes):
-        if progress is not None:  # the first object of a population waits for the mixtures
-            progress(place, len(ready.attributes))
-        premises += _useful(_premises(attribute, row, options), rows, options)
-    find = guided if options.search == "guided" else exhaustive
-    outcome = find(traits, premises, rows, options, progress)
-    pairs = _pairs(outcome, traits, premises, rows)
+    traits, premises, outcome = _searched(ready, row, progress)
+    pairs = describe.best_by_attributes(
+        describe.pair_of(hit, traits, premises, rows, yardstick) for hit in outcome.best
+    )
     return Findings(
         row=None if is_new else row,
         values=tuple(ready.table.values(row).items()),
@@ -179,6 +228,22 @@ def _findings(ready: _Ready, row: int, is_new: bool, progress: Progress | None) 
         found=len(pairs),
         notes=(*ready.table.notes, *_notes(outcome, pairs, ready, is_new)),
     )
+
+
+def _searched(
+    ready: _Ready, row: int, progress: Progress | None
+) -> tuple[list[Trait], list[Premise], Outcome]:
+    """Search the pairs of one row."""
+    options, rows = ready.options, ready.table.rows
+    traits = [_trait(attribute, row, options) for attribute in ready.attributes]
+    premises: list[Premise] = []
+    for place, attribute in enumerate(ready.attributes):
+        if progress is not None:  # the first object of a population waits for the mixtures
+            progress(place, len(ready.attributes))
+        premises += _useful(_premises(attribute, row, options), rows, options)
+    if options.search == "exhaustive":
+        return traits, premises, exhaustive(traits, premises, rows, options, progress)
+    return traits, premises, guided(traits, premises, rows, options, progress, ready.sample)
 
 
 def _trait(attribute: Attribute, row: int, options: Options) -> Trait:
@@ -224,13 +289,6 @@ def _interval_premise(attribute: NumericAttribute, low: float, high: float) -> P
     return Premise(condition, attribute.between(low, high))
 
 
-def _pairs(outcome: Outcome, traits: list[Trait], premises: list[Premise], rows: int) -> list[Pair]:
-    hits = outcome.reported or outcome.closest
-    return describe.best_by_attributes(
-        describe.pair_of(hit, traits, premises, rows) for hit in hits
-    )
-
-
 def _notes(outcome: Outcome, pairs: list[Pair], ready: _Ready, is_new: bool) -> list[str]:
     """Say what a reader must know to judge the result."""
     options, notes = ready.options, []
@@ -249,6 +307,11 @@ def _notes(outcome: Outcome, pairs: list[Pair], ready: _Ready, is_new: bool) -> 
             f"Contexts of up to {outcome.levels} conditions were all searched; longer ones, up to "
             f"{longest}, only as extensions of the {BEAM} strongest of each "
             'property (search="exhaustive" visits all).'
+        )
+    if ready.sample is not None and options.search == "guided":
+        notes.append(
+            f"Contexts were screened by {SCREENED:,} of the {ready.table.rows:,} rows; every pair "
+            "given was computed from all rows."
         )
     if is_new:
         notes.append("The new object joined the population as one more row.")

@@ -8,17 +8,30 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import json
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from outlying.conditions import Condition
 from outlying.options import Options
 from outlying.table import SkippedColumn
 from outlying.values import Value, plain
-from outlying.wording import sentence
+from outlying.wording import sentence, standing
 
 SCHEMA = 1
 
+#: Confidences closer than this are the same.
+SAME_CONFIDENCE = 1e-9
+
 Ranges: TypeAlias = tuple[tuple[Value, Value], ...]
+
+
+class Yardstick(Protocol):
+    """What a pair asks to learn how it compares with the findings on ordinary rows."""
+
+    def compare(self, strength: float) -> tuple[int, int]:
+        """Give how many rows have a finding at least this strong, and how many were asked."""
+
+    def confidence(self, strength: float) -> float:
+        """Give the share of rows with weaker findings."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,7 +55,29 @@ class Pair:
     strength: float
     overall_outlierness: float
     typical: Ranges | tuple[Value, ...]
-    exceptional: bool
+    reaches_threshold: bool
+    min_confidence: float = dataclasses.field(default=0.0, repr=False)
+    yardstick: Yardstick | None = dataclasses.field(default=None, repr=False, compare=False)
+
+    @builtins.property
+    def confidence(self) -> float | None:
+        """The share of ordinary rows without a finding this strong; None where none were asked.
+
+        The first pair that is asked makes the reference rows be explained, once per table.
+        """
+        return None if self.yardstick is None else self.yardstick.confidence(self.strength)
+
+    @builtins.property
+    def exceptional(self) -> bool:
+        """Whether it reaches the threshold, and is not what an ordinary row shows."""
+        if not self.reaches_threshold or self.confidence is None:
+            return self.reaches_threshold
+        return self.confidence >= self.min_confidence - SAME_CONFIDENCE
+
+    @builtins.property
+    def standing(self) -> str:
+        """How it compares with findings on ordinary rows, in words; empty where none were asked."""
+        return "" if self.yardstick is None else standing(*self.yardstick.compare(self.strength))
 
     @builtins.property
     def sentence(self) -> str:
@@ -54,13 +89,35 @@ class Pair:
 
     def to_dict(self) -> dict[str, Any]:
         """Give the pair as it stands in the JSON result."""
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        fields = {name: getattr(self, name) for name in PAIR_FIELDS}
         return fields | {
             "value": plain(self.value),
             "conditions": [condition.to_dict() for condition in self.conditions],
             "typical": [_plain_typical(item) for item in self.typical],
-            "sentence": self.sentence,
         }
+
+
+#: What a pair is made of in JSON and in frames.
+PAIR_FIELDS = (
+    "property",
+    "value",
+    "conditions",
+    "outlierness",
+    "rarity",
+    "tail",
+    "support",
+    "group_size",
+    "known",
+    "lift",
+    "strength",
+    "overall_outlierness",
+    "typical",
+    "reaches_threshold",
+    "confidence",
+    "exceptional",
+    "sentence",
+    "standing",
+)
 
 
 def _plain_typical(item: Any) -> Any:
@@ -100,8 +157,14 @@ class Findings:
 
     @property
     def exceptional(self) -> bool:
-        """Whether any pair reaches the threshold."""
+        """Whether any pair is exceptional."""
         return any(pair.exceptional for pair in self.pairs)
+
+    @property
+    def confidence(self) -> float | None:
+        """The confidence of the strongest pair; None where no rows were asked or nothing found."""
+        known = [pair.confidence for pair in self.pairs if pair.confidence is not None]
+        return max(known, default=None)
 
     def __str__(self) -> str:
         from outlying.render.text import render
@@ -145,5 +208,5 @@ class Findings:
             row["value"] = None if pair.value is None else str(plain(pair.value))
             row["conditions"] = " and ".join(str(condition) for condition in pair.conditions)
             row["typical"] = json.dumps(row["typical"], ensure_ascii=False)
-        names = [field.name for field in dataclasses.fields(Pair)] + ["sentence"]
-        return frame({name: [row[name] for row in rows] for name in names}, self.population.source)
+        columns = {name: [row[name] for row in rows] for name in PAIR_FIELDS}
+        return frame(columns, self.population.source)

@@ -7,13 +7,15 @@ none, one and two conditions are the cells of one matrix product.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
+import threadpoolctl  # type: ignore[import-untyped]
 
 from outlying.density import Floats
 from outlying.options import Options
@@ -50,11 +52,29 @@ def guided(
     sample: Rows | None = None,
 ) -> Outcome:
     """Find the minimal pairs of up to two conditions, and longer ones grown from strong ones."""
-    run = _Guided(Evaluation(properties, candidates, rows, options, progress), sample)
+    with _one_thread():
+        run = _Guided(Evaluation(properties, candidates, rows, options, progress), sample)
+        reported, closest = _explored(run)
+    return Outcome(reported, closest, min(EXHAUSTIVE_LEVELS, options.max_conditions))
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Keep matrix products on one thread.
+
+    Ours are small and many; threads that wait for each other make them many times slower wherever
+    something else runs on the machine.
+    """
+    with threadpoolctl.ThreadpoolController().limit(limits=1, user_api="blas"):
+        yield
+
+
+def _explored(run: _Guided) -> tuple[tuple[Hit, ...], tuple[Hit, ...]]:
+    """Search property by property."""
     reported: list[Hit] = []
     closest: list[Hit] = []
-    for place in range(len(properties)):
-        run.exact.progress(place, len(properties))
+    for place in range(len(run.exact.properties)):
+        run.exact.progress(place, len(run.exact.properties))
         if run.exact.overall[place] is None:  # a single value: nothing to compare
             continue
         found = _Property(run, place)
@@ -62,7 +82,7 @@ def guided(
         reported += found.reported.values()
         if found.closest is not None:
             closest.append(found.closest)
-    return Outcome(tuple(reported), tuple(closest), min(EXHAUSTIVE_LEVELS, options.max_conditions))
+    return tuple(reported), tuple(closest)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -108,6 +128,7 @@ class _Guided:
         masks = [exact.everything, *(item.mask for item in exact.candidates)]
         taken = [mask if sample is None else mask[sample] for mask in masks]
         self.masks: Masks = np.stack(taken, axis=1).astype(np.float32)
+        self.columns = np.ascontiguousarray(self.masks.T)
         self.least_rows = exact.options.min_support * len(self.masks) - ROUNDING
         self.own = np.array([-1, *exact.own])
         self.contexts: list[Context] = [(), *((number,) for number in range(len(exact.own)))]
@@ -132,10 +153,8 @@ class _Guided:
 
         Each context once; none of which a part is known to be enough.
         """
-        left: Masks = np.stack(
-            [np.prod(self.masks[:, [item + 1 for item in context]], axis=1) for context in leaders],
-            axis=1,
-        )
+        marked = [self.columns[[item + 1 for item in context]].min(axis=0) for context in leaders]
+        left: Masks = np.ascontiguousarray(np.stack(marked).T)
         right = self.masks[:, 1:]
         rows = left.T @ right
         kept = rows >= self.least_rows

@@ -33,6 +33,7 @@ class Options:
 
     min_support: float = 0.1
     min_outlierness: float = 0.9
+    min_confidence: float = 0.97
     max_conditions: int = 4
     search: Search = "guided"
     measure: Measure = "relative"
@@ -43,6 +44,7 @@ class Options:
     exclude: tuple[str, ...] = ()
     types: tuple[tuple[str, ColumnType], ...] = ()
     infinite: Infinite = "error"
+    references: int | None = None
     seed: int | None = None
     top: int = 10
 
@@ -57,14 +59,15 @@ class Options:
             if name in given:
                 _check_choice(name, given[name], choices)
         checked = dict(given)
-        for name in ("min_support", "min_outlierness"):
+        for name in ("min_support", "min_outlierness", "min_confidence"):
             if name in given:
                 checked[name] = _share(name, given[name])
         for name, least in (("max_conditions", 0), ("top", 1)):
             if name in given:
                 checked[name] = _whole(name, given[name], least)
-        if given.get("seed") is not None:
-            checked["seed"] = _whole("seed", given["seed"], 0)
+        for name in ("seed", "references"):
+            if given.get(name) is not None:
+                checked[name] = _whole(name, given[name], 0)
         if given.get("columns") is not None:
             checked["columns"] = _names("columns", given["columns"])
         if "exclude" in given:

@@ -20,7 +20,7 @@ Masks: TypeAlias = npt.NDArray[np.float32]  # rows by contexts, 1 where the row 
 Places: TypeAlias = npt.NDArray[np.int64]
 
 GROUPS = 64
-_STEP = math.log(2) / 8  # windows are rounded to this step of their logarithm
+_STEP = math.log(2) / 4  # windows are rounded to this step of their logarithm
 _POINT = 1e-4  # a group narrower than this, in standard deviations, counts as a point
 _SAME = 1 + 1e-12
 _LEAST_VARIANCE = 1e-10

@@ -74,6 +74,11 @@ class Outcome:
     closest: tuple[Hit, ...]
     levels: int | None  # up to which every context was visited; None: all of them
 
+    @property
+    def best(self) -> tuple[Hit, ...]:
+        """What is given: the pairs that reach the threshold, otherwise the closest ones."""
+        return self.reported or self.closest
+
 
 class Evaluation:
     """Exact scores of pairs; what both kinds of search share."""

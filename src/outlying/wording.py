@@ -18,6 +18,8 @@ def sentence(pair: Pair) -> str:
     """Say a pair so that it is understood without knowing about densities."""
     if pair.exceptional:
         verdict = "is exceptional among"
+    elif pair.reaches_threshold:
+        verdict = "is unusual, but no more than what ordinary rows show, among"
     else:
         verdict = "is below the threshold, though unusual, among"
     there = "there " if pair.conditions else ""
@@ -27,6 +29,15 @@ def sentence(pair: Pair) -> str:
         f"and it is {times(pair.rarity)} rarer than a typical {member}."
     )
     return said + (f" {overall(pair)}" if pair.conditions else "")
+
+
+def standing(as_strong: int, asked: int) -> str:
+    """Say how a finding compares with those on reference rows."""
+    if as_strong == 0:
+        return f"Of {asked:,} other rows, none has a finding this strong."
+    if as_strong == 1:
+        return f"Of {asked:,} other rows, one has a finding at least this strong."
+    return f"Of {asked:,} other rows, {as_strong:,} have findings at least this strong."
 
 
 def subject(pair: Pair) -> str:

@@ -1,0 +1,1 @@
+"""Explanations measured against known answers, ours beside those of other tools."""

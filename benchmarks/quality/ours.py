@@ -1,0 +1,63 @@
+"""This package under test: with its defaults, and with the settings of the paper."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import outlying
+from benchmarks.quality.cases import Answer, Case, Guess, Premise, Target
+
+FIRST = 5  # how many pairs are looked at
+
+
+class Ours:
+    """The default options."""
+
+    name = "outlying"
+    options: dict[str, Any] = {}  # noqa: RUF012 - a constant
+
+    def fit(self, case: Case) -> None:
+        """Prepare the population."""
+        self._explainer = outlying.Explainer(case.data, **self.options)
+
+    def explain(self, target: Target) -> Answer:
+        """Give the first pairs as guesses."""
+        findings = self._explainer.explain(row=target.row)
+        return Answer(
+            guesses=tuple(guess(pair) for pair in findings.pairs[:FIRST]),
+            claims=findings.exceptional,
+            confidence=getattr(findings, "confidence", None),
+        )
+
+
+class Paper(Ours):
+    """The measure, the intervals and the limits of the paper."""
+
+    name = "paper's settings"
+    options = {  # noqa: RUF012 - a constant
+        "measure": "paper",
+        "scales": "one",
+        "max_conditions": 3,
+        "min_support": 0.2,
+    }
+
+
+def guess(pair: outlying.Pair) -> Guess:
+    """Read a pair as a guess."""
+    context = (condition.attribute for condition in pair.conditions)
+    return Guess(
+        columns=frozenset({pair.property, *context}),
+        property=pair.property,
+        premises=tuple(premise(condition) for condition in pair.conditions),
+    )
+
+
+def premise(condition: outlying.Condition) -> Premise:
+    """Read a condition as a premise."""
+    return Premise(
+        column=condition.attribute,
+        low=condition.low,
+        high=condition.high,
+        value=condition.value,
+        is_missing=condition.kind == "missing",
+    )

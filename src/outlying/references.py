@@ -1,0 +1,69 @@
+"""The yardstick for confidence: what the same search finds on ordinary rows (method 5).
+
+Among thousands of pairs something always looks rare. How strong a finding has to be to mean
+something, the table itself tells: rows drawn from it are explained in the same way, once for all
+objects, and not before a confidence is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from outlying.options import Options
+from outlying.search import Progress
+
+MOST_ROWS = 100
+LEAST_ROWS = 40
+_CELLS = 4_000
+_SAME_STRENGTH = 1e-9
+
+
+def enough_rows(columns: int, options: Options) -> int:
+    """Give how many rows to ask: by default fewer where each takes long."""
+    if options.references is not None:
+        return options.references
+    if options.search == "exhaustive":
+        return LEAST_ROWS
+    return max(LEAST_ROWS, min(MOST_ROWS, _CELLS // max(1, columns)))
+
+
+class References:
+    """The strongest findings of some rows of a population."""
+
+    def __init__(self, rows: Callable[[], list[int]], strongest: Callable[[int], float]) -> None:
+        self._rows, self._strongest = rows, strongest
+        self._found: dict[int, float] | None = None
+
+    def found(self, progress: Progress | None = None) -> dict[int, float]:
+        """Give the strength of the strongest pair of each row; searched once."""
+        if self._found is None:
+            rows = self._rows()
+            found = {}
+            for done, row in enumerate(rows):
+                if progress is not None:
+                    progress(done, len(rows))
+                found[row] = self._strongest(row)
+            self._found = found
+        return self._found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Keep what was found, not the population, where a result is copied or stored."""
+        return {"_rows": None, "_strongest": None, "_found": self.found()}
+
+
+class Yardstick:
+    """Reference rows as seen from one object, which is not compared with itself."""
+
+    def __init__(self, references: References, row: int | None) -> None:
+        self.references, self.row = references, row
+
+    def compare(self, strength: float) -> tuple[int, int]:
+        """Give how many rows have a finding at least this strong, and how many were asked."""
+        others = [found for row, found in self.references.found().items() if row != self.row]
+        return sum(found >= strength - _SAME_STRENGTH for found in others), len(others)
+
+    def confidence(self, strength: float) -> float:
+        """Give the share of rows whose strongest pair is weaker."""
+        as_strong, asked = self.compare(strength)
+        return (asked - as_strong) / asked
