@@ -26,6 +26,7 @@ MANY_COMPONENTS = 64
 MANY_SWEEPS = 200
 ROUNDING = 1e-9
 FRONTIER = 15
+MANY_TRIPLES = 2000
 
 
 # --- method, section 2: densities ---
@@ -578,11 +579,17 @@ class Search:
         visited = [context for context in every if self.allowed(context, p)]
         return visited, {context for context in visited if self.reaches(context, p)}
 
+    def complete_levels(self) -> int:
+        """Up to how many conditions all contexts are visited (0003, "Guided search")."""
+        triples = combinations(range(len(self.conditions)), 3)
+        return 3 if sum(self.allowed(triple, "") for triple in triples) <= MANY_TRIPLES else 2
+
     def guided(self, p: str) -> tuple[list[Context], set[Context]]:
         """The same two for the guided search (method 5; 0003, "Guided search")."""
-        visited, reached = self.exhaustive(p, min(2, self.max_conditions))
-        level: list[Context] = [context for context in visited if len(context) == 2]
-        for _ in range(3, self.max_conditions + 1):
+        depth = min(self.complete_levels(), self.max_conditions)
+        visited, reached = self.exhaustive(p, depth)
+        level: list[Context] = [context for context in visited if len(context) == depth]
+        for _ in range(depth + 1, self.max_conditions + 1):
             alive: list[Judged] = []
             for context in level:
                 judged = self.judge(context, p)

@@ -193,14 +193,22 @@ def test_explain_larger_tables_with_defaults(table: strategies.Table, place: int
 
 
 @settings(max_examples=200)
-@given(table=strategies.tables(max_rows=40, max_columns=6), place=st.integers(0, 1000))
-def test_guided_search_with_a_narrow_beam(table: strategies.Table, place: int) -> None:
+@given(
+    table=strategies.tables(max_rows=40, max_columns=6),
+    place=st.integers(0, 1000),
+    triples=st.sampled_from([0, 10, 2000]),
+)
+def test_guided_search_with_a_narrow_beam(
+    table: strategies.Table, place: int, triples: int
+) -> None:
     """In small tables the choice of 15 contexts hardly ever binds; that of 2 does."""
     rows = len(next(iter(table.values())))
     assume(any(naive.takes_part(cells) for cells in table.values()))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(guided, "BEAM", 2)
         patch.setattr(naive, "FRONTIER", 2)
+        patch.setattr(guided, "MOST_TRIPLES", triples)
+        patch.setattr(naive, "MANY_TRIPLES", triples)
         assert_same(table, place % rows, {"min_outlierness": 0.8, "max_conditions": 5})
 
 

@@ -1,8 +1,9 @@
 """The guided search: screen many contexts at once, look exactly at what is promising (method 5).
 
-All contexts of up to two conditions are screened; beyond, only extensions of the strongest ones of
-each property. The first column of all masks is the context without conditions, so that contexts of
-none, one and two conditions are the cells of one matrix product.
+All contexts of up to two conditions are screened, those of three where they are not too many;
+beyond, only extensions of the strongest ones of each property. The first column of all masks is the
+context without conditions, so that those of none, one and two conditions are the cells of one
+matrix product.
 """
 
 from __future__ import annotations
@@ -37,8 +38,11 @@ from outlying.table import Mask
 
 Rank: TypeAlias = tuple[float, int, float]  # score, conditions, rows: the less the better
 
-EXHAUSTIVE_LEVELS = 2
+PAIRS = 2  # contexts of so many conditions are all screened
 BEAM = 15
+#: Contexts of three conditions are all screened, too, if no more than these keep enough rows.
+MOST_TRIPLES = 2000
+_BLOCK = 256
 #: A context is looked at exactly if it reaches the threshold when this many times rarer.
 MARGIN = 1.5
 
@@ -55,7 +59,7 @@ def guided(
     with _one_thread():
         run = _Guided(Evaluation(properties, candidates, rows, options, progress), sample)
         reported, closest = _explored(run)
-    return Outcome(reported, closest, min(EXHAUSTIVE_LEVELS, options.max_conditions))
+    return Outcome(reported, closest, min(run.levels, options.max_conditions))
 
 
 @contextlib.contextmanager
@@ -134,6 +138,8 @@ class _Guided:
         self.contexts: list[Context] = [(), *((number,) for number in range(len(exact.own)))]
         self.most = exact.options.max_conditions
         self.short = self._short()
+        self.triples = self._triples() if self.most > PAIRS else None
+        self.levels = PAIRS if self.triples is None else PAIRS + 1
 
     def _short(self) -> Crossing:
         """Cross all conditions with all: contexts of up to two."""
@@ -148,14 +154,41 @@ class _Guided:
         groups = rows.ravel()[cells].astype(np.float64)
         return Crossing(self.masks, self.masks, self.contexts, self.contexts, cells, groups)
 
+    def _triples(self) -> Crossing | None:
+        """Give all contexts of three conditions that keep enough rows; None if they are many."""
+        left, right = np.divmod(self.short.cells, len(self.own))
+        left, right = left[left > 0], right[left > 0]
+        numbers = np.arange(len(self.own))
+        contexts: list[Context] = []
+        for start in range(0, len(left), _BLOCK):
+            first, second = left[start : start + _BLOCK], right[start : start + _BLOCK]
+            rows = (self.columns[first] * self.columns[second]) @ self.masks
+            kept = (rows >= self.least_rows) & (numbers > second[:, np.newaxis])
+            kept &= self.own != self.own[second][:, np.newaxis]  # the first comes before both
+            for pair, third in zip(*np.nonzero(kept), strict=True):
+                contexts.append((int(first[pair]) - 1, int(second[pair]) - 1, int(third) - 1))
+            if len(contexts) > MOST_TRIPLES:
+                return None
+        marked = self._marked(contexts)
+        groups = np.add.reduce(marked, dtype=np.float64)
+        cells = np.arange(len(contexts))
+        return Crossing(marked, self.masks[:, :1], contexts, [()], cells, groups)
+
+    def _marked(self, contexts: list[Context]) -> Masks:
+        """Mark the rows of each context."""
+        length = len(contexts[0]) if contexts else 0
+        numbers = np.array(contexts, dtype=np.int64).reshape(len(contexts), length) + 1
+        marked = np.ones((len(contexts), len(self.masks)), dtype=np.float32)
+        for column in numbers.T:
+            marked *= self.columns[column]
+        return np.ascontiguousarray(marked.T)
+
     def extended(self, leaders: list[Context], place: int, known: set[Context]) -> Crossing:
         """Cross contexts with all conditions on attributes that neither they nor the property use.
 
         Each context once; none of which a part is known to be enough.
         """
-        marked = [self.columns[[item + 1 for item in context]].min(axis=0) for context in leaders]
-        left: Masks = np.ascontiguousarray(np.stack(marked).T)
-        right = self.masks[:, 1:]
+        left, right = self._marked(leaders), self.masks[:, 1:]
         rows = left.T @ right
         kept = rows >= self.least_rows
         kept &= self.own[1:] != place
@@ -227,7 +260,9 @@ class _Property:
     def explore(self) -> None:
         """Search short contexts, extend the strongest; where nothing is found, keep the closest."""
         leaders = self.short_contexts()
-        for _ in range(EXHAUSTIVE_LEVELS, self.run.most):
+        if self.run.triples is not None and () not in self.reported:
+            leaders = self.three_conditions(self.run.triples)
+        for _ in range(self.run.levels, self.run.most):
             if leaders:
                 leaders = self.longer_contexts(leaders)
         if self.below and not self.reported:
@@ -249,7 +284,18 @@ class _Property:
         alive = scored.restricted(scored.crossing.free_of(found))
         for context in alive.promising():
             self.look(context)
-        return self.strongest(alive, EXHAUSTIVE_LEVELS)
+        return self.strongest(alive, PAIRS)
+
+    def three_conditions(self, triples: Crossing) -> list[Context]:
+        """Look through all contexts of three conditions; give the strongest."""
+        members = np.array(triples.left_contexts, dtype=np.int64).reshape(-1, PAIRS + 1)
+        dead = (self.run.own[members + 1] == self.place).any(axis=1)
+        for context in self.reported:
+            dead |= np.logical_and.reduce([(members == item).any(axis=1) for item in context])
+        scored = self.scored(triples.restricted(~dead))
+        for context in scored.promising():
+            self.look(context)
+        return self.strongest(scored, PAIRS + 1)
 
     def longer_contexts(self, leaders: list[Context]) -> list[Context]:
         """Extend contexts by one condition; give the strongest of the new ones."""
@@ -306,7 +352,7 @@ class _Property:
         """Evaluate a context; where it reaches the threshold, its parts not yet seen, too."""
         self.look(context)
         if context in self.reported:
-            for size in range(EXHAUSTIVE_LEVELS + 1, len(context)):
+            for size in range(self.run.levels + 1, len(context)):
                 for part in itertools.combinations(context, size):
                     if part not in self.looked_at:
                         self.look_minimal(part)
