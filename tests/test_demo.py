@@ -12,6 +12,8 @@ import pytest
 
 import outlying
 
+pytestmark = pytest.mark.references
+
 DATA = resources.files("outlying") / "data"
 
 STORIES = [

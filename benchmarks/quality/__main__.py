@@ -45,8 +45,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--hics", type=Path, help="the folder with hics_*.csv")
     parser.add_argument("--short", action="store_true", help="a few small tables, without peers")
-    parser.add_argument("--peers", action="store_true", help="the other tools in a short run, too")
-    parser.add_argument("--seeds", type=int, help="planted tables per kind: 20, in a short run 1")
+    parser.add_argument(
+        "--peers",
+        action=argparse.BooleanOptionalAction,
+        help="with the other tools; by default in a full run",
+    )
+    parser.add_argument("--seeds", type=int, help="planted tables per kind: 12, in a short run 1")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
     parser.add_argument("--only", type=_suites, default=SUITES, help=f"some of {','.join(SUITES)}")
     parser.add_argument("-o", "--output", type=Path, help="the report; JSON goes beside it")
@@ -65,9 +69,9 @@ def _settings(args: argparse.Namespace) -> Settings:
     return Settings(
         suites=args.only,
         hics=args.hics,
-        seeds=args.seeds or (1 if args.short else 20),
+        seeds=args.seeds or (1 if args.short else 12),
         is_short=args.short,
-        has_peers=args.peers or not args.short,
+        has_peers=not args.short if args.peers is None else args.peers,
     )
 
 

@@ -55,6 +55,7 @@ class Case:
 
     @builtins.property
     def rows(self) -> int:
+        """The number of rows of the table."""
         return len(next(iter(self.data.values())))
 
 
@@ -71,12 +72,12 @@ class Guess:
 class Answer:
     """What a method says of a row, best first; nothing where it does not flag the row.
 
-    `claims` tells whether it calls the row exceptional; `confidence`, how sure it is that the row
-    is no chance find, where the method gives such a number.
+    `claims` tells whether it calls the row exceptional, None where it was not asked; `confidence`,
+    how sure it is that the row is no chance find, where the method gives such a number.
     """
 
     guesses: tuple[Guess, ...]
-    claims: bool
+    claims: bool | None
     confidence: float | None = None
 
 

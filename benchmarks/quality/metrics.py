@@ -45,7 +45,7 @@ class Score:
 
     row: int
     is_ordinary: bool
-    claims: bool
+    claims: bool | None
     confidence: float | None
     seconds: float
     f1: float | None

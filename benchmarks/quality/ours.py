@@ -14,19 +14,24 @@ class Ours:
     """The default options."""
 
     name = "outlying"
+    has_own_rule = False  # what is exceptional is decided by reference rows
     options: dict[str, Any] = {}  # noqa: RUF012 - a constant
+
+    def __init__(self, **changes: Any) -> None:
+        self._options = self.options | changes
 
     def fit(self, case: Case) -> None:
         """Prepare the population."""
-        self._explainer = outlying.Explainer(case.data, **self.options)
+        self._explainer = outlying.Explainer(case.data, **self._options)
 
     def explain(self, target: Target) -> Answer:
         """Give the first pairs as guesses."""
         findings = self._explainer.explain(row=target.row)
+        is_asked = self.has_own_rule or self._options.get("references") != 0
         return Answer(
             guesses=tuple(guess(pair) for pair in findings.pairs[:FIRST]),
-            claims=findings.exceptional,
-            confidence=getattr(findings, "confidence", None),
+            claims=findings.exceptional if is_asked else None,
+            confidence=findings.confidence,
         )
 
 
@@ -34,11 +39,13 @@ class Paper(Ours):
     """The measure, the intervals and the limits of the paper."""
 
     name = "paper's settings"
+    has_own_rule = True  # the threshold alone
     options = {  # noqa: RUF012 - a constant
         "measure": "paper",
         "scales": "one",
         "max_conditions": 3,
         "min_support": 0.2,
+        "references": 0,
     }
 
 

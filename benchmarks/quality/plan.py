@@ -7,15 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.quality import hics, peers, real, stories
-from benchmarks.quality.run import OURS, Source, Task, methods
+from benchmarks.quality.ours import Ours
+from benchmarks.quality.run import LARGE, OURS, Source, Task, methods
 
 SUITES = ("hics", "planted", "real")
 REAL_NEEDS = ("scikit-learn", "palmerpenguins", "pandas")  # the packages that hold the tables
-LARGE = ("columns_100", "columns_200", "rows_100000", "rows_1000000")
 SMALL_HICS = "hics 010"
-FEW = 5  # large and real tables: one seed for so many; thinned tables: so many seeds
+FEW = 5  # large tables: one seed for so many; thinned tables: so many seeds
 ORDINARY = 2  # tables of ordinary rows for each table of another kind
 SHORT_TARGETS = 4
+SHORT_KINDS = ("interval", "linear", "missing")
+SHORT_HICS = 1  # files
+SHORT_REAL = ("iris",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,23 +62,21 @@ def left_out(settings: Settings) -> list[str]:
             for name, lacks in peers.absent().items()
         ]
     else:
-        notes.append("The other tools are left out of this short run: add --peers.")
+        notes.append("The other tools are left out of this run: add --peers.")
     return notes
 
 
 def _hics(settings: Settings) -> Iterator[Task]:
     if settings.hics is None:
         return
-    for case in hics.cases(settings.hics):
-        is_small = case.kind == SMALL_HICS
-        if settings.is_short and not is_small:
-            continue
+    cases = hics.cases(settings.hics)
+    for case in cases[:SHORT_HICS] if settings.is_short else cases:
         path = settings.hics / f"{case.name}.csv"
         source = Source("hics", str(path), most=settings.most)
         weight = len(case.data) ** 2 * len(case.targets)
         for name in settings.methods:
             yield Task(source, name, weight if name in OURS else 0)
-        if is_small:
+        if case.kind == SMALL_HICS:
             yield from _thinned(source)
 
 
@@ -85,45 +86,38 @@ def _planted(settings: Settings) -> Iterator[Task]:
             source = Source("planted", kind, seed, settings.most)
             for name in settings.methods:
                 yield Task(source, name, weight=1e6 if kind in LARGE else 0)
-            if _is_thinned_too(kind, seed, settings):
+            if kind not in (stories.NONE, *LARGE) and seed < FEW:
                 yield from _thinned(source)
 
 
 def kinds(settings: Settings) -> tuple[str, ...]:
-    """Give the kinds of planted tables; a short run has none that stands for a size."""
-    added = stories.KINDS_ADDED
+    """Give the kinds of planted tables."""
     if settings.is_short:
-        added = tuple(kind for kind in added if not kind.startswith(("columns_", "rows_")))
-    return (*stories.KINDS_CORE, *added, stories.NONE)
+        return (*SHORT_KINDS, stories.NONE)
+    return (*stories.KINDS_CORE, *stories.KINDS_ADDED, stories.NONE)
 
 
 def seeds_of(kind: str, seeds: int) -> int:
     """Give the number of tables of a kind."""
-    if kind == stories.NONE:
+    if kind == stories.NONE and seeds > 1:
         return ORDINARY * seeds
     return max(1, seeds // FEW) if kind in LARGE else seeds
 
 
-def _is_thinned_too(kind: str, seed: int, settings: Settings) -> bool:
-    chosen = stories.KINDS_CORE if settings.is_short else kinds(settings)
-    return kind in chosen and kind not in (stories.NONE, *LARGE) and seed < FEW
-
-
 def _thinned(source: Source) -> Iterator[Task]:
-    for name in OURS:
-        yield Task(dataclasses.replace(source, is_thinned=True), name)
+    yield Task(dataclasses.replace(source, is_thinned=True), Ours.name)
 
 
 def _real(settings: Settings) -> Iterator[Task]:
     if peers.lacking(REAL_NEEDS):
         return
-    for seed in range(max(1, settings.seeds // FEW)):
-        for place in _real_places(settings):
-            for name in settings.methods:
-                yield Task(Source("real", str(place), seed), name)
+    for place in _real_places(settings):
+        for name in settings.methods:
+            yield Task(Source("real", str(place)), name)
 
 
-def _real_places(settings: Settings) -> range:
-    """Give the places of the real cases; a short run takes two tables of each kind."""
-    step = real.COPIES // 2 if settings.is_short else 1
-    return range(0, real.COPIES * len(real.KINDS), step)
+def _real_places(settings: Settings) -> list[int]:
+    """Give the places of the real cases; a short run takes one copy of the smallest table."""
+    if settings.is_short:
+        return [real.COPIES * real.KINDS.index(kind) for kind in SHORT_REAL]
+    return list(range(real.COPIES * len(real.KINDS)))

@@ -29,7 +29,10 @@ def figures(runs: Sequence[Run]) -> Figures:
 
 
 def seconds(runs: Sequence[Run]) -> Figures:
-    """Give the mean seconds to prepare a table and to explain a row."""
+    """Give the mean seconds to prepare a table and to explain a row: any, the first, a further.
+
+    What a method prepares only when it is asked falls into the first row of a table.
+    """
     plain = [run for run in runs if not run.is_thinned and not run.error]
     groups = [(run.suite, run.kind) for run in plain]
     found: Figures = {}
@@ -39,6 +42,8 @@ def seconds(runs: Sequence[Run]) -> Figures:
             values = {
                 "fit": mean(run.fit_seconds for run in own),
                 "explain": mean(score.seconds for run in own for score in run.scores),
+                "first": mean(score.seconds for run in own for score in run.scores[:1]),
+                "further": mean(score.seconds for run in own for score in run.scores[1:]),
             }
             found.setdefault(suite, {}).setdefault(kind, {})[method] = values
     return found

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
-import threadpoolctl  # type: ignore[import-untyped]
 
 from outlying.density import Floats
 from outlying.options import Options
@@ -69,6 +68,8 @@ def _one_thread() -> Iterator[None]:
     Ours are small and many; threads that wait for each other make them many times slower wherever
     something else runs on the machine.
     """
+    import threadpoolctl  # type: ignore[import-untyped]
+
     with threadpoolctl.ThreadpoolController().limit(limits=1, user_api="blas"):
         yield
 

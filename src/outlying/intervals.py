@@ -19,6 +19,7 @@ from outlying.options import Interval, Options
 MOST_POINTS = 512
 MOST_SCALES = 3
 WINDOW_SHARE = 0.2
+NARROWEST = 0.5  # the least width of a component, in Parzen bandwidths
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Segments:
 
 def segments(values: Floats, seed: int | None = None) -> Segments:
     """Cut sorted values, not all equal, into runs that belong to the same component."""
-    floor = bandwidth(values) / 2
+    floor = NARROWEST * bandwidth(values)
     starts = _point_starts(values)
     counts = np.diff(np.append(starts, len(values)))
     points = np.add.reduceat(values, starts) / counts
