@@ -10,7 +10,7 @@ import pytest
 import outlying
 from outlying.render.text import render
 from outlying.values import number_text, printable
-from outlying.wording import percent, times
+from outlying.wording import percent, standing, times
 
 
 def pair(**given: Any) -> outlying.Pair:
@@ -134,3 +134,16 @@ def test_a_missing_library_names_the_install_line(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(outlying.MissingExtraError) as caught:
         findings.to_frame()
     assert "pip install 'outlying[pandas]'" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("as_strong", "asked", "said"),
+    [
+        (0, 100, "Of 100 other rows, none has a finding this strong."),
+        (1, 100, "Of 100 other rows, one has a finding at least this strong."),
+        (12, 1000, "Of 1,000 other rows, 12 have findings at least this strong."),
+        (0, 1, "Of 1 other row, none has a finding this strong."),
+    ],
+)
+def test_standing(as_strong: int, asked: int, said: str) -> None:
+    assert standing(as_strong, asked) == said

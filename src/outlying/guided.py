@@ -12,7 +12,7 @@ import contextlib
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -228,10 +228,6 @@ class Scored:
             self.is_rarer[kept],
         )
 
-    def promising(self) -> list[Context]:
-        """Give the contexts that deserve an exact look."""
-        return [self.crossing.context(int(place)) for place in np.flatnonzero(self.is_promising)]
-
     def strongest(self, count: int) -> list[tuple[Rank, Context]]:
         """Choose contexts by score; ties: fewer conditions, more rows, then the conditions."""
         least = -math.inf
@@ -275,17 +271,14 @@ class _Property:
         """Look through all contexts of up to two conditions; give the strongest of two."""
         short = self.run.short
         scored = self.scored(short.restricted(short.free_of(self.run.own == self.place)))
-        for context in scored.promising():
-            if len(context) < 2 and () not in self.reported:  # that one comes first
-                self.look(context)
+        self.look_through(scored.restricted(scored.crossing.lengths() == 0), self.look)
         if () in self.reported:
             return []
+        self.look_through(scored.restricted(scored.crossing.lengths() == 1), self.look)
         found = np.zeros(len(self.run.own), dtype=bool)
         found[[number + 1 for (number,) in self.reported]] = True
         alive = scored.restricted(scored.crossing.free_of(found))
-        for context in alive.promising():
-            self.look(context)
-        return self.strongest(alive, PAIRS)
+        return self.strongest(self.look_through(alive, self.look), PAIRS)
 
     def three_conditions(self, triples: Crossing) -> list[Context]:
         """Look through all contexts of three conditions; give the strongest."""
@@ -294,22 +287,19 @@ class _Property:
         for context in self.reported:
             dead |= np.logical_and.reduce([(members == item).any(axis=1) for item in context])
         scored = self.scored(triples.restricted(~dead))
-        for context in scored.promising():
-            self.look(context)
-        return self.strongest(scored, PAIRS + 1)
+        return self.strongest(self.look_through(scored, self.look), PAIRS + 1)
 
     def longer_contexts(self, leaders: list[Context]) -> list[Context]:
         """Extend contexts by one condition; give the strongest of the new ones."""
         known = set(self.reported)  # the order of visits must not matter
         scored = self.scored(self.run.extended(leaders, self.place, known))
-        for context in scored.promising():
-            self.look_minimal(context)
+        left = self.look_through(scored, self.look_minimal)
         self.reported = {
             context: hit
             for context, hit in self.reported.items()
             if self.reported.keys().isdisjoint(proper_subsets(context))
         }
-        return self.strongest(scored, len(leaders[0]) + 1)
+        return self.strongest(left, len(leaders[0]) + 1)
 
     def scored(self, crossing: Crossing) -> Scored:
         """Score all contexts of a crossing by estimates."""
@@ -329,13 +319,20 @@ class _Property:
 
     def strongest(self, scored: Scored, length: int) -> list[Context]:
         """Choose the contexts to extend; remember the strongest of all below the threshold."""
-        many = len(self.reported)
-        rarer = scored.restricted(scored.is_rarer).strongest(1 + many)
-        self.below = sorted(
-            [*self.below, *(item for item in rarer if item[1] not in self.reported)]
-        )[:1]
-        longest = scored.restricted(scored.crossing.lengths() == length).strongest(BEAM + many)
-        return [context for _, context in longest if context not in self.reported][:BEAM]
+        rarer = scored.restricted(scored.is_rarer).strongest(1)
+        self.below = sorted([*self.below, *rarer])[:1]
+        longest = scored.restricted(scored.crossing.lengths() == length).strongest(BEAM)
+        return [context for _, context in longest][:BEAM]
+
+    def look_through(self, scored: Scored, look: Callable[[Context], object]) -> Scored:
+        """Look exactly at what is promising; give what does not reach the threshold."""
+        is_left = np.ones(len(scored.scores), dtype=bool)
+        for place in np.flatnonzero(scored.is_promising):
+            context = scored.crossing.context(int(place))
+            if context not in self.looked_at:
+                look(context)
+            is_left[place] = context not in self.reported
+        return scored.restricted(is_left)
 
     def look(self, context: Context) -> Hit | None:
         """Evaluate a context exactly, and report it where it reaches the threshold."""

@@ -13,8 +13,8 @@ from typing import Any
 from outlying.options import Options
 from outlying.search import Progress
 
-MOST_ROWS = 100
-LEAST_ROWS = 40
+MOST_ROWS = 200
+LEAST_ROWS = 50
 _CELLS = 4_000
 _SAME_STRENGTH = 1e-9
 

@@ -20,6 +20,7 @@ Masks: TypeAlias = npt.NDArray[np.float32]  # rows by contexts, 1 where the row 
 Places: TypeAlias = npt.NDArray[np.int64]
 
 GROUPS = 64
+_OUTERMOST = 8  # at each end
 _STEP = math.log(2) / 4  # windows are rounded to this step of their logarithm
 _POINT = 1e-4  # a group narrower than this, in standard deviations, counts as a point
 _SAME = 1 + 1e-12
@@ -185,12 +186,16 @@ class CategoricalScreen:
 
 
 def _group_starts(values: Floats) -> Places:
-    """Begin a group at each distinct value, or at about equal numbers of rows."""
+    """Begin a group at each distinct value, or at about equal numbers of rows.
+
+    The outermost values stay groups of their own: a few of them can make most of the variance.
+    """
     starts = np.flatnonzero(np.diff(values, prepend=-np.inf))
     if len(starts) <= GROUPS:
         return starts
-    wanted = np.arange(GROUPS) * len(values) // GROUPS
-    return np.unique(starts[np.searchsorted(starts, wanted, side="right") - 1])
+    wanted = np.arange(GROUPS - 2 * _OUTERMOST) * len(values) // (GROUPS - 2 * _OUTERMOST)
+    inner = starts[np.searchsorted(starts, wanted, side="right") - 1]
+    return np.unique(np.concatenate([inner, starts[: _OUTERMOST + 1], starts[-_OUTERMOST:]]))
 
 
 def _distances(points: Floats) -> Floats:

@@ -33,11 +33,12 @@ def sentence(pair: Pair) -> str:
 
 def standing(as_strong: int, asked: int) -> str:
     """Say how a finding compares with those on reference rows."""
+    others = f"Of {asked:,} other {'row' if asked == 1 else 'rows'}"
     if as_strong == 0:
-        return f"Of {asked:,} other rows, none has a finding this strong."
+        return f"{others}, none has a finding this strong."
     if as_strong == 1:
-        return f"Of {asked:,} other rows, one has a finding at least this strong."
-    return f"Of {asked:,} other rows, {as_strong:,} have findings at least this strong."
+        return f"{others}, one has a finding at least this strong."
+    return f"{others}, {as_strong:,} have findings at least this strong."
 
 
 def subject(pair: Pair) -> str:

@@ -52,19 +52,20 @@ def _pairs(findings: Findings, width: int, style: Style) -> list[str]:
         number = f"{rank:>2}. "
         role = "exceptional" if pair.exceptional else "ordinary"
         text = _wrapped(pair.sentence, width, number, " " * len(number))
-        words = f"{pair.standing}\n{_numbers(pair)}" if pair.standing else _numbers(pair)
         margin = " " * len(number)
-        details = "\n".join(_wrapped(line, width, margin, margin) for line in words.splitlines())
+        details = "\n".join(_wrapped(line, width, margin, margin) for line in _details(pair))
         lines.append(style(text, role) + "\n" + style(details, "detail"))
     return lines
 
 
-def _numbers(pair: Pair) -> str:
+def _details(pair: Pair) -> list[str]:
     numbers = (
         f"outlierness {pair.outlierness:.3f} | rarity {pair.rarity:,.4g} | "
         f"tail {percent(pair.tail)} | lift {pair.lift:.3g} | strength {pair.strength:.2f}"
     )
-    return numbers if pair.confidence is None else f"{numbers} | confidence {pair.confidence:.3f}"
+    if pair.confidence is None:
+        return [numbers]
+    return [f"{pair.standing.removesuffix('.')} (confidence {pair.confidence:.2f}).", numbers]
 
 
 def _skipped(findings: Findings) -> list[str]:
