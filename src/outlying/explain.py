@@ -109,15 +109,17 @@ class Explainer:
 
     def _yardstick(self, row: int | None) -> Yardstick | None:
         """Compare with reference rows, the same for all objects; None where none are wanted."""
+        if self.options.references == 0:
+            return None
         if self._references is None:
-            count = enough_rows(len(self.table.columns), self.options)
-            if count == 0:
-                return None
-            self._references = References(lambda: self._reference_rows(count), self._strongest)
+            self._references = References(self._reference_rows, self._strongest)
         return Yardstick(self._references, row)
 
-    def _reference_rows(self, count: int) -> list[int]:
-        return [int(row) for row in self._population().drawn[:count]]
+    def _reference_rows(self) -> tuple[list[int], int]:
+        """Choose the rows to compare with, and one more, as an object may be among them."""
+        ready = self._population()
+        count = enough_rows(len(ready.attributes), self.options)
+        return [int(row) for row in ready.drawn[: count + 1]], count
 
     def _strongest(self, row: int) -> float:
         """Give the strength of the strongest pair of a row."""

@@ -31,14 +31,18 @@ def enough_rows(columns: int, options: Options) -> int:
 class References:
     """The strongest findings of some rows of a population."""
 
-    def __init__(self, rows: Callable[[], list[int]], strongest: Callable[[int], float]) -> None:
+    def __init__(
+        self, rows: Callable[[], tuple[list[int], int]], strongest: Callable[[int], float]
+    ) -> None:
+        """Take who gives the rows, with how many of them count, and who searches one."""
         self._rows, self._strongest = rows, strongest
+        self.count = 0
         self._found: dict[int, float] | None = None
 
     def found(self, progress: Progress | None = None) -> dict[int, float]:
         """Give the strength of the strongest pair of each row; searched once."""
         if self._found is None:
-            rows = self._rows()
+            rows, self.count = self._rows()
             found = {}
             for done, row in enumerate(rows):
                 if progress is not None:
@@ -49,7 +53,8 @@ class References:
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep what was found, not the population, where a result is copied or stored."""
-        return {"_rows": None, "_strongest": None, "_found": self.found()}
+        found = self.found()
+        return {"_rows": None, "_strongest": None, "_found": found, "count": self.count}
 
 
 class Yardstick:
@@ -60,8 +65,10 @@ class Yardstick:
 
     def compare(self, strength: float) -> tuple[int, int]:
         """Give how many rows have a finding at least this strong, and how many were asked."""
-        others = [found for row, found in self.references.found().items() if row != self.row]
-        return sum(found >= strength - _SAME_STRENGTH for found in others), len(others)
+        found = self.references.found()
+        others = [strongest for row, strongest in found.items() if row != self.row]
+        others = others[: self.references.count]
+        return sum(other >= strength - _SAME_STRENGTH for other in others), len(others)
 
     def confidence(self, strength: float) -> float:
         """Give the share of rows whose strongest pair is weaker."""
