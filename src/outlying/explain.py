@@ -30,7 +30,7 @@ from outlying.population import (
 )
 from outlying.references import References, Yardstick, enough_rows
 from outlying.sampling import drawn
-from outlying.search import ROUNDING, Outcome, Progress, exhaustive
+from outlying.search import ROUNDING, Evaluation, Outcome, Progress, exhaustive
 from outlying.selection import Selection, identifiers, is_asked_for, select
 from outlying.table import Table, retyped, without_infinities
 from outlying.values import value_of
@@ -243,9 +243,10 @@ def _searched(
         if progress is not None:  # the first object of a population waits for the mixtures
             progress(place, len(ready.attributes))
         premises += _useful(_premises(attribute, row, options), rows, options)
+    exact = Evaluation(traits, premises, rows, options, progress)
     if options.search == "exhaustive":
-        return traits, premises, exhaustive(traits, premises, rows, options, progress)
-    return traits, premises, guided(traits, premises, rows, options, progress, ready.sample)
+        return traits, premises, exhaustive(exact)
+    return traits, premises, guided(exact, ready.sample)
 
 
 def _trait(attribute: Attribute, row: int, options: Options) -> Trait:

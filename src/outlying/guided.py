@@ -12,7 +12,7 @@ import contextlib
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -24,13 +24,10 @@ from outlying.population import Rows
 from outlying.screen import Masks, Places
 from outlying.search import (
     ROUNDING,
-    Candidate,
     Context,
     Evaluation,
     Hit,
     Outcome,
-    Progress,
-    Property,
     proper_subsets,
 )
 from outlying.table import Mask
@@ -46,19 +43,12 @@ _BLOCK = 256
 MARGIN = 1.5
 
 
-def guided(
-    properties: Sequence[Property],
-    candidates: Sequence[Candidate],
-    rows: int,
-    options: Options,
-    progress: Progress | None = None,
-    sample: Rows | None = None,
-) -> Outcome:
+def guided(exact: Evaluation, sample: Rows | None = None) -> Outcome:
     """Find the minimal pairs of up to two conditions, and longer ones grown from strong ones."""
     with _one_thread():
-        run = _Guided(Evaluation(properties, candidates, rows, options, progress), sample)
+        run = _Guided(exact, sample)
         reported, closest = _explored(run)
-    return Outcome(reported, closest, min(run.levels, options.max_conditions))
+    return Outcome(reported, closest, min(run.levels, run.most))
 
 
 @contextlib.contextmanager

@@ -125,16 +125,10 @@ class Evaluation:
         return mask
 
 
-def exhaustive(
-    properties: Sequence[Property],
-    candidates: Sequence[Candidate],
-    rows: int,
-    options: Options,
-    progress: Progress | None = None,
-) -> Outcome:
+def exhaustive(exact: Evaluation) -> Outcome:
     """Find every minimal pair: the paper's search."""
-    run = _Exhaustive(properties, candidates, rows, options, progress)
-    run.level_wise(options.max_conditions)
+    run = _Exhaustive(exact)
+    run.level_wise(exact.options.max_conditions)
     return run.outcome()
 
 
@@ -142,25 +136,18 @@ def _quiet(done: int, total: int) -> None:
     """Report to nobody."""
 
 
-class _Exhaustive(Evaluation):
+class _Exhaustive:
     """Level by level over all contexts: what is fixed, and what has been found so far."""
 
-    def __init__(
-        self,
-        properties: Sequence[Property],
-        candidates: Sequence[Candidate],
-        rows: int,
-        options: Options,
-        progress: Progress | None,
-    ) -> None:
-        super().__init__(properties, candidates, rows, options, progress)
-        self.own_bit = [1 << place for place in self.own]
+    def __init__(self, exact: Evaluation) -> None:
+        self.exact = exact
+        self.own_bit = [1 << place for place in exact.own]
         self.reported: list[Hit] = []
         self.closest: dict[int, Hit] = {}
 
     def level_wise(self, levels: int) -> None:
         """Visit every context up to this many conditions that the apriori join lets through."""
-        alone = self.visit((), self.everything, (1 << len(self.properties)) - 1)
+        alone = self.visit((), self.exact.everything, (1 << len(self.exact.properties)) - 1)
         alive: dict[Context, int] = {(): alone}
         for _ in range(levels):
             alive = self.next_level(alive)
@@ -169,13 +156,13 @@ class _Exhaustive(Evaluation):
         """Join the contexts of one level into those of the next (a real apriori join)."""
         grown: dict[Context, int] = {}
         for done, (context, bits) in enumerate(alive.items()):
-            self.progress(done, len(alive))
-            mask = self.mask(context)
-            for added in range(context[-1] + 1 if context else 0, len(self.candidates)):
+            self.exact.progress(done, len(alive))
+            mask = self.exact.mask(context)
+            for added in range(context[-1] + 1 if context else 0, len(self.exact.candidates)):
                 joined = (*context, added)
                 living = bits & ~self.own_bit[added] & self.living_in_subsets(joined, alive)
                 if living:
-                    inner = mask & self.candidates[added].mask
+                    inner = mask & self.exact.candidates[added].mask
                     if left := self.visit(joined, inner, living):
                         grown[joined] = left
         return grown
@@ -192,7 +179,7 @@ class _Exhaustive(Evaluation):
     def visit(self, context: Context, mask: Mask, living: int) -> int:
         """Evaluate the living properties of a context; give those that stay alive."""
         group = int(np.count_nonzero(mask))
-        if group < self.least_rows:
+        if group < self.exact.least_rows:
             return 0
         for place in _bits(living):
             if self.evaluate(place, context, mask, group):
@@ -201,10 +188,10 @@ class _Exhaustive(Evaluation):
 
     def evaluate(self, place: int, context: Context, mask: Mask, group: int) -> bool:
         """Evaluate a property in a context; tell whether it reaches the threshold."""
-        hit = self.hit(place, context, mask, group)
+        hit = self.exact.hit(place, context, mask, group)
         if hit is None:
             return False
-        if self.reaches(hit):
+        if self.exact.reaches(hit):
             self.reported.append(hit)
             return True
         best = self.closest.get(place)
