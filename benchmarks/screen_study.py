@@ -54,8 +54,8 @@ def _estimates(seeds: int) -> list[str]:
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for kind in ESTIMATED:
-        errors, true = np.array([_errors(stories.make(kind, seed)) for seed in range(seeds)]).T
-        error, rarity = np.concatenate(list(errors)), np.concatenate(list(true))
+        found = [_errors(stories.make(kind, seed)) for seed in range(seeds)]
+        error, rarity = (np.concatenate([pair[place] for pair in found]) for place in (0, 1))
         low, high = np.quantile(error, [0.01, 0.99])
         missed = float(np.exp((-error[rarity > 2]).max(initial=0.0)))
         largest = float(np.abs(error).max())
@@ -83,12 +83,7 @@ def _errors(case: Case) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64
                 if exact is not None and not np.isnan(mean[cell]):
                     true.append(np.log(exact.rarity))
                     errors.append(np.log(mean[cell] / at_object[cell]) - true[-1])
-    return _padded(errors), _padded(true)
-
-
-def _padded(values: list[Any]) -> npt.NDArray[np.float64]:
-    """Bring all tables to the same number of contexts, by repeating some."""
-    return np.resize(np.array(values, dtype=np.float64), (ORDINARY + 1) * 4 * CONTEXTS)
+    return np.array(errors), np.array(true)
 
 
 def _answers(seeds: int) -> list[str]:
