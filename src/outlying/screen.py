@@ -24,6 +24,7 @@ _OUTERMOST = 8  # at each end
 _STEP = math.log(2) / 4  # windows are rounded to this step of their logarithm
 _POINT = 1e-4  # a group narrower than this, in standard deviations, counts as a point
 _SAME = 1 + 1e-12
+_MOST_SHARES = 256
 _LEAST_VARIANCE = 1e-10
 
 
@@ -100,6 +101,8 @@ class Numbers:
     def shares(self, level: int) -> Floats:
         """Give, for each two groups, the share of pairs of their rows within half a window."""
         if level not in self._shares:
+            if len(self._shares) >= _MOST_SHARES:  # many distinct windows: keep memory bounded
+                self._shares.clear()
             self._shares[level] = _shares_within(self.lows, self.highs, self.radius(level))
         return self._shares[level]
 
