@@ -45,7 +45,7 @@ class Planted:
     @builtins.property
     def columns(self) -> frozenset[str]:
         """All columns of the story: what a correct answer names, in whichever role."""
-        return self.context | {self.property} if self.property else self.context
+        return self.context | {self.property}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -76,24 +76,14 @@ def plant(kind: str, seed: int, rows: int = 1000, noise: int = 8) -> Planted:
     """
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}; allowed: {', '.join(KINDS)}")
-    return _assembled(kind, kind, seed, rows, noise)
+    return _assembled(kind, seed, rows, noise)
 
 
-def no_story(seed: int, rows: int = 1000, noise: int = 8) -> Planted:
-    """Make a table whose chosen row obeys its relation: there is nothing to be found.
-
-    The relations of all kinds take turns, since a table without any structure would be too easy.
-    The table differs from the planted one of that kind and seed in a single value.
-    """
-    return _assembled("none", KINDS[seed % len(KINDS)], seed, rows, noise)
-
-
-def _assembled(kind: str, relation: str, seed: int, rows: int, noise: int) -> Planted:
-    rng = np.random.default_rng([seed, KINDS.index(relation), rows, noise])
+def _assembled(kind: str, seed: int, rows: int, noise: int) -> Planted:
+    rng = np.random.default_rng([seed, KINDS.index(kind), rows, noise])
     row = int(rng.integers(rows))
-    story = _STORIES[relation](rng, rows, seed)
-    odd = story.fitting if kind == "none" else story.odd
-    values = [odd, *story.context_values]
+    story = _STORIES[kind](rng, rows, seed)
+    values = [story.odd, *story.context_values]
     columns = [
         _in_some_unit(rng, _with(column, row, value))
         for column, value in zip([story.property, *story.context], values, strict=True)
@@ -106,8 +96,8 @@ def _assembled(kind: str, relation: str, seed: int, rows: int, noise: int) -> Pl
         seed=seed,
         data=dict(sorted(zip(names, columns, strict=True))),
         row=row,
-        property="" if kind == "none" else names[0],
-        context=frozenset() if kind == "none" else frozenset(names[1 : 1 + len(story.context)]),
+        property=names[0],
+        context=frozenset(names[1 : 1 + len(story.context)]),
     )
 
 

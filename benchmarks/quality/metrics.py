@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import dataclasses
 import zlib
 from collections.abc import Iterable, Sequence
@@ -59,11 +58,6 @@ class Score:
     columns: tuple[str, ...]
     truth: str
     guess: str
-
-    @builtins.property
-    def false_claim(self) -> bool | None:
-        """Whether an ordinary row is called exceptional."""
-        return self.claims if self.is_ordinary else None
 
 
 def score(case: Case, target: Target, answer: Answer, seconds: float) -> Score:
