@@ -23,6 +23,7 @@ MANY_POINTS = 512
 BINS = 256
 MANY_ROWS = 4096
 MANY_COMPONENTS = 64
+FEW_COMPONENTS = 8
 MANY_SWEEPS = 200
 ROUNDING = 1e-9
 FRONTIER = 15
@@ -228,6 +229,38 @@ def sweep(
     return current
 
 
+def thinned(
+    points: Sequence[float],
+    counts: Sequence[float],
+    components: Sequence[Component],
+    floor: float,
+) -> list[Component]:
+    """Update many components at once and let some die (0002, "The fit")."""
+    total = math.fsum(counts)
+    shares: list[list[float]] = [[] for _ in components]
+    for x, c in zip(points, counts, strict=True):
+        terms = log_terms(x, components)
+        whole = log_sum_exp(terms)
+        for own, term in zip(shares, terms, strict=True):
+            own.append(c * math.exp(term - whole))
+    updated: list[Component] = []
+    for own in shares:
+        mass = math.fsum(own)
+        mean = math.fsum(s * x for s, x in zip(own, points, strict=True)) / mass
+        variance = math.fsum(s * (x - mean) ** 2 for s, x in zip(own, points, strict=True)) / mass
+        updated.append(((mass - 1) / total, mean, max(floor, math.sqrt(variance))))
+    living = [component for component in updated if component[0] > 0]
+    if len(living) == len(updated):
+        del living[lightest(living)]
+    return scaled(living)
+
+
+def lightest(components: Sequence[Component]) -> int:
+    """The first of the components whose weights lie within 1e-9 of the least."""
+    least = min(w for w, _, _ in components)
+    return next(j for j, c in enumerate(components) if c[0] <= least + EPSILON)
+
+
 def mixture(
     points: Sequence[float], counts: Sequence[int], floor: float, seed: int | None = None
 ) -> list[Component]:
@@ -237,6 +270,8 @@ def mixture(
     means = starts(points, counts, seed)
     widths = start_widths(means, floor)
     components = [(1 / len(means), m, b) for m, b in zip(means, widths, strict=True)]
+    while len(components) > FEW_COMPONENTS:
+        components = thinned(points, weighted, components, floor)
     best: list[Component] = []
     least = math.inf
     while True:
@@ -251,8 +286,7 @@ def mixture(
             best, least = components, length
         if len(components) == 1:
             return sorted(best, key=lambda component: component[1])
-        lightest = min(w for w, _, _ in components)
-        dying = next(j for j, c in enumerate(components) if c[0] <= lightest + EPSILON)
+        dying = lightest(components)
         components = scaled([c for j, c in enumerate(components) if j != dying])
 
 

@@ -2,8 +2,8 @@
 
 Figueiredo and Jain 2002, as the paper uses it (section 5.1), with the corrections of method 4: two
 parameters per component in the annihilation term, the kernel's minus sign, a floor under the
-widths. Components are updated one at a time, so that the rows of a dying component pass to its
-neighbours before anybody else dies.
+widths. Few components are updated one at a time, so that the rows of a dying component pass to its
+neighbours before anybody else dies; as long as they are many, all at once, which is faster.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import dataclasses
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from outlying.density import Counts, Floats
 
@@ -20,6 +21,7 @@ MOST_COMPONENTS = 64
 MOST_ROWS = MOST_COMPONENTS**2  # more rows add weight to no fit: see docs/decisions
 TOLERANCE = 0.5  # a sweep that shortens the message by less has converged
 MOST_SWEEPS = 200
+FEW_COMPONENTS = 8  # more of them are only thinned out: one sweep, then the lightest dies
 #: Message lengths, responsibilities and weights closer than this are ties; the first one wins.
 TIE = 1e-9
 
@@ -47,6 +49,8 @@ def fit(values: Floats, counts: Counts, floor: float, seed: int | None = None) -
     to a single component is kept.
     """
     state = _State(values, counts, floor, _start(values, counts, seed))
+    while len(state.weights) > FEW_COMPONENTS:
+        state.thin_out()
     best, least = state.snapshot(), math.inf
     while True:
         length = state.converge()
@@ -119,6 +123,19 @@ class _State:
         self.parts = np.exp(logs - self.reference)
         self.total = np.add.reduce(self.parts, axis=0)
 
+    def thin_out(self) -> None:
+        """Update all components at once; kill those without rows, or else the lightest one."""
+        shares = self.parts * (self.counts / self.total)
+        mass = np.add.reduce(shares, axis=1)
+        self.means = shares @ self.values / mass
+        shares *= np.square(self.values - self.means[:, None])
+        self.widths = np.maximum(self.floor, np.sqrt(np.add.reduce(shares, axis=1) / mass))
+        self.weights = (mass - PARAMETERS / 2) / self.rows
+        doomed = self.weights <= 0
+        if not doomed.any():
+            doomed = np.arange(len(mass)) == self.lightest()
+        self.keep(~doomed)
+
     def snapshot(self) -> Mixture:
         order = np.argsort(self.means, kind="stable")
         return Mixture(self.weights[order], self.means[order], self.widths[order])
@@ -153,11 +170,10 @@ class _State:
         if mass <= PARAMETERS / 2 and len(self.weights) > 1:
             self.kill(index)
             return 0
-        mean = float(np.add.reduce(shares * self.values)) / mass
+        mean = float(shares @ self.values) / mass
         squares = self.values - mean
         squares *= squares
-        shares *= squares
-        width = max(self.floor, math.sqrt(float(np.add.reduce(shares)) / mass))
+        width = max(self.floor, math.sqrt(float(shares @ squares) / mass))
         share = (mass - PARAMETERS / 2) / self.rows
         self.weights[index] = share * float(np.add.reduce(self.weights))
         self.means[index], self.widths[index] = mean, width
@@ -181,10 +197,13 @@ class _State:
 
     def kill(self, index: int) -> None:
         """Remove a component; its rows pass to the others."""
-        keep = np.arange(len(self.weights)) != index
+        self.keep(np.arange(len(self.weights)) != index)
+
+    def keep(self, kept: npt.NDArray[np.bool_]) -> None:
+        """Remove all components but some."""
         self.weights, self.means, self.widths = (
-            self.weights[keep],
-            self.means[keep],
-            self.widths[keep],
+            self.weights[kept],
+            self.means[kept],
+            self.widths[kept],
         )
         self.refresh()
