@@ -333,13 +333,14 @@ def merged(parts: Sequence[Segment]) -> list[Segment]:
 def window(
     values: Sequence[float], o_value: float, n: int, min_support: float
 ) -> tuple[float, float]:
-    """The nearest ranks around the object, where there is one segment only (method 4; 0002)."""
+    """The fixed window nearest to the object, where there is one segment only (method 4; 0002)."""
     ordered = sorted(values)
     known = len(ordered)
     w = min(known, math.ceil(max(min_support, 0.2) * n - ROUNDING))
     ranks = [rank for rank, x in enumerate(ordered) if x == o_value]
-    start = math.floor((ranks[0] + ranks[-1] - w + 1) / 2)
-    start = max(0, min(start, known - w))
+    middle = (ranks[0] + ranks[-1]) / 2
+    starts = [math.floor((known - w) * j / 16) for j in range(17)]
+    start = min(starts, key=lambda s: (abs(middle - (s + (w - 1) / 2)), s))
     return ordered[start], ordered[start + w - 1]
 
 

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 import outlying
 from outlying import density, guided, intervals, mixture, outlierness
 from outlying.options import Bandwidth, Options
+from outlying.population import attribute_of
+from outlying.table import numeric_column
 from tests import naive, strategies
 
 NUMBERS = ("outlierness", "rarity", "tail", "support", "lift", "strength", "overall_outlierness")
@@ -25,11 +27,13 @@ def test_parzen(values: list[float], kind: Bandwidth) -> None:
     expected = naive.parzen_densities([float(x) for x in ordered], kind)
     assert density.bandwidth(ordered) == pytest.approx(naive.bandwidth(values), rel=1e-9)
     assert density.parzen(ordered, kind) == pytest.approx(expected, rel=1e-9)
-    found = density.parzen_summary(ordered, values[0], kind)
-    assert found is not None
     place = int(np.searchsorted(ordered, values[0]))
+    attribute = attribute_of(numeric_column("x", ordered))
+    found = attribute.summary(np.ones(len(ordered), dtype=bool), place, kind)
+    assert found is not None
     mean = sum(expected) / len(expected)
-    assert found == pytest.approx((mean, expected[place]), rel=1e-9)
+    assert found.mean * found.unit == pytest.approx(mean, rel=1e-9)
+    assert found.at_object * found.unit == pytest.approx(expected[place], rel=1e-9)
 
 
 @given(values=spread)

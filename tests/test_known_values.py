@@ -8,8 +8,19 @@ import numpy as np
 import pytest
 
 import outlying
-from outlying.density import bandwidth, parzen, parzen_summary
+from outlying.density import Floats, bandwidth, parzen
 from outlying.outlierness import outlierness
+from outlying.population import Summary, attribute_of
+from outlying.table import numeric_column
+
+
+def summary(values: Floats, row: int) -> Summary:
+    """Summarise the densities of a column for one of its rows."""
+    found = attribute_of(numeric_column("x", values)).summary(
+        np.ones(len(values), dtype=bool), row, "fixed"
+    )
+    assert found is not None
+    return found
 
 
 def pairs(findings: outlying.Findings) -> dict[tuple[str, int], outlying.Pair]:
@@ -59,9 +70,7 @@ def test_the_gaussian_example() -> None:
         mean = float(np.mean(parzen(sample)))
         means.append(mean)
         scores.append(outlierness(mean, at_object, "paper"))
-        found = parzen_summary(np.append(-1.0, sample), -1.0)
-        assert found is not None
-        joined.append(outlierness(*found, "paper"))
+        joined.append(summary(np.append(-1.0, sample), 0).outlierness("paper"))
     assert np.mean(joined) == pytest.approx(0.875, abs=0.005)
     assert np.mean(means) == pytest.approx(3.06, rel=0.02)
     assert np.mean(scores) == pytest.approx(0.91, abs=0.01)
@@ -71,10 +80,9 @@ def test_unif2() -> None:
     """Two uniform clusters of 10,000 values each, the object between them."""
     rng = np.random.default_rng(1)
     values = np.concatenate([rng.uniform(-1.1, -0.1, 10_000), rng.uniform(0.1, 1.1, 9_999), [0.0]])
-    found = parzen_summary(np.sort(values), 0.0)
-    assert found is not None
-    assert outlierness(*found, "paper") == pytest.approx(0.239, abs=0.01)
-    assert outlierness(*found, "relative") == pytest.approx(0.999, abs=0.001)
+    found = summary(values, len(values) - 1)
+    assert found.outlierness("paper") == pytest.approx(0.239, abs=0.01)
+    assert found.outlierness("relative") == pytest.approx(0.999, abs=0.001)
 
 
 def test_units_change_the_papers_measure_only() -> None:

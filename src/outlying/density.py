@@ -78,28 +78,14 @@ def _weight_before(points: Floats, weights: Floats, at: Floats, side: Any) -> Fl
     return np.asarray(totals[np.searchsorted(points[order], at, side=side)])
 
 
-def parzen_summary(
-    values: Floats, value: float, kind: Bandwidth = "fixed"
-) -> tuple[float, float] | None:
-    """Give the mean density over the population and the density at one of its values.
+def parzen_mean(values: Floats) -> tuple[float, float]:
+    """Give the mean density over the population, and the bandwidth; they are not all equal.
 
-    None where all values are equal: there is nothing to compare. The fixed bandwidth never computes
-    single densities: pairs of neighbours are enough for the mean, by the identity of method 3.
+    Single densities are never computed: pairs of neighbours are enough for the mean, by the
+    identity of method 3.
     """
-    width = bandwidth(values)
-    if width == 0.0:
-        return None
-    if kind == "adaptive":
-        densities = parzen(values, kind)
-        position = int(np.searchsorted(values, value))
-        return float(np.add.reduce(densities) / len(values)), float(densities[position])
-    count = len(values)
-    left, right = (
-        values.searchsorted(value - width / 2),
-        values.searchsorted(value + width / 2, "right"),
-    )
-    scale = 1 / (count * width)
-    return close_pairs(values, width) / count * scale, int(right - left) * scale
+    count, width = len(values), bandwidth(values)
+    return close_pairs(values, width) / count * (1 / (count * width)), width
 
 
 def frequencies(counts: Counts) -> Floats:

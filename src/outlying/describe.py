@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -17,14 +17,13 @@ from outlying.options import Options
 from outlying.population import (
     Attribute,
     CategoricalAttribute,
-    ExactScreen,
     NumericAttribute,
     Profile,
     Rows,
     Summary,
 )
-from outlying.screen import Screen
-from outlying.search import Context, Hit
+from outlying.screen import Property, Sample
+from outlying.search import Context, Evaluation, Hit
 from outlying.table import CategoricalColumn, Mask
 from outlying.values import Value, value_of
 
@@ -52,44 +51,71 @@ class Trait:
         """Summarise its densities among the marked rows."""
         return self.attribute.summary(mask, self.row, self.options.bandwidth)
 
-    def screen(self, sample: Rows | None) -> Screen:
-        """Prepare to estimate it in many contexts; variable windows are not estimated."""
-        if self.options.bandwidth == "adaptive":
-            return ExactScreen(self.attribute, self.row, self.options.bandwidth)
-        return self.attribute.screen(self.row, sample)
+    def grouped(self, sample: Sample) -> Property:
+        """Prepare to estimate it in many contexts."""
+        return self.attribute.grouped(sample)
+
+    @property
+    def position(self) -> float:
+        """Where the object lies among the groups of its values."""
+        return self.attribute.position(self.row)
 
     def profile(self, mask: Mask) -> Profile:
         """Give its densities at all marked rows."""
         return self.attribute.profile(mask, self.row, self.options.bandwidth)
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Premise:
     """A condition that the object satisfies, with the rows that satisfy it too."""
 
-    condition: Condition
-    mask: Mask
+    def __init__(
+        self, condition: Condition, group: int, test: Callable[[Rows | None], Mask]
+    ) -> None:
+        """Take how many rows satisfy it, and who marks them, among all rows or among some."""
+        self.condition, self.group, self._test = condition, group, test
 
     @property
     def attribute(self) -> str:
         """The attribute it is about."""
         return self.condition.attribute
 
+    def marked(self, rows: Rows | None) -> Mask:
+        """Mark those of some rows, or of all, that satisfy it."""
+        return self._test(rows)
+
+
+def best_pairs(
+    hits: Iterable[Hit], exact: Evaluation[Trait, Premise], top: int, yardstick: Yardstick | None
+) -> list[Pair]:
+    """Describe the strongest hits, in order."""
+    described = (pair_of(hit, exact, yardstick) for hit in _worth_describing(hits, exact, top))
+    return best_by_attributes(described)[:top]
+
+
+def _worth_describing(
+    hits: Iterable[Hit], exact: Evaluation[Trait, Premise], top: int
+) -> Iterator[Hit]:
+    """Give the strongest hits, and what ties with them; of several scales the strongest."""
+    kept: dict[tuple[int, ...], tuple[float, int]] = {}
+    last = (-math.inf, 0)
+    for hit in sorted(hits, key=lambda hit: (-hit.score, len(hit.context))):
+        rank = (-hit.score, len(hit.context))
+        if len(kept) >= top and rank > last:
+            return
+        first = kept.setdefault(exact.attributes(hit.property, hit.context), rank)
+        if first == rank:
+            last = max(last, rank)
+            yield hit
+
 
 def pair_of(
-    hit: Hit,
-    traits: Sequence[Trait],
-    premises: Sequence[Premise],
-    rows: int,
-    yardstick: Yardstick | None,
+    hit: Hit, exact: Evaluation[Trait, Premise], yardstick: Yardstick | None
 ) -> tuple[Order, Pair]:
     """Describe a hit in full, with the key that orders it."""
-    trait, chosen = traits[hit.property], [premises[item] for item in hit.context]
-    options = trait.options
-    mask = np.ones(rows, dtype=bool)
-    for premise in chosen:
-        mask &= premise.mask
-    profile = trait.profile(mask)
+    trait = exact.properties[hit.property]
+    chosen = [exact.candidates[item] for item in hit.context]
+    options, rows = trait.options, exact.rows
+    profile = trait.profile(exact.mask(hit.context))
     pair = Pair(
         property=trait.name,
         value=trait.value,

@@ -6,6 +6,7 @@ source -> typed columns -> attributes made ready -> conditions of the object -> 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import operator
 from collections.abc import Mapping
@@ -30,6 +31,9 @@ from outlying.population import (
 )
 from outlying.references import References, Yardstick, enough_rows
 from outlying.sampling import drawn
+from outlying.screen import Sample
+from outlying.shared import Shared
+from outlying.shelf import Shelf
 from outlying.search import ROUNDING, Evaluation, Outcome, Progress, exhaustive
 from outlying.selection import Selection, identifiers, is_asked_for, select
 from outlying.table import Table, retyped, without_infinities
@@ -37,6 +41,8 @@ from outlying.values import value_of
 
 #: Tables of more rows are screened by a sample of this many.
 SCREENED = 4096
+#: What is near the object is counted among this many.
+NEARBY = 50_000
 
 
 def explain(
@@ -123,7 +129,7 @@ class Explainer:
 
     def _strongest(self, row: int) -> float:
         """Give the strength of the strongest pair of a row."""
-        _, _, outcome = _searched(self._population(), row, None)
+        _, outcome = _searched(self._population(), row, only_strongest=True)
         return max((hit.strength for hit in outcome.best), default=-math.inf)
 
     def _position(self, row: object) -> int:
@@ -148,19 +154,25 @@ class _Ready:
     selection: Selection
     attributes: tuple[Attribute, ...]  # by name, so that the order of columns decides nothing
     drawn: Rows  # some rows, in the order in which they were drawn
+    shelf: Shelf
+    shared: Shared
 
     @classmethod
     def of(cls, table: Table, options: Options) -> _Ready:
         selection = select(table, options)
         ordered = sorted(selection.columns, key=lambda column: column.name)
         attributes = tuple(attribute_of(column) for column in ordered)
-        return cls(table, options, selection, attributes, drawn(attributes, table.rows, SCREENED))
+        rows = drawn(ordered, table.rows, NEARBY)
+        shelf = Shelf(_sample(rows, table.rows, options))
+        return cls(table, options, selection, attributes, rows, shelf, Shared())
 
-    @property
-    def sample(self) -> Rows | None:
-        """The rows by which contexts are screened; None for all of them."""
-        is_whole = self.table.rows <= SCREENED or self.options.bandwidth == "adaptive"
-        return None if is_whole else self.drawn
+
+def _sample(rows: Rows, total: int, options: Options) -> Sample:
+    """Choose the rows by which contexts are screened; all of a small table."""
+    if total <= SCREENED or options.exact or options.bandwidth == "adaptive":
+        everything = np.arange(total)
+        return Sample(total, everything, everything)
+    return Sample(total, rows[:SCREENED], rows)
 
 
 def _typed(table: Table, options: Options) -> Table:
@@ -212,10 +224,8 @@ def _findings(
     is_new: bool = False,
 ) -> Findings:
     options, rows = ready.options, ready.table.rows
-    traits, premises, outcome = _searched(ready, row, progress)
-    pairs = describe.best_by_attributes(
-        describe.pair_of(hit, traits, premises, rows, yardstick) for hit in outcome.best
-    )
+    exact, outcome = _searched(ready, row, progress)
+    pairs = describe.best_pairs(outcome.best, exact, options.top, yardstick)
     return Findings(
         row=None if is_new else row,
         values=tuple(ready.table.values(row).items()),
@@ -226,15 +236,15 @@ def _findings(
             ready.selection.skipped,
         ),
         options=options,
-        pairs=tuple(pairs[: options.top]),
-        found=len(pairs),
-        notes=(*ready.table.notes, *_notes(outcome, pairs, ready, is_new)),
+        pairs=tuple(pairs),
+        found=outcome.found,
+        notes=(*ready.table.notes, *_notes(outcome, ready, is_new)),
     )
 
 
 def _searched(
-    ready: _Ready, row: int, progress: Progress | None
-) -> tuple[list[Trait], list[Premise], Outcome]:
+    ready: _Ready, row: int, progress: Progress | None = None, *, only_strongest: bool = False
+) -> tuple[Evaluation[Trait, Premise], Outcome]:
     """Search the pairs of one row."""
     options, rows = ready.options, ready.table.rows
     traits = [_trait(attribute, row, options) for attribute in ready.attributes]
@@ -242,68 +252,72 @@ def _searched(
     for place, attribute in enumerate(ready.attributes):
         if progress is not None:  # the first object of a population waits for the mixtures
             progress(place, len(ready.attributes))
-        premises += _useful(_premises(attribute, row, options), rows, options)
-    exact = Evaluation(traits, premises, rows, options, progress)
+        premises += _useful(_premises(attribute, row, rows, options), rows, options)
+    exact = Evaluation(traits, premises, rows, options, ready.shared, progress)
     if options.search == "exhaustive":
-        return traits, premises, exhaustive(exact)
-    return traits, premises, guided(exact, ready.sample)
+        return exact, exhaustive(exact)
+    if only_strongest:
+        return exact, guided(exact, ready.shelf, 1, is_hasty=True)
+    return exact, guided(exact, ready.shelf, options.top)
 
 
 def _trait(attribute: Attribute, row: int, options: Options) -> Trait:
     """Give the property of the object in an attribute: its value, or that it has none."""
-    if attribute.column.missing()[row]:
-        attribute = CategoricalAttribute.missingness(attribute.column)
+    if attribute.column.is_missing(row):
+        attribute = attribute.missingness
     return Trait(attribute.column.name, attribute, row, options)
 
 
-def _premises(attribute: Attribute, row: int, options: Options) -> list[Premise]:
+def _premises(attribute: Attribute, row: int, rows: int, options: Options) -> list[Premise]:
     """Give the conditions of one attribute that the object satisfies, from fine to coarse."""
     name = attribute.column.name
-    missing = attribute.column.missing()
-    if missing[row]:
-        return [Premise(Condition(name, "missing"), missing)]
+    if attribute.column.is_missing(row):
+        gaps = attribute.missingness
+        test = functools.partial(gaps.equal, 1)
+        return [Premise(Condition(name, "missing"), int(gaps.totals[1]), test)]
     if isinstance(attribute, CategoricalAttribute):
         condition = Condition(name, "equals", value=attribute.column.value(row))
-        return [Premise(condition, attribute.equal(row))]
+        code = int(attribute.codes[row])
+        test = functools.partial(attribute.equal, code)
+        return [Premise(condition, int(attribute.totals[code]), test)]
     if attribute.is_constant:
         return []
+    found = attribute.segments(options.seed)
+    value = attribute.scaled(row)
     return [
         _interval_premise(attribute, low, high)
-        for low, high in candidates(
-            attribute.sorted,
-            attribute.segments(options.seed),
-            attribute.scaled(row),
-            len(missing),
-            options,
-        )
+        for low, high in candidates(attribute.sorted, found, value, rows, options)
     ]
 
 
 def _useful(premises: list[Premise], rows: int, options: Options) -> list[Premise]:
     """Drop conditions that keep too few rows, or all: these say nothing."""
     least = options.min_support * rows - ROUNDING
-    return [premise for premise in premises if least <= np.count_nonzero(premise.mask) < rows]
+    return [premise for premise in premises if least <= premise.group < rows]
 
 
 def _interval_premise(attribute: NumericAttribute, low: float, high: float) -> Premise:
     form = attribute.column.form
     ends = [value_of(form, attribute.unscaled(bound)) for bound in (low, high)]
     condition = Condition(attribute.column.name, "interval", low=ends[0], high=ends[1])
-    return Premise(condition, attribute.between(low, high))
+    test = functools.partial(attribute.between, low, high)
+    return Premise(condition, attribute.rows_between(low, high), test)
 
 
-def _notes(outcome: Outcome, pairs: list[Pair], ready: _Ready, is_new: bool) -> list[str]:
+def _notes(outcome: Outcome, ready: _Ready, is_new: bool) -> list[str]:
     """Say what a reader must know to judge the result."""
     options, notes = ready.options, []
-    if not pairs:
+    if not outcome.best:
         notes.append("Nothing stands out: in no context is any value rarer than a typical member.")
     elif not outcome.reported:
         notes.append(
             f"Nothing reaches the threshold of {options.min_outlierness:g}; "
             "the closest pair of each property is given instead."
         )
-    if len(pairs) > options.top:
-        notes.append(f"{len(pairs) - options.top} further pairs were found; raise top to see them.")
+    if outcome.found > options.top:
+        notes.append(
+            f"{outcome.found - options.top} further pairs were found; raise top to see them."
+        )
     longest = min(options.max_conditions, len(ready.attributes) - 1)
     if outcome.levels is not None and outcome.levels < longest:
         notes.append(
@@ -311,15 +325,29 @@ def _notes(outcome: Outcome, pairs: list[Pair], ready: _Ready, is_new: bool) -> 
             f"{longest}, only as extensions of the {BEAM} strongest of each "
             'property (search="exhaustive" visits all).'
         )
-    if ready.sample is not None and options.search == "guided":
-        notes.append(
-            f"Contexts were screened by {SCREENED:,} of the {ready.table.rows:,} rows; every pair "
-            "given was computed from all rows."
-        )
+    notes += _effort(outcome, ready)
     if is_new:
         notes.append("The new object joined the population as one more row.")
     if options.measure == "paper" and any(
         isinstance(attribute, CategoricalAttribute) for attribute in ready.attributes
     ):
         notes.append("By the paper's measure a categorical property cannot exceed 0.46.")
+    return notes
+
+
+def _effort(outcome: Outcome, ready: _Ready) -> list[str]:
+    """Say what was not visited, and what a sample decided."""
+    effort, sample, notes = outcome.effort, ready.shelf.sample, []
+    if effort is not None and effort.unvisited:
+        notes.append(
+            f"{effort.unvisited:,} pairs of conditions, the least promising of a wide table, were "
+            "not visited."
+        )
+    if effort is not None and not sample.is_whole:
+        notes.append(
+            f"{effort.screened:,} pairs of context and property were screened by "
+            f"{len(sample.screened):,} of the {sample.rows:,} rows; the strongest "
+            f"{effort.verified:,} were computed from all rows, {effort.dropped:,} of them dropped "
+            "(exact=True searches all rows)."
+        )
     return notes

@@ -1,54 +1,67 @@
-"""The guided search: screen many contexts at once, look exactly at what is promising (method 5).
+"""The guided search: screen many contexts at once, look exactly at what is strongest (method 5).
 
 All contexts of up to two conditions are screened, those of three where they are not too many;
-beyond, only extensions of the strongest ones of each property. The first column of all masks is the
-context without conditions, so that those of none, one and two conditions are the cells of one
-matrix product.
+beyond, only extensions of the strongest ones of each property. What is given in the end is always
+computed from all rows.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import heapq
 import itertools
 import math
-from collections.abc import Callable, Iterator
-from typing import TypeAlias
+import sys
+from collections.abc import Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from outlying.bits import BITS, Contexts, Places, Words, Workspace, packed, rows_in
 from outlying.density import Floats
 from outlying.options import Options
 from outlying.outlierness import CONDITION_PENALTY, SAME_DENSITY, SAME_SCORE, rounded
-from outlying.population import Rows
-from outlying.screen import Masks, Places
-from outlying.search import (
-    ROUNDING,
-    Context,
-    Evaluation,
-    Hit,
-    Outcome,
-    proper_subsets,
-)
+from outlying.screen import Vicinity
+from outlying.search import ROUNDING, Context, Effort, Evaluation, Hit, Outcome, rank_of
+from outlying.shelf import Shelf
 from outlying.table import Mask
 
-Rank: TypeAlias = tuple[float, int, float]  # score, conditions, rows: the less the better
+Rank: TypeAlias = tuple[float, int, float, Context]  # score, conditions, rows: the less the better
+Key: TypeAlias = tuple[int, Context]  # property and context
 
 PAIRS = 2  # contexts of so many conditions are all screened
 BEAM = 15
 #: Contexts of three conditions are all screened, too, if no more than these keep enough rows.
 MOST_TRIPLES = 2000
-_BLOCK = 256
-#: A context is looked at exactly if it reaches the threshold when this many times rarer.
+#: In tables of more columns, pairs of conditions are screened from the most promising on.
+WIDE = 100
+MOST_PAIRS = 20_000
+#: An estimate decides alone if it is off the threshold by more than this factor.
 MARGIN = 1.5
+#: Pairs are computed exactly until the estimates of the rest are weaker by this.
+SLACK = 0.5
+#: So many times as many pairs as asked for, where only a sample was screened.
+MOST_VERIFIED = 4
+_BLOCK = 256
+_SPARE = 0.9
+_CLOSEST = 3  # contexts to look at where none reaches the threshold
+_ESTIMATED_DIGITS = 4
+_ROUNDING = 1e-12
+
+_work = Workspace()
 
 
-def guided(exact: Evaluation, sample: Rows | None = None) -> Outcome:
-    """Find the minimal pairs of up to two conditions, and longer ones grown from strong ones."""
+def guided(
+    exact: Evaluation[Any, Any], shelf: Shelf, top: int, *, is_hasty: bool = False
+) -> Outcome:
+    """Find the strongest minimal pairs, `top` of them or more.
+
+    In haste all is left to the estimates, and only what is given is computed exactly.
+    """
     with _one_thread():
-        run = _Guided(exact, sample)
-        reported, closest = _explored(run)
-    return Outcome(reported, closest, min(run.levels, run.most))
+        run = _Guided(exact, shelf, is_hasty=is_hasty)
+        return run.outcome(top)
 
 
 @contextlib.contextmanager
@@ -64,171 +77,172 @@ def _one_thread() -> Iterator[None]:
         yield
 
 
-def _explored(run: _Guided) -> tuple[tuple[Hit, ...], tuple[Hit, ...]]:
-    """Search property by property."""
-    reported: list[Hit] = []
-    closest: list[Hit] = []
-    for place in range(len(run.exact.properties)):
-        run.exact.progress(place, len(run.exact.properties))
-        if run.exact.overall[place] is None:  # a single value: nothing to compare
-            continue
-        found = _Property(run, place)
-        found.explore()
-        reported += found.reported.values()
-        if found.closest is not None:
-            closest.append(found.closest)
-    return tuple(reported), tuple(closest)
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Crossing:
-    """Contexts as cells of a matrix product: those of the left extended by those of the right."""
-
-    left: Masks
-    right: Masks
-    left_contexts: list[Context]
-    right_contexts: list[Context]
-    cells: Places  # what is worth screening, by row and column of the product
-    groups: Floats  # the rows in each of these cells
-
-    def context(self, place: int) -> Context:
-        """Give the context of a cell."""
-        i, j = divmod(int(self.cells[place]), self.right.shape[1])
-        return tuple(sorted(self.left_contexts[i] + self.right_contexts[j]))
-
-    def lengths(self) -> Places:
-        """Count the conditions of each cell."""
-        left, right = (
-            np.array([len(context) for context in contexts])
-            for contexts in (self.left_contexts, self.right_contexts)
-        )
-        i, j = np.divmod(self.cells, self.right.shape[1])
-        return np.asarray(left[i] + right[j])
-
-    def free_of(self, columns: Mask) -> Mask:
-        """Tell which cells use none of the marked columns; left and right are the same."""
-        i, j = np.divmod(self.cells, self.right.shape[1])
-        return ~(columns[i] | columns[j])
-
-    def restricted(self, kept: Mask | Places) -> Crossing:
-        """Keep some of the cells."""
-        return dataclasses.replace(self, cells=self.cells[kept], groups=self.groups[kept])
-
-
 class _Guided:
-    """What is fixed for one object: masks of its conditions, and which of them go together."""
+    """What is fixed for one object: marks of its conditions, and which of them go together."""
 
-    def __init__(self, exact: Evaluation, sample: Rows | None) -> None:
-        self.exact, self.sample = exact, sample
-        masks = [exact.everything, *(item.mask for item in exact.candidates)]
-        taken = [mask if sample is None else mask[sample] for mask in masks]
-        self.masks: Masks = np.stack(taken, axis=1).astype(np.float32)
-        self.columns = np.ascontiguousarray(self.masks.T)
-        self.least_rows = exact.options.min_support * len(self.masks) - ROUNDING
+    def __init__(self, exact: Evaluation[Any, Any], shelf: Shelf, *, is_hasty: bool) -> None:
+        self.exact, self.shelf, self.sample = exact, shelf, shelf.sample
+        self.is_hasty = is_hasty
+        self.leave_it_to_estimates = is_hasty or not self.sample.is_whole
+        self.numbers = shelf.numbers_of(exact.candidates)
+        self.marks = shelf.marks[self.numbers]
+        self.words: Words = _in_words(self.marks[:, : len(self.sample.screened)])
+        share = 1.0 if self.sample.is_whole else _SPARE  # a sample may miss rows of a context
+        self.least_rows = exact.options.min_support * len(self.sample.screened) * share - ROUNDING
         self.own = np.array([-1, *exact.own])
-        self.contexts: list[Context] = [(), *((number,) for number in range(len(exact.own)))]
         self.most = exact.options.max_conditions
-        self.short = self._short()
+        self.pairs = self._pairs() if self.most >= PAIRS else np.zeros((0, PAIRS), dtype=np.int64)
         self.triples = self._triples() if self.most > PAIRS else None
         self.levels = PAIRS if self.triples is None else PAIRS + 1
+        self.short = self._short()
+        self.short_places = shelf.places_of(self.numbers[self.short], len(exact.properties))
+        self.screened = self.unvisited = 0
+        self.hits: dict[Key, Hit | None] = {}
 
-    def _short(self) -> Crossing:
-        """Cross all conditions with all: contexts of up to two."""
-        columns = np.arange(len(self.own)) if self.most > 0 else np.zeros(1, dtype=np.int64)
-        left, right = np.meshgrid(columns, columns, indexing="ij")
-        rows = self.masks.T @ self.masks
-        kept = (left < right) & (self.own[left] != self.own[right]) | (left + right == 0)
-        if self.most == 1:
-            kept &= left == 0
-        kept &= rows[: len(columns), : len(columns)] >= self.least_rows
-        cells = left[kept] * len(self.own) + right[kept]
-        groups = rows.ravel()[cells].astype(np.float64)
-        return Crossing(self.masks, self.masks, self.contexts, self.contexts, cells, groups)
+    def outcome(self, top: int) -> Outcome:
+        """Search property by property, then look exactly at what is strongest of all."""
+        searched = []
+        total = len(self.exact.properties)
+        for place in range(total):
+            self.exact.progress(place, total)
+            found = _Property(self, place)
+            found.explore()
+            searched.append(found)
+        ranked = sorted((rank, found.place) for found in searched for rank in found.reported())
+        hits, dropped = self._verified(ranked, top)
+        closest = [] if hits else self._closest(searched, dropped)
+        return Outcome(
+            tuple(hits),
+            tuple(closest),
+            min(self.levels, self.most),
+            self._found(ranked, dropped) if hits else len(closest),
+            Effort(self.screened, len(self.hits), len(dropped), self.unvisited),
+        )
 
-    def _triples(self) -> Crossing | None:
+    def _verified(
+        self, ranked: list[tuple[Rank, int]], top: int
+    ) -> tuple[list[Hit], dict[Key, Hit | None]]:
+        """Compute the strongest pairs exactly; give those that reach the threshold, and others."""
+        hits: list[Hit] = []
+        dropped: dict[Key, Hit | None] = {}
+        best: dict[tuple[int, ...], float] = {}
+        most = len(ranked) if self.sample.is_whole else MOST_VERIFIED * (top + 1)
+        for number, (rank, place) in enumerate(ranked):
+            if len(best) >= top and (
+                number >= most or -rank[0] < heapq.nlargest(top, best.values())[-1] - SLACK
+            ):
+                break
+            hit = self.look(place, rank[-1])
+            if hit is not None and self.exact.reaches(hit):
+                hits.append(hit)
+                attributes = self.exact.attributes(place, hit.context)
+                best[attributes] = max(hit.score, best.get(attributes, -math.inf))
+            else:
+                dropped[place, rank[-1]] = hit
+        return hits, dropped
+
+    def _closest(self, searched: list[_Property], dropped: dict[Key, Hit | None]) -> list[Hit]:
+        """Give the strongest pair of each property, where no pair of any reaches the threshold."""
+        ranked = [(rank, found.place) for found in searched for rank in found.closest()]
+        if self.is_hasty:
+            ranked = sorted(ranked)[:_CLOSEST]
+        hits = [*dropped.values(), *(self.look(place, rank[-1]) for rank, place in ranked)]
+        known = [hit for hit in hits if hit is not None and hit.outlierness > SAME_SCORE]
+        best: dict[int, Hit] = {}
+        for hit in sorted(known, key=rank_of):
+            best.setdefault(hit.property, hit)
+        return [best[place] for place in sorted(best)]
+
+    def _found(self, ranked: list[tuple[Rank, int]], dropped: dict[Key, Hit | None]) -> int:
+        """Count the pairs that differ in more than the scale of an interval."""
+        pairs = {(place, rank[-1]) for rank, place in ranked} - dropped.keys()
+        return len({self.exact.attributes(place, context) for place, context in pairs})
+
+    def look(self, place: int, context: Context) -> Hit | None:
+        """Score a pair exactly, once."""
+        if (place, context) not in self.hits:
+            self.hits[place, context] = self.exact.look(place, context)
+        return self.hits[place, context]
+
+    def _pairs(self) -> Contexts:
+        """Give all contexts of two conditions that keep enough rows."""
+        masks = self.marks[1:, : len(self.sample.screened)].astype(np.float32)
+        rows = masks @ masks.T
+        first, second = np.nonzero(np.triu(rows >= self.least_rows, 1))
+        apart = self.own[first + 1] != self.own[second + 1]
+        return np.stack([first[apart] + 1, second[apart] + 1], axis=1)
+
+    def _triples(self) -> Contexts | None:
         """Give all contexts of three conditions that keep enough rows; None if they are many."""
-        left, right = np.divmod(self.short.cells, len(self.own))
-        left, right = left[left > 0], right[left > 0]
+        found, total = [np.zeros((0, PAIRS + 1), dtype=np.int64)], 0
         numbers = np.arange(len(self.own))
-        contexts: list[Context] = []
-        for start in range(0, len(left), _BLOCK):
-            first, second = left[start : start + _BLOCK], right[start : start + _BLOCK]
-            rows = (self.columns[first] * self.columns[second]) @ self.masks
-            kept = (rows >= self.least_rows) & (numbers > second[:, np.newaxis])
-            kept &= self.own != self.own[second][:, np.newaxis]  # the first comes before both
-            for pair, third in zip(*np.nonzero(kept), strict=True):
-                contexts.append((int(first[pair]) - 1, int(second[pair]) - 1, int(third) - 1))
-            if len(contexts) > MOST_TRIPLES:
+        for start in range(0, len(self.pairs), _BLOCK):
+            pairs = self.pairs[start : start + _BLOCK]
+            second = pairs[:, 1:]
+            later = (numbers > second) & (self.own != self.own[second])  # also than the first
+            place, third = np.nonzero(later)
+            found.append(self.large_enough(np.column_stack([pairs[place], third])))
+            total += len(found[-1])
+            if total > MOST_TRIPLES:
                 return None
-        marked = self._marked(contexts)
-        groups = np.add.reduce(marked, dtype=np.float64)
-        cells = np.arange(len(contexts))
-        return Crossing(marked, self.masks[:, :1], contexts, [()], cells, groups)
+        return np.concatenate(found)
 
-    def _marked(self, contexts: list[Context]) -> Masks:
-        """Mark the rows of each context."""
-        length = len(contexts[0]) if contexts else 0
-        numbers = np.array(contexts, dtype=np.int64).reshape(len(contexts), length) + 1
-        marked = np.ones((len(contexts), len(self.masks)), dtype=np.float32)
-        for column in numbers.T:
-            marked *= self.columns[column]
-        return np.ascontiguousarray(marked.T)
+    def _short(self) -> Contexts:
+        """Give all contexts that are screened without a choice: the shortest first."""
+        numbers = np.arange(len(self.own) if self.most else 1)
+        parts = [numbers[:, np.newaxis], self.pairs]
+        if self.triples is not None:
+            parts.append(self.triples)
+        short = np.zeros((sum(map(len, parts)), parts[-1].shape[1]), dtype=np.int64)
+        start = 0
+        for part in parts:
+            short[start : start + len(part), short.shape[1] - part.shape[1] :] = part
+            start += len(part)
+        return short
 
-    def extended(self, leaders: list[Context], place: int, known: set[Context]) -> Crossing:
-        """Cross contexts with all conditions on attributes that neither they nor the property use.
+    def large_enough(self, contexts: Contexts) -> Contexts:
+        """Keep the contexts that hold enough rows."""
+        bits = _work.counted(_work.intersected(self.words, contexts))
+        return contexts[rows_in(bits) >= self.least_rows]
 
-        Each context once; none of which a part is known to be enough.
+    def extended(self, leaders: Contexts, place: int) -> Contexts:
+        """Extend contexts by all conditions on attributes that neither they nor the property use.
+
+        Each context once.
         """
-        left, right = self._marked(leaders), self.masks[:, 1:]
-        rows = left.T @ right
-        kept = rows >= self.least_rows
-        kept &= self.own[1:] != place
-        for number, context in enumerate(leaders):
-            for item in context:
-                kept[number, self.own[1:] == self.own[item + 1]] = False
-        cells = np.flatnonzero(kept)
-        groups = rows.ravel()[cells].astype(np.float64)
-        crossing = Crossing(left, right, leaders, self.contexts[1:], cells, groups)
-        fresh: dict[Context, int] = {}
-        for number in range(len(cells)):
-            fresh.setdefault(crossing.context(number), number)
-        numbers = [
-            number
-            for context, number in fresh.items()
-            if not known or known.isdisjoint(proper_subsets(context))
-        ]
-        return crossing.restricted(np.array(numbers, dtype=np.int64))
+        taken = np.zeros((len(leaders), len(self.exact.properties) + 1), dtype=bool)
+        np.put_along_axis(taken, self.own[leaders], values=True, axis=1)
+        taken[:, [place, -1]] = True  # the last one stands for no condition
+        number, condition = np.nonzero(~taken[:, self.own])
+        grown = np.sort(np.column_stack([leaders[number], condition]), axis=1)
+        _, first = np.unique(keys(grown, len(self.own)), return_index=True)
+        return self.large_enough(grown[first])
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Scored:
-    """Contexts of one property with what the screen says of them; comparable ones only."""
+    """Contexts of one property with what the screen says of them."""
 
-    crossing: Crossing
-    scores: Floats
-    is_promising: Mask  # may reach the threshold
-    is_rarer: Mask  # the object seems rarer than a typical member
+    contexts: Contexts
+    rows: Floats
+    scores: Floats  # -inf where there is nothing to compare
+    rarity: Floats  # or the paper's difference of areas
 
-    def restricted(self, kept: Mask) -> Scored:
-        """Keep some of the contexts."""
-        return Scored(
-            self.crossing.restricted(kept),
-            self.scores[kept],
-            self.is_promising[kept],
-            self.is_rarer[kept],
-        )
+    def strongest(self, number: int, kept: Mask) -> list[tuple[Rank, int]]:
+        """Choose some of the contexts by score; ties: fewer conditions, more rows, their names."""
+        scores = np.where(kept, self.scores, -math.inf)
+        least = -sys.float_info.max
+        if len(scores) > number:
+            least = max(least, float(np.partition(scores, -number)[-number]))
+        return sorted(self.ranked(place) for place in np.flatnonzero(scores >= least).tolist())[
+            :number
+        ]
 
-    def strongest(self, count: int) -> list[tuple[Rank, Context]]:
-        """Choose contexts by score; ties: fewer conditions, more rows, then the conditions."""
-        least = -math.inf
-        if len(self.scores) > count:
-            least = np.partition(self.scores, -count)[-count]
-        return sorted(self._ranked(int(place)) for place in np.flatnonzero(self.scores >= least))
-
-    def _ranked(self, place: int) -> tuple[Rank, Context]:
-        context = self.crossing.context(place)
-        rows = float(self.crossing.groups[place])
-        return (-float(self.scores[place]), len(context), -rows), context
+    def ranked(self, place: int) -> tuple[Rank, int]:
+        """Give what orders a context, and its place."""
+        context = _plain(self.contexts[place])
+        rank = (-float(self.scores[place]), len(context), -float(self.rows[place]), context)
+        return rank, place
 
 
 class _Property:
@@ -236,114 +250,201 @@ class _Property:
 
     def __init__(self, run: _Guided, place: int) -> None:
         self.run, self.exact, self.place = run, run.exact, place
-        self.reported: dict[Context, Hit] = {}
-        self.looked_at: set[Context] = set()
-        self.below: list[tuple[Rank, Context]] = []  # the strongest so far below the threshold
-        self.closest: Hit | None = None
+        self.searched: list[tuple[Scored, Mask]] = []  # contexts, and which of them reach
+        self.known: dict[int, Contexts] = {}  # contexts that reach, by number of conditions
         self.overall_mean = math.nan
         self.needed = _needed(run.exact.options)
-        self.screen = run.exact.properties[place].screen(run.sample)
+        self.trait = run.exact.properties[place]
+        self.grouped = self.trait.grouped(run.sample)
+        self.is_exact = self.grouped.is_exact and run.sample.is_whole
+        self.vicinity: Vicinity | None = None
 
     def explore(self) -> None:
-        """Search short contexts, extend the strongest; where nothing is found, keep the closest."""
-        leaders = self.short_contexts()
-        if self.run.triples is not None and () not in self.reported:
-            leaders = self.three_conditions(self.run.triples)
-        for _ in range(self.run.levels, self.run.most):
-            if leaders:
-                leaders = self.longer_contexts(leaders)
-        if self.below and not self.reported:
-            hit = self.look(self.below[0][1])
-            if hit is not None and not self.exact.reaches(hit) and hit.outlierness > SAME_SCORE:
-                self.closest = hit
+        """Search short contexts, extend the strongest."""
+        kept = (self.run.own[self.run.short] != self.place).all(axis=1)
+        kept = self.promising(np.flatnonzero(kept))
+        known = self.run.short_places
+        places = None if known is None else known[kept]
+        scored, reaches = self.search(self.run.short[kept], places)
+        for length in range(self.run.levels, self.run.most):
+            leaders = self.leaders(scored, reaches, length)
+            if len(leaders) == 0 or 0 in self.known:
+                break
+            grown = self.run.extended(leaders, self.place)
+            scored, reaches = self.search(grown[~self.is_dead(grown)])
+            self.check_parts(length + 1)
 
-    def short_contexts(self) -> list[Context]:
-        """Look through all contexts of up to two conditions; give the strongest of two."""
-        short = self.run.short
-        scored = self.scored(short.restricted(short.free_of(self.run.own == self.place)))
-        self.look_through(scored.restricted(scored.crossing.lengths() == 0), self.look)
-        if () in self.reported:
-            return []
-        self.look_through(scored.restricted(scored.crossing.lengths() == 1), self.look)
-        found = np.zeros(len(self.run.own), dtype=bool)
-        found[[number + 1 for (number,) in self.reported]] = True
-        alive = scored.restricted(scored.crossing.free_of(found))
-        return self.strongest(self.look_through(alive, self.look), PAIRS)
+    def promising(self, kept: Places) -> Places:
+        """In wide tables, keep of the pairs of conditions those that are strongest alone."""
+        short = self.run.short[kept]
+        is_pair = (
+            short[:, -PAIRS:][:, 0] > 0 if short.shape[1] >= PAIRS else np.zeros(len(kept), bool)
+        )
+        many = np.count_nonzero(is_pair) - MOST_PAIRS
+        if len(self.exact.properties) <= WIDE or many <= 0:
+            return kept
+        scored = self.scored(short[~is_pair], None)
+        merits = np.full(len(self.run.own), -math.inf)
+        merits[scored.contexts[:, -1]] = scored.scores
+        order = np.argsort(-merits[short[is_pair]].max(axis=1), kind="stable")[:MOST_PAIRS]
+        self.run.unvisited += many
+        return np.concatenate([kept[~is_pair], kept[is_pair][np.sort(order)]])
 
-    def three_conditions(self, triples: Crossing) -> list[Context]:
-        """Look through all contexts of three conditions; give the strongest."""
-        members = np.array(triples.left_contexts, dtype=np.int64).reshape(-1, PAIRS + 1)
-        dead = (self.run.own[members + 1] == self.place).any(axis=1)
-        for context in self.reported:
-            dead |= np.logical_and.reduce([(members == item).any(axis=1) for item in context])
-        scored = self.scored(triples.restricted(~dead))
-        return self.strongest(self.look_through(scored, self.look), PAIRS + 1)
+    def search(self, contexts: Contexts, places: Places | None = None) -> tuple[Scored, Mask]:
+        """Screen contexts; tell which reach the threshold while no part of them does."""
+        scored = self.scored(contexts, places)
+        reaches = np.zeros(len(contexts), dtype=bool)
+        close = np.flatnonzero(scored.rarity >= self.needed / MARGIN)
+        lengths = np.count_nonzero(contexts[close], axis=1)
+        for length in np.unique(lengths).tolist():  # shorter ones first
+            here = close[lengths == length]
+            here = here[~self.is_dead(contexts[here, contexts.shape[1] - length :])]
+            here = here[self.reaching(scored, here)]
+            reaches[here] = True
+            self.learn(contexts[here, contexts.shape[1] - length :])
+        self.searched.append((scored, reaches))
+        return scored, reaches
 
-    def longer_contexts(self, leaders: list[Context]) -> list[Context]:
-        """Extend contexts by one condition; give the strongest of the new ones."""
-        known = set(self.reported)  # the order of visits must not matter
-        scored = self.scored(self.run.extended(leaders, self.place, known))
-        left = self.look_through(scored, self.look_minimal)
-        self.reported = {
-            context: hit
-            for context, hit in self.reported.items()
-            if self.reported.keys().isdisjoint(proper_subsets(context))
-        }
-        return self.strongest(left, len(leaders[0]) + 1)
+    def learn(self, contexts: Contexts) -> None:
+        """Remember contexts of one length that reach the threshold."""
+        if len(contexts):
+            length = contexts.shape[1]
+            earlier = self.known.get(length, contexts[:0])
+            self.known[length] = np.concatenate([earlier, contexts])
 
-    def scored(self, crossing: Crossing) -> Scored:
-        """Score all contexts of a crossing by estimates."""
-        mean, at_object = self.screen.estimate(crossing.left, crossing.right, crossing.cells)
+    def is_dead(self, contexts: Contexts) -> Mask:
+        """Tell in which contexts of one length a part is known to be enough."""
+        length, base = contexts.shape[1], len(self.run.own)
+        dead = np.full(len(contexts), 0 in self.known and length > 0)
+        for size, known in self.known.items():
+            if 0 < size < length:
+                wanted = keys(known, base)
+                for columns in itertools.combinations(range(length), size):
+                    dead |= np.isin(keys(contexts[:, columns], base), wanted)
+        return dead
+
+    def leaders(self, scored: Scored, reaches: Mask, length: int) -> Contexts:
+        """Choose the contexts to extend: the strongest of which no part is enough."""
+        contexts = scored.contexts[:, -length:] if length else scored.contexts[:, :0]
+        alive = ~reaches & (contexts > 0).all(axis=1)
+        if self.known:
+            alive &= ~self.is_dead(contexts)
+        return contexts[[place for _, place in scored.strongest(BEAM, alive)]]
+
+    def check_parts(self, length: int) -> None:
+        """Where a long context reaches the threshold, look at its parts that were not screened."""
+        if length not in self.known:
+            return
+        for size in range(self.run.levels + 1, length):
+            columns = itertools.combinations(range(length), size)
+            parts = np.concatenate([self.known[length][:, chosen] for chosen in columns])
+            base = len(self.run.own)
+            seen = [s.contexts for s, _ in self.searched if s.contexts.shape[1] == size]
+            old = np.concatenate([keys(contexts, base) for contexts in seen])
+            fresh, first = np.unique(keys(parts, base), return_index=True)
+            parts = parts[first[~np.isin(fresh, old)]]
+            self.search(parts[~self.is_dead(parts)])
+
+    def reported(self) -> Iterator[Rank]:
+        """Give the contexts that reach the threshold while no part of them does."""
+        for scored, reaches in self.searched:
+            places = np.flatnonzero(reaches)
+            for place in places[~self._is_dead_padded(scored.contexts[places])]:
+                yield scored.ranked(int(place))[0]
+
+    def _is_dead_padded(self, contexts: Contexts) -> Mask:
+        dead = np.zeros(len(contexts), dtype=bool)
+        lengths = np.count_nonzero(contexts, axis=1)
+        for length in np.unique(lengths).tolist():
+            here = np.flatnonzero(lengths == length)
+            dead[here] = self.is_dead(contexts[here, contexts.shape[1] - length :])
+        return dead
+
+    def scored(self, contexts: Contexts, places: Places | None) -> Scored:
+        """Score contexts by estimates."""
+        self.run.screened += len(contexts)
+        rows, mean, at_object = self.estimated(contexts, places)
         if math.isnan(self.overall_mean):  # the first context of all is the one without conditions
             self.overall_mean = float(mean[0])
-        comparable = ~np.isnan(mean)
-        mean, at_object = mean[comparable], at_object[comparable]
-        crossing = crossing.restricted(comparable)
-        is_rarer = at_object < mean * (1 - SAME_DENSITY)
         if self.exact.options.measure == "paper":
-            excess = (mean - at_object) * self.screen.unit
-            return Scored(crossing, _nine_digits(excess), excess * MARGIN >= self.needed, is_rarer)
-        strengths = np.log(mean / at_object) + np.log(mean / self.overall_mean)
-        scores = np.round(strengths - CONDITION_PENALTY * crossing.lengths(), 9)
-        return Scored(crossing, scores, at_object <= mean / self.needed * MARGIN, is_rarer)
+            excess = _or_less((mean - at_object) * self.grouped.unit)
+            return Scored(contexts, rows, _nine_digits(excess), excess)
+        rarity = mean / at_object
+        strengths = np.log(rarity * mean / self.overall_mean)
+        strengths -= CONDITION_PENALTY * np.count_nonzero(contexts, axis=1)
+        digits = 9 if self.is_exact else _ESTIMATED_DIGITS
+        scores = _or_less(np.round(strengths, digits))
+        return Scored(contexts, rows, scores, _or_less(rarity))
 
-    def strongest(self, scored: Scored, length: int) -> list[Context]:
-        """Choose the contexts to extend; remember the strongest of all below the threshold."""
-        rarer = scored.restricted(scored.is_rarer).strongest(1)
-        self.below = sorted([*self.below, *rarer])[:1]
-        longest = scored.restricted(scored.crossing.lengths() == length).strongest(BEAM)
-        return [context for _, context in longest][:BEAM]
+    def estimated(self, contexts: Contexts, places: Places | None) -> tuple[Floats, Floats, Floats]:
+        """Give rows, mean(F) and f_o in contexts, NaN where there is nothing to compare."""
+        if self.exact.options.bandwidth == "adaptive":  # such windows are not estimated
+            return self.looked_at(contexts)
+        run, grouped, value = self.run, self.grouped, self.trait.position
+        found = run.shelf.summaries(grouped, run.numbers[contexts], places)
+        mean, width = grouped.seen_from(found, value)
+        if self.vicinity is None:
+            self.vicinity = Vicinity(grouped, value, float(width[0]), run.marks, run.sample)
+        near = self.vicinity.counted(contexts, grouped.radii(width))
+        return found.rows, mean, near / (found.known * width)
 
-    def look_through(self, scored: Scored, look: Callable[[Context], object]) -> Scored:
-        """Look exactly at what is promising; give what does not reach the threshold."""
-        is_left = np.ones(len(scored.scores), dtype=bool)
-        for place in np.flatnonzero(scored.is_promising):
-            context = scored.crossing.context(int(place))
-            if context not in self.looked_at:
-                look(context)
-            is_left[place] = context not in self.reported
-        return scored.restricted(is_left)
+    def looked_at(self, contexts: Contexts) -> tuple[Floats, Floats, Floats]:
+        """Give the same exactly, one context after the other."""
+        hits = [self.run.look(self.place, _plain(context)) for context in contexts]
+        figures = [
+            (0.0, math.nan, math.nan)
+            if hit is None
+            else (float(hit.group), hit.summary.mean, hit.summary.at_object)
+            for hit in hits
+        ]
+        rows, mean, at_object = np.array(figures).reshape(-1, 3).T
+        return rows, mean, at_object
 
-    def look(self, context: Context) -> Hit | None:
-        """Evaluate a context exactly, and report it where it reaches the threshold."""
-        self.looked_at.add(context)
-        mask = self.exact.mask(context)
-        group = int(np.count_nonzero(mask))
-        if group < self.exact.least_rows:
-            return None
-        hit = self.exact.hit(self.place, context, mask, group)
-        if hit is not None and self.exact.reaches(hit):
-            self.reported[context] = hit
-        return hit
+    def reaching(self, scored: Scored, places: Places) -> Mask:
+        """Tell which contexts reach the threshold: by estimate, or exactly where it is close."""
+        rarity = scored.rarity[places]
+        reaches = rarity >= self.needed * (1 - _ROUNDING)
+        if self.run.leave_it_to_estimates or self.is_exact:
+            return reaches
+        for number in np.flatnonzero(rarity < self.needed * MARGIN):
+            hit = self.run.look(self.place, _plain(scored.contexts[places[number]]))
+            reaches[number] = self.exact.reaches(hit)
+        return reaches
 
-    def look_minimal(self, context: Context) -> None:
-        """Evaluate a context; where it reaches the threshold, its parts not yet seen, too."""
-        self.look(context)
-        if context in self.reported:
-            for size in range(self.run.levels + 1, len(context)):
-                for part in itertools.combinations(context, size):
-                    if part not in self.looked_at:
-                        self.look_minimal(part)
+    def closest(self) -> list[Rank]:
+        """Give the strongest contexts in which the object seems rarer than a typical member."""
+        least = 0.0 if self.exact.options.measure == "paper" else 1 + SAME_DENSITY
+        ranked = [
+            rank
+            for scored, _ in self.searched
+            for rank, _ in scored.strongest(_CLOSEST, scored.rarity > least)
+        ]
+        return sorted(ranked)[:_CLOSEST]
+
+
+def _or_less(numbers: Floats) -> Floats:
+    """Put what is not comparable last."""
+    return np.where(np.isnan(numbers), -math.inf, numbers)
+
+
+def _in_words(marks: Mask) -> Words:
+    padding = np.zeros((len(marks), -marks.shape[1] % BITS), dtype=bool)
+    return packed(np.concatenate([marks, padding], axis=1))
+
+
+def _plain(context: Contexts) -> Context:
+    """Give a context as the exact evaluation knows it."""
+    return tuple(int(number) - 1 for number in context if number)
+
+
+def keys(contexts: Contexts, base: int) -> Places:
+    """Give each context of one length a number of its own."""
+    length = contexts.shape[1]
+    kind = np.int64 if base**length < 2**63 else object
+    keys = np.zeros(len(contexts), dtype=kind)
+    for column in contexts.T:
+        keys = keys * base + column
+    return keys
 
 
 def _nine_digits(numbers: Floats) -> Floats:

@@ -19,6 +19,7 @@ from outlying.options import Interval, Options
 MOST_POINTS = 512
 MOST_SCALES = 3
 WINDOW_SHARE = 0.2
+WINDOWS = 17  # of each attribute without structure, evenly spread over the ranks
 NARROWEST = 0.5  # the least width of a component, in Parzen bandwidths
 
 
@@ -128,11 +129,16 @@ def _cover(starts: list[int], own: int, count: int) -> tuple[int, int]:
 def _neighbourhood(
     values: Floats, value: float, rows: int, options: Options
 ) -> tuple[float, float]:
-    """Give the window of nearest ranks: the context of an attribute without inner structure."""
+    """Give a window of ranks around the object: the context of an attribute without structure.
+
+    It is one of some windows that are the same for all objects, so that these can share what is
+    found in them: the one whose middle is nearest, the first of two.
+    """
     share = max(options.min_support, WINDOW_SHARE)
     size = min(len(values), math.ceil(share * rows - 1e-9))
     left = int(np.searchsorted(values, value, side="left"))
     right = int(np.searchsorted(values, value, side="right")) - 1
-    start = (left + right - (size - 1)) // 2
-    start = max(0, min(start, len(values) - size))
+    spare = len(values) - size
+    starts = [spare * number // (WINDOWS - 1) for number in range(WINDOWS)]
+    start = min(starts, key=lambda start: abs(left + right - (2 * start + size - 1)))
     return float(values[start]), float(values[start + size - 1])

@@ -36,6 +36,7 @@ class Options:
     min_confidence: float = 0.97
     max_conditions: int = 4
     search: Search = "guided"
+    exact: bool = False
     measure: Measure = "relative"
     scales: Scales = "several"
     interval: Interval = "run"
@@ -68,6 +69,8 @@ class Options:
         for name in ("seed", "references"):
             if given.get(name) is not None:
                 checked[name] = _whole(name, given[name], 0)
+        if "exact" in given and not isinstance(given["exact"], bool):
+            raise OptionError(f"exact is {given['exact']!r}; allowed: True or False")
         if given.get("columns") is not None:
             checked["columns"] = _names("columns", given["columns"])
         if "exclude" in given:

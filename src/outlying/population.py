@@ -8,16 +8,17 @@ brought back to the column's unit only where the paper's measure needs it.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from outlying.density import Counts, Floats, frequencies, parzen, parzen_summary
+from outlying.density import Counts, Floats, frequencies, parzen, parzen_mean
 from outlying.intervals import Segments, segments
 from outlying.options import Bandwidth, Measure
 from outlying.outlierness import outlierness
-from outlying.screen import CategoricalScreen, Masks, Numbers, NumericScreen, Places, Screen
+from outlying.screen import Categories, Numbers, Sample
 from outlying.table import CategoricalColumn, Column, Mask, NumericColumn
 from outlying.values import Form
 
@@ -47,6 +48,15 @@ class Summary:
         return outlierness(self.mean, self.at_object, measure)
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Typical:
+    """What is typical of a property in one context, whatever the object."""
+
+    known: int  # rows that have a value
+    mean: float  # mean(F)
+    width: float  # of the window; 1 for categories
+
+
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Profile:
     """All densities of one property in one context, by ascending value or by category code."""
@@ -62,23 +72,36 @@ class NumericAttribute:
 
     def __init__(self, column: NumericColumn) -> None:
         self.column = column
-        known = np.flatnonzero(~column.missing())
-        self.order: Rows = known[np.argsort(column.values[known], kind="stable")]
-        ordered = column.values[self.order]
+        ordered = np.sort(column.values)  # what is missing comes last
+        ordered = ordered[: len(ordered) - np.count_nonzero(np.isnan(ordered))]
         largest = float(np.max(np.abs(ordered[[0, -1]]))) if len(ordered) else 0.0
         self.exponent = int(np.frexp(largest)[1])
         self.sorted: Floats = np.ldexp(ordered, -self.exponent)
         per_unit = np.ldexp(1.0, -self.exponent)
         self._segments: dict[int | None, Segments] = {}
+        self._order: Rows | None = None
         self._numbers: Numbers | None = None
         self.unit = float(
             per_unit * (_MICROSECONDS_PER_DAY if column.form in _FORMS_IN_DAYS else 1)
         )
 
+    @functools.cached_property
+    def missingness(self) -> CategoricalAttribute:
+        """The question whether this attribute is missing."""
+        return gaps_of(self.column)
+
     @property
     def is_constant(self) -> bool:
         """Whether all known values are equal."""
         return len(self.sorted) == 0 or bool(self.sorted[0] == self.sorted[-1])
+
+    @property
+    def order(self) -> Rows:
+        """The rows that have a value, by value; found when first needed."""
+        if self._order is None:
+            known = np.flatnonzero(~self.column.missing())
+            self._order = known[np.argsort(self.column.values[known])]
+        return self._order
 
     def segments(self, seed: int | None) -> Segments:
         """Find the natural segments once for all objects."""
@@ -86,12 +109,16 @@ class NumericAttribute:
             self._segments[seed] = segments(self.sorted, seed)
         return self._segments[seed]
 
-    def screen(self, row: int, sample: Rows | None) -> Screen:
-        """Prepare to estimate the property of a row in many contexts."""
-        if self._numbers is None:  # one population has one sample
+    def grouped(self, sample: Sample) -> Numbers:
+        """Prepare to estimate the property in many contexts, once: a population has one sample."""
+        if self._numbers is None:
             values = np.ldexp(self.column.values, -self.exponent)
-            self._numbers = Numbers(values if sample is None else values[sample])
-        return NumericScreen(self._numbers, self.scaled(row), self.unit)
+            self._numbers = Numbers(values, self.unit, sample)
+        return self._numbers
+
+    def position(self, row: int) -> float:
+        """Give where a row lies among the groups."""
+        return self.scaled(row)
 
     def scaled(self, row: int) -> float:
         """Give the value of a row on the scale of this attribute."""
@@ -101,18 +128,44 @@ class NumericAttribute:
         """Give a number of this scale in the column's own unit, exactly."""
         return float(np.ldexp(number, self.exponent))
 
-    def between(self, low: float, high: float) -> Mask:
-        """Mark the rows whose value lies in a closed interval of this scale."""
+    def rows_between(self, low: float, high: float) -> int:
+        """Count the rows whose value lies in a closed interval of this scale."""
         start = np.searchsorted(self.sorted, low, side="left")
-        end = np.searchsorted(self.sorted, high, side="right")
-        mask = np.zeros(len(self.column), dtype=bool)
-        mask[self.order[start:end]] = True
-        return mask
+        return int(np.searchsorted(self.sorted, high, side="right") - start)
+
+    def between(self, low: float, high: float, rows: Rows | None = None) -> Mask:
+        """Mark the rows, all or some, whose value lies in a closed interval of this scale."""
+        values = self.column.values if rows is None else self.column.values[rows]
+        return (values >= self.unscaled(low)) & (values <= self.unscaled(high))
+
+    def typical(self, mask: Mask) -> Typical | None:
+        """Say what is typical in a context; None where all values are equal."""
+        values = self.sorted[mask[self.order]]
+        if len(values) == 0 or values[0] == values[-1]:
+            return None
+        return Typical(len(values), *parzen_mean(values))
+
+    def rows_near(self, row: int, typical: Typical) -> Rows:
+        """Give the rows whose values lie within a window around that of a row."""
+        value, reach = self.scaled(row), typical.width / 2
+        start = self.sorted.searchsorted(value - reach)
+        return self.order[start : self.sorted.searchsorted(value + reach, "right")]
 
     def summary(self, mask: Mask, row: int, bandwidth: Bandwidth) -> Summary | None:
         """Summarise the densities in a context; None where there is nothing to compare."""
-        found = parzen_summary(self.sorted[mask[self.order]], self.scaled(row), bandwidth)
-        return None if found is None else Summary(*found, self.unit)
+        typical = self.typical(mask)
+        if typical is None:
+            return None
+        if bandwidth == "adaptive":
+            profile = self.profile(mask, row, bandwidth)
+            mean = float(np.add.reduce(profile.densities) / len(profile.densities))
+            return Summary(mean, profile.at_object, self.unit)
+        near = np.count_nonzero(mask[self.rows_near(row, typical)])
+        return self.seen(typical, int(near))
+
+    def seen(self, typical: Typical, near: int) -> Summary:
+        """Summarise a context for an object with so many rows near it."""
+        return Summary(typical.mean, near * (1 / (typical.known * typical.width)), self.unit)
 
     def profile(self, mask: Mask, row: int, bandwidth: Bandwidth) -> Profile:
         """Give every density in a context."""
@@ -129,38 +182,71 @@ class CategoricalAttribute:
         self.column = column
         self.codes = codes
         self.labels = labels
+        self._totals: Counts | None = None
+        self._categories: Categories | None = None
+        self._members: dict[int, Rows] = {}
 
     @classmethod
     def of(cls, column: CategoricalColumn) -> CategoricalAttribute:
         """Take a categorical column as it is."""
         return cls(column, column.codes, len(column.labels))
 
-    @classmethod
-    def missingness(cls, column: Column) -> CategoricalAttribute:
-        """Ask of a column whether it is missing: 0 for known, 1 for missing."""
-        return cls(column, column.missing().astype(np.int32), 2)
+    @functools.cached_property
+    def missingness(self) -> CategoricalAttribute:
+        """The question whether this attribute is missing."""
+        return gaps_of(self.column)
 
-    def equal(self, row: int) -> Mask:
-        """Mark the rows of the same category as this row."""
-        return np.asarray(self.codes == self.codes[row])
+    @property
+    def totals(self) -> Counts:
+        """How many rows each category has."""
+        if self._totals is None:
+            self._totals = np.bincount(self.codes[self.codes >= 0], minlength=self.labels)
+        return self._totals
+
+    def equal(self, code: int, rows: Rows | None = None) -> Mask:
+        """Mark the rows, all or some, of a category."""
+        return np.asarray((self.codes if rows is None else self.codes[rows]) == code)
 
     def counts(self, mask: Mask) -> Counts:
         """Count the known rows of a context by category."""
         codes = self.codes[mask]
         return np.bincount(codes[codes >= 0], minlength=self.labels)
 
-    def screen(self, row: int, sample: Rows | None) -> Screen:
-        """Prepare to estimate the property of a row in many contexts."""
-        codes = self.codes if sample is None else self.codes[sample]
-        return CategoricalScreen(codes, int(self.codes[row]))
+    def grouped(self, sample: Sample) -> Categories:
+        """Prepare to estimate the property in many contexts, once: a population has one sample."""
+        if self._categories is None:
+            self._categories = Categories(self.codes, sample)
+        return self._categories
 
-    def summary(self, mask: Mask, row: int, bandwidth: Bandwidth) -> Summary | None:  # noqa: ARG002
-        """Summarise the frequencies in a context; None where there is only one category."""
+    def position(self, row: int) -> float:
+        """Give where a row lies among the groups."""
+        return float(self.codes[row])
+
+    def typical(self, mask: Mask) -> Typical | None:
+        """Say what is typical in a context; None where there is only one category."""
         counts = self.counts(mask)
         if np.count_nonzero(counts) < 2:
             return None
         shares = frequencies(counts)
-        return Summary(float(np.add.reduce(shares * shares)), float(shares[self.codes[row]]), 1.0)
+        return Typical(int(counts.sum()), float(np.add.reduce(shares * shares)), 1.0)
+
+    def rows_near(self, row: int, typical: Typical) -> Rows:  # noqa: ARG002
+        """Give the rows of the same category as a row."""
+        code = int(self.codes[row])
+        if code not in self._members:
+            self._members[code] = np.flatnonzero(self.codes == code)
+        return self._members[code]
+
+    def summary(self, mask: Mask, row: int, bandwidth: Bandwidth) -> Summary | None:  # noqa: ARG002
+        """Summarise the frequencies in a context; None where there is only one category."""
+        typical = self.typical(mask)
+        if typical is None:
+            return None
+        return self.seen(typical, int(np.count_nonzero(mask[self.rows_near(row, typical)])))
+
+    def seen(self, typical: Typical, near: int) -> Summary:
+        """Summarise a context for an object with so many rows of its category."""
+        return Summary(typical.mean, near / typical.known, 1.0)
 
     def profile(self, mask: Mask, row: int, bandwidth: Bandwidth) -> Profile:  # noqa: ARG002
         """Give the frequency of every category in a context."""
@@ -173,23 +259,9 @@ class CategoricalAttribute:
 Attribute: TypeAlias = NumericAttribute | CategoricalAttribute
 
 
-class ExactScreen:
-    """No estimate at all, but the exact densities of one context after the other."""
-
-    def __init__(self, attribute: Attribute, row: int, bandwidth: Bandwidth) -> None:
-        self.attribute, self.row, self.bandwidth = attribute, row, bandwidth
-        self.unit = attribute.unit if isinstance(attribute, NumericAttribute) else 1.0
-
-    def estimate(self, left: Masks, right: Masks, cells: Places) -> tuple[Floats, Floats]:
-        """Give mean(F) and f_o in each context."""
-        mean, at_object = np.full(len(cells), np.nan), np.full(len(cells), np.nan)
-        for place, cell in enumerate(cells):
-            i, j = divmod(int(cell), right.shape[1])
-            mask = (left[:, i] * right[:, j]).astype(bool)
-            found = self.attribute.summary(mask, self.row, self.bandwidth)
-            if found is not None:
-                mean[place], at_object[place] = found.mean, found.at_object
-        return mean, at_object
+def gaps_of(column: Column) -> CategoricalAttribute:
+    """Ask of a column whether it is missing: 0 for known, 1 for missing."""
+    return CategoricalAttribute(column, column.missing().astype(np.int32), 2)
 
 
 def attribute_of(column: Column) -> Attribute:

@@ -2,34 +2,48 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
 
-from outlying.population import Attribute, NumericAttribute, Rows
+from outlying.population import Rows
+from outlying.table import Column, NumericColumn
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 _SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
 
 
-def drawn(attributes: Iterable[Attribute], rows: int, count: int) -> Rows:
-    """Draw rows as if at random, but always the same ones; all where there are no more."""
+def drawn(columns: Iterable[Column], rows: int, count: int) -> Rows:
+    """Draw rows as if at random, but always the same ones; all where there are no more.
+
+    A row is drawn by nothing but its own values, so that parts of a table can be drawn from one
+    after the other.
+    """
     marks = np.zeros(rows, dtype=np.uint64)
-    for attribute in attributes:
-        marks += _mixed(_codes(attribute).astype(np.uint64) + np.uint64(1))
-    order = np.argsort(_mixed(marks), kind="stable")
-    return np.asarray(order[:count], dtype=np.int64)
+    for column in columns:
+        marks += _mixed(_cells(column))
+    marks = _mixed(marks)
+    if count < rows:
+        first = np.argpartition(marks, count)[:count]
+        return np.asarray(first[np.lexsort((first, marks[first]))], dtype=np.int64)
+    return np.asarray(np.argsort(marks, kind="stable"), dtype=np.int64)
 
 
-def _codes(attribute: Attribute) -> npt.NDArray[np.int64]:
-    """Give each distinct value of a column a number, in their order; -1 where missing."""
-    if not isinstance(attribute, NumericAttribute):
-        return attribute.codes.astype(np.int64)
-    codes = np.full(len(attribute.column), -1, dtype=np.int64)
-    codes[attribute.order] = np.cumsum(np.diff(attribute.sorted, prepend=-np.inf) > 0)
-    return codes
+def _cells(column: Column) -> npt.NDArray[np.uint64]:
+    """Give equal values equal numbers, and no value one of its own."""
+    if isinstance(column, NumericColumn):
+        bits = (column.values + 0.0).view(np.uint64)  # the two zeros are one
+        return np.where(np.isnan(column.values), np.uint64(1), bits)
+    labels = [_number(str(label)) for label in column.labels]
+    return np.array([*labels, 1], dtype=np.uint64)[column.codes]
+
+
+def _number(label: str) -> int:
+    digest = hashlib.blake2b(label.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
 
 
 def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

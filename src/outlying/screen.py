@@ -1,202 +1,377 @@
 """Estimates for many contexts at once: which of them deserve an exact look (method 5).
 
 A property is cut into groups of neighbouring values. The rows of every context are counted by
-group, all contexts together, as matrix products; the mean density follows from the counts and the
-share of pairs of two groups that lie within a window, the density at the object from the rows near
-it. Where a property has few distinct values, each is a group of its own and nothing is estimated.
+group, as bits; the mean density follows from the counts and the share of pairs of two groups that
+lie within a window. All that is the same for all objects. The density at the object comes from the
+rows near it. Where a property has few distinct values, each is a group of its own and nothing is
+estimated.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from outlying.bits import (
+    BITS,
+    Bits,
+    Contexts,
+    Layout,
+    Places,
+    Words,
+    Workspace,
+    packed,
+    rows_between,
+    rows_in,
+)
 from outlying.density import Floats
+from outlying.table import Mask
 
-Masks: TypeAlias = npt.NDArray[np.float32]  # rows by contexts, 1 where the row belongs to it
-Places: TypeAlias = npt.NDArray[np.int64]
+Counts: TypeAlias = npt.NDArray[np.floating]  # contexts by groups
 
 GROUPS = 64
+MOST_NEIGHBOURS = 2048  # an object with more rows near it is not rare: a smaller sample will do
 _OUTERMOST = 8  # at each end
 _STEP = math.log(2) / 4  # windows are rounded to this step of their logarithm
 _POINT = 1e-4  # a group narrower than this, in standard deviations, counts as a point
 _SAME = 1 + 1e-12
 _MOST_SHARES = 256
 _LEAST_VARIANCE = 1e-10
+_EXACT_IN_SINGLE = 4096  # of so many rows single precision still counts all pairs
+_WORDS_AT_ONCE = 1 << 17
+
+_work = Workspace()
 
 
-class Screen(Protocol):
-    """One property of one object, ready to be estimated in many contexts."""
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """The rows by which contexts are screened, in the order in which they were drawn."""
 
+    rows: int  # of the whole population
+    screened: Places  # what is typical in a context is estimated from these
+    nearby: Places  # what is near the object, from these; they begin with the screened ones
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is left out."""
+        return len(self.screened) == self.rows
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Summaries:
+    """What is typical of a property in contexts; NaN where the screened rows are all equal."""
+
+    rows: Floats  # of the screened ones
+    known: Floats  # those of them that have a value
+    mean: Floats  # mean(F)
+    width: Floats  # of the window
+    centre: Floats  # the mean value; of categories the only one, or -1
+
+    @classmethod
+    def of(cls, figures: Floats) -> Summaries:
+        """Take one row of figures for each context."""
+        return cls(*figures.T)
+
+
+class Property(Protocol):
+    """A property in groups, the same for all objects."""
+
+    layout: Layout
     unit: float  # what turns its densities into densities per unit of the column
+    is_exact: bool  # whether nothing is estimated, but for the choice of rows
 
-    def estimate(self, left: Masks, right: Masks, cells: Places) -> tuple[Floats, Floats]:
-        """Give mean(F) and f_o in each context, NaN where there is nothing to compare.
+    def figures(self, bits: Bits) -> Floats:
+        """Give the figures of Summaries for contexts, from the rows in each word of the layout."""
 
-        A context is a cell of `left.T @ right`, numbered row by row: the rows in both.
-        """
+    def near(self, value: float, limit: int) -> Window:
+        """Find the rows near an object, among the first so many where neighbours are looked for."""
+
+    def radii(self, widths: Floats) -> Floats:
+        """Give how far a window reaches to each side."""
+
+    def seen_from(self, found: Summaries, value: float) -> tuple[Floats, Floats]:
+        """Give mean(F) and the window where an object of this value joins; NaN: all are equal."""
 
 
-class Grouping:
-    """Rows by group of neighbouring values, or by category."""
+class Window:
+    """Sorted rows around an object: which of them lie within some distance."""
 
-    def __init__(self, order: Places, starts: Places) -> None:
+    def __init__(self, ordered: Floats, order: Places, value: float) -> None:
         self.order = order
-        self.bounds = list(zip(starts, np.append(starts[1:], len(order)), strict=True))
+        self.middle = int(np.searchsorted(ordered, value))
+        self.below = (value - ordered[: self.middle])[::-1]
+        self.above = ordered[self.middle :] - value
 
-    def counts(self, left: Masks, right: Masks, cells: Places) -> Floats:
-        """Count the rows of each context by group."""
-        first, second = left[self.order], right[self.order]
-        table = np.empty((len(self.bounds), left.shape[1], right.shape[1]), dtype=np.float32)
-        for place, (start, end) in enumerate(self.bounds):
-            np.matmul(first[start:end].T, second[start:end], out=table[place])
-        return table.reshape(len(table), -1)[:, cells].astype(np.float64)
+    def bounds(self, radii: Floats) -> tuple[Places, Places]:
+        """Give the first of the rows within each radius, and the one after the last."""
+        starts = self.middle - np.searchsorted(self.below, radii, side="right")
+        return starts, self.middle + np.searchsorted(self.above, radii, side="right")
+
+
+class _Grouped:
+    """The screened rows of a property by group; rows without a value come last."""
+
+    def __init__(self, order: Places, starts: Places, rows: int) -> None:
+        """Take the rows that have a value, by group, and where the groups begin."""
+        others = np.setdiff1d(np.arange(rows), order, assume_unique=True)
+        begins = np.append(starts, len(order)) if len(others) else starts
+        self.layout = Layout(np.concatenate([order, others]), begins, rows)
+        of_word, groups = self.layout.group_of_word, len(starts)
+        kind = np.float32 if rows <= _EXACT_IN_SINGLE else np.float64
+        self.membership = (of_word[:, np.newaxis] == np.arange(groups)).astype(kind)
+        self.is_plain = np.array_equal(of_word, np.arange(groups))
+
+    def counts(self, bits: Bits) -> Counts:
+        """Count the rows of each context that have a value by group."""
+        by_word = bits.astype(self.membership.dtype)
+        return by_word if self.is_plain else by_word @ self.membership
 
 
 class Numbers:
-    """A numeric property in groups; the same for all objects."""
+    """A numeric property in groups."""
 
-    def __init__(self, values: Floats) -> None:
-        """Take the values of all rows, NaN where missing; they are not all equal."""
-        known = np.flatnonzero(~np.isnan(values))
-        order = known[np.argsort(values[known], kind="stable")]
-        starts = _group_starts(values[order])
+    def __init__(self, values: Floats, unit: float, sample: Sample) -> None:
+        """Take the values of all rows, NaN where missing."""
+        order, ordered = _sorted(values[sample.screened])
+        starts = _group_starts(ordered)
         ends = np.append(starts[1:], len(order))
-        self.grouping = Grouping(order, starts)
-        self.is_exact = bool(np.all(values[order[starts]] == values[order[ends - 1]]))
-        self.deviation = float(np.std(values[order]))
-        self.centre = 0.0 if self.is_exact else float(np.mean(values[order]))
-        self.values = (values - self.centre) / self.deviation
-        ordered = self.values[order]
+        self.grouped = _Grouped(order, starts, len(sample.screened))
+        self.layout = self.grouped.layout
+        self.is_exact = bool(np.all(ordered[starts] == ordered[ends - 1]))
+        self.deviation = (float(np.std(ordered)) if len(ordered) else 0.0) or 1.0
+        self.middle = 0.0 if self.is_exact else float(np.mean(ordered))
+        self.unit = unit / self.deviation
+        self.sample = sample
+        self.share = sample.rows / len(sample.screened)
+        ordered = self.standardised(ordered)
+        nearby, near_values = _sorted(values[sample.nearby])
+        self.nearby = nearby, self.standardised(near_values)
         self.lows, self.highs = ordered[starts], ordered[ends - 1]
         rows = ends - starts
-        self.means = np.add.reduceat(ordered, starts) / rows
-        self.squares = np.add.reduceat(ordered * ordered, starts) / rows
-        self.radii = _distances(self.lows) if self.is_exact else np.empty(0)
-        self._shares: dict[int, Floats] = {}
+        self.means = np.add.reduceat(ordered, starts) / rows if len(rows) else np.empty(0)
+        squares = np.add.reduceat(ordered * ordered, starts) / rows if len(rows) else np.empty(0)
+        self.moments = np.stack([np.ones(len(rows)), self.means, squares], axis=1)
+        self.distances = _distances(self.lows) if self.is_exact else np.empty(0)
+        self._shares: dict[int, tuple[Counts, Counts]] = {}
 
-    def spread(self, counts: Floats, known: Floats) -> Floats:
-        """Give the standard deviation in each context."""
-        means = self.means @ counts / known
-        if self.is_exact:  # no rounding where nothing is estimated
-            deviations = self.means[:, np.newaxis] - means
-            variance = np.add.reduce(counts * deviations * deviations) / known
-            return np.sqrt(np.where(np.count_nonzero(counts, axis=0) > 1, variance, 0.0))
-        return np.sqrt(np.maximum(self.squares @ counts / known - means * means, _LEAST_VARIANCE))
+    def standardised(self, values: Floats) -> Floats:
+        """Bring values to the scale of this property."""
+        return np.asarray((values - self.middle) / self.deviation)
 
-    def levels(self, widths: Floats) -> tuple[Places, Floats]:
+    def near(self, value: float, limit: int) -> Window:
+        """Find the rows near an object, among the first so many where neighbours are looked for."""
+        order, ordered = self.nearby
+        if limit < len(self.sample.nearby):
+            order, ordered = order[order < limit], ordered[order < limit]
+        return Window(ordered, order, float(self.standardised(np.array(value))))
+
+    def figures(self, bits: Bits) -> Floats:
+        """Give the figures of Summaries for contexts (method 5, "Screen")."""
+        by_group = self.grouped.counts(bits)
+        counts = by_group.astype(np.float64)
+        known, sums, squares = (counts @ self.moments).T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            centre = sums / known
+            variance = self._variance(counts, known, centre, squares / known)
+            widths = 1.06 * np.sqrt(variance) * (known * self.share) ** -0.2
+            widths[~(widths > 0)] = np.nan  # all are equal, or there are none
+            levels, rounded = self._levels(widths)
+            pairs = self._close_pairs(by_group, levels)
+            if not self.sample.is_whole:  # a row is its own neighbour once in all rows
+                pairs = (pairs - known) * known / np.maximum(known - 1, 1) + known / self.share
+            mean = pairs / (known * known * rounded)
+        return np.stack([rows_in(bits), known, mean, widths, centre], axis=1)
+
+    def _variance(self, counts: Floats, known: Floats, means: Floats, squares: Floats) -> Floats:
+        """Give the variance in each context."""
+        if not self.is_exact:
+            return np.maximum(squares - means * means, _LEAST_VARIANCE)
+        deviations = self.means - means[:, np.newaxis]  # no rounding where nothing is estimated
+        variance = np.add.reduce(counts * deviations * deviations, axis=1) / known
+        return np.where(np.count_nonzero(counts, axis=1) > 1, variance, 0.0)
+
+    def radii(self, widths: Floats) -> Floats:
+        """Give how far a window reaches to each side."""
+        return np.asarray(widths / 2 * _SAME)
+
+    def seen_from(self, found: Summaries, value: float) -> tuple[Floats, Floats]:
+        """Give mean(F) and the window where an object of this value joins; NaN: all are equal.
+
+        An object that was not drawn counts as one row of the whole population.
+        """
+        alike = np.isnan(found.width) & (found.known > 0)
+        if self.sample.is_whole or not alike.any():
+            return found.mean, found.width
+        apart = np.abs(float(self.standardised(np.array(value))) - found.centre)
+        apart = np.where(apart > 0, apart, np.nan)
+        widths = 1.06 * apart * (found.known * self.share) ** -0.7
+        return np.where(alike, 1 / widths, found.mean), np.where(alike, widths, found.width)
+
+    def _levels(self, widths: Floats) -> tuple[Places, Floats]:
         """Give a number to windows that see the same groups, and the widths they stand for."""
         if self.is_exact:
-            return np.searchsorted(self.radii, widths / 2, side="right") - 1, widths
-        levels = np.rint(np.log(widths) / _STEP).astype(np.int64)
-        return levels, np.exp(levels * _STEP)
+            reach = np.where(np.isnan(widths), 0.0, widths) / 2 * _SAME
+            return np.searchsorted(self.distances, reach, side="right") - 1, widths
+        levels = np.rint(np.log(widths) / _STEP)
+        return np.where(np.isnan(levels), 0.0, levels).astype(np.int64), np.exp(levels * _STEP)
 
-    def radius(self, level: int) -> float:
-        """Give half the width of a window."""
-        return float(self.radii[level]) if self.is_exact else math.exp(level * _STEP) / 2
+    def _close_pairs(self, counts: Counts, levels: Places) -> Floats:
+        """Count ordered pairs of neighbours in each context, each row with itself included."""
+        order = np.argsort(levels, kind="stable")
+        ordered, counts = levels[order], counts[order]
+        ends = np.append(np.flatnonzero(np.diff(ordered)) + 1, len(order))
+        found, start = np.empty(len(order)), 0
+        for end in ends[ends > 0]:
+            shares, rest = self._within(int(ordered[start]))
+            here = counts[start:end]
+            found[start:end] = np.einsum("ij,ij->i", here, here @ shares + rest)
+            start = end
+        pairs = np.empty(len(order))
+        pairs[order] = found
+        return pairs
 
-    def shares(self, level: int) -> Floats:
-        """Give, for each two groups, the share of pairs of their rows within half a window."""
+    def _within(self, level: int) -> tuple[Counts, Counts]:
+        """Give, for each two groups, the share of pairs of their rows within half a window.
+
+        And what is missing for a row to be its own neighbour.
+        """
         if level not in self._shares:
             if len(self._shares) >= _MOST_SHARES:  # many distinct windows: keep memory bounded
                 self._shares.clear()
-            self._shares[level] = _shares_within(self.lows, self.highs, self.radius(level))
+            radius = float(self.distances[level]) if self.is_exact else math.exp(level * _STEP) / 2
+            shares = _shares_within(self.lows, self.highs, radius)
+            kind = self.grouped.membership.dtype
+            self._shares[level] = shares.astype(kind), (1 - np.diagonal(shares)).astype(kind)
         return self._shares[level]
 
 
-class NumericScreen:
-    """A numeric property, seen from one object."""
-
-    def __init__(self, numbers: Numbers, value: float, unit: float) -> None:
-        self.numbers, self.unit = numbers, unit / numbers.deviation
-        distances = np.abs(numbers.values - (value - numbers.centre) / numbers.deviation)
-        order = numbers.grouping.order
-        self.nearest = order[np.argsort(distances[order], kind="stable")]
-        self.distances = distances[self.nearest]
-
-    def estimate(self, left: Masks, right: Masks, cells: Places) -> tuple[Floats, Floats]:
-        """Give mean(F) and f_o in each context (method 5, "Screen")."""
-        numbers = self.numbers
-        counts = numbers.grouping.counts(left, right, cells)
-        known = np.add.reduce(counts)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            widths = 1.06 * numbers.spread(counts, known) * known**-0.2
-        usable = np.flatnonzero(widths > 0)
-        mean, at_object = np.full(len(cells), np.nan), np.full(len(cells), np.nan)
-        if len(usable):
-            levels, widths = numbers.levels(widths[usable])
-            order = np.argsort(levels, kind="stable")
-            usable = usable[order]
-            pairs, near = self._by_level(
-                levels[order], counts[:, usable], left, right, cells[usable]
-            )
-            scale = 1 / (known[usable] * widths[order])
-            mean[usable], at_object[usable] = pairs / known[usable] * scale, near * scale
-        return mean, at_object
-
-    def _by_level(
-        self, levels: Places, counts: Floats, left: Masks, right: Masks, cells: Places
-    ) -> tuple[Floats, Floats]:
-        """Count pairs of neighbours, and neighbours of the object; contexts come by level."""
-        pairs, near = np.empty(len(cells)), np.empty(len(cells))
-        distinct, starts = np.unique(levels, return_index=True)
-        ends = np.append(starts[1:], len(levels))
-        radii = np.array([self.numbers.radius(int(level)) for level in distinct])
-        within = np.searchsorted(self.distances, radii * _SAME, side="right")
-        rows = self.nearest[: within[-1]]
-        first, second = left[rows], right[rows]
-        reached, seen = np.zeros((left.shape[1], right.shape[1]), dtype=np.float32), 0
-        for level, start, end, upto in zip(distinct, starts, ends, within, strict=True):
-            here = slice(start, end)
-            pairs[here] = _pairs_within(counts[:, here], self.numbers.shares(int(level)))
-            reached += first[seen:upto].T @ second[seen:upto]
-            seen = upto
-            near[here] = reached.ravel()[cells[here]]
-        return pairs, np.maximum(near, 1.0)
-
-
-class CategoricalScreen:
-    """A categorical property, seen from one object; only very rare categories are left out."""
+class Categories:
+    """A categorical property in groups; very rare categories are left out of many."""
 
     unit = 1.0
 
-    def __init__(self, codes: npt.NDArray[np.int32], own: int) -> None:
-        totals = np.bincount(codes[codes >= 0])
-        frequent = np.argsort(-totals, kind="stable")[:GROUPS]
-        chosen = np.append(own, frequent[(frequent != own) & (totals[frequent] > 0)])
-        ranks = np.full(len(totals) + 1, -1)
+    def __init__(self, codes: npt.NDArray[np.int32], sample: Sample) -> None:
+        """Take the codes of all rows, -1 where missing."""
+        screened, self.nearby = codes[sample.screened], codes[sample.nearby]
+        totals = np.bincount(screened[screened >= 0], minlength=1)
+        chosen = np.argsort(-totals, kind="stable")[:GROUPS]
+        chosen = chosen[totals[chosen] > 0]
+        ranks = np.full(len(totals) + 1, len(chosen))
         ranks[chosen] = np.arange(len(chosen))
-        ranked = ranks[codes]
-        order = np.argsort(ranked, kind="stable")[np.count_nonzero(ranked < 0) :]
-        self.grouping = Grouping(order, np.searchsorted(ranked[order], np.arange(len(chosen))))
-        self.known = np.flatnonzero(codes >= 0) if len(chosen) < np.count_nonzero(totals) else None
+        ranks[-1] = len(chosen) + 1  # what is missing
+        ranked = ranks[screened]
+        order = np.argsort(ranked, kind="stable")[: np.count_nonzero(screened >= 0)]
+        starts = np.searchsorted(ranked[order], np.arange(len(chosen) + 1))
+        self.codes = np.append(chosen, -1)
+        self.grouped = _Grouped(order, starts, len(screened))
+        self.layout = self.grouped.layout
+        self.is_exact = np.count_nonzero(totals) <= GROUPS
 
-    def estimate(self, left: Masks, right: Masks, cells: Places) -> tuple[Floats, Floats]:
-        """Give mean(F) and f_o in each context."""
-        counts = self.grouping.counts(left, right, cells)
-        if self.known is None:
-            known = np.add.reduce(counts)
-        else:
-            known = (left[self.known].T @ right[self.known]).ravel()[cells].astype(np.float64)
+    def figures(self, bits: Bits) -> Floats:
+        """Give the figures of Summaries for contexts."""
+        counts = self.grouped.counts(bits).astype(np.float64)
+        known = np.add.reduce(counts, axis=1)
+        counts[:, -1] = 0.0  # the categories left out
         with np.errstate(divide="ignore", invalid="ignore"):
-            mean = np.add.reduce(counts * counts) / (known * known)
-            at_object = np.maximum(counts[0], 1.0) / known
-        several = counts.max(axis=0) < known
-        return np.where(several, mean, np.nan), np.where(several, at_object, np.nan)
+            mean = np.add.reduce(counts * counts, axis=1) / (known * known)
+        mean[~(mean > 0)] = np.nan
+        only = np.where(counts.max(axis=1) == known, self.codes[counts.argmax(axis=1)], -1)
+        return np.stack([rows_in(bits), known, mean, np.ones(len(bits)), only], axis=1)
+
+    def near(self, value: float, limit: int) -> Window:
+        """Find the rows of a category, given as its code."""
+        order = np.flatnonzero(self.nearby[:limit] == value)
+        return Window(np.zeros(len(order)), order, 0.0)
+
+    def radii(self, widths: Floats) -> Floats:
+        """Give how far a window reaches to each side: nowhere."""
+        return np.zeros(len(widths))
+
+    def seen_from(self, found: Summaries, value: float) -> tuple[Floats, Floats]:
+        """Give mean(F), and 1 for the window; NaN where there is no other category."""
+        return np.where(found.centre == value, np.nan, found.mean), found.width
+
+
+class Vicinity:
+    """The rows near one object, counted in many contexts."""
+
+    def __init__(
+        self, found: Property, value: float, width: float, marks: Mask, sample: Sample
+    ) -> None:
+        """Take the window without conditions, and the marks of the object's conditions.
+
+        Where very many rows are near, the object is not rare: then fewer of them will do.
+        """
+        limit = len(sample.nearby)
+        self.window = found.near(value, limit)
+        starts, ends = self.window.bounds(found.radii(np.array([width])))
+        near = int(ends[0] - starts[0])
+        if near > MOST_NEIGHBOURS and not sample.is_whole:
+            limit = max(len(sample.screened), limit * MOST_NEIGHBOURS // near)
+            self.window = found.near(value, limit)
+        self.marks = marks
+        self.scale = len(sample.screened) / limit
+        self.start = self.end = 0
+        self.words: Words = np.zeros((len(marks), 0), dtype=np.uint64)
+
+    def counted(self, contexts: Contexts, radii: Floats) -> Floats:
+        """Count them within a distance in each context, as of the screened rows; at least one."""
+        starts, ends = self.window.bounds(np.where(np.isnan(radii), 0.0, radii))
+        if len(radii) == 0 or ends.max() == starts.min():
+            return np.full(len(radii), self.scale)
+        self._cover(int(starts.min()), int(ends.max()))
+        words = _work.intersected(self.words, contexts)
+        bits = _work.counted(words)
+        found = rows_between(words, bits, starts - self.start, ends - self.start)
+        return np.maximum(found, 1) * self.scale
+
+    def _cover(self, start: int, end: int) -> None:
+        """Have the rows of a range as bits."""
+        if start >= self.start and end <= self.end:
+            return
+        if self.end > self.start:
+            start, end = min(start, self.start), max(end, self.end)
+        self.start, self.end = start, end
+        rows = self.window.order[start:end]
+        marks = np.take(self.marks, rows, axis=1)
+        padding = np.zeros((len(marks), -len(rows) % BITS), dtype=bool)
+        self.words = packed(np.concatenate([marks, padding], axis=1))
+
+
+def figures(found: Property, words: Words, contexts: Contexts) -> Floats:
+    """Give the figures of a property in contexts, in blocks of bounded size."""
+    step = max(16, _WORDS_AT_ONCE // max(1, words.shape[1]))
+    parts = [
+        found.figures(_work.counted(_work.intersected(words, contexts[start : start + step])))
+        for start in range(0, len(contexts), step)
+    ]
+    return np.concatenate(parts) if parts else np.empty((0, 5))
+
+
+def _sorted(values: Floats) -> tuple[Places, Floats]:
+    """Give the rows that have a value, by value, and these values."""
+    known = np.flatnonzero(~np.isnan(values))
+    order = known[np.argsort(values[known], kind="stable")]
+    return order, values[order]
 
 
 def _group_starts(values: Floats) -> Places:
     """Begin a group at each distinct value, or at about equal numbers of rows.
 
-    The outermost values stay groups of their own: a few of them can make most of the variance.
+    The outermost values stay groups of their own: a few of them can make most of the variance. Up
+    to some thousand rows a group fits into one word.
     """
     starts = np.flatnonzero(np.diff(values, prepend=-np.inf))
     if len(starts) <= GROUPS:
         return starts
-    wanted = np.arange(GROUPS - 2 * _OUTERMOST) * len(values) // (GROUPS - 2 * _OUTERMOST)
+    groups = GROUPS - 2 * _OUTERMOST
+    if len(values) <= GROUPS * BITS:
+        groups = max(groups, -(-len(values) // BITS))
+    wanted = np.arange(groups) * len(values) // groups
     inner = starts[np.searchsorted(starts, wanted, side="right") - 1]
     return np.unique(np.concatenate([inner, starts[: _OUTERMOST + 1], starts[-_OUTERMOST:]]))
 
@@ -229,10 +404,3 @@ def _shares_within(lows: Floats, highs: Floats, radius: float) -> Floats:
     )
     whole = np.where(points, 1.0, widths[:, np.newaxis] * widths)
     return np.where(points, apart <= radius * _SAME, area / whole)
-
-
-def _pairs_within(counts: Floats, shares: Floats) -> Floats:
-    """Count ordered pairs of rows within a window, each row with itself included."""
-    own = np.diagonal(shares)
-    everything = np.add.reduce(counts * (shares @ counts))
-    return np.asarray(everything + (1 - own) @ counts)

@@ -10,14 +10,17 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, TypeAlias
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
+from outlying import screen
+from outlying.conditions import Condition
 from outlying.options import Options
 from outlying.outlierness import SAME_SCORE, rounded, strength
-from outlying.population import Rows, Summary
-from outlying.screen import Screen
+from outlying.population import Attribute, Rows, Summary
+from outlying.screen import Sample
+from outlying.shared import Group, Shared
 from outlying.table import Mask
 
 Context: TypeAlias = tuple[int, ...]
@@ -33,11 +36,23 @@ class Property(Protocol):
     def name(self) -> str:
         """The attribute it belongs to."""
 
+    @property
+    def attribute(self) -> Attribute:
+        """The attribute itself."""
+
+    @property
+    def row(self) -> int:
+        """The row of the object."""
+
     def summary(self, mask: Mask) -> Summary | None:
         """Summarise its densities among the marked rows."""
 
-    def screen(self, sample: Rows | None) -> Screen:
+    def grouped(self, sample: Sample) -> screen.Property:
         """Prepare to estimate it in many contexts, by a sample of the rows or by all."""
+
+    @property
+    def position(self) -> float:
+        """Where the object lies among the groups of its values."""
 
 
 class Candidate(Protocol):
@@ -48,8 +63,11 @@ class Candidate(Protocol):
         """The attribute it is about."""
 
     @property
-    def mask(self) -> Mask:
-        """The rows that satisfy it."""
+    def condition(self) -> Condition:
+        """What it says."""
+
+    def marked(self, rows: Rows | None) -> Mask:
+        """Mark those of some rows, or of all, that satisfy it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -67,12 +85,24 @@ class Hit:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Effort:
+    """How many pairs of context and property were screened, then computed exactly, then dropped."""
+
+    screened: int = 0
+    verified: int = 0
+    dropped: int = 0  # did not reach the threshold, or kept too few rows
+    unvisited: int = 0  # contexts of two conditions that were too many to screen
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a search found: every minimal pair, and the strongest pair of each property."""
+    """What a search found: the minimal pairs, or else the strongest pair of each property."""
 
     reported: tuple[Hit, ...]
     closest: tuple[Hit, ...]
     levels: int | None  # up to which every context was visited; None: all of them
+    found: int = 0  # pairs of other attributes each, those not computed exactly included
+    effort: Effort | None = None
 
     @property
     def best(self) -> tuple[Hit, ...]:
@@ -80,29 +110,62 @@ class Outcome:
         return self.reported or self.closest
 
 
-class Evaluation:
+P = TypeVar("P", bound=Property)
+C = TypeVar("C", bound=Candidate)
+
+
+class Evaluation(Generic[P, C]):
     """Exact scores of pairs; what both kinds of search share."""
 
     def __init__(
         self,
-        properties: Sequence[Property],
-        candidates: Sequence[Candidate],
+        properties: Sequence[P],
+        candidates: Sequence[C],
         rows: int,
         options: Options,
+        shared: Shared,
         progress: Progress | None = None,
     ) -> None:
+        self.shared = shared
         self.properties, self.candidates, self.options = properties, candidates, options
         self.rows, self.progress = rows, progress or _quiet
         self.least_rows = options.min_support * rows - ROUNDING
         places = {item.name: place for place, item in enumerate(properties)}
         self.own = [places[item.attribute] for item in candidates]
         self.everything = np.ones(rows, dtype=bool)
-        self.overall = [item.summary(self.everything) for item in properties]
+        self._overall: dict[int, Summary | None] = {}
 
-    def hit(self, place: int, context: Context, mask: Mask, group: int) -> Hit | None:
+    def overall(self, place: int) -> Summary | None:
+        """Summarise a property without conditions, once."""
+        if place not in self._overall:
+            self._overall[place] = self._summary(place, ())[1]
+        return self._overall[place]
+
+    def _summary(self, place: int, context: Context) -> tuple[int, Summary | None]:
+        """Count the rows of a context and summarise a property there; what is typical is shared."""
+        trait = self.properties[place]
+        if self.options.bandwidth == "adaptive":
+            mask = self.mask(context)
+            return int(np.count_nonzero(mask)), trait.summary(mask)
+        conditions = tuple(self.candidates[item].condition for item in context)
+        group = self.shared.group(
+            (trait.attribute, conditions), lambda: self._group(trait.attribute, context)
+        )
+        if group.typical is None:
+            return group.rows, None
+        near = trait.attribute.rows_near(trait.row, group.typical)
+        for item in context:
+            near = near[self.mask_of(item)[near]]
+        return group.rows, trait.attribute.seen(group.typical, len(near))
+
+    def _group(self, attribute: Attribute, context: Context) -> Group:
+        mask = self.mask(context)
+        rows = int(np.count_nonzero(mask))
+        return Group(rows, attribute.typical(mask) if rows >= self.least_rows else None)
+
+    def hit(self, place: int, context: Context, group: int, summary: Summary | None) -> Hit | None:
         """Score a property in a context; None where there is nothing to compare."""
-        overall = self.overall[place]
-        summary = self.properties[place].summary(mask) if context else overall
+        overall = self.overall(place)
         if summary is None or overall is None:
             return None
         score = summary.outlierness(self.options.measure)
@@ -117,15 +180,29 @@ class Evaluation:
         """Tell whether a pair reaches the threshold."""
         return hit is not None and hit.outlierness >= self.options.min_outlierness - SAME_SCORE
 
+    def mask_of(self, item: int) -> Mask:
+        """Mark the rows that satisfy a condition."""
+        candidate = self.candidates[item]
+        return self.shared.mask(candidate.condition, lambda: candidate.marked(None))
+
     def mask(self, context: Context) -> Mask:
         """Mark the rows that satisfy all conditions of a context."""
         mask = self.everything.copy()
         for item in context:
-            mask &= self.candidates[item].mask
+            mask &= self.mask_of(item)
         return mask
 
+    def look(self, place: int, context: Context) -> Hit | None:
+        """Score a property in a context; None, too, where the context keeps too few rows."""
+        group, summary = self._summary(place, context)
+        return None if group < self.least_rows else self.hit(place, context, group, summary)
 
-def exhaustive(exact: Evaluation) -> Outcome:
+    def attributes(self, hit_property: int, context: Context) -> tuple[int, ...]:
+        """Give the attributes of a pair, its property first; scales do not count."""
+        return (hit_property, *(self.own[item] for item in context))
+
+
+def exhaustive(exact: Evaluation[Any, Any]) -> Outcome:
     """Find every minimal pair: the paper's search."""
     run = _Exhaustive(exact)
     run.level_wise(exact.options.max_conditions)
@@ -139,7 +216,7 @@ def _quiet(done: int, total: int) -> None:
 class _Exhaustive:
     """Level by level over all contexts: what is fixed, and what has been found so far."""
 
-    def __init__(self, exact: Evaluation) -> None:
+    def __init__(self, exact: Evaluation[Any, Any]) -> None:
         self.exact = exact
         self.own_bit = [1 << place for place in exact.own]
         self.reported: list[Hit] = []
@@ -162,7 +239,7 @@ class _Exhaustive:
                 joined = (*context, added)
                 living = bits & ~self.own_bit[added] & self.living_in_subsets(joined, alive)
                 if living:
-                    inner = mask & self.exact.candidates[added].mask
+                    inner = mask & self.exact.mask_of(added)
                     if left := self.visit(joined, inner, living):
                         grown[joined] = left
         return grown
@@ -188,22 +265,26 @@ class _Exhaustive:
 
     def evaluate(self, place: int, context: Context, mask: Mask, group: int) -> bool:
         """Evaluate a property in a context; tell whether it reaches the threshold."""
-        hit = self.exact.hit(place, context, mask, group)
+        trait = self.exact.properties[place]
+        summary = trait.summary(mask) if context else self.exact.overall(place)
+        hit = self.exact.hit(place, context, group, summary)
         if hit is None:
             return False
         if self.exact.reaches(hit):
             self.reported.append(hit)
             return True
         best = self.closest.get(place)
-        if hit.outlierness > SAME_SCORE and (best is None or _rank(hit) < _rank(best)):
+        if hit.outlierness > SAME_SCORE and (best is None or rank_of(hit) < rank_of(best)):
             self.closest[place] = hit
         return False
 
     def outcome(self) -> Outcome:
-        return Outcome(tuple(self.reported), tuple(self.closest.values()), None)
+        best = self.reported or self.closest.values()
+        found = {self.exact.attributes(hit.property, hit.context) for hit in best}
+        return Outcome(tuple(self.reported), tuple(self.closest.values()), None, len(found))
 
 
-def _rank(hit: Hit) -> tuple[float, int, int, Context]:
+def rank_of(hit: Hit) -> tuple[float, int, int, Context]:
     """Order hits of one property: score, fewer conditions, more rows, names."""
     return (-hit.score, len(hit.context), -hit.group, hit.context)
 

@@ -39,6 +39,10 @@ class NumericColumn:
         """Mark the rows without a value."""
         return np.isnan(self.values)
 
+    def is_missing(self, row: int) -> bool:
+        """Tell whether a row has no value."""
+        return bool(np.isnan(self.values[row]))
+
     def value(self, row: int) -> Value:
         """Give the value of a row as people know it."""
         return value_of(self.form, float(self.values[row]))
@@ -72,6 +76,10 @@ class CategoricalColumn:
     def missing(self) -> Mask:
         """Mark the rows without a value."""
         return np.asarray(self.codes < 0)
+
+    def is_missing(self, row: int) -> bool:
+        """Tell whether a row has no value."""
+        return bool(self.codes[row] < 0)
 
     def value(self, row: int) -> Value:
         """Give the category of a row."""

@@ -1,0 +1,101 @@
+"""Rows as bits: contexts are intersected and counted 64 rows at a time.
+
+The rows are laid out in words of 64 bits, in an order of the property's own, so that the rows of a
+group of neighbouring values fill words of their own. What a context keeps of each group is then the
+number of bits in its words.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from outlying.table import Mask
+
+Words: TypeAlias = npt.NDArray[np.uint64]  # conditions or contexts by words
+Bits: TypeAlias = npt.NDArray[np.uint8]  # how many bits are set in each of these words
+Places: TypeAlias = npt.NDArray[np.int64]
+#: Contexts, one a row: the numbers of their conditions, ascending; 0 stands for none.
+Contexts: TypeAlias = npt.NDArray[np.int64]
+
+BITS = 64
+
+
+class Layout:
+    """Places for rows in words; each group begins a new word, unused bits stay empty."""
+
+    def __init__(self, order: Places, starts: Places, rows: int) -> None:
+        """Take rows by group, where in that order the groups begin, and how many rows there are."""
+        sizes = np.diff(np.append(starts, len(order)))
+        words = -(-sizes // BITS)
+        first_slots = (np.cumsum(words) - words) * BITS
+        self.slots: Places = np.repeat(first_slots - starts, sizes) + np.arange(len(order))
+        self.group_of_word: Places = np.repeat(np.arange(len(starts)), words)
+        self._sources = np.full(len(self.group_of_word) * BITS, rows)  # one beyond: no row
+        self._sources[self.slots] = order
+
+    def packed(self, marks: Mask) -> Words:
+        """Give conditions as bits; their marks have one more row at the end, never marked."""
+        return packed(np.take(marks, self._sources, axis=1))
+
+
+def packed(marks: Mask) -> Words:
+    """Give marks as bits, as many as fill whole words."""
+    return np.packbits(marks, axis=1, bitorder="little").view(np.uint64)
+
+
+class Workspace:
+    """Memory that is used again and again: asking the system anew would take longer than to count.
+
+    What is in it holds until the next call.
+    """
+
+    def __init__(self) -> None:
+        self._words = np.zeros(0, dtype=np.uint64)
+        self._bits = np.zeros(0, dtype=np.uint8)
+
+    def intersected(self, words: Words, contexts: Contexts) -> Words:
+        """Give the rows that are in all conditions of each context."""
+        shape = (len(contexts), words.shape[1])
+        size = shape[0] * shape[1]
+        if len(self._words) < 2 * size:
+            self._words = np.zeros(2 * size, dtype=np.uint64)
+        found, other = self._words[: 2 * size].reshape(2, *shape)
+        np.take(words, contexts[:, 0], axis=0, out=found, mode="clip")
+        for column in contexts.T[1:]:
+            np.take(words, column, axis=0, out=other, mode="clip")
+            np.bitwise_and(found, other, out=found)
+        return found
+
+    def counted(self, words: Words) -> Bits:
+        """Count the bits of each word."""
+        if len(self._bits) < words.size:
+            self._bits = np.zeros(words.size, dtype=np.uint8)
+        return np.bitwise_count(words, out=self._bits[: words.size].reshape(words.shape))
+
+
+def rows_in(bits: Bits) -> Places:
+    """Count the rows of each context."""
+    return np.add.reduce(bits, axis=1, dtype=np.int64)
+
+
+def rows_between(words: Words, bits: Bits, starts: Places, ends: Places) -> Places:
+    """Count the rows of each context from a start up to, not including, an end."""
+    if len(words) == 0:
+        return np.zeros(0, dtype=np.int64)
+    first, last = int(starts.min()) // BITS, int(ends.max()) // BITS
+    totals = np.zeros((len(words), last - first + 1), dtype=np.int32)
+    np.cumsum(bits[:, first:last], axis=1, out=totals[:, 1:])
+    return _rows_below(ends, words, totals, first) - _rows_below(starts, words, totals, first)
+
+
+def _rows_below(ends: Places, words: Words, totals: npt.NDArray[np.int32], first: int) -> Places:
+    """Count the rows of each context below an end, from the first word on."""
+    contexts = np.arange(len(words))
+    place = ends // BITS
+    whole = totals[contexts, place - first]
+    inside = np.minimum(place, words.shape[1] - 1)  # an end behind the last word has no rest
+    rest = (np.uint64(1) << (ends % BITS).astype(np.uint64)) - np.uint64(1)
+    return whole + np.bitwise_count(words[contexts, inside] & rest)

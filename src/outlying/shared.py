@@ -1,0 +1,56 @@
+"""Exact results that objects of one population share: who is in a context, and what is typical there.
+
+Both depend on the conditions alone. Memory is bounded: everything is forgotten when it grows too
+large, and found again when needed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TypeAlias
+
+from outlying.conditions import Condition
+from outlying.population import Attribute, Typical
+from outlying.table import Mask
+
+Key: TypeAlias = tuple[Attribute, tuple[Condition, ...]]
+
+MOST_BYTES = 64_000_000  # of masks
+MOST_GROUPS = 100_000
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Group:
+    """A context as one property sees it."""
+
+    rows: int
+    typical: Typical | None  # None where all values are equal
+
+
+class Shared:
+    """Masks of conditions, and what is typical of properties in contexts."""
+
+    def __init__(self) -> None:
+        self._masks: dict[Condition, Mask] = {}
+        self._groups: dict[Key, Group] = {}
+
+    def mask(self, condition: Condition, make: Callable[[], Mask]) -> Mask:
+        """Give the rows that satisfy a condition."""
+        mask = self._masks.get(condition)
+        if mask is None:
+            mask = make()
+            if (len(self._masks) + 1) * len(mask) > MOST_BYTES:
+                self._masks.clear()
+            self._masks[condition] = mask
+        return mask
+
+    def group(self, key: Key, make: Callable[[], Group]) -> Group:
+        """Give a context as one property sees it."""
+        group = self._groups.get(key)
+        if group is None:
+            group = make()
+            if len(self._groups) >= MOST_GROUPS:
+                self._groups.clear()
+            self._groups[key] = group
+        return group
