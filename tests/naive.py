@@ -275,19 +275,33 @@ def mixture(
     best: list[Component] = []
     least = math.inf
     while True:
-        length = message_length(points, weighted, components)
-        for _ in range(MANY_SWEEPS):
-            before = length
-            components = sweep(points, weighted, components, floor)
-            length = message_length(points, weighted, components)
-            if abs(length - before) <= 0.5:
-                break
+        components, length = converged(points, weighted, components, floor, 2.0)
         if not best or length < least - EPSILON * abs(least):
             best, least = components, length
         if len(components) == 1:
-            return sorted(best, key=lambda component: component[1])
+            break
         dying = lightest(components)
         components = scaled([c for j, c in enumerate(components) if j != dying])
+    best, _ = converged(points, weighted, best, floor, 0.5)
+    return sorted(best, key=lambda component: component[1])
+
+
+def converged(
+    points: Sequence[float],
+    counts: Sequence[float],
+    components: list[Component],
+    floor: float,
+    tolerance: float,
+) -> tuple[list[Component], float]:
+    """Sweep until the message length stands still (0002, "The fit")."""
+    length = message_length(points, counts, components)
+    for _ in range(MANY_SWEEPS):
+        before = length
+        components = sweep(points, counts, components, floor)
+        length = message_length(points, counts, components)
+        if abs(length - before) <= tolerance:
+            break
+    return components, length
 
 
 def owner(x: float, components: Sequence[Component]) -> int:

@@ -20,10 +20,12 @@ PARAMETERS = 2  # of one component: its mean and its width
 MOST_COMPONENTS = 64
 MOST_ROWS = MOST_COMPONENTS**2  # more rows add weight to no fit: see docs/decisions
 TOLERANCE = 0.5  # a sweep that shortens the message by less has converged
+COARSE_TOLERANCE = 2.0  # enough to tell how many components are best
 MOST_SWEEPS = 200
 FEW_COMPONENTS = 8  # more of them are only thinned out: one sweep, then the lightest dies
 #: Message lengths, responsibilities and weights closer than this are ties; the first one wins.
 TIE = 1e-9
+_LEAST_TOTAL = 1e-100
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,14 +53,17 @@ def fit(values: Floats, counts: Counts, floor: float, seed: int | None = None) -
     state = _State(values, counts, floor, _start(values, counts, seed))
     while len(state.weights) > FEW_COMPONENTS:
         state.thin_out()
-    best, least = state.snapshot(), math.inf
+    best, least = state.parameters(), math.inf
     while True:
-        length = state.converge()
+        length = state.converge(COARSE_TOLERANCE)
         if length < least - TIE * abs(length):
-            best, least = state.snapshot(), length
+            best, least = state.parameters(), length
         if len(state.weights) == 1:
-            return best
+            break
         state.kill(state.lightest())
+    state.restore(best)
+    state.converge(TOLERANCE)
+    return state.snapshot()
 
 
 def message_length(weights: Floats, log_likelihood: float, rows: float) -> float:
@@ -144,14 +149,23 @@ class _State:
         logs = np.log(self.total) + self.reference - 0.5 * math.log(2 * math.pi)
         return message_length(self.weights, float(np.add.reduce(logs * self.counts)), self.rows)
 
-    def converge(self) -> float:
+    def parameters(self) -> tuple[Floats, Floats, Floats]:
+        """Give weights, means and widths as they are now."""
+        return self.weights.copy(), self.means.copy(), self.widths.copy()
+
+    def restore(self, parameters: tuple[Floats, Floats, Floats]) -> None:
+        """Go back to earlier parameters."""
+        self.weights, self.means, self.widths = parameters
+        self.refresh()
+
+    def converge(self, tolerance: float) -> float:
         """Sweep over the components until the message length stands still; give that length."""
         length = self.length()
         for _ in range(MOST_SWEEPS):
             before = length
             self.sweep()
             length = self.length()
-            if abs(before - length) <= TOLERANCE:
+            if abs(before - length) <= tolerance:
                 break
         return length
 
@@ -160,7 +174,16 @@ class _State:
         index = 0
         while index < len(self.weights):
             index += self.update(index)
-        self.refresh()
+        self.normalise()
+
+    def normalise(self) -> None:
+        """Have weights that sum to 1; refresh where a value has fallen far from its reference."""
+        whole = float(np.add.reduce(self.weights))
+        self.weights /= whole
+        self.parts /= whole
+        self.total /= whole
+        if self.total.min() < _LEAST_TOTAL:
+            self.refresh()
 
     def update(self, index: int) -> int:
         """Update one component; give 1 if it lives, 0 if it was annihilated."""
