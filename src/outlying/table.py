@@ -236,14 +236,19 @@ def integer_column(name: str, values: npt.NDArray[Any], missing: Mask | None = N
 
 
 def categorical_column(
-    name: str, values: Sequence[str | bool | None], form: Form = "text"
+    name: str,
+    values: Sequence[Any],
+    form: Form = "text",
+    label_of: Mapping[Any, str | bool | None] | None = None,
 ) -> CategoricalColumn:
-    """Make a categorical column from labels; None is missing."""
-    labels = sorted({value for value in values if value is not None})
+    """Make a categorical column from labels, or from values and the label of each; None: missing."""
+    given = {value: value for value in set(values)} if label_of is None else label_of
+    labels = sorted({label for label in given.values() if label is not None})
     code_of: dict[str | bool | None, int] = {label: code for code, label in enumerate(labels)}
     code_of[None] = -1
-    codes = np.fromiter((code_of[value] for value in values), dtype=np.int32, count=len(values))
-    return CategoricalColumn(name, form, frozen(codes), tuple(labels))  # type: ignore[arg-type]
+    codes = {value: code_of[label] for value, label in given.items()}
+    array = np.fromiter(map(codes.__getitem__, values), dtype=np.int32, count=len(values))
+    return CategoricalColumn(name, form, frozen(array), tuple(labels))  # type: ignore[arg-type]
 
 
 def retyped(column: Column, kind: ColumnType) -> Column:

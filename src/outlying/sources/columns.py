@@ -143,12 +143,28 @@ def read_labels(
     name: str, values: Iterable[object], missing: Mask | None = None, form: Form = "text"
 ) -> Reading:
     """Read categories; those that are no texts (say, the numbers of a Categorical) become some."""
-    kind = bool if form == "boolean" else str
-    labels = [None if is_missing(value) else kind(value) for value in values]
+    cells = list(values)
     if missing is not None:
         for row in np.flatnonzero(missing):
-            labels[row] = None
-    return Reading(categorical_column(name, labels, form))
+            cells[row] = None
+    kind = bool if form == "boolean" else str
+    labels = _distinct(cells, kind)
+    if labels is None:
+        cells = [None if is_missing(cell) else kind(cell) for cell in cells]
+        labels = {cell: cell for cell in cells}
+    return Reading(categorical_column(name, cells, form, labels))
+
+
+def _distinct(cells: list[object], kind: type) -> dict[Any, Any] | None:
+    """Give the label of each distinct cell, None where it is missing.
+
+    Nothing where cells are of other types: 1, 1.0 and True are equal, but not the same label.
+    """
+    try:
+        labels = {cell: None if is_missing(cell) else cell for cell in set(cells)}
+    except TypeError:  # not hashable
+        return None
+    return labels if all(type(x) is kind for x in labels.values() if x is not None) else None
 
 
 def read_form(
