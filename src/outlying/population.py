@@ -25,6 +25,7 @@ from outlying.values import Form
 Rows: TypeAlias = npt.NDArray[np.int64]
 
 _MICROSECONDS_PER_DAY = 86_400e6
+_SAFE_EXPONENT = 900  # beyond, a product might lose digits
 _FORMS_IN_DAYS: tuple[Form, ...] = ("date", "datetime", "instant", "time", "duration")
 
 
@@ -76,7 +77,7 @@ class NumericAttribute:
         ordered = ordered[: len(ordered) - np.count_nonzero(np.isnan(ordered))]
         largest = float(np.max(np.abs(ordered[[0, -1]]))) if len(ordered) else 0.0
         self.exponent = int(np.frexp(largest)[1])
-        self.sorted: Floats = np.ldexp(ordered, -self.exponent)
+        self.sorted: Floats = self._rescaled(ordered)
         per_unit = np.ldexp(1.0, -self.exponent)
         self._segments: dict[int | None, Segments] = {}
         self._order: Rows | None = None
@@ -109,10 +110,16 @@ class NumericAttribute:
             self._segments[seed] = segments(self.sorted, seed)
         return self._segments[seed]
 
+    def _rescaled(self, values: Floats) -> Floats:
+        """Divide values by the power of two of this attribute, exactly."""
+        if abs(self.exponent) < _SAFE_EXPONENT:
+            return values * 2.0**-self.exponent
+        return np.ldexp(values, -self.exponent)
+
     def grouped(self, sample: Sample) -> Numbers:
         """Prepare to estimate the property in many contexts, once: a population has one sample."""
         if self._numbers is None:
-            values = np.ldexp(self.column.values, -self.exponent)
+            values = self._rescaled(self.column.values[sample.nearby])
             self._numbers = Numbers(values, self.unit, sample)
         return self._numbers
 

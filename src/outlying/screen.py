@@ -135,8 +135,8 @@ class Numbers:
     """A numeric property in groups."""
 
     def __init__(self, values: Floats, unit: float, sample: Sample) -> None:
-        """Take the values of all rows, NaN where missing."""
-        order, ordered = _sorted(values[sample.screened])
+        """Take the values of the rows nearby, NaN where missing."""
+        order, ordered = _sorted(values[: len(sample.screened)])
         starts = _group_starts(ordered)
         ends = np.append(starts[1:], len(order))
         self.grouped = _Grouped(order, starts, len(sample.screened))
@@ -148,7 +148,7 @@ class Numbers:
         self.sample = sample
         self.share = sample.rows / len(sample.screened)
         ordered = self.standardised(ordered)
-        nearby, near_values = _sorted(values[sample.nearby])
+        nearby, near_values = _sorted(values)
         self.nearby = nearby, self.standardised(near_values)
         self.lows, self.highs = ordered[starts], ordered[ends - 1]
         rows = ends - starts

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from outlying.errors import ColumnError, SourceError
 from outlying.table import (
     LARGEST_EXACT_INTEGER,
+    CategoricalColumn,
     Column,
     Floats,
     Mask,
@@ -23,6 +24,7 @@ from outlying.table import (
     SkippedColumn,
     Table,
     categorical_column,
+    frozen,
     integer_column,
     numeric_column,
 )
@@ -37,6 +39,7 @@ _MICROSECONDS = {
     "ms": 1_000,
     "us": 1,
 }
+_FIRST = 1000  # rows to look at before all
 _PARTS_OF_A_MICROSECOND = {"ns": 10**3, "ps": 10**6, "fs": 10**9, "as": 10**12}
 
 
@@ -133,10 +136,18 @@ def read_reals(name: str, values: npt.NDArray[Any], missing: Mask | None = None)
 
 
 def _form_of_reals(numbers: Floats) -> Form:
-    known = numbers[~np.isnan(numbers)]
-    if len(known) in (0, len(numbers)) or np.abs(known).max() > LARGEST_EXACT_INTEGER:
+    gaps = np.isnan(numbers)
+    if not gaps.any() or not _are_whole(numbers[:_FIRST]):
         return "number"
-    return "integer" if bool(np.all(known == np.floor(known))) else "number"
+    known = numbers[~gaps]
+    if len(known) == 0 or np.abs(known).max() > LARGEST_EXACT_INTEGER:
+        return "number"
+    return "integer" if _are_whole(known) else "number"
+
+
+def _are_whole(numbers: Floats) -> bool:
+    """Tell whether all numbers are whole, those that are missing apart."""
+    return bool(np.all((numbers == np.floor(numbers)) | np.isnan(numbers)))
 
 
 def read_labels(
@@ -153,6 +164,16 @@ def read_labels(
         cells = [None if is_missing(cell) else kind(cell) for cell in cells]
         labels = {cell: cell for cell in cells}
     return Reading(categorical_column(name, cells, form, labels))
+
+
+def read_coded(name: str, codes: npt.NDArray[Any], labels: list[Any]) -> Reading:
+    """Read texts that come as codes into distinct labels; -1 is missing."""
+    if not all(type(label) is str for label in labels):
+        return read_labels(name, np.array([*labels, None], dtype=object)[codes].tolist())
+    ordered = sorted(labels)
+    place = {label: number for number, label in enumerate(ordered)}
+    ranks = np.array([*(place[label] for label in labels), -1], dtype=np.int32)
+    return Reading(CategoricalColumn(name, "text", frozen(ranks[codes]), tuple(ordered)))
 
 
 def _distinct(cells: list[object], kind: type) -> dict[Any, Any] | None:
