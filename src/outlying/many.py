@@ -74,6 +74,10 @@ class Targets:
         else:
             yield from ({"object": item} for item in self.objects or ())
 
+    def number(self, place: int) -> int | None:
+        """Give the row at a place as JSON counts it, from 1; None for a new object."""
+        return None if self.rows is None else self.rows[place] + 1
+
     def after(self, done: int) -> Targets:
         """Give those that are left when the first ones are done."""
         rows = None if self.rows is None else self.rows[done:]

@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from outlying.errors import OutputError
@@ -39,12 +39,18 @@ class Output:
 
     def write(self, content: str) -> None:
         """Write the result with a final newline; a file is renamed into place when complete."""
+        self.write_all([content])
+
+    def write_all(self, parts: Iterable[str]) -> None:
+        """Write each part with a final newline; standard output gets it as soon as it is there."""
         if self._path is None or self._temporary is None:
-            sys.stdout.write(content + "\n")
-            sys.stdout.flush()
+            for part in parts:
+                sys.stdout.write(part + "\n")
+                sys.stdout.flush()
             return
         try:
-            Path(self._temporary).write_text(content + "\n", encoding="utf-8")
+            with Path(self._temporary).open("w", encoding="utf-8") as stream:
+                stream.writelines(part + "\n" for part in parts)
             Path(self._temporary).replace(self._path)
         except OSError as error:
             raise OutputError(f"cannot write {self._path}: {error.strerror}") from None
