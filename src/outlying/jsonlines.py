@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -98,7 +99,7 @@ def _hash_of_objects(targets: Targets) -> str:
 class Partial:
     """The lines of a run that is not complete, in a file beside its final name."""
 
-    def __init__(self, target: Path, path: Path, stream: IO[bytes]) -> None:
+    def __init__(self, target: Path, path: Path, stream: io.FileIO) -> None:
         self.target, self.path, self._stream = target, path, stream
         self.done = 0
         self.stories = Stories()
@@ -130,7 +131,7 @@ class Partial:
     def begin(self, head: Mapping[str, Any], targets: Targets) -> None:
         """Keep the finished objects of an earlier run of the same kind; write the header if new."""
         end = 0
-        for number, (content, end_of_line) in enumerate(_whole_lines(self._stream, self.path)):
+        for number, (content, end_of_line) in enumerate(_whole_lines(self.path)):
             if number == 0:
                 _compare(content, head, self.path)
             elif "stories" in content:
@@ -146,10 +147,10 @@ class Partial:
 
     def _count(self, content: dict[str, Any], number: int, targets: Targets) -> None:
         try:
-            if content["row"] != targets.number(number - 1):
+            if number > len(targets) or content["row"] != targets.number(number - 1):
                 raise ValueError
             self.stories.add(content)
-        except (KeyError, IndexError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError):
             raise _damaged(self.path, number + 1) from None
         self.done += 1
 
@@ -168,8 +169,9 @@ class Partial:
 
     def _write(self, content: Mapping[str, Any]) -> None:
         with self._writing():
-            self._stream.write(line(content).encode("ascii"))
-            self._stream.flush()
+            data = line(content).encode("ascii")
+            while data:  # a disk that is nearly full takes a part only
+                data = data[self._stream.write(data) :]
             os.fsync(self._stream.fileno())
 
     @contextlib.contextmanager
@@ -186,28 +188,35 @@ class Partial:
 def check_complete(path: Path, head: Mapping[str, Any]) -> None:
     """Make sure that a finished file answers what is asked."""
     last = None
-    with _opened(path) as stream:
-        for number, (content, _) in enumerate(_whole_lines(stream, path)):
-            if number == 0:
-                _compare(content, head, path)
-            last = content
+    for number, (content, _) in enumerate(_whole_lines(path)):
+        if number == 0:
+            _compare(content, head, path)
+        last = content
     if last is None or "stories" not in last:
         raise OutputError(
             f"{path} is there, but it is not a complete result; delete it to start anew"
         )
 
 
-def _whole_lines(stream: IO[bytes], path: Path) -> Iterator[tuple[dict[str, Any], int]]:
+def _whole_lines(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
     """Give each whole line with the place where it ends; a torn last one is left out."""
     end = 0
-    for number, raw in enumerate(stream, start=1):
-        if not raw.endswith(b"\n"):
-            return
-        end += len(raw)
-        yield _read(raw, path, number), end
+    with _reading(path) as stream:
+        for number, raw in enumerate(stream, start=1):
+            if not raw.endswith(b"\n"):
+                return
+            end += len(raw)
+            yield _parsed(raw, path, number), end
 
 
-def _read(raw: bytes, path: Path, number: int) -> dict[str, Any]:
+def _reading(path: Path) -> io.BufferedReader:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise OutputError(f"cannot read {path}: {error.strerror}") from None
+
+
+def _parsed(raw: bytes, path: Path, number: int) -> dict[str, Any]:
     try:
         content = json.loads(raw)
     except (ValueError, RecursionError):
@@ -226,6 +235,8 @@ def _damaged(path: Path, number: int) -> OutputError:
 
 def _compare(then: Mapping[str, Any], now: Mapping[str, Any], path: Path) -> None:
     """Refuse to continue what answers another question; say what differs."""
+    if "schema" not in then:
+        raise _damaged(path, 1)
     differs = [name for name in now if then.get(name) != now[name]]
     if not differs:
         return
@@ -251,10 +262,10 @@ def _change(what: str, then: object, now: object) -> str:
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def _opened(path: Path) -> Iterator[io.FileIO]:
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
     try:
-        stream = os.fdopen(os.open(path, flags, 0o666), "r+b")
+        stream = io.FileIO(os.open(path, flags, 0o666), "r+")
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}") from None
     with stream:
@@ -262,7 +273,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         yield stream
 
 
-def _lock(stream: IO[bytes], path: Path) -> None:
+def _lock(stream: io.FileIO, path: Path) -> None:
     """Refuse to write where another run still does; the lock goes with its process."""
     if fcntl is None:
         return
