@@ -34,7 +34,7 @@ def texts(findings: Iterator[outlying.Findings]) -> list[str]:
 
 
 def test_rows_give_what_each_gives_alone(explainer: outlying.Explainer) -> None:
-    rows = [5, 0, 5, np.int64(59), 1]
+    rows: list[Any] = [5, 0, 5, np.int64(59), 1]
     alone = [explainer.explain(row=row).to_json() for row in rows]
     assert texts(explainer.explain_many(rows=rows)) == alone
     assert texts(explainer.explain_many(rows=iter(rows), workers=1)) == alone
