@@ -187,6 +187,17 @@ def test_an_object_may_bring_a_column_into_play(run: Run, tmp_path: Path) -> Non
     assert whole["objects"][1]["skipped_columns"] == []
 
 
+@pytest.mark.parametrize("form", ["json", "jsonl", "text"])
+def test_text_that_no_encoding_takes(run: Run, tmp_path: Path, form: str) -> None:
+    path, target = tmp_path / "t.jsonl", tmp_path / "out"
+    items = [{"a": "x\ud800" if row % 2 else "y\u2028", "n": row} for row in range(30)]
+    path.write_text("\n".join(json.dumps(item) for item in items))
+    for name in ("--rows", "--row"):
+        args = ("explain", path, name, 2, "--references", 0, "--format", form, "-o", target)
+        assert run(*args) == (0, "", "")
+        assert "x\\ud800" in target.read_text(encoding="utf-8")
+
+
 @given(st.lists(st.tuples(st.integers(1, 50), st.integers(0, 9)), min_size=1, max_size=8))
 def test_numbers_and_ranges(ranges: list[tuple[int, int]]) -> None:
     text = ", ".join(f"{low}-{low + more}" if more else str(low) for low, more in ranges)

@@ -94,14 +94,13 @@ class _Run:
             return
         self.explainer.prepare(self.line.step)
         self.line.restart()
-        for findings in self.explainer.explain_many(
-            rows=left.rows,
-            objects=left.objects,
-            workers=self.job.workers,
-            progress=lambda now, _: self.line.objects(done + now, total, done),
-        ):
+        found = self.explainer.explain_many(
+            rows=left.rows, objects=left.objects, workers=self.job.workers
+        )
+        for now, findings in enumerate(found, start=done + 1):
             self.line.clear()
             yield findings
+            self.line.objects(now, total, done)  # while the next one is explained
 
     def header(self) -> dict[str, Any]:
         """Describe what the lines answer."""

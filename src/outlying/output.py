@@ -45,15 +45,20 @@ class Output:
         """Write each part with a final newline; standard output gets it as soon as it is there."""
         if self._path is None or self._temporary is None:
             for part in parts:
-                sys.stdout.write(part + "\n")
+                sys.stdout.write(_line(part))
                 sys.stdout.flush()
             return
         try:
             with Path(self._temporary).open("w", encoding="utf-8") as stream:
-                stream.writelines(part + "\n" for part in parts)
+                stream.writelines(_line(part) for part in parts)
             Path(self._temporary).replace(self._path)
         except OSError as error:
             raise OutputError(f"cannot write {self._path}: {error.strerror}") from None
+
+
+def _line(content: str) -> str:
+    """End a line; halves of characters, which no encoding takes, become escapes, as in JSON."""
+    return content.encode("utf-8", "backslashreplace").decode("utf-8") + "\n"
 
 
 def _temporary_beside(path: Path) -> str:
