@@ -12,9 +12,10 @@ from outlying.errors import (
     RowError,
     SourceError,
 )
-from outlying.explain import Explainer, explain
+from outlying.explain import Explainer, explain, explain_many
 from outlying.findings import Findings, Pair, Population
 from outlying.options import Options
+from outlying.stories import Story, stories
 from outlying.table import SkippedColumn
 
 __version__ = "0.1.0"
@@ -36,6 +37,9 @@ __all__ = [
     "RowError",
     "SkippedColumn",
     "SourceError",
+    "Story",
     "__version__",
     "explain",
+    "explain_many",
+    "stories",
 ]

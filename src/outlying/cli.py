@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
-import shutil
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
@@ -19,24 +16,15 @@ from click.shell_completion import get_completion_class
 import outlying
 from outlying import options as choices
 from outlying import sources
-from outlying.errors import ColumnError, ObjectError, OptionError, RowError, unknown_name
+from outlying.cli_many import Job, Loaded, run
+from outlying.cli_targets import Naming, assignment, naming_options
+from outlying.errors import OptionError
 from outlying.explain import Explainer
-from outlying.findings import Findings
 from outlying.output import Output
-from outlying.render import text
-from outlying.search import Progress
 from outlying.table import Table
-from outlying.values import Value, read_text
+from outlying.terminal import rendered
 
 Decorator: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
-
-_STYLES: dict[str, dict[str, Any]] = {
-    "title": {"bold": True},
-    "exceptional": {},
-    "ordinary": {"dim": True},
-    "detail": {"dim": True},
-}
-_PATIENCE = 1.0  # seconds before a progress line appears
 
 
 def main() -> None:
@@ -47,8 +35,9 @@ def main() -> None:
         _fail(click.ClickException(str(error)))
     except click.ClickException as error:
         _fail(error)
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("Interrupted; nothing was written.", err=True)
+    except (KeyboardInterrupt, click.Abort) as stop:
+        said = str(stop.__cause__ or "")  # what the interrupted work has to say
+        click.echo(said or "Interrupted; nothing was written.", err=True)
         sys.exit(130)
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
@@ -93,14 +82,7 @@ def _repeated(flag: str, metavar: str, help_text: str, name: str | None = None) 
 
 @cli.command()
 @click.argument("source")
-@click.option("--row", type=int, help="The row to explain: data rows are counted from 1.")
-@_repeated("--where", "COLUMN=VALUE", "The only row with this value; repeat to narrow.")
-@click.option(
-    "--object",
-    "object_file",
-    metavar="FILE",
-    help="A new object, as JSON in a file or - for standard input.",
-)
+@naming_options
 @_number("min_support", float, "Share of all rows that a context must keep.")
 @_number("min_outlierness", float, "Score from which a pair is exceptional.")
 @_number("min_confidence", float, "Share of other rows whose findings must be weaker.")
@@ -124,43 +106,42 @@ def _repeated(flag: str, metavar: str, help_text: str, name: str | None = None) 
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json"]),
+    type=click.Choice(["text", "json", "jsonl"]),
     default="text",
     show_default=True,
-    help="For people or for programs.",
+    help="For people or for programs; jsonl: a line per object as soon as it is explained.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead of standard output.")
+@click.option("--resume", is_flag=True, help="Continue an interrupted run with jsonl and -o.")
+@click.option("--workers", type=int, help="Processes for many rows.  [default: one per core]")
 def explain(
     source: str,
-    row: int | None,
-    where: tuple[str, ...],
-    object_file: str | None,
     columns: tuple[str, ...],
     exclude: tuple[str, ...],
     types: tuple[str, ...],
     form: str,
     output: str | None,
+    resume: bool,
+    workers: int | None,
     **given: Any,
 ) -> None:
-    """Explain one row of SOURCE: a CSV, TSV, Parquet or JSON lines file.
+    """Explain one row of SOURCE, or many: a CSV, TSV, Parquet or JSON lines file.
 
-    Name the row by --row, by --where, or give a new object by --object.
+    Name the row by --row, by --where, or give a new object by --object; name many by --rows,
+    --rows-file, --where-true or --objects.
     """
-    ways = sum([row is not None, bool(where), object_file is not None])
-    if ways == 0:
-        raise OptionError("which row? Name it by --row N, --where COLUMN=VALUE or --object FILE")
-    if ways > 1:
-        raise OptionError("the row is named twice; use exactly one of --row, --where and --object")
+    naming = Naming.taken_from(given)
+    job = Job.of(naming, form, output, resume, workers)
     choices.Options.of(**given)  # a wrong value is said before a large file is read
-    with Output.to(output) as out:
+
+    def load() -> Loaded:
         table = sources.read(source)
-        given |= {"columns": _names(columns, table) or None, "exclude": _names(exclude, table)}
-        explainer = Explainer(table, **given, types=_types(types, table))
-        target = _target(explainer, row, where, object_file)
-        with _progress() as progress:
-            findings = explainer.explain(**target, progress=progress)
-            explainer.prepare(progress)
-        out.write(_rendered(findings, form, out.is_terminal))
+        chosen = {"columns": _names(columns, table) or None, "exclude": _names(exclude, table)}
+        kept = naming.compared(table)
+        explainer = Explainer(kept, **given, **chosen, types=_types(types, table))
+        return explainer, naming.targets(table, explainer.table, explainer.options)
+
+    run(job, load)
 
 
 @cli.command()
@@ -183,7 +164,7 @@ def demo(save: str | None) -> None:
     with resources.as_file(files / "patients.csv") as path:
         table = dataclasses.replace(sources.read(path), source="patients.csv")
     findings = Explainer(table).explain(object=patient)
-    click.echo(_rendered(findings, "text", sys.stdout.isatty()))
+    click.echo(rendered(findings, sys.stdout.isatty()))
     click.echo(
         "\nThe same on a file of your own:\n"
         "  outlying explain FILE.csv --row 17           (data rows are counted from 1)\n"
@@ -213,88 +194,4 @@ def _names(given: Sequence[str], table: Table) -> list[str]:
 
 
 def _types(given: Sequence[str], table: Table) -> dict[str, str]:
-    return dict(_assignment(item, table, "--type") for item in given)
-
-
-def _assignment(item: str, table: Table, flag: str) -> tuple[str, str]:
-    """Split COLUMN=VALUE at the equals sign behind a known column."""
-    if "=" not in item:
-        raise OptionError(f"{flag} is {item!r}; allowed: COLUMN=VALUE")
-    places = [place for place, char in enumerate(item) if char == "="]
-    for place in places:
-        if item[:place] in table.names:
-            return item[:place], item[place + 1 :]
-    raise ColumnError(unknown_name("column", item[: places[0]], table.names))
-
-
-def _target(
-    explainer: Explainer, row: int | None, where: Sequence[str], object_file: str | None
-) -> dict[str, Any]:
-    if object_file is not None:
-        return {"object": _json_object(object_file)}
-    if where:
-        return {"where": dict(_condition(item, explainer.table) for item in where)}
-    if row is None or not 1 <= row <= explainer.rows:
-        raise RowError(
-            f"row {row} does not exist: {explainer.table.source} has {explainer.rows:,} data rows, "
-            f"counted from 1 to {explainer.rows}"
-        )
-    return {"row": row - 1}
-
-
-def _condition(item: str, table: Table) -> tuple[str, Value]:
-    name, value = _assignment(item, table, "--where")
-    try:
-        return name, read_text(table.column(name).form, value)
-    except ValueError as error:
-        raise RowError(f"--where: column {name!r} expects {error}, got {value!r}") from None
-
-
-def _json_object(file: str) -> Mapping[str, Any]:
-    try:
-        content = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
-        value = json.loads(content)
-    except (OSError, UnicodeDecodeError) as error:
-        raise ObjectError(f"cannot read the object from {file}: {_reason(error)}") from None
-    except json.JSONDecodeError as error:
-        raise ObjectError(f"{file} does not hold valid JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise ObjectError(
-            f"{file} holds a JSON {type(value).__name__}; needed is one object, "
-            'such as {"age": 40, "sex": "female"}'
-        )
-    return value
-
-
-def _reason(error: Exception) -> str:
-    return (error.strerror or str(error)) if isinstance(error, OSError) else "it is not UTF-8 text"
-
-
-def _rendered(findings: Findings, form: str, is_terminal: bool) -> str:
-    if form == "json":
-        return findings.to_json(indent=2)
-    width = min(100, shutil.get_terminal_size((88, 24)).columns) if is_terminal else 88
-    return text.render(findings, width, _coloured if is_terminal else text.no_style)
-
-
-def _coloured(content: str, role: str) -> str:
-    return click.style(content, **_STYLES[role])
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Progress | None]:
-    """Show how far the search is, on a terminal only, and only when it takes a while."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    begin = time.monotonic()
-
-    def show(done: int, total: int) -> None:
-        if time.monotonic() - begin > _PATIENCE:
-            click.echo(
-                f"\r  working: {100 * done // max(1, total):3d}% of this step", nl=False, err=True
-            )
-
-    yield show
-    if time.monotonic() - begin > _PATIENCE:
-        click.echo("\r" + " " * 40 + "\r", nl=False, err=True)
+    return dict(assignment(item, table, "--type") for item in given)

@@ -8,8 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-import operator
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,11 @@ import numpy as np
 from outlying import describe, sources
 from outlying.conditions import Condition
 from outlying.describe import Premise, Trait
-from outlying.errors import InfiniteValueError, OptionError, RowError, SourceError
+from outlying.errors import InfiniteValueError, OptionError, SourceError
 from outlying.findings import Findings, Pair, Population
 from outlying.guided import BEAM, guided
 from outlying.intervals import candidates
+from outlying.many import Targets, Where, position, usable_workers
 from outlying.options import Options
 from outlying.population import (
     Attribute,
@@ -35,7 +35,7 @@ from outlying.screen import Sample
 from outlying.shared import Shared
 from outlying.shelf import Shelf
 from outlying.search import ROUNDING, Evaluation, Outcome, Progress, exhaustive
-from outlying.selection import Selection, identifiers, is_asked_for, select
+from outlying.selection import Selection, is_asked_for, optional, select
 from outlying.table import Table, retyped, without_infinities
 from outlying.values import value_of
 
@@ -63,6 +63,25 @@ def explain(
     """
     return Explainer(data, **options).explain(
         row=row, object=object, where=where, progress=progress
+    )
+
+
+def explain_many(
+    data: Any,
+    *,
+    rows: Iterable[int] | None = None,
+    where: Where | None = None,
+    objects: Iterable[Mapping[str, Any]] | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Iterator[Findings]:
+    """Explain many rows of a table, or many new objects against it; see Explainer.explain_many.
+
+    `data` and the options are those of `explain`.
+    """
+    return Explainer(data, **options).explain_many(
+        rows=rows, where=where, objects=objects, workers=workers, progress=progress
     )
 
 
@@ -99,8 +118,34 @@ class Explainer:
         if object is not None:
             ready = _Ready.of(_with_object(self.table, object, self.options), self.options)
             return _findings(ready, self.table.rows, self._yardstick(None), progress, is_new=True)
-        place = self.table.find(where) if where is not None else self._position(row)
+        place = self.table.find(where) if where is not None else position(self.table, row)
         return _findings(self._population(), place, self._yardstick(place), progress)
+
+    def explain_many(
+        self,
+        *,
+        rows: Iterable[int] | None = None,
+        where: Where | None = None,
+        objects: Iterable[Mapping[str, Any]] | None = None,
+        workers: int | None = None,
+        progress: Progress | None = None,
+    ) -> Iterator[Findings]:
+        """Explain many rows or new objects; each result is that of `explain`, in the order given.
+
+        `rows` are positions from 0. One mapping as `where` stands for every row with these values;
+        several name one row each. All are checked now; each is explained when it is asked for.
+        `progress` is told how many are done, of how many.
+        """
+        targets = Targets.of(self.table, self.options, rows=rows, where=where, objects=objects)
+        usable_workers(workers)
+        return self._explained(targets, progress)
+
+    def _explained(self, targets: Targets, progress: Progress | None) -> Iterator[Findings]:
+        for done, target in enumerate(targets, start=1):
+            findings = self.explain(**target)
+            if progress is not None:
+                progress(done, len(targets))
+            yield findings
 
     def prepare(self, progress: Progress | None = None) -> None:
         """Explain the reference rows now, not when a confidence is first asked for."""
@@ -131,18 +176,6 @@ class Explainer:
         """Give the strength of the strongest pair of a row."""
         _, outcome = _searched(self._population(), row, only_strongest=True)
         return max((hit.strength for hit in outcome.best), default=-math.inf)
-
-    def _position(self, row: object) -> int:
-        try:
-            place = operator.index(row)  # type: ignore[arg-type]
-        except TypeError:
-            raise RowError(f"row is {row!r}; allowed: a position, a whole number from 0") from None
-        if not 0 <= place < self.table.rows:
-            raise RowError(
-                f"row {place} does not exist: {self.table.source} has {self.table.rows:,} rows, "
-                f"positions 0 to {self.table.rows - 1}"
-            )
-        return place
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -205,10 +238,7 @@ def _finite(table: Table, options: Options) -> Table:
 
 
 def _with_object(table: Table, values: Mapping[str, Any], options: Options) -> Table:
-    optional = {*options.exclude, *identifiers(table, options)}
-    if options.columns is not None:
-        optional |= set(table.names) - set(options.columns)
-    joined = table.with_object(values, optional)
+    joined = table.with_object(values, optional(table, options))
     try:
         return _finite(joined, options)
     except InfiniteValueError as error:  # all rows but the last one are known to be finite

@@ -173,24 +173,7 @@ class Findings:
 
     def to_dict(self) -> dict[str, Any]:
         """Give the result as plain values; `row` counts from 1 there, as in a file."""
-        return {
-            "schema": SCHEMA,
-            "source": self.population.source,
-            "rows": self.population.rows,
-            "columns": list(self.population.columns),
-            "skipped_columns": [
-                dataclasses.asdict(item) for item in self.population.skipped_columns
-            ],
-            "options": self.options.to_dict(),
-            "objects": [
-                {
-                    "row": None if self.row is None else self.row + 1,
-                    "values": {name: plain(value) for name, value in self.values},
-                    "pairs": [pair.to_dict() for pair in self.pairs],
-                    "notes": list(self.notes),
-                }
-            ],
-        }
+        return heading(self.population, self.options) | {"objects": [entry(self)]}
 
     def to_json(self, indent: int | None = None) -> str:
         """Give the result as JSON, always in the same order and valid everywhere."""
@@ -210,3 +193,25 @@ class Findings:
             row["typical"] = json.dumps(row["typical"], ensure_ascii=False)
         columns = {name: [row[name] for row in rows] for name in PAIR_FIELDS}
         return frame(columns, self.population.source)
+
+
+def heading(population: Population, options: Options) -> dict[str, Any]:
+    """Give what all objects of a JSON result have in common."""
+    return {
+        "schema": SCHEMA,
+        "source": population.source,
+        "rows": population.rows,
+        "columns": list(population.columns),
+        "skipped_columns": [dataclasses.asdict(item) for item in population.skipped_columns],
+        "options": options.to_dict(),
+    }
+
+
+def entry(findings: Findings) -> dict[str, Any]:
+    """Give one object of a JSON result."""
+    return {
+        "row": None if findings.row is None else findings.row + 1,
+        "values": {name: plain(value) for name, value in findings.values},
+        "pairs": [pair.to_dict() for pair in findings.pairs],
+        "notes": list(findings.notes),
+    }

@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from outlying.errors import OutputError
@@ -39,15 +39,26 @@ class Output:
 
     def write(self, content: str) -> None:
         """Write the result with a final newline; a file is renamed into place when complete."""
+        self.write_all([content])
+
+    def write_all(self, parts: Iterable[str]) -> None:
+        """Write each part with a final newline; standard output gets it as soon as it is there."""
         if self._path is None or self._temporary is None:
-            sys.stdout.write(content + "\n")
-            sys.stdout.flush()
+            for part in parts:
+                sys.stdout.write(_line(part))
+                sys.stdout.flush()
             return
         try:
-            Path(self._temporary).write_text(content + "\n", encoding="utf-8")
+            with Path(self._temporary).open("w", encoding="utf-8") as stream:
+                stream.writelines(_line(part) for part in parts)
             Path(self._temporary).replace(self._path)
         except OSError as error:
             raise OutputError(f"cannot write {self._path}: {error.strerror}") from None
+
+
+def _line(content: str) -> str:
+    """End a line; halves of characters, which no encoding takes, become escapes, as in JSON."""
+    return content.encode("utf-8", "backslashreplace").decode("utf-8") + "\n"
 
 
 def _temporary_beside(path: Path) -> str:

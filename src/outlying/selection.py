@@ -27,20 +27,28 @@ class Selection:
 
 def select(table: Table, options: Options) -> Selection:
     """Choose the columns to compare; an error if none is left."""
+    selection = chosen(table, options)
+    if not selection.columns:
+        skipped = selection.skipped
+        why = "; ".join(f"{item.name!r} {item.reason}" for item in skipped) or "all are excluded"
+        raise ColumnError(f"no column is left to compare: {why}")
+    return selection
+
+
+def chosen(table: Table, options: Options) -> Selection:
+    """Choose the columns to compare, be it none."""
     asked = [column for column in table.columns if is_asked_for(column.name, options)]
     reasons = {column.name: _reason_to_skip(column, options) for column in asked}
     skipped = [item for item in table.skipped if is_asked_for(item.name, options)]
     skipped += [SkippedColumn(name, reason) for name, reason in reasons.items() if reason]
     used = tuple(column for column in asked if not reasons[column.name])
-    if not used:
-        why = "; ".join(f"{item.name!r} {item.reason}" for item in skipped) or "all are excluded"
-        raise ColumnError(f"no column is left to compare: {why}")
     return Selection(used, tuple(skipped))
 
 
-def identifiers(table: Table, options: Options) -> list[str]:
-    """Name the columns that identify rows; a new object need not have them."""
-    return [column.name for column in table.columns if _is_identifier(column, options)]
+def optional(table: Table, options: Options) -> set[str]:
+    """Name the columns that a new object need not have: those that are not compared."""
+    unasked = {name for name in table.names if not is_asked_for(name, options)}
+    return unasked | {c.name for c in table.columns if _is_identifier(c, options)}
 
 
 def is_asked_for(name: str, options: Options) -> bool:

@@ -152,16 +152,7 @@ class Table:
 
     def find(self, where: Mapping[str, Any]) -> int:
         """Find the only row that holds all these values."""
-        if not where:
-            raise RowError("where is empty; give at least one column and its value")
-        mask = np.ones(self.rows, dtype=bool)
-        for name, value in where.items():
-            try:
-                mask &= self.column(name).matches(value)
-            except ValueError as error:
-                raise RowError(f"where: column {name!r} expects {error}, got {value!r}") from None
-        rows = np.flatnonzero(mask)
-        wanted = " and ".join(f"{name} = {text_of_any(value)}" for name, value in where.items())
+        rows, wanted = self.matching(where), self.wanted(where)
         if len(rows) == 0:
             raise RowError(f"no row has {wanted}; one is needed")
         if len(rows) > 1:
@@ -171,7 +162,24 @@ class Table:
                 f"{', ...' if len(rows) > 5 else ''}, counted from 1); one is needed: add a column "
                 "to where, or name the row by its number"
             )
-        return int(rows[0])
+        return rows[0]
+
+    def matching(self, where: Mapping[str, Any]) -> list[int]:
+        """Find all rows that hold these values."""
+        if not where:
+            raise RowError("where is empty; give at least one column and its value")
+        mask = np.ones(self.rows, dtype=bool)
+        for name, value in where.items():
+            try:
+                mask &= self.column(name).matches(value)
+            except ValueError as error:
+                raise RowError(f"where: column {name!r} expects {error}, got {value!r}") from None
+        return [int(row) for row in np.flatnonzero(mask)]
+
+    @staticmethod
+    def wanted(where: Mapping[str, Any]) -> str:
+        """Say which values were looked for."""
+        return " and ".join(f"{name} = {text_of_any(value)}" for name, value in where.items())
 
     def with_object(self, values: Mapping[str, Any], optional: Iterable[str] = ()) -> Table:
         """Add a new object as one more row (method 1: both cases share one definition)."""

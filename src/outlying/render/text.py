@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from outlying.findings import Findings, Pair
+from outlying.stories import Story
 from outlying.values import printable, text_of
 from outlying.wording import percent
 
@@ -15,6 +16,7 @@ Style: TypeAlias = Callable[[str, str], str]
 _MOST_VALUES = 40
 _UNBROKEN = "\N{NO-BREAK SPACE}"  # a name and its value stay on one line
 _MOST_SKIPPED = 10
+_MOST_ROWS = 8
 
 
 def no_style(text: str, role: str) -> str:  # noqa: ARG001 - a style looks at both
@@ -79,4 +81,23 @@ def _skipped(findings: Findings) -> list[str]:
 def _wrapped(text: str, width: int, first: str, rest: str) -> str:
     return textwrap.fill(
         text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    )
+
+
+def summary(
+    stories: Sequence[Story], are_new: bool, width: int = 88, style: Style = no_style
+) -> str:
+    """Write the stories of many objects, each with the first of its rows."""
+    lines = [
+        _wrapped(f"{story} ({_members(story, are_new)})", width, "  ", "    ") for story in stories
+    ]
+    return "\n".join([style("Stories", "title"), *lines])
+
+
+def _members(story: Story, are_new: bool) -> str:
+    kind = "object" if are_new else "row"
+    named = ", ".join(str(row + 1) for row in story.rows[:_MOST_ROWS])
+    more = story.count - _MOST_ROWS
+    return f"{kind if story.count == 1 else kind + 's'} {named}" + (
+        f" and {more:,} more" if more > 0 else ""
     )

@@ -1,0 +1,199 @@
+"""From what is asked on the command line to its output: one row or many, text or JSON."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import click
+
+import outlying
+from outlying import jsonlines
+from outlying.cli_targets import Naming
+from outlying.errors import OptionError
+from outlying.explain import Explainer
+from outlying.findings import Findings, heading
+from outlying.jsonlines import Partial
+from outlying.many import Targets, population_of, usable_workers
+from outlying.output import Output
+from outlying.stories import Stories
+from outlying.terminal import ProgressLine, progress_line, rendered, summed_up, width
+
+Loaded: TypeAlias = tuple[Explainer, Targets]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be written, where, and by how many."""
+
+    naming: Naming
+    form: str
+    file: str | None
+    resume: bool
+    workers: int | None
+
+    @classmethod
+    def of(
+        cls, naming: Naming, form: str, output: str | None, resume: bool, workers: int | None
+    ) -> Job:
+        """Check what can be checked before anything is read."""
+        usable_workers(workers)
+        file = None if output == "-" else output
+        if resume and (form != "jsonl" or file is None):
+            raise OptionError("--resume continues a file of JSON lines: add --format jsonl -o FILE")
+        if resume and not naming.is_repeatable:
+            raise OptionError(
+                "--resume cannot read objects from standard input a second time; save them to a "
+                "file and name it"
+            )
+        return cls(naming, form, file, resume, workers)
+
+
+def run(job: Job, load: Callable[[], Loaded]) -> None:
+    """Explain what is named and write it."""
+    if job.form == "jsonl" and job.file is not None:
+        with Partial.beside(job.file, resume=job.resume) as partial:
+            _continue(job, partial, *load())
+        return
+    with Output.to(job.file) as out:
+        explainer, targets = load()
+        if job.form != "jsonl" and not job.naming.is_many:
+            _write_one(job, out, explainer, targets)
+            return
+        write = {"text": _texts, "json": _document, "jsonl": _lines}[job.form]
+        with progress_line() as line, _says_how_far(job, targets) as count:
+            out.write_all(count(write(_Run(job, explainer, targets, line), out.is_terminal)))
+
+
+def _write_one(job: Job, out: Output, explainer: Explainer, targets: Targets) -> None:
+    with progress_line() as line:
+        findings = explainer.explain(**next(iter(targets)), progress=line.step)
+        explainer.prepare(line.step)
+    if job.form == "json":
+        out.write(findings.to_json(indent=2))
+    else:
+        out.write(rendered(findings, out.is_terminal))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Run:
+    """Everything that is needed to explain many."""
+
+    job: Job
+    explainer: Explainer
+    targets: Targets
+    line: ProgressLine
+
+    def findings(self, done: int = 0) -> Iterator[Findings]:
+        """Explain what is left when the first ones are done."""
+        left, total = self.targets.after(done), len(self.targets)
+        if not len(left):
+            return
+        self.explainer.prepare(self.line.step)
+        self.line.restart()
+        found = self.explainer.explain_many(
+            rows=left.rows, objects=left.objects, workers=self.job.workers
+        )
+        for now, findings in enumerate(found, start=done + 1):
+            self.line.clear()
+            yield findings
+            self.line.objects(now, total, done)  # while the next one is explained
+
+    def header(self) -> dict[str, Any]:
+        """Describe what the lines answer."""
+        table, options = self.explainer.table, self.explainer.options
+        population = population_of(table, options)
+        return jsonlines.header(population, options, table, self.targets, outlying.__version__)
+
+    def entries(self, done: int = 0) -> Iterator[dict[str, Any]]:
+        """Give the objects of the JSON result."""
+        population = population_of(self.explainer.table, self.explainer.options)
+        for findings in self.findings(done):
+            yield jsonlines.entry_beside(findings, population)
+
+
+def _texts(run: _Run, is_terminal: bool) -> Iterator[str]:
+    stories = Stories()
+    for findings in run.findings():
+        stories.add(findings)
+        yield f"{rendered(findings, is_terminal)}\n\n{'-' * width(is_terminal)}\n"
+    yield summed_up(stories.told(), run.job.naming.are_new, is_terminal)
+
+
+def _document(run: _Run, is_terminal: bool) -> Iterator[str]:  # noqa: ARG001 - as the others
+    stories, objects = Stories(), []
+    for content in run.entries():
+        stories.add(content)
+        objects.append(content)
+    told = [story.to_dict() for story in stories.told()]
+    options = run.explainer.options
+    whole = heading(population_of(run.explainer.table, options), options)
+    whole |= {"objects": objects, "stories": told}
+    yield json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _lines(run: _Run, is_terminal: bool) -> Iterator[str]:  # noqa: ARG001 - as the others
+    stories = Stories()
+    yield jsonlines.line(run.header()).rstrip("\n")
+    for content in run.entries():
+        stories.add(content)
+        yield jsonlines.line(content).rstrip("\n")
+    yield jsonlines.line({"stories": [story.to_dict() for story in stories.told()]}).rstrip("\n")
+
+
+def _continue(job: Job, partial: Partial, explainer: Explainer, targets: Targets) -> None:
+    """Write to the partial file what it lacks, then give it its final name."""
+    with progress_line() as line:
+        work = _Run(job, explainer, targets, line)
+        if job.resume and partial.is_new and partial.target.exists():
+            jsonlines.check_complete(partial.target, work.header())
+            click.echo(f"{partial.target} is complete already; nothing to do.", err=True)
+            return
+        with _says_how_to_continue(job, partial, len(targets)):
+            partial.begin(work.header(), targets)
+            if partial.done:
+                click.echo(f"{partial.done:,} of {len(targets):,} are explained already.", err=True)
+            for content in work.entries(partial.done):
+                partial.add(content)
+            partial.finish()
+
+
+@contextlib.contextmanager
+def _says_how_to_continue(job: Job, partial: Partial, total: int) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        how = "the same command with --resume continues"
+        if not job.naming.is_repeatable:
+            how = "objects from standard input cannot be continued"
+        raise KeyboardInterrupt(
+            f"Interrupted; {partial.done:,} of {total:,} are explained in {partial.path}; {how}."
+        ) from None
+
+
+Count: TypeAlias = Callable[[Iterator[str]], Iterator[str]]
+
+
+@contextlib.contextmanager
+def _says_how_far(job: Job, targets: Targets) -> Iterator[Count]:
+    """Say when interrupted how much is on standard output; a file was not written at all."""
+    written = 0
+
+    def count(parts: Iterator[str]) -> Iterator[str]:
+        nonlocal written
+        for part in parts:
+            yield part
+            written += 1
+
+    try:
+        yield count
+    except KeyboardInterrupt:
+        if job.file is not None or job.form == "json" or not written:
+            raise
+        done = written - (job.form == "jsonl")
+        raise KeyboardInterrupt(
+            f"Interrupted; {done:,} of {len(targets):,} were explained and written."
+        ) from None

@@ -1,0 +1,195 @@
+"""Which rows or objects to explain, when there are many: all are checked before the first."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import operator
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from outlying.errors import InfiniteValueError, ObjectError, OptionError, OutlyingError, RowError
+from outlying.findings import Population
+from outlying.options import Options
+from outlying.selection import chosen, is_asked_for, optional
+from outlying.table import CategoricalColumn, Column, NumericColumn, Table, without_infinities
+
+Where: TypeAlias = Mapping[str, Any] | Iterable[Mapping[str, Any]]
+Name: TypeAlias = Callable[[int], str]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Targets:
+    """Rows of a table by position, or new objects; in the order asked for."""
+
+    rows: tuple[int, ...] | None = None
+    objects: tuple[Mapping[str, Any], ...] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        options: Options,
+        *,
+        rows: Iterable[int] | None = None,
+        where: Where | None = None,
+        objects: Iterable[Mapping[str, Any]] | None = None,
+    ) -> Targets:
+        """Resolve and check what was asked for; an error names the position of the wrong item."""
+        if sum(given is not None for given in (rows, where, objects)) != 1:
+            raise OptionError("name exactly one of rows=, where= and objects=")
+        if rows is not None:
+            return cls(rows=tuple(_positions(table, _items("rows", rows))))
+        if isinstance(where, Mapping):
+            return cls(rows=tuple(_matching(table, where)))
+        if where is not None:
+            return cls(rows=tuple(_found(table, _items("where", where))))
+        return cls.new(table, options, _items("objects", objects))
+
+    @classmethod
+    def new(
+        cls,
+        table: Table,
+        options: Options,
+        objects: Sequence[Mapping[str, Any]],
+        name: Name = "objects[{}]".format,
+    ) -> Targets:
+        """Check new objects against the columns of the table; `name` tells where one stands."""
+        fits = _Fit(table, options)
+        for place, item in enumerate(objects):
+            with _named(name(place)):
+                fits.check(item)
+        return cls(objects=tuple(objects))
+
+    def __len__(self) -> int:
+        return len(self.rows or self.objects or ())
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Give each as keywords of Explainer.explain."""
+        if self.rows is not None:
+            yield from ({"row": row} for row in self.rows)
+        else:
+            yield from ({"object": item} for item in self.objects or ())
+
+    def number(self, place: int) -> int | None:
+        """Give the row at a place as JSON counts it, from 1; None for a new object."""
+        return None if self.rows is None else self.rows[place] + 1
+
+    def after(self, done: int) -> Targets:
+        """Give those that are left when the first ones are done."""
+        rows = None if self.rows is None else self.rows[done:]
+        return Targets(rows, None if self.objects is None else self.objects[done:])
+
+
+def position(table: Table, row: object) -> int:
+    """Check the position of a row, a whole number from 0."""
+    try:
+        place = operator.index(row)  # type: ignore[arg-type]
+    except TypeError:
+        raise RowError(f"row is {row!r}; allowed: a position, a whole number from 0") from None
+    if not 0 <= place < table.rows:
+        raise RowError(
+            f"row {place} does not exist: {table.source} has {table.rows:,} rows, "
+            f"positions 0 to {table.rows - 1}"
+        )
+    return place
+
+
+def usable_workers(workers: object) -> int:
+    """Give how many processes may work: by default as many as there are cores to use."""
+    if workers is None:
+        affinity = getattr(os, "sched_getaffinity", None)
+        return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    number = getattr(workers, "__index__", None)
+    if number is None or isinstance(workers, bool) or number() < 1:
+        raise OptionError(f"workers is {workers!r}; allowed: a whole number, at least 1, or None")
+    return int(number())
+
+
+def population_of(table: Table, options: Options) -> Population:
+    """Describe what rows are compared with, before any is."""
+    selection = chosen(table, options)
+    names = tuple(column.name for column in selection.columns)
+    return Population(table.source, table.rows, names, selection.skipped)
+
+
+def _items(name: str, given: object) -> list[Any]:
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        kind = "positions" if name == "rows" else "mappings of column to value"
+        raise OptionError(f"{name} is {given!r}; allowed: a list or other iterable of {kind}")
+    return list(given)
+
+
+def _positions(table: Table, rows: Sequence[object]) -> Iterator[int]:
+    for place, row in enumerate(rows):
+        if isinstance(row, (bool, np.bool_)):
+            raise RowError(
+                f"rows[{place}] is {bool(row)}; allowed: positions, whole numbers from 0 "
+                "(numpy.flatnonzero gives those of a mask)"
+            )
+        with _named(f"rows[{place}]"):
+            yield position(table, row)
+
+
+def _matching(table: Table, where: Mapping[str, Any]) -> list[int]:
+    rows = table.matching(where)
+    if not rows:
+        raise RowError(f"no row has {table.wanted(where)}; at least one is needed")
+    return rows
+
+
+def _found(table: Table, wheres: Sequence[object]) -> Iterator[int]:
+    for place, where in enumerate(wheres):
+        if not isinstance(where, Mapping):
+            raise OptionError(
+                f"where[{place}] is {where!r}; allowed: a mapping of column to value, "
+                "such as {'id': 'A17'}"
+            )
+        with _named(f"where[{place}]"):
+            yield table.find(where)
+
+
+@contextlib.contextmanager
+def _named(item: str) -> Iterator[None]:
+    """Say of an error which item it is about; its type stays."""
+    try:
+        yield
+    except OutlyingError as error:
+        error.args = (f"{item}: {error}",)
+        raise
+
+
+class _Fit:
+    """Whether objects fit a table, told from its columns alone: no row is copied."""
+
+    def __init__(self, table: Table, options: Options) -> None:
+        self.options, self.optional = options, optional(table, options)
+        columns = tuple(_without_rows(column) for column in table.columns)
+        self.empty = dataclasses.replace(table, columns=columns, rows=0)
+
+    def check(self, values: object) -> None:
+        if not isinstance(values, Mapping):
+            raise ObjectError(
+                f"the object is {values!r}; allowed: a mapping of column to value, "
+                "such as {'age': 40, 'sex': 'female'}"
+            )
+        for column in self.empty.with_object(values, self.optional).columns:
+            if is_asked_for(column.name, self.options):
+                _refuse_infinite(column, self.options)
+
+
+def _refuse_infinite(column: Column, options: Options) -> None:
+    """Refuse an object's infinite value, unless it is to count as missing."""
+    try:
+        without_infinities(column, as_missing=options.infinite == "missing")
+    except InfiniteValueError as error:
+        raise InfiniteValueError(error.column, None) from None
+
+
+def _without_rows(column: Column) -> Column:
+    if isinstance(column, NumericColumn):
+        return dataclasses.replace(column, values=column.values[:0])
+    return CategoricalColumn(column.name, column.form, column.codes[:0], column.labels)
