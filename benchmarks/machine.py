@@ -10,13 +10,26 @@ from pathlib import Path
 
 def header(title: str) -> str:
     """Name hardware and versions above a report."""
-    names = ("numpy", "duckdb", "narwhals")
+    return f"# {title}\n\n{machine()}\n"
+
+
+def machine(*others: str) -> str:
+    """Name hardware and versions, those of other packages as far as they are installed."""
+    names = ("numpy", "duckdb", "narwhals", *(name for name in others if _is_installed(name)))
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in names)
     return (
-        f"# {title}\n\n{_processor()}, {os.cpu_count()} cores; {platform.system()}; "
+        f"{_processor()}, {os.cpu_count()} cores; {platform.system()}; "
         f"Python {platform.python_version()}; {versions}; "
-        f"outlying {importlib.metadata.version('outlying')}.\n"
+        f"outlying {importlib.metadata.version('outlying')}."
     )
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def _processor() -> str:

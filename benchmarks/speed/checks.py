@@ -1,0 +1,135 @@
+"""What is wanted of the figures. All of it refers to the full sizes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
+
+from benchmarks.speed.lab import Figure
+from benchmarks.speed.parts import PAPER_ROWS, STORIES
+
+Figures: TypeAlias = dict[str, Figure]
+
+LARGE = 1024.0  # MB
+
+
+@dataclasses.dataclass(frozen=True)
+class Check:
+    """A figure and its limit; no value where it was not measured."""
+
+    what: str
+    value: float | None
+    limit: float
+    unit: str = ""
+
+    @property
+    def is_met(self) -> bool | None:
+        """Whether the figure keeps its limit; None where there is none."""
+        return None if self.value is None else self.value <= self.limit
+
+
+def checks(part: str, figures: Figures) -> list[Check]:
+    """Give what is wanted of a part."""
+    return list(_CHECKS[part](figures)) if part in _CHECKS else []
+
+
+def at_least(figure: Figure | None) -> float | None:
+    """Give the seconds of a figure, or after how many it was stopped."""
+    if figure is None:
+        return None
+    seconds = figure.get("seconds", figure.get("stopped"))
+    return None if seconds is None else float(seconds)
+
+
+def ratio(one: Figure | None, other: Figure | None) -> float | None:
+    """Give one time by another, at most; the first must have come to its end."""
+    if one is None or "seconds" not in one:
+        return None
+    below = at_least(other)
+    return float(one["seconds"]) / below if below else None
+
+
+def memory_of(figure: Figure | None) -> float | None:
+    """Give the peak of a process and of the largest one that it started."""
+    if figure is None or "total_mb" not in figure:
+        return None
+    return float(figure["total_mb"] + figure.get("children_mb", 0.0))
+
+
+def worst(values: Iterable[float | None]) -> float | None:
+    """Give the largest value; None where any is not known."""
+    found = list(values)
+    known = [value for value in found if value is not None]
+    return max(known) if known and len(known) == len(found) else None
+
+
+def _one(figures: Figures) -> Iterator[Check]:
+    ours = {"explain": "outlying", "with confidence": "outlying, confidence"}
+    for said, name in ours.items():
+        for peer, most in (("OutlierTree", 1 / 5), ("IF + SHAP", 1.0)):
+            times = (
+                ratio(figures.get(f"{kind}/{name}"), figures.get(f"{kind}/{peer}"))
+                for kind in STORIES
+            )
+            yield Check(f"one row, {said}: time by that of {peer}", worst(times), most)
+        held = (memory_of(figures.get(f"{kind}/{name}")) for kind in STORIES)
+        yield Check(f"one row, {said}: peak memory", worst(held), 400, "MB")
+
+
+def _fresh(figures: Figures) -> Iterator[Check]:
+    for name in ("confidence", "no references"):
+        each = [figures.get(f"{kind}/{name}") for kind in STORIES]
+        yield Check(f"fresh process, {name}", worst(map(_seconds, each)), 4, "s")
+
+
+def _million(figures: Figures) -> Iterator[Check]:
+    small, large = figures.get("small/outlying"), figures.get("large/outlying")
+    by_tree = ratio(large, figures.get("large/OutlierTree"))
+    yield Check("large table: time by that of OutlierTree", by_tree, 1 / 20)
+    yield Check("large table: peak memory", memory_of(large), LARGE, "MB")
+    yield Check("growth with ten times the rows, in all", ratio(large, small), 4)
+    yield Check("growth with ten times the rows, the explainer given", _growth(small, large), 4)
+
+
+def _growth(small: Figure | None, large: Figure | None) -> float | None:
+    if not small or not large or "stages" not in small or "stages" not in large:
+        return None
+    return float(large["stages"]["explain"] / small["stages"]["explain"])
+
+
+def _limit(figures: Figures) -> Iterator[Check]:
+    by_scan = ratio(figures.get("outlying"), figures.get("DuckDB"))
+    yield Check("large file: time by that of reading and counting it", by_scan, 3)
+
+
+def _many(figures: Figures) -> Iterator[Check]:
+    for name in ("plain", "confidence"):
+        by_one = ratio(figures.get(f"{name}/many"), figures.get(f"{name}/one"))
+        yield Check(f"many rows, {name}: time by that of one", by_one, 25)
+
+
+def _paper(figures: Figures) -> Iterator[Check]:
+    for name in PAPER_ROWS:
+        yield Check(f"{name} at the paper's settings", _seconds(figures.get(name)), 1, "s")
+
+
+def _wide(figures: Figures) -> Iterator[Check]:
+    ours = next((name for name in figures if name.endswith("all outlying rows")), "")
+    by_tree = ratio(figures.get(ours), figures.get(f"{ours.split('/')[0]}/OutlierTree"))
+    yield Check("all outlying rows of a wide table: time by one fit of OutlierTree", by_tree, 2)
+
+
+def _seconds(figure: Figure | None) -> float | None:
+    return None if figure is None else figure.get("seconds")
+
+
+_CHECKS: dict[str, Callable[[Figures], Iterator[Check]]] = {
+    "one": _one,
+    "fresh": _fresh,
+    "million": _million,
+    "limit": _limit,
+    "many": _many,
+    "paper": _paper,
+    "wide": _wide,
+}
