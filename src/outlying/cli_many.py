@@ -17,10 +17,11 @@ from outlying.errors import OptionError
 from outlying.explain import Explainer
 from outlying.findings import Findings, heading
 from outlying.jsonlines import Partial
-from outlying.many import Targets, population_of, usable_workers
+from outlying.many import Targets, population_of
 from outlying.output import Output
 from outlying.stories import Stories
 from outlying.terminal import ProgressLine, progress_line, rendered, summed_up, width
+from outlying.workers import usable_workers
 
 Loaded: TypeAlias = tuple[Explainer, Targets]
 
@@ -71,7 +72,7 @@ def run(job: Job, load: Callable[[], Loaded]) -> None:
 def _write_one(job: Job, out: Output, explainer: Explainer, targets: Targets) -> None:
     with progress_line() as line:
         findings = explainer.explain(**next(iter(targets)), progress=line.step)
-        explainer.prepare(line.step)
+        explainer.prepare(line.step, workers=job.workers)
     if job.form == "json":
         out.write(findings.to_json(indent=2))
     else:
@@ -92,7 +93,7 @@ class _Run:
         left, total = self.targets.after(done), len(self.targets)
         if not len(left):
             return
-        self.explainer.prepare(self.line.step)
+        self.explainer.prepare(self.line.step, workers=self.job.workers)
         self.line.restart()
         found = self.explainer.explain_many(
             rows=left.rows, objects=left.objects, workers=self.job.workers

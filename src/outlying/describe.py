@@ -12,7 +12,7 @@ import numpy as np
 from outlying import outlierness
 from outlying.conditions import Condition
 from outlying.density import Floats, bandwidth
-from outlying.findings import Pair, Ranges, Yardstick
+from outlying.findings import Pair, Ranges
 from outlying.options import Options
 from outlying.population import (
     Attribute,
@@ -84,11 +84,9 @@ class Premise:
         return self._test(rows)
 
 
-def best_pairs(
-    hits: Iterable[Hit], exact: Evaluation[Trait, Premise], top: int, yardstick: Yardstick | None
-) -> list[Pair]:
+def best_pairs(hits: Iterable[Hit], exact: Evaluation[Trait, Premise], top: int) -> list[Pair]:
     """Describe the strongest hits, in order."""
-    described = (pair_of(hit, exact, yardstick) for hit in _worth_describing(hits, exact, top))
+    described = (pair_of(hit, exact) for hit in _worth_describing(hits, exact, top))
     return best_by_attributes(described)[:top]
 
 
@@ -108,9 +106,7 @@ def _worth_describing(
             yield hit
 
 
-def pair_of(
-    hit: Hit, exact: Evaluation[Trait, Premise], yardstick: Yardstick | None
-) -> tuple[Order, Pair]:
+def pair_of(hit: Hit, exact: Evaluation[Trait, Premise]) -> tuple[Order, Pair]:
     """Describe a hit in full, with the key that orders it."""
     trait = exact.properties[hit.property]
     chosen = [exact.candidates[item] for item in hit.context]
@@ -132,7 +128,6 @@ def pair_of(
         typical=typical(trait, profile),
         reaches_threshold=hit.outlierness >= options.min_outlierness - outlierness.SAME_SCORE,
         min_confidence=options.min_confidence,
-        yardstick=yardstick,
     )
     names = tuple(premise.attribute for premise in chosen)
     order = (-hit.score, len(chosen), pair.tail, -hit.group, trait.name, names, hit.context)

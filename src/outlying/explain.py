@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,10 @@ from outlying import describe, sources
 from outlying.conditions import Condition
 from outlying.describe import Premise, Trait
 from outlying.errors import InfiniteValueError, OptionError, SourceError
-from outlying.findings import Findings, Pair, Population
+from outlying.findings import Findings, Population
 from outlying.guided import BEAM, guided
 from outlying.intervals import candidates
-from outlying.many import Targets, Where, position, usable_workers
+from outlying.many import Targets, Where, position
 from outlying.options import Options
 from outlying.population import (
     Attribute,
@@ -32,12 +32,13 @@ from outlying.population import (
 from outlying.references import References, Yardstick, enough_rows
 from outlying.sampling import drawn
 from outlying.screen import Sample
-from outlying.shared import Shared
-from outlying.shelf import Shelf
 from outlying.search import ROUNDING, Evaluation, Outcome, Progress, exhaustive
 from outlying.selection import Selection, is_asked_for, optional, select
+from outlying.shared import Shared
+from outlying.shelf import Shelf
 from outlying.table import Table, retyped, without_infinities
 from outlying.values import value_of
+from outlying.workers import in_order, usable_workers
 
 #: Tables of more rows are screened by a sample of this many.
 SCREENED = 4096
@@ -116,10 +117,16 @@ class Explainer:
         if sum(given is not None for given in (row, object, where)) != 1:
             raise OptionError("name exactly one of row=, object= and where=")
         if object is not None:
-            ready = _Ready.of(_with_object(self.table, object, self.options), self.options)
-            return _findings(ready, self.table.rows, self._yardstick(None), progress, is_new=True)
+            return self._alone(object, progress).compared_by(self._yardstick(None))
         place = self.table.find(where) if where is not None else position(self.table, row)
-        return _findings(self._population(), place, self._yardstick(place), progress)
+        return self._alone(place, progress).compared_by(self._yardstick(place))
+
+    def _alone(self, target: int | Mapping[str, Any], progress: Progress | None = None) -> Findings:
+        """Explain a row or a new object, without a comparison with ordinary rows."""
+        if isinstance(target, int):
+            return _findings(self._population(), target, progress)
+        ready = _Ready.of(_with_object(self.table, target, self.options), self.options)
+        return _findings(ready, self.table.rows, progress, is_new=True)
 
     def explain_many(
         self,
@@ -133,25 +140,33 @@ class Explainer:
         """Explain many rows or new objects; each result is that of `explain`, in the order given.
 
         `rows` are positions from 0. One mapping as `where` stands for every row with these values;
-        several name one row each. All are checked now; each is explained when it is asked for.
+        several name one row each. All are checked now; each is explained when it is asked for, or
+        somewhat ahead of that by other processes: `workers` of them, by default one for each core.
         `progress` is told how many are done, of how many.
         """
         targets = Targets.of(self.table, self.options, rows=rows, where=where, objects=objects)
-        usable_workers(workers)
-        return self._explained(targets, progress)
+        return self._explained(targets, usable_workers(workers), progress)
 
-    def _explained(self, targets: Targets, progress: Progress | None) -> Iterator[Findings]:
-        for done, target in enumerate(targets, start=1):
-            findings = self.explain(**target)
+    def _explained(
+        self, targets: Targets, workers: int, progress: Progress | None
+    ) -> Iterator[Findings]:
+        if targets.rows is not None:
+            self._population()  # once, before there are several processes
+        items: Sequence[Any] = targets.rows or targets.objects or ()
+        for done, findings in enumerate(in_order(self._alone, items, workers), start=1):
             if progress is not None:
-                progress(done, len(targets))
-            yield findings
+                progress(done, len(items))
+            yield findings.compared_by(self._yardstick(findings.row))
 
-    def prepare(self, progress: Progress | None = None) -> None:
+    def prepare(self, progress: Progress | None = None, workers: int | None = None) -> None:
         """Explain the reference rows now, not when a confidence is first asked for."""
         yardstick = self._yardstick(None)
         if yardstick is not None:
-            yardstick.references.found(progress)
+            yardstick.references.found(progress, workers)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be prepared again, where another process needs a copy."""
+        return self.__dict__ | {"_ready": None, "_references": None}
 
     def _population(self) -> _Ready:
         if self._ready is None:
@@ -246,16 +261,11 @@ def _with_object(table: Table, values: Mapping[str, Any], options: Options) -> T
 
 
 def _findings(
-    ready: _Ready,
-    row: int,
-    yardstick: Yardstick | None,
-    progress: Progress | None,
-    *,
-    is_new: bool = False,
+    ready: _Ready, row: int, progress: Progress | None, *, is_new: bool = False
 ) -> Findings:
     options, rows = ready.options, ready.table.rows
     exact, outcome = _searched(ready, row, progress)
-    pairs = describe.best_pairs(outcome.best, exact, options.top, yardstick)
+    pairs = describe.best_pairs(outcome.best, exact, options.top)
     return Findings(
         row=None if is_new else row,
         values=tuple(ready.table.values(row).items()),

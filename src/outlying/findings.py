@@ -166,6 +166,11 @@ class Findings:
         known = [pair.confidence for pair in self.pairs if pair.confidence is not None]
         return max(known, default=None)
 
+    def compared_by(self, yardstick: Yardstick | None) -> Findings:
+        """Give the result with its pairs compared with ordinary rows."""
+        pairs = (dataclasses.replace(pair, yardstick=yardstick) for pair in self.pairs)
+        return dataclasses.replace(self, pairs=tuple(pairs))
+
     def __str__(self) -> str:
         from outlying.render.text import render
 

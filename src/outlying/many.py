@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import operator
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -96,17 +95,6 @@ def position(table: Table, row: object) -> int:
             f"positions 0 to {table.rows - 1}"
         )
     return place
-
-
-def usable_workers(workers: object) -> int:
-    """Give how many processes may work: by default as many as there are cores to use."""
-    if workers is None:
-        affinity = getattr(os, "sched_getaffinity", None)
-        return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
-    number = getattr(workers, "__index__", None)
-    if number is None or isinstance(workers, bool) or number() < 1:
-        raise OptionError(f"workers is {workers!r}; allowed: a whole number, at least 1, or None")
-    return int(number())
 
 
 def population_of(table: Table, options: Options) -> Population:

@@ -12,6 +12,7 @@ from typing import Any
 
 from outlying.options import Options
 from outlying.search import Progress
+from outlying.workers import in_order, usable_workers
 
 MOST_ROWS = 200
 LEAST_ROWS = 50
@@ -39,15 +40,18 @@ class References:
         self.count = 0
         self._found: dict[int, float] | None = None
 
-    def found(self, progress: Progress | None = None) -> dict[int, float]:
+    def found(
+        self, progress: Progress | None = None, workers: int | None = None
+    ) -> dict[int, float]:
         """Give the strength of the strongest pair of each row; searched once."""
         if self._found is None:
             rows, self.count = self._rows()
             found = {}
+            strongest = in_order(self._strongest, rows, usable_workers(workers))
             for done, row in enumerate(rows):
                 if progress is not None:
                     progress(done, len(rows))
-                found[row] = self._strongest(row)
+                found[row] = next(strongest)
             self._found = found
         return self._found
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from outlying.errors import SourceError
 from outlying.sources.columns import (
     Reading,
-    read_integers,
     read_coded,
+    read_integers,
     read_labels,
     read_moments,
     read_reals,
