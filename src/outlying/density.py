@@ -34,10 +34,14 @@ def bandwidth(values: Floats) -> float:
 
 
 def window_counts(values: Floats, width: float) -> Counts:
-    """Count, for each value, the values at most half a width away; a value counts itself."""
+    """Count, for each value, the values at most half a width away; a value counts itself.
+
+    The relation is symmetric: a value is reached from the left by those whose window has not ended
+    before it, which a count of ends tells without more look-ups.
+    """
     right = np.searchsorted(values, values + width / 2, side="right")
-    left = np.searchsorted(values, values - width / 2, side="left")
-    return right - left
+    ended = np.cumsum(np.bincount(right, minlength=len(values) + 1))
+    return right - ended[:-1]
 
 
 def close_pairs(values: Floats, width: float) -> int:

@@ -11,14 +11,13 @@ import numpy as np
 
 from outlying import outlierness
 from outlying.conditions import Condition
-from outlying.density import Floats, bandwidth
+from outlying.density import Counts, Floats, bandwidth, frequencies
 from outlying.findings import Pair, Ranges
 from outlying.options import Options
 from outlying.population import (
     Attribute,
     CategoricalAttribute,
     NumericAttribute,
-    Profile,
     Rows,
     Summary,
 )
@@ -59,10 +58,6 @@ class Trait:
     def position(self) -> float:
         """Where the object lies among the groups of its values."""
         return self.attribute.position(self.row)
-
-    def profile(self, mask: Mask) -> Profile:
-        """Give its densities at all marked rows."""
-        return self.attribute.profile(mask, self.row, self.options.bandwidth)
 
 
 class Premise:
@@ -111,21 +106,24 @@ def pair_of(hit: Hit, exact: Evaluation[Trait, Premise]) -> tuple[Order, Pair]:
     trait = exact.properties[hit.property]
     chosen = [exact.candidates[item] for item in hit.context]
     options, rows = trait.options, exact.rows
-    profile = trait.profile(exact.mask(hit.context))
+    conditions = tuple(premise.condition for premise in chosen)
+    profile = exact.shared.profile(
+        (trait.attribute, conditions), lambda: _profile(trait, exact.mask(hit.context))
+    )
     pair = Pair(
         property=trait.name,
         value=trait.value,
-        conditions=tuple(premise.condition for premise in chosen),
+        conditions=conditions,
         outlierness=hit.outlierness,
         rarity=hit.summary.rarity,
-        tail=outlierness.tail(profile.densities, profile.at_object, profile.rows),
+        tail=profile.tail(hit.summary.at_object),
         support=hit.group / rows,
         group_size=hit.group,
-        known=int(profile.rows.sum()),
+        known=profile.known,
         lift=hit.summary.mean / hit.overall.mean,
         strength=hit.strength,
         overall_outlierness=hit.overall.outlierness(options.measure),
-        typical=typical(trait, profile),
+        typical=profile.typical(trait, hit.summary.at_object),
         reaches_threshold=hit.outlierness >= options.min_outlierness - outlierness.SAME_SCORE,
         min_confidence=options.min_confidence,
     )
@@ -143,47 +141,87 @@ def best_by_attributes(pairs: Iterable[tuple[Order, Pair]]) -> list[Pair]:
     return list(kept.values())
 
 
-def typical(trait: Trait, profile: Profile) -> Ranges | tuple[Value, ...]:
-    """Say where the 90% of the group with the highest density lie."""
+class NumericProfile:
+    """A numeric property in a context: how rare its values are, and where most of them lie."""
+
+    def __init__(self, values: Floats, densities: Floats) -> None:
+        """Take sorted values with the density at each, and find where 90% of them lie.
+
+        These are the values of highest density. A range of them ends where the next one is further
+        off than the window of the density can see, or than three usual steps between values
+        (rounded values have steps wider than the window). Of fewer than ten rows, nearly all is not
+        all.
+        """
+        self.known = len(values)
+        self.ranked = np.sort(densities)
+        share = TYPICAL_SHARE * len(values)
+        rank = math.ceil(share - 1e-9) if len(values) >= 10 else math.floor(share)
+        self.least = float(self.ranked[len(values) - rank]) * (1 - outlierness.SAME_DENSITY)
+        self.kept = values[densities >= self.least]
+        self.ends = np.flatnonzero(np.diff(self.kept) > _widest_gap(values))
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        return self.ranked.nbytes + self.kept.nbytes + self.ends.nbytes
+
+    def tail(self, at_object: float) -> float:
+        """Give the share of rows at least as rare as an object."""
+        limit = at_object * (1 + outlierness.SAME_DENSITY)
+        return float(np.searchsorted(self.ranked, limit, side="right") / self.known)
+
+    def typical(self, trait: Trait, at_object: float) -> Ranges:
+        """Say where the 90% of highest density lie; ranges end where the object lies between."""
+        attribute, kept, ends = trait.attribute, self.kept, self.ends
+        if at_object < self.least:
+            place = int(np.searchsorted(kept, trait.position)) - 1
+            if 0 <= place < len(kept) - 1:
+                ends = np.union1d(ends, [place])
+        starts, stops = kept[np.append(0, ends + 1)], kept[np.append(ends, len(kept) - 1)]
+        return tuple(
+            (_shown(attribute, low), _shown(attribute, high))
+            for low, high in zip(starts, stops, strict=True)
+        )
+
+
+class CategoricalProfile:
+    """A categorical property in a context: how many rows each category has."""
+
+    def __init__(self, counts: Counts) -> None:
+        self.counts, self.known = counts, int(counts.sum())
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        return self.counts.nbytes
+
+    def tail(self, at_object: float) -> float:
+        """Give the share of rows at least as rare as an object."""
+        return outlierness.tail(frequencies(self.counts), at_object, self.counts)
+
+    def typical(self, trait: Trait, at_object: float) -> tuple[Value, ...]:  # noqa: ARG002
+        """Name the most frequent categories that hold 90% of the rows."""
+        order = np.argsort(-self.counts, kind="stable")
+        shares = np.cumsum(self.counts[order]) / self.known
+        codes = order[: int(np.searchsorted(shares, TYPICAL_SHARE - 1e-9)) + 1]
+        column, attribute = trait.attribute.column, trait.attribute
+        own = isinstance(attribute, CategoricalAttribute) and isinstance(column, CategoricalColumn)
+        if own and attribute.codes is column.codes:  # type: ignore[union-attr]
+            return tuple(column.labels[code] for code in codes)  # type: ignore[union-attr]
+        return tuple(("known", "missing")[code] for code in codes)
+
+
+def _profile(trait: Trait, mask: Mask) -> NumericProfile | CategoricalProfile:
     attribute = trait.attribute
     if isinstance(attribute, CategoricalAttribute):
-        return _typical_categories(attribute, profile)
-    return _typical_ranges(attribute, profile, attribute.scaled(trait.row))
+        return CategoricalProfile(attribute.counts(mask))
+    return NumericProfile(*attribute.densities(mask, trait.options.bandwidth))
 
 
-def _typical_categories(attribute: CategoricalAttribute, profile: Profile) -> tuple[Value, ...]:
-    order = np.argsort(-profile.rows, kind="stable")
-    shares = np.cumsum(profile.rows[order]) / profile.rows.sum()
-    codes = order[: int(np.searchsorted(shares, TYPICAL_SHARE - 1e-9)) + 1]
-    column = attribute.column
-    if isinstance(column, CategoricalColumn) and attribute.codes is column.codes:
-        return tuple(column.labels[code] for code in codes)
-    return tuple(("known", "missing")[code] for code in codes)
-
-
-def _typical_ranges(attribute: NumericAttribute, profile: Profile, value: float) -> Ranges:
-    """Join the values of highest density into ranges.
-
-    A range ends where the next such value is further off than the window of the density can see,
-    or than three usual steps between values (rounded values have steps wider than the window), or
-    where the object itself lies between. Of fewer than ten rows, nearly all is not all.
-    """
-    values, densities = profile.values, profile.densities
-    share = TYPICAL_SHARE * len(values)
-    rank = (math.ceil(share - 1e-9) if len(values) >= 10 else math.floor(share)) - 1
-    least = np.sort(densities)[::-1][rank]
-    kept = values[densities >= least * (1 - outlierness.SAME_DENSITY)]
-    gaps = np.diff(kept)
-    ends = gaps > _widest_gap(values)
-    if profile.at_object < least * (1 - outlierness.SAME_DENSITY):
-        ends |= (kept[:-1] < value) & (value < kept[1:])
-    breaks = np.flatnonzero(ends)
-    starts, stops = kept[np.append(0, breaks + 1)], kept[np.append(breaks, len(kept) - 1)]
-    form = attribute.column.form
-    return tuple(
-        (value_of(form, attribute.unscaled(low)), value_of(form, attribute.unscaled(high)))
-        for low, high in zip(starts, stops, strict=True)
-    )
+def _shown(attribute: Attribute, number: float) -> Value:
+    """Give a number of the attribute's scale as people know it."""
+    unscaled = attribute.unscaled(number) if isinstance(attribute, NumericAttribute) else number
+    return value_of(attribute.column.form, unscaled)
 
 
 def _widest_gap(values: Floats) -> float:

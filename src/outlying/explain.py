@@ -41,9 +41,9 @@ from outlying.values import value_of
 from outlying.workers import in_order, usable_workers
 
 #: Tables of more rows are screened by a sample of this many.
-SCREENED = 4096
+SCREENED = 2048
 #: What is near the object is counted among this many.
-NEARBY = 50_000
+NEARBY = 16_384
 
 
 def explain(

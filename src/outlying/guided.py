@@ -146,6 +146,8 @@ class _Guided:
         ranked = [(rank, found.place) for found in searched for rank in found.closest()]
         if self.is_hasty:
             ranked = sorted(ranked)[:_CLOSEST]
+        elif not self.sample.is_whole:  # each look takes long
+            ranked = [min(ranks) for _, ranks in itertools.groupby(ranked, key=lambda x: x[1])]
         hits = [*dropped.values(), *(self.look(place, rank[-1]) for rank, place in ranked)]
         known = [hit for hit in hits if hit is not None and hit.outlierness > SAME_SCORE]
         best: dict[int, Hit] = {}

@@ -58,16 +58,6 @@ class Typical:
     width: float  # of the window; 1 for categories
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Profile:
-    """All densities of one property in one context, by ascending value or by category code."""
-
-    values: Floats  # sorted numbers, or category codes
-    densities: Floats
-    rows: Counts  # how many rows each entry stands for
-    at_object: float
-
-
 class NumericAttribute:
     """A numeric column, sorted and scaled."""
 
@@ -164,9 +154,10 @@ class NumericAttribute:
         if typical is None:
             return None
         if bandwidth == "adaptive":
-            profile = self.profile(mask, row, bandwidth)
-            mean = float(np.add.reduce(profile.densities) / len(profile.densities))
-            return Summary(mean, profile.at_object, self.unit)
+            values, densities = self.densities(mask, bandwidth)
+            at_object = float(densities[np.searchsorted(values, self.scaled(row))])
+            mean = float(np.add.reduce(densities) / len(densities))
+            return Summary(mean, at_object, self.unit)
         near = np.count_nonzero(mask[self.rows_near(row, typical)])
         return self.seen(typical, int(near))
 
@@ -174,12 +165,10 @@ class NumericAttribute:
         """Summarise a context for an object with so many rows near it."""
         return Summary(typical.mean, near * (1 / (typical.known * typical.width)), self.unit)
 
-    def profile(self, mask: Mask, row: int, bandwidth: Bandwidth) -> Profile:
-        """Give every density in a context."""
+    def densities(self, mask: Mask, bandwidth: Bandwidth) -> tuple[Floats, Floats]:
+        """Give the values in a context, sorted, with the density at each."""
         values = self.sorted[mask[self.order]]
-        densities = parzen(values, bandwidth)
-        at_object = float(densities[np.searchsorted(values, self.scaled(row))])
-        return Profile(values, densities, np.ones(len(values), dtype=np.int64), at_object)
+        return values, parzen(values, bandwidth)
 
 
 class CategoricalAttribute:
@@ -254,13 +243,6 @@ class CategoricalAttribute:
     def seen(self, typical: Typical, near: int) -> Summary:
         """Summarise a context for an object with so many rows of its category."""
         return Summary(typical.mean, near / typical.known, 1.0)
-
-    def profile(self, mask: Mask, row: int, bandwidth: Bandwidth) -> Profile:  # noqa: ARG002
-        """Give the frequency of every category in a context."""
-        counts = self.counts(mask)
-        shares = frequencies(counts)
-        at_object = float(shares[self.codes[row]])
-        return Profile(np.arange(self.labels, dtype=np.float64), shares, counts, at_object)
 
 
 Attribute: TypeAlias = NumericAttribute | CategoricalAttribute

@@ -34,7 +34,7 @@ from outlying.table import Mask
 Counts: TypeAlias = npt.NDArray[np.floating]  # contexts by groups
 
 GROUPS = 64
-MOST_NEIGHBOURS = 2048  # an object with more rows near it is not rare: a smaller sample will do
+MOST_NEIGHBOURS = 1024  # an object with more rows near it is not rare: a smaller sample will do
 _OUTERMOST = 8  # at each end
 _STEP = math.log(2) / 4  # windows are rounded to this step of their logarithm
 _POINT = 1e-4  # a group narrower than this, in standard deviations, counts as a point

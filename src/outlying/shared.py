@@ -1,4 +1,4 @@
-"""Exact results that objects of one population share: who is in a context, and what is typical there.
+"""Exact results that objects of one population share: who is in a context, what is typical there.
 
 Both depend on the conditions alone. Memory is bounded: everything is forgotten when it grows too
 large, and found again when needed.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, TypeVar, cast
 
 from outlying.conditions import Condition
 from outlying.population import Attribute, Typical
@@ -16,7 +16,7 @@ from outlying.table import Mask
 
 Key: TypeAlias = tuple[Attribute, tuple[Condition, ...]]
 
-MOST_BYTES = 64_000_000  # of masks
+MOST_BYTES = 64_000_000  # of masks, and again of profiles
 MOST_GROUPS = 100_000
 
 
@@ -28,12 +28,25 @@ class Group:
     typical: Typical | None  # None where all values are equal
 
 
+class Profile(Protocol):
+    """Everything about a property in a context that a description needs, whatever the object."""
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+
+
+Kind = TypeVar("Kind", bound=Profile)
+
+
 class Shared:
     """Masks of conditions, and what is typical of properties in contexts."""
 
     def __init__(self) -> None:
         self._masks: dict[Condition, Mask] = {}
         self._groups: dict[Key, Group] = {}
+        self._profiles: dict[Key, Profile] = {}
+        self._profile_bytes = 0
 
     def mask(self, condition: Condition, make: Callable[[], Mask]) -> Mask:
         """Give the rows that satisfy a condition."""
@@ -54,3 +67,15 @@ class Shared:
                 self._groups.clear()
             self._groups[key] = group
         return group
+
+    def profile(self, key: Key, make: Callable[[], Kind]) -> Kind:
+        """Give what is needed to describe a property in a context."""
+        known = self._profiles.get(key)
+        if known is None:
+            known = make()
+            if self._profile_bytes + known.nbytes > MOST_BYTES:
+                self._profiles.clear()
+                self._profile_bytes = 0
+            self._profiles[key] = known
+            self._profile_bytes += known.nbytes
+        return cast(Kind, known)
