@@ -21,6 +21,7 @@ Places: TypeAlias = npt.NDArray[np.int64]
 Contexts: TypeAlias = npt.NDArray[np.int64]
 
 BITS = 64
+_ONE = np.uint64(1)
 
 
 class Layout:
@@ -63,9 +64,9 @@ class Workspace:
         if len(self._words) < 2 * size:
             self._words = np.zeros(2 * size, dtype=np.uint64)
         found, other = self._words[: 2 * size].reshape(2, *shape)
-        np.take(words, contexts[:, 0], axis=0, out=found, mode="clip")
+        words.take(contexts[:, 0], axis=0, out=found, mode="clip")
         for column in contexts.T[1:]:
-            np.take(words, column, axis=0, out=other, mode="clip")
+            words.take(column, axis=0, out=other, mode="clip")
             np.bitwise_and(found, other, out=found)
         return found
 
@@ -78,7 +79,7 @@ class Workspace:
 
 def rows_in(bits: Bits) -> Places:
     """Count the rows of each context."""
-    return np.add.reduce(bits, axis=1, dtype=np.int64)
+    return np.asarray(np.add.reduce(bits, axis=1, dtype=np.int64))
 
 
 def rows_between(words: Words, bits: Bits, starts: Places, ends: Places) -> Places:
@@ -88,14 +89,14 @@ def rows_between(words: Words, bits: Bits, starts: Places, ends: Places) -> Plac
     first, last = int(starts.min()) // BITS, int(ends.max()) // BITS
     totals = np.zeros((len(words), last - first + 1), dtype=np.int32)
     np.cumsum(bits[:, first:last], axis=1, out=totals[:, 1:])
-    return _rows_below(ends, words, totals, first) - _rows_below(starts, words, totals, first)
-
-
-def _rows_below(ends: Places, words: Words, totals: npt.NDArray[np.int32], first: int) -> Places:
-    """Count the rows of each context below an end, from the first word on."""
     contexts = np.arange(len(words))
-    place = ends // BITS
-    whole = totals[contexts, place - first]
-    inside = np.minimum(place, words.shape[1] - 1)  # an end behind the last word has no rest
-    rest = (np.uint64(1) << (ends % BITS).astype(np.uint64)) - np.uint64(1)
-    return whole + np.bitwise_count(words[contexts, inside] & rest)
+    last_word = words.shape[1] - 1
+
+    def below(places: Places) -> Places:
+        word, bit = places >> 6, places & (BITS - 1)
+        whole = totals.ravel().take(contexts * totals.shape[1] + (word - first))
+        here = words.ravel().take(contexts * words.shape[1] + np.minimum(word, last_word))
+        here &= (_ONE << bit.view(np.uint64)) - _ONE  # no rest behind the last word
+        return np.asarray(whole + np.bitwise_count(here))
+
+    return below(ends) - below(starts)

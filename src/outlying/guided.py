@@ -59,7 +59,7 @@ def guided(
 
     In haste all is left to the estimates, and only what is given is computed exactly.
     """
-    with _one_thread():
+    with _one_thread(), np.errstate(divide="ignore", invalid="ignore"):
         run = _Guided(exact, shelf, is_hasty=is_hasty)
         return run.outcome(top)
 
@@ -100,14 +100,8 @@ class _Guided:
         self.hits: dict[Key, Hit | None] = {}
 
     def outcome(self, top: int) -> Outcome:
-        """Search property by property, then look exactly at what is strongest of all."""
-        searched = []
-        total = len(self.exact.properties)
-        for place in range(total):
-            self.exact.progress(place, total)
-            found = _Property(self, place)
-            found.explore()
-            searched.append(found)
+        """Search all properties, then look exactly at what is strongest of all."""
+        searched = self._searched()
         ranked = sorted((rank, found.place) for found in searched for rank in found.reported())
         hits, dropped = self._verified(ranked, top)
         closest = [] if hits else self._closest(searched, dropped)
@@ -118,6 +112,19 @@ class _Guided:
             self._found(ranked, dropped) if hits else len(closest),
             Effort(self.screened, len(self.hits), len(dropped), self.unvisited),
         )
+
+    def _searched(self) -> list[_Property]:
+        """Screen short contexts for each property, then extend the strongest, level by level."""
+        total, searched = len(self.exact.properties), []
+        for place in range(total):
+            self.exact.progress(place, total)
+            searched.append(_Property(self, place))
+            searched[-1].short_contexts()
+        for length in range(self.levels, self.most):
+            grown = self._extended([found.leaders(length) for found in searched], length)
+            for found, contexts in zip(searched, grown, strict=True):
+                found.long_contexts(contexts)
+        return searched
 
     def _verified(
         self, ranked: list[tuple[Rank, int]], top: int
@@ -183,7 +190,8 @@ class _Guided:
             second = pairs[:, 1:]
             later = (numbers > second) & (self.own != self.own[second])  # also than the first
             place, third = np.nonzero(later)
-            found.append(self.large_enough(np.column_stack([pairs[place], third])))
+            triples = np.column_stack([pairs[place], third])
+            found.append(triples[self._are_large(triples)])
             total += len(found[-1])
             if total > MOST_TRIPLES:
                 return None
@@ -202,23 +210,30 @@ class _Guided:
             start += len(part)
         return short
 
-    def large_enough(self, contexts: Contexts) -> Contexts:
-        """Keep the contexts that hold enough rows."""
+    def _are_large(self, contexts: Contexts) -> Mask:
+        """Tell which contexts hold enough rows."""
         bits = _work.counted(_work.intersected(self.words, contexts))
-        return contexts[rows_in(bits) >= self.least_rows]
+        return np.asarray(rows_in(bits) >= self.least_rows)
 
-    def extended(self, leaders: Contexts, place: int) -> Contexts:
-        """Extend contexts by all conditions on attributes that neither they nor the property use.
+    def _extended(self, leaders: list[Contexts], length: int) -> list[Contexts]:
+        """Extend the leaders of each property by conditions on attributes not used by either.
 
-        Each context once.
+        Each context once; only those that keep enough rows.
         """
-        taken = np.zeros((len(leaders), len(self.exact.properties) + 1), dtype=bool)
-        np.put_along_axis(taken, self.own[leaders], values=True, axis=1)
-        taken[:, [place, -1]] = True  # the last one stands for no condition
-        number, condition = np.nonzero(~taken[:, self.own])
-        grown = np.sort(np.column_stack([leaders[number], condition]), axis=1)
-        _, first = np.unique(keys(grown, len(self.own)), return_index=True)
-        return self.large_enough(grown[first])
+        bases = np.concatenate(leaders)
+        places = np.repeat(np.arange(len(leaders)), [len(some) for some in leaders])
+        free = np.ones((len(bases), len(leaders) + 1), dtype=bool)
+        np.put_along_axis(free, self.own[bases], values=False, axis=1)
+        np.put_along_axis(free, places[:, np.newaxis], values=False, axis=1)
+        free[:, -1] = False  # stands for no condition
+        number, condition = np.nonzero(free[:, self.own])
+        grown = np.sort(np.column_stack([bases[number], condition]), axis=1)
+        grown = np.column_stack([places[number], grown])
+        _, first = np.unique(keys(grown, max(len(self.own), len(leaders))), return_index=True)
+        grown = grown[first]
+        grown = grown[self._are_large(grown[:, 1:])]
+        ends = np.searchsorted(grown[:, 0], np.arange(1, len(leaders)))
+        return np.split(grown[:, 1:], ends)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -261,20 +276,19 @@ class _Property:
         self.is_exact = self.grouped.is_exact and run.sample.is_whole
         self.vicinity: Vicinity | None = None
 
-    def explore(self) -> None:
-        """Search short contexts, extend the strongest."""
+    def short_contexts(self) -> None:
+        """Search all contexts of few conditions."""
         kept = (self.run.own[self.run.short] != self.place).all(axis=1)
         kept = self.promising(np.flatnonzero(kept))
         known = self.run.short_places
-        places = None if known is None else known[kept]
-        scored, reaches = self.search(self.run.short[kept], places)
-        for length in range(self.run.levels, self.run.most):
-            leaders = self.leaders(scored, reaches, length)
-            if len(leaders) == 0 or 0 in self.known:
-                break
-            grown = self.run.extended(leaders, self.place)
-            scored, reaches = self.search(grown[~self.is_dead(grown)])
-            self.check_parts(length + 1)
+        self.search(self.run.short[kept], None if known is None else known[kept])
+        self.last = self.searched[-1]
+
+    def long_contexts(self, contexts: Contexts) -> None:
+        """Search contexts that are one condition longer."""
+        self.search(contexts[~self.is_dead(contexts)])
+        self.last = self.searched[-1]
+        self.check_parts(contexts.shape[1])
 
     def promising(self, kept: Places) -> Places:
         """In wide tables, keep of the pairs of conditions those that are strongest alone."""
@@ -305,7 +319,6 @@ class _Property:
             reaches[here] = True
             self.learn(contexts[here, contexts.shape[1] - length :])
         self.searched.append((scored, reaches))
-        return scored, reaches
 
     def learn(self, contexts: Contexts) -> None:
         """Remember contexts of one length that reach the threshold."""
@@ -325,9 +338,12 @@ class _Property:
                     dead |= np.isin(keys(contexts[:, columns], base), wanted)
         return dead
 
-    def leaders(self, scored: Scored, reaches: Mask, length: int) -> Contexts:
-        """Choose the contexts to extend: the strongest of which no part is enough."""
-        contexts = scored.contexts[:, -length:] if length else scored.contexts[:, :0]
+    def leaders(self, length: int) -> Contexts:
+        """Choose the contexts to extend: the strongest of the last ones, of which no part is enough."""
+        scored, reaches = self.last
+        contexts = scored.contexts[:, scored.contexts.shape[1] - length :]
+        if 0 in self.known or contexts.shape[1] < length:
+            return np.zeros((0, length), dtype=np.int64)
         alive = ~reaches & (contexts > 0).all(axis=1)
         if self.known:
             alive &= ~self.is_dead(contexts)
@@ -366,7 +382,7 @@ class _Property:
         """Score contexts by estimates."""
         self.run.screened += len(contexts)
         rows, mean, at_object = self.estimated(contexts, places)
-        if math.isnan(self.overall_mean):  # the first context of all is the one without conditions
+        if len(self.searched) == 0:  # the first context of all is the one without conditions
             self.overall_mean = float(mean[0])
         if self.exact.options.measure == "paper":
             excess = _or_less((mean - at_object) * self.grouped.unit)
@@ -380,8 +396,8 @@ class _Property:
 
     def estimated(self, contexts: Contexts, places: Places | None) -> tuple[Floats, Floats, Floats]:
         """Give rows, mean(F) and f_o in contexts, NaN where there is nothing to compare."""
-        if self.exact.options.bandwidth == "adaptive":  # such windows are not estimated
-            return self.looked_at(contexts)
+        if self.exact.options.bandwidth == "adaptive" or len(contexts) == 0:
+            return self.looked_at(contexts)  # such windows are not estimated
         run, grouped, value = self.run, self.grouped, self.trait.position
         found = run.shelf.summaries(grouped, run.numbers[contexts], places)
         mean, width = grouped.seen_from(found, value)

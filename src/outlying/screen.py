@@ -33,6 +33,7 @@ from outlying.table import Mask
 
 Counts: TypeAlias = npt.NDArray[np.floating]  # contexts by groups
 
+FIGURES = 5  # of Summaries
 GROUPS = 64
 MOST_NEIGHBOURS = 1024  # an object with more rows near it is not rare: a smaller sample will do
 _OUTERMOST = 8  # at each end
@@ -73,8 +74,8 @@ class Summaries:
 
     @classmethod
     def of(cls, figures: Floats) -> Summaries:
-        """Take one row of figures for each context."""
-        return cls(*figures.T)
+        """Take the figures, one row for each kind."""
+        return cls(*figures)
 
 
 class Property(Protocol):
@@ -174,17 +175,16 @@ class Numbers:
         by_group = self.grouped.counts(bits)
         counts = by_group.astype(np.float64)
         known, sums, squares = (counts @ self.moments).T
-        with np.errstate(divide="ignore", invalid="ignore"):
-            centre = sums / known
-            variance = self._variance(counts, known, centre, squares / known)
-            widths = 1.06 * np.sqrt(variance) * (known * self.share) ** -0.2
-            widths[~(widths > 0)] = np.nan  # all are equal, or there are none
-            levels, rounded = self._levels(widths)
-            pairs = self._close_pairs(by_group, levels)
-            if not self.sample.is_whole:  # a row is its own neighbour once in all rows
-                pairs = (pairs - known) * known / np.maximum(known - 1, 1) + known / self.share
-            mean = pairs / (known * known * rounded)
-        return np.stack([rows_in(bits), known, mean, widths, centre], axis=1)
+        centre = sums / known
+        variance = self._variance(counts, known, centre, squares / known)
+        widths = 1.06 * np.sqrt(variance) * (known * self.share) ** -0.2
+        widths[~(widths > 0)] = np.nan  # all are equal, or there are none
+        levels, rounded = self._levels(widths)
+        pairs = self._close_pairs(by_group, levels)
+        if not self.sample.is_whole:  # a row is its own neighbour once in all rows
+            pairs = (pairs - known) * known / np.maximum(known - 1, 1) + known / self.share
+        mean = pairs / (known * known * rounded)
+        return np.array([rows_in(bits), known, mean, widths, centre])
 
     def _variance(self, counts: Floats, known: Floats, means: Floats, squares: Floats) -> Floats:
         """Give the variance in each context."""
@@ -276,11 +276,10 @@ class Categories:
         counts = self.grouped.counts(bits).astype(np.float64)
         known = np.add.reduce(counts, axis=1)
         counts[:, -1] = 0.0  # the categories left out
-        with np.errstate(divide="ignore", invalid="ignore"):
-            mean = np.add.reduce(counts * counts, axis=1) / (known * known)
+        mean = np.add.reduce(counts * counts, axis=1) / (known * known)
         mean[~(mean > 0)] = np.nan
         only = np.where(counts.max(axis=1) == known, self.codes[counts.argmax(axis=1)], -1)
-        return np.stack([rows_in(bits), known, mean, np.ones(len(bits)), only], axis=1)
+        return np.array([rows_in(bits), known, mean, np.ones(len(bits)), only])
 
     def near(self, value: float, limit: int) -> Window:
         """Find the rows of a category, given as its code."""
@@ -345,11 +344,14 @@ class Vicinity:
 def figures(found: Property, words: Words, contexts: Contexts) -> Floats:
     """Give the figures of a property in contexts, in blocks of bounded size."""
     step = max(16, _WORDS_AT_ONCE // max(1, words.shape[1]))
-    parts = [
-        found.figures(_work.counted(_work.intersected(words, contexts[start : start + step])))
-        for start in range(0, len(contexts), step)
-    ]
-    return np.concatenate(parts) if parts else np.empty((0, 5))
+    if len(contexts) == 0:
+        return np.empty((FIGURES, 0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = [
+            found.figures(_work.counted(_work.intersected(words, contexts[start : start + step])))
+            for start in range(0, len(contexts), step)
+        ]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
 
 def _sorted(values: Floats) -> tuple[Places, Floats]:

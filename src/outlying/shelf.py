@@ -1,4 +1,4 @@
-"""What objects of one population share: conditions, the rows they mark, what is typical in contexts.
+"""What the screen shares between objects: conditions, rows they mark, what is typical in contexts.
 
 Objects with the same condition on an attribute ask the same questions. Contexts of up to three
 conditions are answered once for all of them; memory stays bounded, as everything is forgotten when
@@ -16,14 +16,13 @@ from outlying.bits import Contexts, Places, Words
 from outlying.conditions import Condition
 from outlying.density import Floats
 from outlying.population import Rows
-from outlying.screen import Property, Sample, Summaries, figures
+from outlying.screen import FIGURES, Property, Sample, Summaries, figures
 from outlying.table import Mask
 
 MOST_CONDITIONS = 4096
 MOST_MARKS = 200_000_000  # conditions times rows
 MOST_FIGURES = 2_000_000  # contexts times properties
 _LONGEST = 3  # contexts of more conditions are seldom shared
-_FIGURES = 5
 
 
 class Marking(Protocol):
@@ -81,12 +80,11 @@ class Shelf:
     def words(self, found: Property) -> Words:
         """Give the screened rows that satisfy each condition as bits, laid out for a property."""
         known = self._words.get(found)
-        have, want = 0 if known is None else len(known), len(self._numbers) + 1
-        if have < want:
-            fresh = found.layout.packed(self._unmarked_end(have, want))
-            known = fresh if known is None else np.concatenate([known, fresh])
-            self._words[found] = known
-        assert known is not None
+        if known is None:
+            known = np.zeros((0, len(found.layout.group_of_word)), dtype=np.uint64)
+        if len(known) <= len(self._numbers):
+            fresh = found.layout.packed(self._unmarked_end(len(known), len(self._numbers) + 1))
+            known = self._words[found] = np.concatenate([known, fresh])
         return known
 
     def _unmarked_end(self, start: int, end: int) -> Mask:
@@ -115,16 +113,14 @@ class Shelf:
         """Give what is typical of a property in contexts; what is known is not computed again."""
         if places is None:
             return Summaries.of(figures(found, self.words(found), contexts))
-        known = self._figures.get(found)
-        if known is None or len(known) < len(self._places):
-            more = np.full(
-                (2 * len(self._places) - (0 if known is None else len(known)), _FIGURES), np.nan
-            )
-            known = more if known is None else np.concatenate([known, more])
-            self._figures[found] = known
-        chosen = known[places]
-        new = np.flatnonzero(np.isnan(chosen[:, 0]))
+        known = self._figures.get(found, np.empty((FIGURES, 0)))
+        if known.shape[1] < len(self._places):
+            more = np.full((FIGURES, 2 * len(self._places) - known.shape[1]), np.nan)
+            known = self._figures[found] = np.concatenate([known, more], axis=1)
+        chosen = known.take(places, axis=1)
+        new = np.flatnonzero(np.isnan(chosen[0]))
         if len(new):
-            chosen[new] = figures(found, self.words(found), contexts[new])
-            known[places[new]] = chosen[new]
+            fresh = figures(found, self.words(found), contexts[new])
+            chosen[:, new] = fresh
+            known[:, places[new]] = fresh
         return Summaries.of(chosen)
