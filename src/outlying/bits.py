@@ -82,21 +82,12 @@ def rows_in(bits: Bits) -> Places:
     return np.asarray(np.add.reduce(bits, axis=1, dtype=np.int64))
 
 
-def rows_between(words: Words, bits: Bits, starts: Places, ends: Places) -> Places:
-    """Count the rows of each context from a start up to, not including, an end."""
-    if len(words) == 0:
-        return np.zeros(0, dtype=np.int64)
-    first, last = int(starts.min()) // BITS, int(ends.max()) // BITS
-    totals = np.zeros((len(words), last - first + 1), dtype=np.int32)
-    np.cumsum(bits[:, first:last], axis=1, out=totals[:, 1:])
-    contexts = np.arange(len(words))
-    last_word = words.shape[1] - 1
-
-    def below(places: Places) -> Places:
-        word, bit = places >> 6, places & (BITS - 1)
-        whole = totals.ravel().take(contexts * totals.shape[1] + (word - first))
-        here = words.ravel().take(contexts * words.shape[1] + np.minimum(word, last_word))
-        here &= (_ONE << bit.view(np.uint64)) - _ONE  # no rest behind the last word
-        return np.asarray(whole + np.bitwise_count(here))
-
-    return below(ends) - below(starts)
+def rows_below(words: Words, bits: Bits, ends: Places) -> Places:
+    """Count the rows of each context before an end; there is a word for each end."""
+    totals = np.zeros((len(words), words.shape[1] + 1), dtype=np.int32)
+    np.cumsum(bits, axis=1, out=totals[:, 1:])
+    contexts, word = np.arange(len(words)), ends >> 6
+    rest = words.ravel().take(contexts * words.shape[1] + word)
+    rest &= (_ONE << (ends & (BITS - 1)).view(np.uint64)) - _ONE
+    whole = totals.ravel().take(contexts * totals.shape[1] + word)
+    return np.asarray(whole + np.bitwise_count(rest))

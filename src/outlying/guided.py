@@ -104,7 +104,7 @@ class _Guided:
         searched = self._searched()
         ranked = sorted((rank, found.place) for found in searched for rank in found.reported())
         hits, dropped = self._verified(ranked, top)
-        closest = [] if hits else self._closest(searched, dropped)
+        closest = [] if hits else self._closest(searched, dropped, top)
         return Outcome(
             tuple(hits),
             tuple(closest),
@@ -148,13 +148,16 @@ class _Guided:
                 dropped[place, rank[-1]] = hit
         return hits, dropped
 
-    def _closest(self, searched: list[_Property], dropped: dict[Key, Hit | None]) -> list[Hit]:
+    def _closest(
+        self, searched: list[_Property], dropped: dict[Key, Hit | None], top: int
+    ) -> list[Hit]:
         """Give the strongest pair of each property, where no pair of any reaches the threshold."""
         ranked = [(rank, found.place) for found in searched for rank in found.closest()]
         if self.is_hasty:
             ranked = sorted(ranked)[:_CLOSEST]
         elif not self.sample.is_whole:  # each look takes long
-            ranked = [min(ranks) for _, ranks in itertools.groupby(ranked, key=lambda x: x[1])]
+            best = [min(some) for _, some in itertools.groupby(ranked, key=lambda item: item[1])]
+            ranked = sorted(best)[: top + _CLOSEST]
         hits = [*dropped.values(), *(self.look(place, rank[-1]) for rank, place in ranked)]
         known = [hit for hit in hits if hit is not None and hit.outlierness > SAME_SCORE]
         best: dict[int, Hit] = {}
@@ -402,7 +405,7 @@ class _Property:
         found = run.shelf.summaries(grouped, run.numbers[contexts], places)
         mean, width = grouped.seen_from(found, value)
         if self.vicinity is None:
-            self.vicinity = Vicinity(grouped, value, float(width[0]), run.marks, run.sample)
+            self.vicinity = Vicinity(grouped, value, run.marks, run.sample)
         near = self.vicinity.counted(contexts, grouped.radii(width))
         return found.rows, mean, near / (found.known * width)
 

@@ -25,7 +25,7 @@ from outlying.bits import (
     Words,
     Workspace,
     packed,
-    rows_between,
+    rows_below,
     rows_in,
 )
 from outlying.density import Floats
@@ -35,7 +35,7 @@ Counts: TypeAlias = npt.NDArray[np.floating]  # contexts by groups
 
 FIGURES = 5  # of Summaries
 GROUPS = 64
-MOST_NEIGHBOURS = 1024  # an object with more rows near it is not rare: a smaller sample will do
+MOST_NEIGHBOURS = 512  # an object with more rows near it is not rare: a smaller sample will do
 _OUTERMOST = 8  # at each end
 _STEP = math.log(2) / 4  # windows are rounded to this step of their logarithm
 _POINT = 1e-4  # a group narrower than this, in standard deviations, counts as a point
@@ -88,7 +88,7 @@ class Property(Protocol):
     def figures(self, bits: Bits) -> Floats:
         """Give the figures of Summaries for contexts, from the rows in each word of the layout."""
 
-    def near(self, value: float, limit: int) -> Window:
+    def near(self, value: float, reach: float, limit: int) -> Window:
         """Find the rows near an object, among the first so many where neighbours are looked for."""
 
     def radii(self, widths: Floats) -> Floats:
@@ -99,18 +99,23 @@ class Property(Protocol):
 
 
 class Window:
-    """Sorted rows around an object: which of them lie within some distance."""
+    """The rows around an object, the nearest first."""
 
-    def __init__(self, ordered: Floats, order: Places, value: float) -> None:
-        self.order = order
-        self.middle = int(np.searchsorted(ordered, value))
-        self.below = (value - ordered[: self.middle])[::-1]
-        self.above = ordered[self.middle :] - value
+    def __init__(self, ordered: Floats, order: Places, value: float, reach: float) -> None:
+        """Take rows by value, and how far to look."""
+        middle = int(np.searchsorted(ordered, value))
+        below, above = (value - ordered[:middle])[::-1], ordered[middle:] - value
+        left = int(np.searchsorted(below, reach, side="right"))
+        right = int(np.searchsorted(above, reach, side="right"))
+        distances = np.concatenate([below[:left], above[:right]])
+        nearest = np.argsort(distances, kind="stable")
+        self.reach, self.distances = reach, distances[nearest]
+        rows = np.concatenate([order[middle - left : middle][::-1], order[middle : middle + right]])
+        self.rows = rows[nearest]
 
-    def bounds(self, radii: Floats) -> tuple[Places, Places]:
-        """Give the first of the rows within each radius, and the one after the last."""
-        starts = self.middle - np.searchsorted(self.below, radii, side="right")
-        return starts, self.middle + np.searchsorted(self.above, radii, side="right")
+    def within(self, radii: Floats) -> Places:
+        """Count the rows within each radius."""
+        return np.searchsorted(self.distances, radii, side="right")
 
 
 class _Grouped:
@@ -163,12 +168,13 @@ class Numbers:
         """Bring values to the scale of this property."""
         return np.asarray((values - self.middle) / self.deviation)
 
-    def near(self, value: float, limit: int) -> Window:
+    def near(self, value: float, reach: float, limit: int) -> Window:
         """Find the rows near an object, among the first so many where neighbours are looked for."""
         order, ordered = self.nearby
         if limit < len(self.sample.nearby):
-            order, ordered = order[order < limit], ordered[order < limit]
-        return Window(ordered, order, float(self.standardised(np.array(value))))
+            chosen = order < limit
+            order, ordered = order[chosen], ordered[chosen]
+        return Window(ordered, order, (value - self.middle) / self.deviation, reach)
 
     def figures(self, bits: Bits) -> Floats:
         """Give the figures of Summaries for contexts (method 5, "Screen")."""
@@ -206,7 +212,7 @@ class Numbers:
         alike = np.isnan(found.width) & (found.known > 0)
         if self.sample.is_whole or not alike.any():
             return found.mean, found.width
-        apart = np.abs(float(self.standardised(np.array(value))) - found.centre)
+        apart = np.abs((value - self.middle) / self.deviation - found.centre)
         apart = np.where(apart > 0, apart, np.nan)
         widths = 1.06 * apart * (found.known * self.share) ** -0.7
         return np.where(alike, 1 / widths, found.mean), np.where(alike, widths, found.width)
@@ -281,10 +287,10 @@ class Categories:
         only = np.where(counts.max(axis=1) == known, self.codes[counts.argmax(axis=1)], -1)
         return np.array([rows_in(bits), known, mean, np.ones(len(bits)), only])
 
-    def near(self, value: float, limit: int) -> Window:
+    def near(self, value: float, reach: float, limit: int) -> Window:
         """Find the rows of a category, given as its code."""
         order = np.flatnonzero(self.nearby[:limit] == value)
-        return Window(np.zeros(len(order)), order, 0.0)
+        return Window(np.zeros(len(order)), order, 0.0, reach)
 
     def radii(self, widths: Floats) -> Floats:
         """Give how far a window reaches to each side: nowhere."""
@@ -298,47 +304,41 @@ class Categories:
 class Vicinity:
     """The rows near one object, counted in many contexts."""
 
-    def __init__(
-        self, found: Property, value: float, width: float, marks: Mask, sample: Sample
-    ) -> None:
-        """Take the window without conditions, and the marks of the object's conditions.
-
-        Where very many rows are near, the object is not rare: then fewer of them will do.
-        """
-        limit = len(sample.nearby)
-        self.window = found.near(value, limit)
-        starts, ends = self.window.bounds(found.radii(np.array([width])))
-        near = int(ends[0] - starts[0])
-        if near > MOST_NEIGHBOURS and not sample.is_whole:
-            limit = max(len(sample.screened), limit * MOST_NEIGHBOURS // near)
-            self.window = found.near(value, limit)
-        self.marks = marks
-        self.scale = len(sample.screened) / limit
-        self.start = self.end = 0
-        self.words: Words = np.zeros((len(marks), 0), dtype=np.uint64)
+    def __init__(self, found: Property, value: float, marks: Mask, sample: Sample) -> None:
+        """Take the marks of the object's conditions."""
+        self.found, self.value, self.marks, self.sample = found, value, marks, sample
+        self.limit = len(sample.nearby)
+        self.window: Window | None = None
 
     def counted(self, contexts: Contexts, radii: Floats) -> Floats:
         """Count them within a distance in each context, as of the screened rows; at least one."""
-        starts, ends = self.window.bounds(np.where(np.isnan(radii), 0.0, radii))
-        if len(radii) == 0 or ends.max() == starts.min():
-            return np.full(len(radii), self.scale)
-        self._cover(int(starts.min()), int(ends.max()))
+        radii = np.where(np.isnan(radii), 0.0, radii)
+        window = self._reaching(radii)
+        ends = window.within(radii)
         words = _work.intersected(self.words, contexts)
-        bits = _work.counted(words)
-        found = rows_between(words, bits, starts - self.start, ends - self.start)
-        return np.maximum(found, 1) * self.scale
+        near = rows_below(words, _work.counted(words), ends)
+        return np.maximum(near, 1) * (len(self.sample.screened) / self.limit)
 
-    def _cover(self, start: int, end: int) -> None:
-        """Have the rows of a range as bits."""
-        if start >= self.start and end <= self.end:
-            return
-        if self.end > self.start:
-            start, end = min(start, self.start), max(end, self.end)
-        self.start, self.end = start, end
-        rows = self.window.order[start:end]
-        marks = np.take(self.marks, rows, axis=1)
-        padding = np.zeros((len(marks), -len(rows) % BITS), dtype=bool)
-        self.words = packed(np.concatenate([marks, padding], axis=1))
+    def _reaching(self, radii: Floats) -> Window:
+        """Have the rows within the widest radius as bits.
+
+        Where very many rows are near, the object is not rare: then fewer of them will do.
+        """
+        reach = float(radii.max(initial=0.0))
+        window = self.window
+        if window is not None and reach <= window.reach:
+            return window
+        window = self.found.near(self.value, reach, self.limit)
+        most = MOST_NEIGHBOURS if self.window is None else 4 * MOST_NEIGHBOURS
+        if len(window.rows) > most and not self.sample.is_whole:
+            limit = self.limit * MOST_NEIGHBOURS // len(window.rows)
+            self.limit = max(min(self.limit, len(self.sample.screened)), limit)
+            window = self.found.near(self.value, reach, self.limit)
+        marks = np.take(self.marks, window.rows, axis=1)
+        padding = np.zeros((len(marks), BITS - len(window.rows) % BITS), dtype=bool)
+        self.words: Words = packed(np.concatenate([marks, padding], axis=1))
+        self.window = window
+        return window
 
 
 def figures(found: Property, words: Words, contexts: Contexts) -> Floats:
