@@ -106,14 +106,13 @@ def pair_of(hit: Hit, exact: Evaluation[Trait, Premise]) -> tuple[Order, Pair]:
     trait = exact.properties[hit.property]
     chosen = [exact.candidates[item] for item in hit.context]
     options, rows = trait.options, exact.rows
-    conditions = tuple(premise.condition for premise in chosen)
     profile = exact.shared.profile(
-        (trait.attribute, conditions), lambda: _profile(trait, exact.mask(hit.context))
+        exact.key(hit.property, hit.context), lambda: _profile(trait, exact.mask(hit.context))
     )
     pair = Pair(
         property=trait.name,
         value=trait.value,
-        conditions=conditions,
+        conditions=tuple(premise.condition for premise in chosen),
         outlierness=hit.outlierness,
         rarity=hit.summary.rarity,
         tail=profile.tail(hit.summary.at_object),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import heapq
 import itertools
 import math
@@ -38,7 +39,7 @@ MOST_TRIPLES = 2000
 WIDE = 100
 MOST_PAIRS = 20_000
 #: An estimate decides alone if it is off the threshold by more than this factor.
-MARGIN = 1.5
+MARGIN = 1.1
 #: Pairs are computed exactly until the estimates of the rest are weaker by this.
 SLACK = 0.5
 #: So many times as many pairs as asked for, where only a sample was screened.
@@ -71,10 +72,16 @@ def _one_thread() -> Iterator[None]:
     Ours are small and many; threads that wait for each other make them many times slower wherever
     something else runs on the machine.
     """
+    with _thread_pools().limit(limits=1, user_api="blas"):
+        yield
+
+
+@functools.cache
+def _thread_pools() -> Any:
+    """Find the libraries that use threads, once."""
     import threadpoolctl  # type: ignore[import-untyped]
 
-    with threadpoolctl.ThreadpoolController().limit(limits=1, user_api="blas"):
-        yield
+    return threadpoolctl.ThreadpoolController()
 
 
 class _Guided:

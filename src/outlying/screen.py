@@ -37,7 +37,7 @@ FIGURES = 5  # of Summaries
 GROUPS = 64
 MOST_NEIGHBOURS = 512  # an object with more rows near it is not rare: a smaller sample will do
 _OUTERMOST = 8  # at each end
-_STEP = math.log(2) / 4  # windows are rounded to this step of their logarithm
+_STEP = math.log(2) / 2  # of the logarithm of windows for which pairs are counted
 _POINT = 1e-4  # a group narrower than this, in standard deviations, counts as a point
 _SAME = 1 + 1e-12
 _MOST_SHARES = 256
@@ -185,11 +185,10 @@ class Numbers:
         variance = self._variance(counts, known, centre, squares / known)
         widths = 1.06 * np.sqrt(variance) * (known * self.share) ** -0.2
         widths[~(widths > 0)] = np.nan  # all are equal, or there are none
-        levels, rounded = self._levels(widths)
-        pairs = self._close_pairs(by_group, levels)
+        pairs = self._close_pairs(by_group, widths)
         if not self.sample.is_whole:  # a row is its own neighbour once in all rows
             pairs = (pairs - known) * known / np.maximum(known - 1, 1) + known / self.share
-        mean = pairs / (known * known * rounded)
+        mean = pairs / (known * known * widths)
         return np.array([rows_in(bits), known, mean, widths, centre])
 
     def _variance(self, counts: Floats, known: Floats, means: Floats, squares: Floats) -> Floats:
@@ -217,28 +216,33 @@ class Numbers:
         widths = 1.06 * apart * (found.known * self.share) ** -0.7
         return np.where(alike, 1 / widths, found.mean), np.where(alike, widths, found.width)
 
-    def _levels(self, widths: Floats) -> tuple[Places, Floats]:
-        """Give a number to windows that see the same groups, and the widths they stand for."""
-        if self.is_exact:
-            reach = np.where(np.isnan(widths), 0.0, widths) / 2 * _SAME
-            return np.searchsorted(self.distances, reach, side="right") - 1, widths
-        levels = np.rint(np.log(widths) / _STEP)
-        return np.where(np.isnan(levels), 0.0, levels).astype(np.int64), np.exp(levels * _STEP)
+    def _close_pairs(self, counts: Counts, widths: Floats) -> Floats:
+        """Count ordered pairs of neighbours in each context, each row with itself included.
 
-    def _close_pairs(self, counts: Counts, levels: Places) -> Floats:
-        """Count ordered pairs of neighbours in each context, each row with itself included."""
-        order = np.argsort(levels, kind="stable")
-        ordered, counts = levels[order], counts[order]
+        Between two windows on a ladder, the number grows like a power of the width.
+        """
+        widths = np.where(np.isnan(widths), 1.0, widths)
+        if self.is_exact:
+            steps = np.searchsorted(self.distances, widths / 2 * _SAME, side="right") - 1
+            return self._on_ladder(counts, steps, 1)[0]
+        steps = np.log(widths) / _STEP
+        lower = np.floor(steps)
+        below, above = np.log(self._on_ladder(counts, lower.astype(np.int64), 2))
+        return np.asarray(np.exp(below + (above - below) * (steps - lower)))
+
+    def _on_ladder(self, counts: Counts, steps: Places, number: int) -> Floats:
+        """Count the pairs for a window on the ladder, and for those that follow."""
+        order = np.argsort(steps, kind="stable")
+        ordered, counts = steps[order], counts[order]
         ends = np.append(np.flatnonzero(np.diff(ordered)) + 1, len(order))
-        found, start = np.empty(len(order)), 0
+        found, start = np.empty((number, len(order))), 0
         for end in ends[ends > 0]:
-            shares, rest = self._within(int(ordered[start]))
             here = counts[start:end]
-            found[start:end] = np.einsum("ij,ij->i", here, here @ shares + rest)
+            for more in range(number):
+                shares, rest = self._within(int(ordered[start]) + more)
+                found[more, order[start:end]] = np.einsum("ij,ij->i", here, here @ shares + rest)
             start = end
-        pairs = np.empty(len(order))
-        pairs[order] = found
-        return pairs
+        return found
 
     def _within(self, level: int) -> tuple[Counts, Counts]:
         """Give, for each two groups, the share of pairs of their rows within half a window.

@@ -20,7 +20,7 @@ from outlying.options import Options
 from outlying.outlierness import SAME_SCORE, rounded, strength
 from outlying.population import Attribute, Rows, Summary
 from outlying.screen import Sample
-from outlying.shared import Group, Shared
+from outlying.shared import Group, Key, Shared
 from outlying.table import Mask
 
 Context: TypeAlias = tuple[int, ...]
@@ -132,6 +132,7 @@ class Evaluation(Generic[P, C]):
         self.least_rows = options.min_support * rows - ROUNDING
         places = {item.name: place for place, item in enumerate(properties)}
         self.own = [places[item.attribute] for item in candidates]
+        self.numbers = [shared.number(item.condition) for item in candidates]
         self.everything = np.ones(rows, dtype=bool)
         self._overall: dict[int, Summary | None] = {}
 
@@ -147,9 +148,8 @@ class Evaluation(Generic[P, C]):
         if self.options.bandwidth == "adaptive":
             mask = self.mask(context)
             return int(np.count_nonzero(mask)), trait.summary(mask)
-        conditions = tuple(self.candidates[item].condition for item in context)
         group = self.shared.group(
-            (trait.attribute, conditions), lambda: self._group(trait.attribute, context)
+            self.key(place, context), lambda: self._group(trait.attribute, context)
         )
         if group.typical is None:
             return group.rows, None
@@ -157,6 +157,11 @@ class Evaluation(Generic[P, C]):
         for item in context:
             near = near[self.mask_of(item)[near]]
         return group.rows, trait.attribute.seen(group.typical, len(near))
+
+    def key(self, place: int, context: Context) -> Key:
+        """Give what names a property in a context among all objects."""
+        numbers = self.numbers
+        return self.properties[place].attribute, tuple([numbers[item] for item in context])
 
     def _group(self, attribute: Attribute, context: Context) -> Group:
         mask = self.mask(context)
@@ -182,8 +187,7 @@ class Evaluation(Generic[P, C]):
 
     def mask_of(self, item: int) -> Mask:
         """Mark the rows that satisfy a condition."""
-        candidate = self.candidates[item]
-        return self.shared.mask(candidate.condition, lambda: candidate.marked(None))
+        return self.shared.mask(self.numbers[item], lambda: self.candidates[item].marked(None))
 
     def mask(self, context: Context) -> Mask:
         """Mark the rows that satisfy all conditions of a context."""

@@ -14,7 +14,7 @@ from outlying.conditions import Condition
 from outlying.population import Attribute, Typical
 from outlying.table import Mask
 
-Key: TypeAlias = tuple[Attribute, tuple[Condition, ...]]
+Key: TypeAlias = tuple[Attribute, tuple[int, ...]]  # a property and the numbers of conditions
 
 MOST_BYTES = 64_000_000  # of masks, and again of profiles
 MOST_GROUPS = 100_000
@@ -43,12 +43,17 @@ class Shared:
     """Masks of conditions, and what is typical of properties in contexts."""
 
     def __init__(self) -> None:
-        self._masks: dict[Condition, Mask] = {}
+        self._numbers: dict[Condition, int] = {}
+        self._masks: dict[int, Mask] = {}
         self._groups: dict[Key, Group] = {}
         self._profiles: dict[Key, Profile] = {}
         self._profile_bytes = 0
 
-    def mask(self, condition: Condition, make: Callable[[], Mask]) -> Mask:
+    def number(self, condition: Condition) -> int:
+        """Give a condition a number: quicker to look up than what it says."""
+        return self._numbers.setdefault(condition, len(self._numbers))
+
+    def mask(self, condition: int, make: Callable[[], Mask]) -> Mask:
         """Give the rows that satisfy a condition."""
         mask = self._masks.get(condition)
         if mask is None:
