@@ -89,10 +89,11 @@ def _repeated(flag: str, metavar: str, help_text: str, name: str | None = None) 
 @click.option(
     "--references",
     type=int,
-    help="How many other rows to compare with; 0: none.  [default: 200, fewer in wide tables]",
+    help="How many other rows to compare with; 0: none.  [default: 100, fewer in wide tables]",
 )
 @_number("max_conditions", int, "Most conditions in a context.")
 @_choice("search", choices.Search, "Guided beyond two conditions, or every context (slow).")
+@click.option("--exact", is_flag=True, help="Search all rows of a large table, not a sample.")
 @_choice("measure", choices.Measure, "Free of units, or the paper's own.")
 @_choice("scales", choices.Scales, "Intervals of several scales, or the paper's single one.")
 @_choice("interval", choices.Interval, "A run of values, or the span of the whole component.")

@@ -358,13 +358,6 @@ def _notes(outcome: Outcome, ready: _Ready, is_new: bool) -> list[str]:
         notes.append(
             f"{outcome.found - options.top} further pairs were found; raise top to see them."
         )
-    longest = min(options.max_conditions, len(ready.attributes) - 1)
-    if outcome.levels is not None and outcome.levels < longest:
-        notes.append(
-            f"Contexts of up to {outcome.levels} conditions were all searched; longer ones, up to "
-            f"{longest}, only as extensions of the {BEAM} strongest of each "
-            'property (search="exhaustive" visits all).'
-        )
     notes += _effort(outcome, ready)
     if is_new:
         notes.append("The new object joined the population as one more row.")
@@ -378,16 +371,28 @@ def _notes(outcome: Outcome, ready: _Ready, is_new: bool) -> list[str]:
 def _effort(outcome: Outcome, ready: _Ready) -> list[str]:
     """Say what was not visited, and what a sample decided."""
     effort, sample, notes = outcome.effort, ready.shelf.sample, []
-    if effort is not None and effort.unvisited:
+    longest = min(ready.options.max_conditions, len(ready.attributes) - 1)
+    if effort is None or outcome.levels is None:
+        return []
+    if effort.unvisited:
+        share = effort.unvisited / len(ready.attributes)
         notes.append(
-            f"{effort.unvisited:,} pairs of conditions, the least promising of a wide table, were "
-            "not visited."
+            f"The table is wide: for each property about {share:,.0f} pairs of conditions, those "
+            "least promising alone, were not visited."
         )
-    if effort is not None and not sample.is_whole:
+    if outcome.levels < longest:
+        complete = 1 if effort.unvisited else outcome.levels
+        conditions = "condition" if complete == 1 else "conditions"
+        notes.append(
+            f"Contexts of up to {complete} {conditions} were all searched; longer ones, up to "
+            f"{longest}, only as extensions of the {BEAM} strongest of each "
+            'property (search="exhaustive" visits all).'
+        )
+    if not sample.is_whole:
         notes.append(
             f"{effort.screened:,} pairs of context and property were screened by "
-            f"{len(sample.screened):,} of the {sample.rows:,} rows; the strongest "
-            f"{effort.verified:,} were computed from all rows, {effort.dropped:,} of them dropped "
+            f"{len(sample.screened):,} of the {sample.rows:,} rows, {effort.verified:,} of the "
+            f"strongest were computed from all rows, {effort.dropped:,} of these dropped "
             "(exact=True searches all rows)."
         )
     return notes

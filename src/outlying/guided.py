@@ -35,9 +35,10 @@ PAIRS = 2  # contexts of so many conditions are all screened
 BEAM = 15
 #: Contexts of three conditions are all screened, too, if no more than these keep enough rows.
 MOST_TRIPLES = 2000
-#: In tables of more columns, pairs of conditions are screened from the most promising on.
+#: In tables of more columns, pairs of conditions are screened from the most promising on, so many
+#: for all properties together.
 WIDE = 100
-MOST_PAIRS = 20_000
+MOST_PAIRS = 2_000_000
 #: An estimate decides alone if it is off the threshold by more than this factor.
 MARGIN = 1.1
 #: Pairs are computed exactly until the estimates of the rest are weaker by this.
@@ -128,7 +129,7 @@ class _Guided:
             searched.append(_Property(self, place))
             searched[-1].short_contexts()
         for length in range(self.levels, self.most):
-            grown = self._extended([found.leaders(length) for found in searched], length)
+            grown = self._extended([found.leaders(length) for found in searched])
             for found, contexts in zip(searched, grown, strict=True):
                 found.long_contexts(contexts)
         return searched
@@ -163,8 +164,8 @@ class _Guided:
         if self.is_hasty:
             ranked = sorted(ranked)[:_CLOSEST]
         elif not self.sample.is_whole:  # each look takes long
-            best = [min(some) for _, some in itertools.groupby(ranked, key=lambda item: item[1])]
-            ranked = sorted(best)[: top + _CLOSEST]
+            by_property = itertools.groupby(ranked, key=lambda item: item[1])
+            ranked = sorted(min(some) for _, some in by_property)[: top + _CLOSEST]
         hits = [*dropped.values(), *(self.look(place, rank[-1]) for rank, place in ranked)]
         known = [hit for hit in hits if hit is not None and hit.outlierness > SAME_SCORE]
         best: dict[int, Hit] = {}
@@ -225,7 +226,7 @@ class _Guided:
         bits = _work.counted(_work.intersected(self.words, contexts))
         return np.asarray(rows_in(bits) >= self.least_rows)
 
-    def _extended(self, leaders: list[Contexts], length: int) -> list[Contexts]:
+    def _extended(self, leaders: list[Contexts]) -> list[Contexts]:
         """Extend the leaders of each property by conditions on attributes not used by either.
 
         Each context once; only those that keep enough rows.
@@ -279,6 +280,7 @@ class _Property:
         self.run, self.exact, self.place = run, run.exact, place
         self.searched: list[tuple[Scored, Mask]] = []  # contexts, and which of them reach
         self.known: dict[int, Contexts] = {}  # contexts that reach, by number of conditions
+        self.last: tuple[Scored, Mask]
         self.overall_mean = math.nan
         self.needed = _needed(run.exact.options)
         self.trait = run.exact.properties[place]
@@ -302,22 +304,24 @@ class _Property:
 
     def promising(self, kept: Places) -> Places:
         """In wide tables, keep of the pairs of conditions those that are strongest alone."""
-        short = self.run.short[kept]
-        is_pair = (
-            short[:, -PAIRS:][:, 0] > 0 if short.shape[1] >= PAIRS else np.zeros(len(kept), bool)
-        )
-        many = np.count_nonzero(is_pair) - MOST_PAIRS
-        if len(self.exact.properties) <= WIDE or many <= 0:
+        properties = len(self.exact.properties)
+        if properties <= WIDE or self.run.most < PAIRS:
             return kept
-        scored = self.scored(short[~is_pair], None)
+        short = self.run.short[kept]
+        is_pair = short[:, -PAIRS] > 0
+        if np.count_nonzero(is_pair) <= MOST_PAIRS // properties:
+            return kept
+        alone = self.scored(short[~is_pair], None)
         merits = np.full(len(self.run.own), -math.inf)
-        merits[scored.contexts[:, -1]] = scored.scores
-        order = np.argsort(-merits[short[is_pair]].max(axis=1), kind="stable")[:MOST_PAIRS]
-        self.run.unvisited += many
-        return np.concatenate([kept[~is_pair], kept[is_pair][np.sort(order)]])
+        merits[alone.contexts[:, -1]] = alone.scores
+        pairs = kept[is_pair]
+        most = MOST_PAIRS // properties
+        order = np.argpartition(-merits[short[is_pair]].max(axis=1), most)[:most]
+        self.run.unvisited += len(pairs) - len(order)
+        return np.concatenate([kept[~is_pair], pairs[np.sort(order)]])
 
-    def search(self, contexts: Contexts, places: Places | None = None) -> tuple[Scored, Mask]:
-        """Screen contexts; tell which reach the threshold while no part of them does."""
+    def search(self, contexts: Contexts, places: Places | None = None) -> None:
+        """Screen contexts, and note which reach the threshold while no part of them does."""
         scored = self.scored(contexts, places)
         reaches = np.zeros(len(contexts), dtype=bool)
         close = np.flatnonzero(scored.rarity >= self.needed / MARGIN)
@@ -349,7 +353,7 @@ class _Property:
         return dead
 
     def leaders(self, length: int) -> Contexts:
-        """Choose the contexts to extend: the strongest of the last ones, of which no part is enough."""
+        """Choose the contexts to extend: the strongest of the last, of which no part is enough."""
         scored, reaches = self.last
         contexts = scored.contexts[:, scored.contexts.shape[1] - length :]
         if 0 in self.known or contexts.shape[1] < length:
@@ -398,11 +402,10 @@ class _Property:
             excess = _or_less((mean - at_object) * self.grouped.unit)
             return Scored(contexts, rows, _nine_digits(excess), excess)
         rarity = mean / at_object
-        strengths = np.log(rarity * mean / self.overall_mean)
+        strengths: Floats = np.log(rarity * mean / self.overall_mean)
         strengths -= CONDITION_PENALTY * np.count_nonzero(contexts, axis=1)
-        digits = 9 if self.is_exact else _ESTIMATED_DIGITS
-        scores = _or_less(np.round(strengths, digits))
-        return Scored(contexts, rows, scores, _or_less(rarity))
+        scores = strengths.round(9 if self.is_exact else _ESTIMATED_DIGITS)
+        return Scored(contexts, rows, _or_less(scores), _or_less(rarity))
 
     def estimated(self, contexts: Contexts, places: Places | None) -> tuple[Floats, Floats, Floats]:
         """Give rows, mean(F) and f_o in contexts, NaN where there is nothing to compare."""

@@ -14,9 +14,9 @@ from outlying.options import Options
 from outlying.search import Progress
 from outlying.workers import in_order, usable_workers
 
-MOST_ROWS = 200
+MOST_ROWS = 100
 LEAST_ROWS = 50
-_CELLS = 4_000
+_CELLS = 2_000
 _SAME_STRENGTH = 1e-9
 
 

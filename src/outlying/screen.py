@@ -81,9 +81,17 @@ class Summaries:
 class Property(Protocol):
     """A property in groups, the same for all objects."""
 
-    layout: Layout
-    unit: float  # what turns its densities into densities per unit of the column
-    is_exact: bool  # whether nothing is estimated, but for the choice of rows
+    @property
+    def layout(self) -> Layout:
+        """Where its screened rows are in words."""
+
+    @property
+    def unit(self) -> float:
+        """What turns its densities into densities per unit of the column."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether nothing is estimated, but for the choice of rows."""
 
     def figures(self, bits: Bits) -> Floats:
         """Give the figures of Summaries for contexts, from the rows in each word of the layout."""
@@ -223,8 +231,8 @@ class Numbers:
         """
         widths = np.where(np.isnan(widths), 1.0, widths)
         if self.is_exact:
-            steps = np.searchsorted(self.distances, widths / 2 * _SAME, side="right") - 1
-            return self._on_ladder(counts, steps, 1)[0]
+            rungs = np.searchsorted(self.distances, widths / 2 * _SAME, side="right") - 1
+            return np.asarray(self._on_ladder(counts, rungs, 1)[0])
         steps = np.log(widths) / _STEP
         lower = np.floor(steps)
         below, above = np.log(self._on_ladder(counts, lower.astype(np.int64), 2))
@@ -279,7 +287,7 @@ class Categories:
         self.codes = np.append(chosen, -1)
         self.grouped = _Grouped(order, starts, len(screened))
         self.layout = self.grouped.layout
-        self.is_exact = np.count_nonzero(totals) <= GROUPS
+        self.is_exact = int(np.count_nonzero(totals)) <= GROUPS
 
     def figures(self, bits: Bits) -> Floats:
         """Give the figures of Summaries for contexts."""

@@ -21,7 +21,7 @@ from outlying.table import Mask
 
 MOST_CONDITIONS = 4096
 MOST_MARKS = 200_000_000  # conditions times rows
-MOST_FIGURES = 2_000_000  # contexts times properties
+MOST_FIGURES = 4_000_000  # contexts times properties
 _LONGEST = 3  # contexts of more conditions are seldom shared
 
 
@@ -72,10 +72,6 @@ class Shelf:
     def marks(self) -> Mask:
         """Which of the rows near objects satisfy each condition."""
         return self._marks
-
-    def screened(self, conditions: Places) -> Mask:
-        """Give which of the screened rows satisfy conditions."""
-        return self._marks[conditions, : len(self.sample.screened)]
 
     def words(self, found: Property) -> Words:
         """Give the screened rows that satisfy each condition as bits, laid out for a property."""

@@ -249,7 +249,7 @@ def categorical_column(
     form: Form = "text",
     label_of: Mapping[Any, str | bool | None] | None = None,
 ) -> CategoricalColumn:
-    """Make a categorical column from labels, or from values and the label of each; None: missing."""
+    """Make a categorical column from labels, or from values and a label for each; None: missing."""
     given = {value: value for value in set(values)} if label_of is None else label_of
     labels = sorted({label for label in given.values() if label is not None})
     code_of: dict[str | bool | None, int] = {label: code for code, label in enumerate(labels)}
