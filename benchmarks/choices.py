@@ -195,17 +195,18 @@ def _handicapped(more: float) -> tuple[Callable[..., Any], Callable[..., Any]]:
         lowered = 0.2 * np.log(rows) - math.log(0.3) + more
         return np.where(np.asarray(lengths) > 0, lowered, 0.0) * is_category
 
-    def lower_hit(self: Any, place: int, context: Any, mask: Any, group: int) -> Any:
-        found = hit(self, place, context, mask, group)
+    def lower_hit(self: Any, place: int, context: Any, group: int, summary: Any) -> Any:
+        found = hit(self, place, context, group, summary)
         if found is None:
             return None
         power = found.strength - float(cost(self.properties[place], group, len(context)))
         return dataclasses.replace(found, strength=power, score=round(power, 9))
 
-    def lower_scored(self: Any, crossing: Any) -> Any:
-        found = scored(self, crossing)
-        trait = self.exact.properties[self.place]
-        costs = cost(trait, found.crossing.groups, found.crossing.lengths())
+    def lower_scored(self: Any, contexts: Any, places: Any) -> Any:
+        found = scored(self, contexts, places)
+        sample = self.run.sample
+        rows = np.maximum(found.rows, 1) * (sample.rows / len(sample.screened))
+        costs = cost(self.trait, rows, np.count_nonzero(contexts, axis=1))
         return dataclasses.replace(found, scores=np.round(found.scores - costs, 9))
 
     return lower_hit, lower_scored

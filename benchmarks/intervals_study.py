@@ -1,4 +1,4 @@
-"""What the limits of the mixture do: segments found and time, with and without them.
+"""What the limits of the mixture do: segments found, message length and time, without each.
 
     python -m benchmarks.intervals_study -o benchmarks/results/intervals.md
 
@@ -8,7 +8,10 @@ The figures of docs/decisions/0002 come from here.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import math
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +21,19 @@ import numpy.typing as npt
 from benchmarks.machine import header
 from outlying import intervals, mixture
 
-SETTINGS: dict[str, tuple[int, int]] = {
-    "512 points, 4,096 rows (default)": (512, 4096),
-    "2,048 points, 4,096 rows": (2048, 4096),
-    "512 points, all rows": (512, 10**9),
+#: Constants to change; the first setting changes none.
+SETTINGS: dict[str, tuple[tuple[Any, str, float], ...]] = {
+    "default": (),
+    "2,048 points (512)": ((intervals, "MOST_POINTS", 2048),),
+    "all rows (4,096)": ((mixture, "MOST_ROWS", 10**9),),
+    "all components one by one (8)": ((mixture, "FEW_COMPONENTS", mixture.MOST_COMPONENTS),),
+    "coarse tolerance 0.5 (2)": ((mixture, "COARSE_TOLERANCE", 0.5),),
+    "one by one, tolerance 0.5": (
+        (mixture, "FEW_COMPONENTS", mixture.MOST_COMPONENTS),
+        (mixture, "COARSE_TOLERANCE", 0.5),
+    ),
 }
+ROWS = mixture.MOST_ROWS  # for which message lengths are given, whatever the setting
 
 
 def shapes(seed: int) -> dict[str, npt.NDArray[Any]]:
@@ -51,29 +62,77 @@ def main() -> None:
     args = parser.parse_args()
     lines = [
         header("Natural intervals under other limits"),
-        f"Segments found over {args.seeds} seeds (least to most), and mean seconds per fit.\n",
+        f"Segments found over {args.seeds} seeds (least to most), by how much the message is longer "
+        f"than by default (mean; of all values, weighed as {ROWS:,} rows at most), and mean "
+        "seconds per fit. The default stands in parentheses.\n",
         "| column | " + " | ".join(SETTINGS) + " |",
         "| --- |" + " --- |" * len(SETTINGS),
     ]
     print("\n".join(lines))
     for name in shapes(0):
-        cells = [cell(name, args.seeds, *limits) for limits in SETTINGS.values()]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+        found = [
+            [fitted(name, seed, setting) for seed in range(args.seeds)] for setting in SETTINGS
+        ]
+        lines.append(f"| {name} | " + " | ".join(cell(fits, found[0]) for fits in found) + " |")
         print(lines[-1], flush=True)
     if args.output:
         args.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def cell(name: str, seeds: int, points: int, rows: int) -> str:
-    """Fit one shape under the given limits."""
-    intervals.MOST_POINTS, mixture.MOST_ROWS = points, rows
-    found, taken = [], 0.0
-    for seed in range(seeds):
-        values = np.sort(shapes(seed)[name])
+def fitted(name: str, seed: int, setting: str) -> tuple[int, float, float]:
+    """Fit one shape; give the number of segments, the message length and the seconds taken."""
+    values = np.sort(shapes(seed)[name])
+    with _changed(setting), _recorded() as fits:
         start = time.perf_counter()
-        found.append(len(intervals.segments(values)))
-        taken += time.perf_counter() - start
-    return f"{min(found)} to {max(found)} ({taken / seeds:.2f} s)"
+        found = len(intervals.segments(values))
+        taken = time.perf_counter() - start
+    return found, length(fits[-1], values), taken
+
+
+def cell(fits: list[tuple[int, float, float]], default: list[tuple[int, float, float]]) -> str:
+    """Tell what a setting found, beside the default."""
+    segments, lengths, taken = zip(*fits, strict=True)
+    longer = np.mean(lengths) - np.mean([length for _, length, _ in default])
+    told = "" if fits is default else f"{longer:+.1f}, "
+    return f"{min(segments)} to {max(segments)} ({told}{np.mean(taken):.3f} s)"
+
+
+def length(found: mixture.Mixture, values: npt.NDArray[Any]) -> float:
+    """Give the message length of a mixture for all values, none of them grouped."""
+    rows = min(len(values), ROWS)
+    logs = mixture._log_parts(found.weights, found.means, found.widths, values)
+    likelihood = np.logaddexp.reduce(logs, axis=0) - 0.5 * math.log(2 * math.pi)
+    weights = found.weights / found.weights.sum()
+    return mixture.message_length(weights, float(likelihood.mean()) * rows, rows)
+
+
+@contextlib.contextmanager
+def _changed(setting: str) -> Iterator[None]:
+    """Set the constants of a setting for a while."""
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in SETTINGS[setting]]
+    for owner, name, value in SETTINGS[setting]:
+        setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        for owner, name, value in before:
+            setattr(owner, name, value)
+
+
+@contextlib.contextmanager
+def _recorded() -> Iterator[list[mixture.Mixture]]:
+    """Keep the mixtures that are fitted for a while."""
+    fit, found = mixture.fit, list[mixture.Mixture]()
+
+    def kept(*arguments: Any) -> mixture.Mixture:
+        found.append(fit(*arguments))
+        return found[-1]
+
+    mixture.fit = kept
+    try:
+        yield found
+    finally:
+        mixture.fit = fit
 
 
 if __name__ == "__main__":

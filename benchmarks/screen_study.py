@@ -1,158 +1,234 @@
-"""How far the estimates of the screen are off, and what that changes in the answers.
+"""How far the estimates of the screen are off, and what that would decide.
 
-python -m benchmarks.screen_study -o benchmarks/results/screen.md
+    python -m benchmarks.screen_study --hics DIR -o benchmarks/results/screen.md
+
+Contexts are screened as for an answer, and all is left to the estimates; then some of the contexts
+are computed exactly from all rows.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import importlib
+import itertools
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 import outlying
+from benchmarks import planted
 from benchmarks.machine import header
-from benchmarks.quality import stories
+from benchmarks.quality import hics
 from benchmarks.quality.cases import Case
 from outlying import guided
-from outlying.describe import Trait
-from outlying.population import ExactScreen
 from outlying.search import Evaluation
 
-explain: Any = importlib.import_module(
-    "outlying.explain"
-)  # the package's name for it is the function
+explain: Any = importlib.import_module("outlying.explain")  # the package's name is the function
 
-ESTIMATED = ("category", "linear", "heavy_tails", "rounded", "gaps", "rows_200")
-COMPARED = (*stories.KINDS_CORE, "heavy_tails", "rounded", "gaps", "masking")
-SAMPLED = ("rows_10000", "rows_100000")
-ORDINARY = 3  # ordinary rows beside the planted one
-CONTEXTS = 60  # drawn for each property
-EVERY = 10**9
+Floats: TypeAlias = npt.NDArray[np.float64]
+Table: TypeAlias = tuple[dict[str, Any], list[int]]  # columns, and the rows to look at
+
+SIZES = (1_000, 2_000, 5_000, 20_000, 100_000)
+HICS = ("hics 010", "hics 030")
+ORDINARY = 2  # rows beside the planted one
+ODD = 4  # rows of a HiCS table
+RANDOM = 6  # contexts of each property and number of conditions
+CLOSE = 6  # more of them, where the estimate is not far from the threshold
+MATTERS = (3.0, 30.0)
+NOT_FAR = (2.0, 45.0)
+QUANTILES = (0.01, 0.05, 0.5, 0.95, 0.99)
+
+
+@dataclasses.dataclass(frozen=True)
+class Errors:
+    """Estimated and exact rarity in contexts; which contexts were drawn blindly."""
+
+    estimated: Floats
+    exact: Floats
+    is_random: npt.NDArray[np.bool_]
+    needed: float  # the rarity that the threshold asks for
+    is_whole: bool  # whether all rows are screened
+
+    @property
+    def logs(self) -> Floats:
+        """The errors of ln(rarity)."""
+        return np.asarray(np.log(self.estimated / self.exact))
+
+    @property
+    def matters(self) -> npt.NDArray[np.bool_]:
+        """Where the object is neither ordinary nor far beyond any doubt."""
+        return (self.exact > MATTERS[0]) & (self.exact < MATTERS[1])
+
+    def wrong(self) -> npt.NDArray[np.bool_]:
+        """Where the estimate alone would decide otherwise."""
+        return np.asarray((self.estimated >= self.needed) != (self.exact >= self.needed))
+
+    def is_looked_at(self) -> npt.NDArray[np.bool_]:
+        """Where the estimate is so close to the threshold that a look at all rows decides."""
+        ratio = self.estimated / self.needed
+        return (ratio >= 1 / guided.MARGIN) & (ratio < guided.MARGIN)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Compare the screen with exact densities.")
-    parser.add_argument("--seeds", type=int, default=2, help="tables per kind")
+    parser.add_argument("--hics", type=Path, help="the folder with hics_*.csv")
+    parser.add_argument("--seeds", type=int, default=4, help="planted tables per kind and size")
+    parser.add_argument("--rows", type=int, nargs="+", default=SIZES, help="of planted tables")
     parser.add_argument("-o", "--output", type=Path, help="write the report there, too")
     args = parser.parse_args()
-    lines = [header("The screen"), *_estimates(args.seeds), *_answers(args.seeds)]
-    text = "\n".join([*lines, *_samples(args.seeds)])
+    begin = time.perf_counter()
+    found = {name: joined(map(errors, of)) for name, of in _tables(args)}
+    text = page(found, time.perf_counter() - begin)
     print(text)
     if args.output:
         args.output.write_text(text + "\n", encoding="utf-8")
 
 
-def _estimates(seeds: int) -> list[str]:
-    lines = [
-        "Error of ln(rarity) in random contexts of up to two conditions; the last column looks at "
-        "those in which the object is truly 7 times rarer or more, and counts what the screen "
-        f"makes it less rare than it is (a context is looked at up to {guided.MARGIN:g} times).\n",
-        "| kind | contexts | standard deviation | 1% and 99% | largest | times too common |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    for kind in ESTIMATED:
-        found = [_errors(stories.make(kind, seed)) for seed in range(seeds)]
-        error, rarity = (np.concatenate([pair[place] for pair in found]) for place in (0, 1))
-        low, high = np.quantile(error, [0.01, 0.99])
-        missed = float(np.exp((-error[rarity > 2]).max(initial=0.0)))
-        largest = float(np.abs(error).max())
-        lines.append(
-            f"| {kind} | {len(error)} | {error.std():.3f} | {low:.2f}, {high:.2f} | {largest:.2f} "
-            f"| {missed:.2f} |"
-        )
-    return [*lines, ""]
+def _tables(args: argparse.Namespace) -> Iterator[tuple[str, Iterator[Table]]]:
+    for rows in args.rows:
+        yield f"planted, {rows:,} rows", _planted(rows, args.seeds)
+    if args.hics is not None:
+        cases = [case for case in hics.cases(args.hics) if case.kind in HICS]
+        for kind in HICS:
+            yield kind, _odd_rows([case for case in cases if case.kind == kind][:2])
 
 
-def _errors(case: Case) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Give the error of ln(rarity), and what it truly is, in random contexts."""
-    ready = outlying.Explainer(case.data)._population()
-    rng = np.random.default_rng(0)
-    errors, true = [], []
-    for row in (case.targets[0].row, *rng.choice(case.rows, ORDINARY)):
-        traits, premises, _ = explain._searched(ready, int(row), None)
-        run = guided._Guided(Evaluation(traits, premises, case.rows, ready.options), ready.sample)
-        for place in rng.choice(len(traits), 4):
-            short = run.short.restricted(run.short.free_of(run.own == place))
-            estimate = traits[place].screen(ready.sample).estimate
-            mean, at_object = estimate(short.left, short.right, short.cells)
-            for cell in rng.choice(len(mean), CONTEXTS):
-                exact = traits[place].summary(run.exact.mask(short.context(int(cell))))
-                if exact is not None and not np.isnan(mean[cell]):
-                    true.append(np.log(exact.rarity))
-                    errors.append(np.log(mean[cell] / at_object[cell]) - true[-1])
-    return np.array(errors), np.array(true)
+def _planted(rows: int, seeds: int) -> Iterator[Table]:
+    for kind, seed in itertools.product(planted.KINDS, range(seeds)):
+        made = planted.plant(kind, seed, rows=rows, noise=8)
+        others = np.random.default_rng(seed).choice(rows, ORDINARY, replace=False)
+        yield made.data, [made.row, *others.tolist()]
 
 
-def _answers(seeds: int) -> list[str]:
-    cases = [stories.make(kind, seed) for kind in COMPARED for seed in range(seeds)]
-    same, pairs, missed, quick, slow = 0, 0, 0, 0.0, 0.0
+def _odd_rows(cases: Iterable[Case]) -> Iterator[Table]:
     for case in cases:
-        begin = time.perf_counter()
-        found = _reached(case)
-        middle = time.perf_counter()
-        exact = _exact(case)
-        quick, slow = quick + middle - begin, slow + time.perf_counter() - middle
-        same += found[:1] == exact[:1]
-        pairs, missed = pairs + len(exact), missed + len([p for p in exact if p not in found])
-    return [
-        f"{len(cases)} planted rows, screened and with every context evaluated exactly: the "
-        f"same first pair for {same}; of {pairs} pairs that reach the threshold {missed} were "
-        f"missed; {quick:.0f} s against {slow:.0f} s, mixtures included in both.\n",
-    ]
+        yield case.data, [target.row for target in case.targets[:ODD]]
 
 
-def _exact(case: Case) -> list[outlying.Pair]:
-    """Evaluate every context exactly instead of screening."""
-    before = Trait.screen
-
-    def exactly(self: Trait, sample: object) -> ExactScreen:  # noqa: ARG001 - as the original
-        return ExactScreen(self.attribute, self.row, self.options.bandwidth)
-
-    Trait.screen = exactly  # type: ignore[method-assign]
-    found = _reached(case)
-    Trait.screen = before  # type: ignore[method-assign]
-    return found
+# Errors.
 
 
-def _reached(case: Case) -> list[outlying.Pair]:
-    found = outlying.explain(case.data, row=case.targets[0].row, references=0, top=10_000)
-    return [pair for pair in found.pairs if pair.reaches_threshold]
+def errors(table: Table) -> Errors:
+    """Screen contexts of some rows, and compute some of these contexts exactly."""
+    data, rows = table
+    ready = outlying.Explainer(data, references=0)._population()
+    rng = np.random.default_rng(0)
+    found = [pair for row in rows for pair in _of_row(ready, row, rng)]
+    estimated, exact, is_random = np.array(found).reshape(-1, 3).T
+    needed, is_whole = guided._needed(ready.options), ready.shelf.sample.is_whole
+    return Errors(estimated, exact, is_random.astype(bool), needed, is_whole)
 
 
-def _samples(seeds: int) -> list[str]:
-    lines = [
-        f"The first pair by a sample of {explain.SCREENED:,} rows, and by all rows:\n",
-        "| kind | tables | same columns | same pair | s by the sample | s by all rows |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    for kind in SAMPLED:
-        columns = pair = 0
-        quick = slow = 0.0
-        for seed in range(seeds * 3):
-            case = stories.make(kind, seed)
-            begin = time.perf_counter()
-            found = _reached(case)[0]
-            middle = time.perf_counter()
-            explain.SCREENED, before = EVERY, explain.SCREENED
-            exact = _reached(case)[0]
-            explain.SCREENED = before
-            quick, slow = quick + middle - begin, slow + time.perf_counter() - middle
-            pair += found == exact
-            columns += _columns(found) == _columns(exact)
-        count = seeds * 3
-        lines.append(
-            f"| {kind} | {count} | {columns} | {pair} | {quick / count:.1f} | {slow / count:.1f} |"
+def _of_row(ready: Any, row: int, rng: np.random.Generator) -> Iterator[tuple[float, float, bool]]:
+    """Give estimated and exact rarity in some contexts, and whether they were drawn blindly."""
+    with guided._one_thread(), np.errstate(divide="ignore", invalid="ignore"):
+        exact = evaluation(ready, row)
+        run = guided._Guided(exact, ready.shelf, is_hasty=True)
+        for found in run._searched():
+            if found.is_exact:  # nothing is estimated
+                continue
+            for scored, _ in found.searched:
+                for place, is_random in _chosen(scored.rarity, rng):
+                    hit = exact.look(found.place, guided._plain(scored.contexts[place]))
+                    if hit is not None:
+                        yield float(scored.rarity[place]), hit.summary.rarity, is_random
+
+
+def evaluation(ready: Any, row: int) -> Evaluation[Any, Any]:
+    """Prepare the properties and conditions of a row, as for an answer."""
+    options, rows = ready.options, ready.table.rows
+    traits = [explain._trait(attribute, row, options) for attribute in ready.attributes]
+    premises = [
+        premise
+        for attribute in ready.attributes
+        for premise in explain._useful(
+            explain._premises(attribute, row, rows, options), rows, options
         )
-    return [*lines, ""]
+    ]
+    return Evaluation(traits, premises, rows, options, ready.shared)
 
 
-def _columns(pair: outlying.Pair) -> set[str]:
-    return {pair.property, *(condition.attribute for condition in pair.conditions)}
+def _chosen(rarity: Floats, rng: np.random.Generator) -> Iterator[tuple[int, bool]]:
+    """Draw contexts blindly, and more of those not far from the threshold."""
+    known = np.isfinite(rarity)
+    close = known & (rarity > NOT_FAR[0]) & (rarity < NOT_FAR[1])
+    for kept, most, is_random in ((known, RANDOM, True), (close, CLOSE, False)):
+        places = np.flatnonzero(kept)
+        for place in rng.choice(places, min(len(places), most), replace=False):
+            close[place] = False  # each once
+            yield int(place), is_random
+
+
+def joined(parts: Iterable[Errors]) -> Errors:
+    """Put the errors of several tables together."""
+    some = list(parts)
+    arrays = [
+        np.concatenate([getattr(part, name) for part in some])
+        for name in ("estimated", "exact", "is_random")
+    ]
+    return Errors(*arrays, needed=some[0].needed, is_whole=some[0].is_whole)
+
+
+# The report.
+
+
+def page(found: dict[str, Errors], seconds: float) -> str:
+    """Write the report."""
+    needed = next(iter(found.values())).needed
+    low, high = MATTERS
+    lines = [
+        header("The screen"),
+        "Error of ln(rarity), estimated against exact, where anything is estimated. *Random "
+        "contexts* were drawn blindly. The second table holds contexts in which the object is "
+        f"truly {low:g} to {high:g} times rarer than a typical member; more of them were drawn. "
+        f"Tables of more than {explain.SCREENED:,} rows are screened by so many, and neighbours "
+        f"counted among {explain.NEARBY:,} ({seconds:.0f} s in all).\n",
+        "## Random contexts\n",
+        *_quantiles({name: of.logs[of.is_random] for name, of in found.items()}),
+        f"\n## Where the exact rarity lies between {low:g} and {high:g}\n",
+        *_quantiles({name: of.logs[of.matters] for name, of in found.items()}),
+        "\n## Decisions\n",
+        f"The threshold asks for a rarity of {needed:.3g}. Without a look at all rows the estimate "
+        "would decide wrongly so often, among the contexts of the second table. Where all rows are "
+        f"screened, estimates within a factor of {guided.MARGIN:g} of the threshold are looked at: "
+        "*still wrong* are those further off. Larger tables leave it to the estimates; what is "
+        "given is verified there, what is missed is not seen.\n",
+        *_decisions(found),
+    ]
+    return "\n".join(lines)
+
+
+def _quantiles(found: dict[str, Floats]) -> list[str]:
+    head = ["table", "contexts", "sd", *(f"{share:.0%}" for share in QUANTILES), "largest"]
+    rows = []
+    for name, logs in found.items():
+        cells = ["" for _ in head[2:]]
+        if len(logs):
+            figures = [logs.std(), *np.quantile(logs, QUANTILES), np.abs(logs).max()]
+            cells = [f"{figure:.3f}" for figure in figures]
+        rows.append([name, str(len(logs)), *cells])
+    return _table(head, rows)
+
+
+def _decisions(found: dict[str, Errors]) -> list[str]:
+    head = ["table", "contexts", "wrong", "taken for rarer", "for less rare", "still wrong"]
+    rows = []
+    for name, of in found.items():
+        wrong = of.wrong() & of.matters
+        rarer = wrong & (of.estimated >= of.needed)
+        kinds = [of.matters, wrong, rarer, wrong & ~rarer, wrong & ~of.is_looked_at()]
+        counts = [str(np.count_nonzero(kept)) for kept in kinds]
+        rows.append([name, *counts[:-1], counts[-1] if of.is_whole else ""])
+    return _table(head, rows)
+
+
+def _table(head: list[str], rows: list[list[str]]) -> list[str]:
+    return [f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *rows]]
 
 
 if __name__ == "__main__":

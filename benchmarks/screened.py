@@ -183,10 +183,9 @@ def _written(shapes: Sequence[Shape]) -> str:
     return f"{odd} by {', '.join(sorted(context))}" if context else odd
 
 
-def _counts(found: object) -> dict[str, int]:
+def _counts(found: outlying.Findings) -> dict[str, int]:
     """Give how many contexts were screened and so on, where the findings tell."""
-    values = {name: getattr(found, name, None) for name in COUNTS}
-    return {name: value for name, value in values.items() if isinstance(value, int)}
+    return {} if found.effort is None else {name: getattr(found.effort, name) for name in COUNTS}
 
 
 def _told(one: Compared) -> Compared:

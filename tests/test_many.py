@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import outlying
-from outlying.many import Targets, usable_workers
+from outlying.many import Targets
 from outlying.options import Options
 from outlying.sources import read
 from outlying.stories import Stories
+from outlying.workers import usable_workers
 from tests.strategies import Table, tables
 
 

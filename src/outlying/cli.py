@@ -89,7 +89,7 @@ def _repeated(flag: str, metavar: str, help_text: str, name: str | None = None) 
 @click.option(
     "--references",
     type=int,
-    help="How many other rows to compare with; 0: none.  [default: 100, fewer in wide tables]",
+    help="How many other rows to compare with; 0: none.  [default: 200, fewer in large tables]",
 )
 @_number("max_conditions", int, "Most conditions in a context.")
 @_choice("search", choices.Search, "Guided beyond two conditions, or every context (slow).")

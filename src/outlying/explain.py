@@ -184,7 +184,8 @@ class Explainer:
     def _reference_rows(self) -> tuple[list[int], int]:
         """Choose the rows to compare with, and one more, as an object may be among them."""
         ready = self._population()
-        count = enough_rows(len(ready.attributes), self.options)
+        is_large = not ready.shelf.sample.is_whole
+        count = enough_rows(len(ready.attributes), is_large, self.options)
         return [int(row) for row in ready.drawn[: count + 1]], count
 
     def _strongest(self, row: int) -> float:
@@ -279,6 +280,7 @@ def _findings(
         pairs=tuple(pairs),
         found=outcome.found,
         notes=(*ready.table.notes, *_notes(outcome, ready, is_new)),
+        effort=outcome.effort,
     )
 
 

@@ -135,6 +135,20 @@ class Population:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Effort:
+    """What the guided search did: pairs of context and property it screened, and what came of them.
+
+    `verified` ones were computed exactly from all rows; those `dropped` did not reach the threshold
+    then, or kept too few rows. `unvisited` ones were too many to screen.
+    """
+
+    screened: int = 0
+    verified: int = 0
+    dropped: int = 0
+    unvisited: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Findings:
     """Why a row is an outlier: its pairs, strongest first, and what a reader should know.
 
@@ -149,6 +163,7 @@ class Findings:
     pairs: tuple[Pair, ...]
     found: int
     notes: tuple[str, ...]
+    effort: Effort | None = None  # None after an exhaustive search
 
     @property
     def object(self) -> dict[str, Value]:
@@ -219,4 +234,5 @@ def entry(findings: Findings) -> dict[str, Any]:
         "values": {name: plain(value) for name, value in findings.values},
         "pairs": [pair.to_dict() for pair in findings.pairs],
         "notes": list(findings.notes),
+        "effort": None if findings.effort is None else dataclasses.asdict(findings.effort),
     }

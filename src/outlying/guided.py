@@ -21,10 +21,11 @@ import numpy as np
 
 from outlying.bits import BITS, Contexts, Places, Words, Workspace, packed, rows_in
 from outlying.density import Floats
+from outlying.findings import Effort
 from outlying.options import Options
 from outlying.outlierness import CONDITION_PENALTY, SAME_DENSITY, SAME_SCORE, rounded
 from outlying.screen import Vicinity
-from outlying.search import ROUNDING, Context, Effort, Evaluation, Hit, Outcome, rank_of
+from outlying.search import ROUNDING, Context, Evaluation, Hit, Outcome, rank_of
 from outlying.shelf import Shelf
 from outlying.table import Mask
 

@@ -14,19 +14,20 @@ from outlying.options import Options
 from outlying.search import Progress
 from outlying.workers import in_order, usable_workers
 
-MOST_ROWS = 100
+MOST_ROWS = 200
 LEAST_ROWS = 50
 _CELLS = 2_000
 _SAME_STRENGTH = 1e-9
 
 
-def enough_rows(columns: int, options: Options) -> int:
+def enough_rows(columns: int, is_large: bool, options: Options) -> int:
     """Give how many rows to ask: by default fewer where each takes long."""
     if options.references is not None:
         return options.references
     if options.search == "exhaustive":
         return LEAST_ROWS
-    return max(LEAST_ROWS, min(MOST_ROWS, _CELLS // max(1, columns)))
+    affordable = _CELLS // (max(1, columns) * (2 if is_large else 1))
+    return max(LEAST_ROWS, min(MOST_ROWS, affordable))
 
 
 class References:

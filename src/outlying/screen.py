@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +31,6 @@ from outlying.bits import (
 from outlying.density import Floats
 from outlying.table import Mask
 
-Counts: TypeAlias = npt.NDArray[np.floating]  # contexts by groups
-
 FIGURES = 5  # of Summaries
 GROUPS = 64
 MOST_NEIGHBOURS = 512  # an object with more rows near it is not rare: a smaller sample will do
@@ -40,9 +38,9 @@ _OUTERMOST = 8  # at each end
 _STEP = math.log(2) / 2  # of the logarithm of windows for which pairs are counted
 _POINT = 1e-4  # a group narrower than this, in standard deviations, counts as a point
 _SAME = 1 + 1e-12
+_SLIP = 1e-9  # more than rounding can add
 _MOST_SHARES = 256
 _LEAST_VARIANCE = 1e-10
-_EXACT_IN_SINGLE = 4096  # of so many rows single precision still counts all pairs
 _WORDS_AT_ONCE = 1 << 17
 
 _work = Workspace()
@@ -109,17 +107,20 @@ class Property(Protocol):
 class Window:
     """The rows around an object, the nearest first."""
 
-    def __init__(self, ordered: Floats, order: Places, value: float, reach: float) -> None:
-        """Take rows by value, and how far to look."""
-        middle = int(np.searchsorted(ordered, value))
-        below, above = (value - ordered[:middle])[::-1], ordered[middle:] - value
-        left = int(np.searchsorted(below, reach, side="right"))
-        right = int(np.searchsorted(above, reach, side="right"))
-        distances = np.concatenate([below[:left], above[:right]])
+    def __init__(
+        self, ordered: Floats, order: Places, value: float, reach: float, limit: int
+    ) -> None:
+        """Take rows by value, how far to look, and how many of the rows count."""
+        wide = reach * (1 + _SLIP) + abs(value) * _SLIP
+        start, end = (
+            np.searchsorted(ordered, value - wide),
+            np.searchsorted(ordered, value + wide, side="right"),
+        )
+        rows, distances = order[start:end], np.abs(ordered[start:end] - value)
+        kept = (distances <= reach) & (rows < limit)
+        rows, distances = rows[kept], distances[kept]
         nearest = np.argsort(distances, kind="stable")
-        self.reach, self.distances = reach, distances[nearest]
-        rows = np.concatenate([order[middle - left : middle][::-1], order[middle : middle + right]])
-        self.rows = rows[nearest]
+        self.reach, self.rows, self.distances = reach, rows[nearest], distances[nearest]
 
     def within(self, radii: Floats) -> Places:
         """Count the rows within each radius."""
@@ -135,13 +136,16 @@ class _Grouped:
         begins = np.append(starts, len(order)) if len(others) else starts
         self.layout = Layout(np.concatenate([order, others]), begins, rows)
         of_word, groups = self.layout.group_of_word, len(starts)
-        kind = np.float32 if rows <= _EXACT_IN_SINGLE else np.float64
-        self.membership = (of_word[:, np.newaxis] == np.arange(groups)).astype(kind)
+        self.membership = (of_word[:, np.newaxis] == np.arange(groups)).astype(np.float64)
         self.is_plain = np.array_equal(of_word, np.arange(groups))
 
-    def counts(self, bits: Bits) -> Counts:
-        """Count the rows of each context that have a value by group."""
-        by_word = bits.astype(self.membership.dtype)
+    def counts(self, bits: Bits) -> Floats:
+        """Count the rows of each context that have a value by group.
+
+        In double precision: what is counted must not depend, not by the last bit that matters, on
+        which contexts are counted together.
+        """
+        by_word = bits.astype(np.float64)
         return by_word if self.is_plain else by_word @ self.membership
 
 
@@ -170,7 +174,7 @@ class Numbers:
         squares = np.add.reduceat(ordered * ordered, starts) / rows if len(rows) else np.empty(0)
         self.moments = np.stack([np.ones(len(rows)), self.means, squares], axis=1)
         self.distances = _distances(self.lows) if self.is_exact else np.empty(0)
-        self._shares: dict[int, tuple[Counts, Counts]] = {}
+        self._shares: dict[int, tuple[Floats, Floats]] = {}
 
     def standardised(self, values: Floats) -> Floats:
         """Bring values to the scale of this property."""
@@ -179,21 +183,17 @@ class Numbers:
     def near(self, value: float, reach: float, limit: int) -> Window:
         """Find the rows near an object, among the first so many where neighbours are looked for."""
         order, ordered = self.nearby
-        if limit < len(self.sample.nearby):
-            chosen = order < limit
-            order, ordered = order[chosen], ordered[chosen]
-        return Window(ordered, order, (value - self.middle) / self.deviation, reach)
+        return Window(ordered, order, (value - self.middle) / self.deviation, reach, limit)
 
     def figures(self, bits: Bits) -> Floats:
         """Give the figures of Summaries for contexts (method 5, "Screen")."""
-        by_group = self.grouped.counts(bits)
-        counts = by_group.astype(np.float64)
+        counts = self.grouped.counts(bits)
         known, sums, squares = (counts @ self.moments).T
         centre = sums / known
         variance = self._variance(counts, known, centre, squares / known)
         widths = 1.06 * np.sqrt(variance) * (known * self.share) ** -0.2
         widths[~(widths > 0)] = np.nan  # all are equal, or there are none
-        pairs = self._close_pairs(by_group, widths)
+        pairs = self._close_pairs(counts, widths)
         if not self.sample.is_whole:  # a row is its own neighbour once in all rows
             pairs = (pairs - known) * known / np.maximum(known - 1, 1) + known / self.share
         mean = pairs / (known * known * widths)
@@ -224,7 +224,7 @@ class Numbers:
         widths = 1.06 * apart * (found.known * self.share) ** -0.7
         return np.where(alike, 1 / widths, found.mean), np.where(alike, widths, found.width)
 
-    def _close_pairs(self, counts: Counts, widths: Floats) -> Floats:
+    def _close_pairs(self, counts: Floats, widths: Floats) -> Floats:
         """Count ordered pairs of neighbours in each context, each row with itself included.
 
         Between two windows on a ladder, the number grows like a power of the width.
@@ -238,7 +238,7 @@ class Numbers:
         below, above = np.log(self._on_ladder(counts, lower.astype(np.int64), 2))
         return np.asarray(np.exp(below + (above - below) * (steps - lower)))
 
-    def _on_ladder(self, counts: Counts, steps: Places, number: int) -> Floats:
+    def _on_ladder(self, counts: Floats, steps: Places, number: int) -> Floats:
         """Count the pairs for a window on the ladder, and for those that follow."""
         order = np.argsort(steps, kind="stable")
         ordered, counts = steps[order], counts[order]
@@ -252,7 +252,7 @@ class Numbers:
             start = end
         return found
 
-    def _within(self, level: int) -> tuple[Counts, Counts]:
+    def _within(self, level: int) -> tuple[Floats, Floats]:
         """Give, for each two groups, the share of pairs of their rows within half a window.
 
         And what is missing for a row to be its own neighbour.
@@ -262,8 +262,7 @@ class Numbers:
                 self._shares.clear()
             radius = float(self.distances[level]) if self.is_exact else math.exp(level * _STEP) / 2
             shares = _shares_within(self.lows, self.highs, radius)
-            kind = self.grouped.membership.dtype
-            self._shares[level] = shares.astype(kind), (1 - np.diagonal(shares)).astype(kind)
+            self._shares[level] = shares, 1 - np.diagonal(shares)
         return self._shares[level]
 
 
@@ -291,7 +290,7 @@ class Categories:
 
     def figures(self, bits: Bits) -> Floats:
         """Give the figures of Summaries for contexts."""
-        counts = self.grouped.counts(bits).astype(np.float64)
+        counts = self.grouped.counts(bits)
         known = np.add.reduce(counts, axis=1)
         counts[:, -1] = 0.0  # the categories left out
         mean = np.add.reduce(counts * counts, axis=1) / (known * known)
@@ -302,7 +301,7 @@ class Categories:
     def near(self, value: float, reach: float, limit: int) -> Window:
         """Find the rows of a category, given as its code."""
         order = np.flatnonzero(self.nearby[:limit] == value)
-        return Window(np.zeros(len(order)), order, 0.0, reach)
+        return Window(np.zeros(len(order)), order, 0.0, reach, limit)
 
     def radii(self, widths: Floats) -> Floats:
         """Give how far a window reaches to each side: nowhere."""

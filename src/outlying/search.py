@@ -16,6 +16,7 @@ import numpy as np
 
 from outlying import screen
 from outlying.conditions import Condition
+from outlying.findings import Effort
 from outlying.options import Options
 from outlying.outlierness import SAME_SCORE, rounded, strength
 from outlying.population import Attribute, Rows, Summary
@@ -82,16 +83,6 @@ class Hit:
     outlierness: float
     strength: float
     score: float  # what hits are ordered by, rounded so that ties are ties
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Effort:
-    """How many pairs of context and property were screened, then computed exactly, then dropped."""
-
-    screened: int = 0
-    verified: int = 0
-    dropped: int = 0  # did not reach the threshold, or kept too few rows
-    unvisited: int = 0  # contexts of two conditions that were too many to screen
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
