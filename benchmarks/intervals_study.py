@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from benchmarks.machine import header
 from outlying import intervals, mixture
+from outlying.density import Counts, Floats
 
 #: Constants to change; the first setting changes none.
 SETTINGS: dict[str, tuple[tuple[Any, str, float], ...]] = {
@@ -62,8 +63,8 @@ def main() -> None:
     args = parser.parse_args()
     lines = [
         header("Natural intervals under other limits"),
-        f"Segments found over {args.seeds} seeds (least to most), by how much the message is longer "
-        f"than by default (mean; of all values, weighed as {ROWS:,} rows at most), and mean "
+        f"Segments found over {args.seeds} seeds (least to most), by how much the message is "
+        f"longer than by default (mean; of all values, weighed as {ROWS:,} rows at most), and mean "
         "seconds per fit. The default stands in parentheses.\n",
         "| column | " + " | ".join(SETTINGS) + " |",
         "| --- |" + " --- |" * len(SETTINGS),
@@ -124,8 +125,10 @@ def _recorded() -> Iterator[list[mixture.Mixture]]:
     """Keep the mixtures that are fitted for a while."""
     fit, found = mixture.fit, list[mixture.Mixture]()
 
-    def kept(*arguments: Any) -> mixture.Mixture:
-        found.append(fit(*arguments))
+    def kept(
+        values: Floats, counts: Counts, floor: float, seed: int | None = None
+    ) -> mixture.Mixture:
+        found.append(fit(values, counts, floor, seed))
         return found[-1]
 
     mixture.fit = kept

@@ -167,11 +167,13 @@ def _chosen(rarity: Floats, rng: np.random.Generator) -> Iterator[tuple[int, boo
 def joined(parts: Iterable[Errors]) -> Errors:
     """Put the errors of several tables together."""
     some = list(parts)
-    arrays = [
-        np.concatenate([getattr(part, name) for part in some])
-        for name in ("estimated", "exact", "is_random")
-    ]
-    return Errors(*arrays, needed=some[0].needed, is_whole=some[0].is_whole)
+    return Errors(
+        np.concatenate([part.estimated for part in some]),
+        np.concatenate([part.exact for part in some]),
+        np.concatenate([part.is_random for part in some]),
+        some[0].needed,
+        some[0].is_whole,
+    )
 
 
 # The report.

@@ -79,7 +79,7 @@ def test_contexts_are_what_all_conditions_mark(
     words, work = layout.packed(with_unmarked_end(marks)), Workspace()
     for length, number in asked:
         contexts = rng.integers(len(marks), size=(number, length))
-        expected = marks[contexts].all(axis=1)
+        expected: Mask = np.asarray(marks[contexts].all(axis=1))
         found = work.intersected(words, contexts)
         assert np.array_equal(unpacked(found)[:, layout.slots], expected[:, order])
         counts = work.counted(found)

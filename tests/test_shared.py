@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import Any
 
@@ -21,6 +22,7 @@ ASKED = (0, 1, 2, 450, 899)
 #: So little that what is shared is forgotten all the time.
 LIMITS: dict[str, list[tuple[object, str, int]]] = {
     "as usual": [],
+    "hardly any conditions": [(shelf, "MOST_CONDITIONS", 2)],
     "conditions": [(shelf, "MOST_CONDITIONS", 24)],
     "marks": [(shelf, "MOST_MARKS", 0)],
     "no figures": [(shelf, "MOST_FIGURES", 0)],
@@ -108,12 +110,15 @@ def test_limits_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         made.append(number)
         return np.full(100, number % 2 == 0)
 
+    def group(number: int) -> Group:
+        return Group(number, None)
+
     for number in (*numbers, *numbers):
-        assert store.mask(number, lambda number=number: mask(number))[0] == (number % 2 == 0)
+        assert store.mask(number, functools.partial(mask, number))[0] == (number % 2 == 0)
         assert sum(held.nbytes for held in store._masks.values()) <= 250
         again = len(made)
-        store.mask(number, lambda number=number: mask(number))
+        store.mask(number, functools.partial(mask, number))
         assert len(made) == again
-        found = store.group((None, (number,)), lambda number=number: Group(number, None))  # type: ignore[arg-type]
-        assert found.rows == number
+        key: Any = (None, (number,))
+        assert store.group(key, functools.partial(group, number)).rows == number
         assert len(store._groups) <= 3

@@ -119,7 +119,7 @@ def test_who_stops_early_leaves_no_process() -> None:
     found = in_order(squared, range(500), 2)
     children = {process for _, process in itertools.islice(found, 20)}
     assert multiprocessing.active_children()
-    found.close()  # type: ignore[attr-defined]  # a generator
+    found.close()  # a generator
     assert multiprocessing.active_children() == []
     assert not any(map(is_running, children))
 
@@ -245,5 +245,5 @@ def test_where_processes_are_not_forked_they_have_to_be_asked_for() -> None:
 def test_an_explainer_can_be_copied() -> None:
     explainer = outlying.Explainer(data())
     first = explainer.explain(row=1).to_json()
-    copied = pickle.loads(pickle.dumps(explainer))
+    copied = pickle.loads(pickle.dumps(explainer))  # noqa: S301 - our own
     assert copied.explain(row=1).to_json() == first

@@ -12,6 +12,7 @@ import hashlib
 import io
 import json
 import os
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ except ImportError:  # no such locks on Windows
     fcntl = None  # type: ignore[assignment]
 
 _MOST_SHOWN = 60
+_MOMENT = 2.0  # seconds
 _MEANING = {
     "schema": "the schema",
     "version": "the version of outlying",
@@ -274,15 +276,26 @@ def _opened(path: Path) -> Iterator[io.FileIO]:
 
 
 def _lock(stream: io.FileIO, path: Path) -> None:
-    """Refuse to write where another run still does; the lock goes with its process."""
+    """Refuse to write where another run still does; the lock goes with its processes.
+
+    Those of a run that was killed need a moment to notice.
+    """
     if fcntl is None:
         return
-    try:
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise OutputError(f"another run is still writing {path}; wait for it or stop it") from None
-    except OSError:  # a file system without locks
-        return
+    until = time.monotonic() + _MOMENT
+    while True:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise OutputError(
+                    f"another run is still writing {path}; wait for it or stop it"
+                ) from None
+            time.sleep(_MOMENT / 20)
+        except OSError:  # a file system without locks
+            return
+        else:
+            return
 
 
 def _remove_if_empty(path: Path) -> None:

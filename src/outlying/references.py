@@ -7,6 +7,7 @@ objects, and not before a confidence is asked for.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -48,11 +49,12 @@ class References:
         if self._found is None:
             rows, self.count = self._rows()
             found = {}
-            strongest = in_order(self._strongest, rows, usable_workers(workers))
-            for done, row in enumerate(rows):
-                if progress is not None:
-                    progress(done, len(rows))
-                found[row] = next(strongest)
+            work = in_order(self._strongest, rows, usable_workers(workers))
+            with contextlib.closing(work) as strongest:
+                for done, row in enumerate(rows):
+                    if progress is not None:
+                        progress(done, len(rows))
+                    found[row] = next(strongest)
             self._found = found
         return self._found
 

@@ -156,7 +156,7 @@ class Numbers:
         """Take the values of the rows nearby, NaN where missing."""
         order, ordered = _sorted(values[: len(sample.screened)])
         starts = _group_starts(ordered)
-        ends = np.append(starts[1:], len(order))
+        ends = np.append(starts, len(order))[1:]
         self.grouped = _Grouped(order, starts, len(sample.screened))
         self.layout = self.grouped.layout
         self.is_exact = bool(np.all(ordered[starts] == ordered[ends - 1]))
@@ -390,7 +390,7 @@ def _group_starts(values: Floats) -> Places:
 
 
 def _distances(points: Floats) -> Floats:
-    return np.unique(np.abs(points[:, np.newaxis] - points))
+    return np.unique(np.append(0.0, np.abs(points[:, np.newaxis] - points)))
 
 
 def _shares_within(lows: Floats, highs: Floats, radius: float) -> Floats:

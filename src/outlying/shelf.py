@@ -23,6 +23,7 @@ MOST_CONDITIONS = 4096
 MOST_MARKS = 200_000_000  # conditions times rows
 MOST_FIGURES = 4_000_000  # contexts times properties
 _LONGEST = 3  # contexts of more conditions are seldom shared
+_KEY_BITS = 20  # enough for the numbers of conditions, three times in one key
 
 
 class Marking(Protocol):
@@ -99,7 +100,7 @@ class Shelf:
             self._figures.clear()
         keys = np.zeros(len(contexts), dtype=np.int64)
         for column in contexts.T:
-            keys = keys * MOST_CONDITIONS + column
+            keys = (keys << _KEY_BITS) + column
         places, known = np.empty(len(keys), dtype=np.int64), self._places
         for number, key in enumerate(keys.tolist()):
             places[number] = known.setdefault(key, len(known))

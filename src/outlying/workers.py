@@ -1,7 +1,7 @@
 """Several processes for many rows: results in the order of the rows, the same as from one process.
 
 Work that is soon done stays in this process. On Linux the others are forked: they share what was
-prepared so far, and vanish with their parent, however that ends. Elsewhere they have to be asked
+prepared so far, and end soon after their parent, however that ends. Elsewhere they have to be asked
 for, as new processes run the caller's script again and have to prepare everything anew.
 """
 
@@ -12,9 +12,10 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from outlying.errors import OptionError
@@ -28,7 +29,7 @@ Result = TypeVar("Result")
 PATIENCE = 0.3  # seconds of work before others are asked to help
 _CHUNK = 4
 _CHUNKS_AHEAD = 4  # for each process: what is finished but not yet asked for stays bounded
-_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
+_WATCH = 0.1  # seconds until a process notices that its parent is gone
 
 _work: Callable[[Any], Any] | None = None  # of a process that helps
 
@@ -45,7 +46,7 @@ def usable_workers(workers: object) -> int:
 
 def in_order(
     work: Callable[[Item], Result], items: Sequence[Item], workers: int
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """Give the result of each item, in order; several processes help where it takes long."""
     begin = time.monotonic()
     for done, item in enumerate(items):
@@ -58,13 +59,14 @@ def in_order(
 
 def _spread(
     work: Callable[[Item], Result], items: Sequence[Item], workers: int
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     chunks = [items[start : start + _CHUNK] for start in range(0, len(items), _CHUNK)]
+    ahead = workers * _CHUNKS_AHEAD
     with _pool(work, workers) as pool:
-        pending = collections.deque(
-            pool.submit(_done, chunk) for chunk in chunks[: workers * _CHUNKS_AHEAD]
-        )
-        for chunk in [*chunks[workers * _CHUNKS_AHEAD :], *[None] * len(pending)]:
+        with warnings.catch_warnings():  # the children use none of the parent's threads
+            warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
+            pending = collections.deque(pool.submit(_done, chunk) for chunk in chunks[:ahead])
+        for chunk in [*chunks[ahead:], *[None] * len(pending)]:
             results = pending.popleft().result()
             if chunk is not None:
                 pending.append(pool.submit(_done, chunk))
@@ -85,9 +87,7 @@ def _pool(work: Callable[[Any], Any], workers: int) -> Iterator[Executor]:
         initargs=(work, os.getpid()),
     )
     try:
-        with warnings.catch_warnings():  # the children use none of the parent's threads
-            warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
-            yield pool
+        yield pool
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
@@ -97,12 +97,14 @@ def _begin(work: Callable[[Any], Any], parent: int) -> None:
     global _work
     _work = work
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if sys.platform == "linux":
-        import ctypes
+    threading.Thread(target=_end_after, args=(parent,), daemon=True).start()
 
-        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
-        if os.getppid() != parent:  # it ended before we could say so
-            os._exit(1)
+
+def _end_after(parent: int) -> None:
+    """End this process when its parent has gone, which may have had no time to say so."""
+    while os.getppid() == parent:
+        time.sleep(_WATCH)
+    os._exit(1)
 
 
 def _done(items: Sequence[Any]) -> list[Any]:
