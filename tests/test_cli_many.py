@@ -342,13 +342,13 @@ def test_a_run_is_continued_from_any_byte(
     target, content = whole
     partial = target.with_name("out.jsonl.partial")
     asked: list[int] = []
-    explain = outlying.Explainer.explain
+    explain = outlying.Explainer._alone
 
-    def counted(self: outlying.Explainer, **target: Any) -> outlying.Findings:
-        asked.append(target["row"] + 1)
-        return explain(self, **target)
+    def counted(self: outlying.Explainer, row: int) -> outlying.Findings:
+        asked.append(row + 1)
+        return explain(self, row)
 
-    monkeypatch.setattr(outlying.Explainer, "explain", counted)
+    monkeypatch.setattr(outlying.Explainer, "_alone", counted)
     ends = [place + 1 for place, byte in enumerate(content) if byte == ord("\n")]
     cuts = {0, 1, ends[0] - 1, len(content) - 1, len(content), *ends}
     cuts |= {(low + high) // 2 for low, high in itertools.pairwise(ends)}

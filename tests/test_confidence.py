@@ -116,7 +116,7 @@ def test_findings_can_be_stored(table: Table) -> None:
 @pytest.mark.references
 def test_how_many_rows_are_asked() -> None:
     assert references.enough_rows(10, False, Options()) == 200
-    assert references.enough_rows(20, False, Options()) == 100
+    assert references.enough_rows(40, False, Options()) == 100
     assert references.enough_rows(10, True, Options()) == 100
     assert references.enough_rows(500, False, Options()) == 50
     assert references.enough_rows(10, False, Options.of(search="exhaustive")) == 50

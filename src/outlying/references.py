@@ -17,7 +17,7 @@ from outlying.workers import in_order, usable_workers
 
 MOST_ROWS = 200
 LEAST_ROWS = 50
-_CELLS = 2_000
+_CELLS = 4_000
 _SAME_STRENGTH = 1e-9
 
 
@@ -27,7 +27,7 @@ def enough_rows(columns: int, is_large: bool, options: Options) -> int:
         return options.references
     if options.search == "exhaustive":
         return LEAST_ROWS
-    affordable = _CELLS // (max(1, columns) * (2 if is_large else 1))
+    affordable = _CELLS // (max(1, columns) * (4 if is_large else 1))
     return max(LEAST_ROWS, min(MOST_ROWS, affordable))
 
 

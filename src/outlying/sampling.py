@@ -23,8 +23,9 @@ def drawn(columns: Iterable[Column], rows: int, count: int) -> Rows:
     after the other.
     """
     marks = np.zeros(rows, dtype=np.uint64)
-    for column in columns:
-        marks += _mixed(_cells(column))
+    for place, column in enumerate(sorted(columns, key=lambda column: column.name)):
+        salt = np.full(1, place + 1, dtype=np.uint64)  # or columns could change places
+        marks += _mixed(_cells(column) + _mixed(salt))
     marks = _mixed(marks)
     if count < rows:
         first = np.argpartition(marks, count)[:count]
