@@ -26,6 +26,8 @@ from benchmarks.machine import header
 from benchmarks.quality import hics
 from benchmarks.quality.cases import Case
 from outlying import guided
+from outlying.scored import needed as needed_rarity
+from outlying.scored import plain
 from outlying.search import Evaluation
 
 explain: Any = importlib.import_module("outlying.explain")  # the package's name is the function
@@ -120,7 +122,7 @@ def errors(table: Table) -> Errors:
     rng = np.random.default_rng(0)
     found = [pair for row in rows for pair in _of_row(ready, row, rng)]
     estimated, exact, is_random = np.array(found).reshape(-1, 3).T
-    needed, is_whole = guided._needed(ready.options), ready.shelf.sample.is_whole
+    needed, is_whole = needed_rarity(ready.options), ready.shelf.sample.is_whole
     return Errors(estimated, exact, is_random.astype(bool), needed, is_whole)
 
 
@@ -134,7 +136,7 @@ def _of_row(ready: Any, row: int, rng: np.random.Generator) -> Iterator[tuple[fl
                 continue
             for scored, _ in found.searched:
                 for place, is_random in _chosen(scored.rarity, rng):
-                    hit = exact.look(found.place, guided._plain(scored.contexts[place]))
+                    hit = exact.look(found.place, plain(scored.contexts[place]))
                     if hit is not None:
                         yield float(scored.rarity[place]), hit.summary.rarity, is_random
 

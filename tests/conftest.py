@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from outlying import cli
+
 settings.register_profile(
     "house", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
+
+Run = Callable[..., tuple[int, str, str]]
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
@@ -31,3 +37,20 @@ def few_references(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureReque
     if request.node.get_closest_marker("references") is None:
         monkeypatch.setattr("outlying.references.MOST_ROWS", 3)
         monkeypatch.setattr("outlying.references.LEAST_ROWS", 3)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run the command line in this process; give exit code, standard output and error."""
+
+    def call(*args: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["outlying", *map(str, args)])
+        try:
+            cli.main()
+            code: object = 0
+        except SystemExit as done:
+            code = done.code
+        said = capsys.readouterr()
+        return int(str(code or 0)), said.out, said.err
+
+    return call

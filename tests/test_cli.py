@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,26 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import outlying
-from outlying import cli
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run the command line in this process; give exit code, standard output and error."""
-
-    def call(*args: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["outlying", *map(str, args)])
-        try:
-            cli.main()
-            code: object = 0
-        except SystemExit as done:
-            code = done.code
-        said = capsys.readouterr()
-        return int(str(code or 0)), said.out, said.err
-
-    return call
+from tests.conftest import Run
 
 
 @pytest.fixture

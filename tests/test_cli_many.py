@@ -20,34 +20,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import outlying
-from outlying import cli, jsonlines, terminal
+from outlying import jsonlines, terminal
 from outlying.cli_targets import marked, numbers
 from outlying.errors import RowError
 from outlying.sources import read
 from outlying.table import Table, numeric_column
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.conftest import Run
 
 QUICK = ("--references", 0, "--exclude", "odd")
 SMALL = read({"a": list(range(60))})
 ROWS = ("--rows", "58-60,3,58", *QUICK)
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run the command line in this process; give exit code, standard output and error."""
-
-    def call(*args: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["outlying", *map(str, args)])
-        try:
-            cli.main()
-            code: object = 0
-        except SystemExit as done:
-            code = done.code
-        said = capsys.readouterr()
-        return int(str(code or 0)), said.out, said.err
-
-    return call
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import outlying
-from outlying import density, guided, intervals, mixture, outlierness
+from outlying import density, guided, intervals, joins, mixture, outlierness
 from outlying.options import Bandwidth, Options
 from outlying.population import attribute_of
 from outlying.table import numeric_column
@@ -211,7 +211,7 @@ def test_guided_search_with_a_narrow_beam(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(guided, "BEAM", 2)
         patch.setattr(naive, "FRONTIER", 2)
-        patch.setattr(guided, "MOST_TRIPLES", triples)
+        patch.setattr(joins, "MOST_TRIPLES", triples)
         patch.setattr(naive, "MANY_TRIPLES", triples)
         assert_same(table, place % rows, {"min_outlierness": 0.8, "max_conditions": 5})
 

@@ -20,9 +20,9 @@ from outlying.density import Floats
 from outlying.describe import Premise
 from outlying.population import Attribute, Rows, Summary, attribute_of
 from outlying.sampling import drawn
-from outlying.screen import Sample, Vicinity
 from outlying.shelf import Shelf
 from outlying.table import CategoricalColumn, Column, Mask, NumericColumn
+from outlying.vicinity import Sample, Vicinity
 
 explain: Any = importlib.import_module("outlying.explain")  # the package's name is the function
 

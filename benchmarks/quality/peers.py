@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.machine import is_installed
 from benchmarks.quality.cases import Answer, Array, Case, Guess, Method, Target
 from benchmarks.quality.encoding import Encoded, encode, is_text, numbers
 
@@ -132,15 +133,7 @@ def versions() -> dict[str, str]:
 
 def lacking(packages: tuple[str, ...]) -> list[str]:
     """Give those of some packages that are not installed."""
-    return [package for package in packages if not _is_installed(package)]
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return False
-    return True
+    return [package for package in packages if not is_installed(package)]
 
 
 def _top(scores: dict[str, float], target: Target) -> tuple[Guess, ...]:

@@ -21,10 +21,11 @@ from outlying.population import (
     Rows,
     Summary,
 )
-from outlying.screen import Property, Sample
+from outlying.screen import Property
 from outlying.search import Context, Evaluation, Hit
 from outlying.table import CategoricalColumn, Mask
 from outlying.values import Value, value_of
+from outlying.vicinity import Sample
 
 TYPICAL_SHARE = 0.9
 _GAPS_IN_A_RANGE = 3

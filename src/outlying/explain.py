@@ -18,9 +18,10 @@ from outlying.conditions import Condition
 from outlying.describe import Premise, Trait
 from outlying.errors import InfiniteValueError, OptionError, SourceError
 from outlying.findings import Findings, Population
-from outlying.guided import BEAM, guided
+from outlying.guided import guided
 from outlying.intervals import candidates
 from outlying.many import Targets, Where, position
+from outlying.notes import notes_on
 from outlying.options import Options
 from outlying.population import (
     Attribute,
@@ -31,13 +32,13 @@ from outlying.population import (
 )
 from outlying.references import References, Yardstick, enough_rows
 from outlying.sampling import drawn
-from outlying.screen import Sample
 from outlying.search import ROUNDING, Evaluation, Outcome, Progress, exhaustive
 from outlying.selection import Selection, is_asked_for, optional, select
 from outlying.shared import Shared
 from outlying.shelf import Shelf
 from outlying.table import Table, retyped, without_infinities
 from outlying.values import value_of
+from outlying.vicinity import Sample
 from outlying.workers import in_order, usable_workers
 
 #: Tables of more rows are screened by a sample of this many.
@@ -279,7 +280,11 @@ def _findings(
         options=options,
         pairs=tuple(pairs),
         found=outcome.found,
-        notes=(*ready.table.notes, *_notes(outcome, ready, is_new)),
+        notes=(
+            *ready.table.notes,
+            *notes_on(outcome, ready.attributes, ready.shelf.sample, options),
+            *(["The new object joined the population as one more row."] if is_new else []),
+        ),
         effort=outcome.effort,
     )
 
@@ -344,57 +349,3 @@ def _interval_premise(attribute: NumericAttribute, low: float, high: float) -> P
     condition = Condition(attribute.column.name, "interval", low=ends[0], high=ends[1])
     test = functools.partial(attribute.between, low, high)
     return Premise(condition, attribute.rows_between(low, high), test)
-
-
-def _notes(outcome: Outcome, ready: _Ready, is_new: bool) -> list[str]:
-    """Say what a reader must know to judge the result."""
-    options, notes = ready.options, []
-    if not outcome.best:
-        notes.append("Nothing stands out: in no context is any value rarer than a typical member.")
-    elif not outcome.reported:
-        notes.append(
-            f"Nothing reaches the threshold of {options.min_outlierness:g}; "
-            "the closest pair of each property is given instead."
-        )
-    if outcome.found > options.top:
-        notes.append(
-            f"{outcome.found - options.top} further pairs were found; raise top to see them."
-        )
-    notes += _effort(outcome, ready)
-    if is_new:
-        notes.append("The new object joined the population as one more row.")
-    if options.measure == "paper" and any(
-        isinstance(attribute, CategoricalAttribute) for attribute in ready.attributes
-    ):
-        notes.append("By the paper's measure a categorical property cannot exceed 0.46.")
-    return notes
-
-
-def _effort(outcome: Outcome, ready: _Ready) -> list[str]:
-    """Say what was not visited, and what a sample decided."""
-    effort, sample, notes = outcome.effort, ready.shelf.sample, []
-    longest = min(ready.options.max_conditions, len(ready.attributes) - 1)
-    if effort is None or outcome.levels is None:
-        return []
-    if effort.unvisited:
-        share = effort.unvisited / len(ready.attributes)
-        notes.append(
-            f"The table is wide: for each property about {share:,.0f} pairs of conditions, those "
-            "least promising alone, were not visited."
-        )
-    if outcome.levels < longest:
-        complete = 1 if effort.unvisited else outcome.levels
-        conditions = "condition" if complete == 1 else "conditions"
-        notes.append(
-            f"Contexts of up to {complete} {conditions} were all searched; longer ones, up to "
-            f"{longest}, only as extensions of the {BEAM} strongest of each "
-            'property (search="exhaustive" visits all).'
-        )
-    if not sample.is_whole:
-        notes.append(
-            f"{effort.screened:,} pairs of context and property were screened by "
-            f"{len(sample.screened):,} of the {sample.rows:,} rows, {effort.verified:,} of the "
-            f"strongest were computed from all rows, {effort.dropped:,} of these dropped "
-            "(exact=True searches all rows)."
-        )
-    return notes

@@ -8,34 +8,29 @@ computed from all rows.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import heapq
 import itertools
 import math
-import sys
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from outlying.bits import BITS, Contexts, Places, Words, Workspace, packed, rows_in
+from outlying.bits import Contexts, Places
 from outlying.density import Floats
 from outlying.findings import Effort
-from outlying.options import Options
-from outlying.outlierness import CONDITION_PENALTY, SAME_DENSITY, SAME_SCORE, rounded
-from outlying.screen import Vicinity
-from outlying.search import ROUNDING, Context, Evaluation, Hit, Outcome, rank_of
+from outlying.joins import PAIRS, Joins, keys
+from outlying.outlierness import CONDITION_PENALTY, SAME_DENSITY, SAME_SCORE
+from outlying.scored import Rank, Scored, needed, nine_digits, or_less, plain
+from outlying.search import Context, Evaluation, Hit, Outcome, rank_of
 from outlying.shelf import Shelf
 from outlying.table import Mask
+from outlying.vicinity import Vicinity
 
-Rank: TypeAlias = tuple[float, int, float, Context]  # score, conditions, rows: the less the better
 Key: TypeAlias = tuple[int, Context]  # property and context
 
-PAIRS = 2  # contexts of so many conditions are all screened
 BEAM = 15
-#: Contexts of three conditions are all screened, too, if no more than these keep enough rows.
-MOST_TRIPLES = 2000
 #: In tables of more columns, pairs of conditions are screened from the most promising on, so many
 #: for all properties together.
 WIDE = 100
@@ -46,13 +41,10 @@ MARGIN = 1.1
 SLACK = 0.5
 #: So many times as many pairs as asked for, where only a sample was screened.
 MOST_VERIFIED = 4
-_BLOCK = 256
-_SPARE = 0.9
+_MOST_EXTENDED = 500_000
 _CLOSEST = 3  # contexts to look at where none reaches the threshold
 _ESTIMATED_DIGITS = 4
 _ROUNDING = 1e-12
-
-_work = Workspace()
 
 
 def guided(
@@ -93,18 +85,12 @@ class _Guided:
         self.exact, self.shelf, self.sample = exact, shelf, shelf.sample
         self.is_hasty = is_hasty
         self.leave_it_to_estimates = is_hasty or not self.sample.is_whole
-        self.numbers = shelf.numbers_of(exact.candidates)
-        self.marks = shelf.marks[self.numbers]
-        self.words: Words = _in_words(self.marks[:, : len(self.sample.screened)])
-        share = 1.0 if self.sample.is_whole else _SPARE  # a sample may miss rows of a context
-        self.least_rows = exact.options.min_support * len(self.sample.screened) * share - ROUNDING
-        self.own = np.array([-1, *exact.own])
         self.most = exact.options.max_conditions
-        self.pairs = self._pairs() if self.most >= PAIRS else np.zeros((0, PAIRS), dtype=np.int64)
-        self.triples = self._triples() if self.most > PAIRS else None
-        self.levels = PAIRS if self.triples is None else PAIRS + 1
-        self.short = self._short()
-        self.short_places = shelf.places_of(self.numbers[self.short], len(exact.properties))
+        self.numbers = shelf.numbers_of(exact.candidates)
+        marks = shelf.marks[self.numbers]
+        self.joins = Joins(marks, exact.own, self.sample, exact.options.min_support, self.most)
+        self.levels = self.joins.levels
+        self.short_places = shelf.places_of(self.numbers[self.joins.short], len(exact.properties))
         self.screened = self.unvisited = 0
         self.hits: dict[Key, Hit | None] = {}
 
@@ -130,10 +116,21 @@ class _Guided:
             searched.append(_Property(self, place))
             searched[-1].short_contexts()
         for length in range(self.levels, self.most):
-            grown = self._extended([found.leaders(length) for found in searched])
-            for found, contexts in zip(searched, grown, strict=True):
-                found.long_contexts(contexts)
+            for start in range(0, total, self._at_once()):
+                self._extend(searched[start : start + self._at_once()], length)
         return searched
+
+    def _at_once(self) -> int:
+        """Give for how many properties contexts may be extended together: memory is bounded."""
+        return max(1, _MOST_EXTENDED // (BEAM * len(self.joins.own)))
+
+    def _extend(self, some: list[_Property], length: int) -> None:
+        """Extend the strongest contexts of some properties by one condition."""
+        leaders = [found.leaders(length) for found in some]
+        places = np.array([found.place for found in some])
+        grown = self.joins.extended(leaders, places, len(self.exact.properties))
+        for found, contexts in zip(some, grown, strict=True):
+            found.long_contexts(contexts)
 
     def _verified(
         self, ranked: list[tuple[Rank, int]], top: int
@@ -185,94 +182,6 @@ class _Guided:
             self.hits[place, context] = self.exact.look(place, context)
         return self.hits[place, context]
 
-    def _pairs(self) -> Contexts:
-        """Give all contexts of two conditions that keep enough rows."""
-        masks = self.marks[1:, : len(self.sample.screened)].astype(np.float32)
-        rows = masks @ masks.T
-        first, second = np.nonzero(np.triu(rows >= self.least_rows, 1))
-        apart = self.own[first + 1] != self.own[second + 1]
-        return np.stack([first[apart] + 1, second[apart] + 1], axis=1)
-
-    def _triples(self) -> Contexts | None:
-        """Give all contexts of three conditions that keep enough rows; None if they are many."""
-        found, total = [np.zeros((0, PAIRS + 1), dtype=np.int64)], 0
-        numbers = np.arange(len(self.own))
-        for start in range(0, len(self.pairs), _BLOCK):
-            pairs = self.pairs[start : start + _BLOCK]
-            second = pairs[:, 1:]
-            later = (numbers > second) & (self.own != self.own[second])  # also than the first
-            place, third = np.nonzero(later)
-            triples = np.column_stack([pairs[place], third])
-            found.append(triples[self._are_large(triples)])
-            total += len(found[-1])
-            if total > MOST_TRIPLES:
-                return None
-        return np.concatenate(found)
-
-    def _short(self) -> Contexts:
-        """Give all contexts that are screened without a choice: the shortest first."""
-        numbers = np.arange(len(self.own) if self.most else 1)
-        parts = [numbers[:, np.newaxis], self.pairs]
-        if self.triples is not None:
-            parts.append(self.triples)
-        short = np.zeros((sum(map(len, parts)), parts[-1].shape[1]), dtype=np.int64)
-        start = 0
-        for part in parts:
-            short[start : start + len(part), short.shape[1] - part.shape[1] :] = part
-            start += len(part)
-        return short
-
-    def _are_large(self, contexts: Contexts) -> Mask:
-        """Tell which contexts hold enough rows."""
-        bits = _work.counted(_work.intersected(self.words, contexts))
-        return np.asarray(rows_in(bits) >= self.least_rows)
-
-    def _extended(self, leaders: list[Contexts]) -> list[Contexts]:
-        """Extend the leaders of each property by conditions on attributes not used by either.
-
-        Each context once; only those that keep enough rows.
-        """
-        bases = np.concatenate(leaders)
-        places = np.repeat(np.arange(len(leaders)), [len(some) for some in leaders])
-        free = np.ones((len(bases), len(leaders) + 1), dtype=bool)
-        np.put_along_axis(free, self.own[bases], values=False, axis=1)
-        np.put_along_axis(free, places[:, np.newaxis], values=False, axis=1)
-        free[:, -1] = False  # stands for no condition
-        number, condition = np.nonzero(free[:, self.own])
-        grown = np.sort(np.column_stack([bases[number], condition]), axis=1)
-        grown = np.column_stack([places[number], grown])
-        _, first = np.unique(keys(grown, max(len(self.own), len(leaders))), return_index=True)
-        grown = grown[first]
-        grown = grown[self._are_large(grown[:, 1:])]
-        ends = np.searchsorted(grown[:, 0], np.arange(1, len(leaders)))
-        return np.split(grown[:, 1:], ends)
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Scored:
-    """Contexts of one property with what the screen says of them."""
-
-    contexts: Contexts
-    rows: Floats
-    scores: Floats  # -inf where there is nothing to compare
-    rarity: Floats  # or the paper's difference of areas
-
-    def strongest(self, number: int, kept: Mask) -> list[tuple[Rank, int]]:
-        """Choose some of the contexts by score; ties: fewer conditions, more rows, their names."""
-        scores = np.where(kept, self.scores, -math.inf)
-        least = -sys.float_info.max
-        if len(scores) > number:
-            least = max(least, float(np.partition(scores, -number)[-number]))
-        return sorted(self.ranked(place) for place in np.flatnonzero(scores >= least).tolist())[
-            :number
-        ]
-
-    def ranked(self, place: int) -> tuple[Rank, int]:
-        """Give what orders a context, and its place."""
-        context = _plain(self.contexts[place])
-        rank = (-float(self.scores[place]), len(context), -float(self.rows[place]), context)
-        return rank, place
-
 
 class _Property:
     """The search for one property."""
@@ -283,7 +192,7 @@ class _Property:
         self.known: dict[int, Contexts] = {}  # contexts that reach, by number of conditions
         self.last: tuple[Scored, Mask]
         self.overall_mean = math.nan
-        self.needed = _needed(run.exact.options)
+        self.needed = needed(run.exact.options)
         self.trait = run.exact.properties[place]
         self.grouped = self.trait.grouped(run.sample)
         self.is_exact = self.grouped.is_exact and run.sample.is_whole
@@ -291,10 +200,10 @@ class _Property:
 
     def short_contexts(self) -> None:
         """Search all contexts of few conditions."""
-        kept = (self.run.own[self.run.short] != self.place).all(axis=1)
+        kept = (self.run.joins.own[self.run.joins.short] != self.place).all(axis=1)
         kept = self.promising(np.flatnonzero(kept))
         known = self.run.short_places
-        self.search(self.run.short[kept], None if known is None else known[kept])
+        self.search(self.run.joins.short[kept], None if known is None else known[kept])
         self.last = self.searched[-1]
 
     def long_contexts(self, contexts: Contexts) -> None:
@@ -308,12 +217,12 @@ class _Property:
         properties = len(self.exact.properties)
         if properties <= WIDE or self.run.most < PAIRS:
             return kept
-        short = self.run.short[kept]
+        short = self.run.joins.short[kept]
         is_pair = short[:, -PAIRS] > 0
         if np.count_nonzero(is_pair) <= MOST_PAIRS // properties:
             return kept
         alone = self.scored(short[~is_pair], None)
-        merits = np.full(len(self.run.own), -math.inf)
+        merits = np.full(len(self.run.joins.own), -math.inf)
         merits[alone.contexts[:, -1]] = alone.scores
         pairs = kept[is_pair]
         most = MOST_PAIRS // properties
@@ -344,7 +253,7 @@ class _Property:
 
     def is_dead(self, contexts: Contexts) -> Mask:
         """Tell in which contexts of one length a part is known to be enough."""
-        length, base = contexts.shape[1], len(self.run.own)
+        length, base = contexts.shape[1], len(self.run.joins.own)
         dead = np.full(len(contexts), 0 in self.known and length > 0)
         for size, known in self.known.items():
             if 0 < size < length:
@@ -371,7 +280,7 @@ class _Property:
         for size in range(self.run.levels + 1, length):
             columns = itertools.combinations(range(length), size)
             parts = np.concatenate([self.known[length][:, chosen] for chosen in columns])
-            base = len(self.run.own)
+            base = len(self.run.joins.own)
             seen = [s.contexts for s, _ in self.searched if s.contexts.shape[1] == size]
             old = np.concatenate([keys(contexts, base) for contexts in seen])
             fresh, first = np.unique(keys(parts, base), return_index=True)
@@ -400,13 +309,13 @@ class _Property:
         if len(self.searched) == 0:  # the first context of all is the one without conditions
             self.overall_mean = float(mean[0])
         if self.exact.options.measure == "paper":
-            excess = _or_less((mean - at_object) * self.grouped.unit)
-            return Scored(contexts, rows, _nine_digits(excess), excess)
+            excess = or_less((mean - at_object) * self.grouped.unit)
+            return Scored(contexts, rows, nine_digits(excess), excess)
         rarity = mean / at_object
         strengths: Floats = np.log(rarity * mean / self.overall_mean)
         strengths -= CONDITION_PENALTY * np.count_nonzero(contexts, axis=1)
         scores = strengths.round(9 if self.is_exact else _ESTIMATED_DIGITS)
-        return Scored(contexts, rows, _or_less(scores), _or_less(rarity))
+        return Scored(contexts, rows, or_less(scores), or_less(rarity))
 
     def estimated(self, contexts: Contexts, places: Places | None) -> tuple[Floats, Floats, Floats]:
         """Give rows, mean(F) and f_o in contexts, NaN where there is nothing to compare."""
@@ -416,13 +325,13 @@ class _Property:
         found = run.shelf.summaries(grouped, run.numbers[contexts], places)
         mean, width = grouped.seen_from(found, value)
         if self.vicinity is None:
-            self.vicinity = Vicinity(grouped, value, run.marks, run.sample)
+            self.vicinity = Vicinity(grouped, value, run.joins.marks, run.sample)
         near = self.vicinity.counted(contexts, grouped.radii(width))
         return found.rows, mean, near / (found.known * width)
 
     def looked_at(self, contexts: Contexts) -> tuple[Floats, Floats, Floats]:
         """Give the same exactly, one context after the other."""
-        hits = [self.run.look(self.place, _plain(context)) for context in contexts]
+        hits = [self.run.look(self.place, plain(context)) for context in contexts]
         figures = [
             (0.0, math.nan, math.nan)
             if hit is None
@@ -439,7 +348,7 @@ class _Property:
         if self.run.leave_it_to_estimates or self.is_exact:
             return reaches
         for number in np.flatnonzero(rarity < self.needed * MARGIN):
-            hit = self.run.look(self.place, _plain(scored.contexts[places[number]]))
+            hit = self.run.look(self.place, plain(scored.contexts[places[number]]))
             reaches[number] = self.exact.reaches(hit)
         return reaches
 
@@ -452,39 +361,3 @@ class _Property:
             for rank, _ in scored.strongest(_CLOSEST, scored.rarity > least)
         ]
         return sorted(ranked)[:_CLOSEST]
-
-
-def _or_less(numbers: Floats) -> Floats:
-    """Put what is not comparable last."""
-    return np.where(np.isnan(numbers), -math.inf, numbers)
-
-
-def _in_words(marks: Mask) -> Words:
-    padding = np.zeros((len(marks), -marks.shape[1] % BITS), dtype=bool)
-    return packed(np.concatenate([marks, padding], axis=1))
-
-
-def _plain(context: Contexts) -> Context:
-    """Give a context as the exact evaluation knows it."""
-    return tuple(int(number) - 1 for number in context if number)
-
-
-def keys(contexts: Contexts, base: int) -> Places:
-    """Give each context of one length a number of its own."""
-    length = contexts.shape[1]
-    kind = np.int64 if base**length < 2**63 else object
-    keys = np.zeros(len(contexts), dtype=kind)
-    for column in contexts.T:
-        keys = keys * base + column
-    return keys
-
-
-def _nine_digits(numbers: Floats) -> Floats:
-    """Round as far as the paper's score counts in an order."""
-    return np.array([rounded(float(number), "paper") for number in numbers])
-
-
-def _needed(options: Options) -> float:
-    """Give the rarity, or the paper's difference of areas, that the threshold asks for."""
-    least = options.min_outlierness - SAME_SCORE
-    return 2 * math.atanh(least) if options.measure == "paper" else 1 / (1 - least)

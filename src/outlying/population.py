@@ -18,9 +18,10 @@ from outlying.density import Counts, Floats, frequencies, parzen, parzen_mean
 from outlying.intervals import Segments, segments
 from outlying.options import Bandwidth, Measure
 from outlying.outlierness import outlierness
-from outlying.screen import Categories, Numbers, Sample
+from outlying.screen import Categories, Numbers
 from outlying.table import CategoricalColumn, Column, Mask, NumericColumn
 from outlying.values import Form
+from outlying.vicinity import Sample
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 

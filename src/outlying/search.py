@@ -20,9 +20,9 @@ from outlying.findings import Effort
 from outlying.options import Options
 from outlying.outlierness import SAME_SCORE, rounded, strength
 from outlying.population import Attribute, Rows, Summary
-from outlying.screen import Sample
 from outlying.shared import Group, Key, Shared
 from outlying.table import Mask
+from outlying.vicinity import Sample
 
 Context: TypeAlias = tuple[int, ...]
 Progress: TypeAlias = Callable[[int, int], None]

@@ -16,8 +16,9 @@ from outlying.bits import Contexts, Places, Words
 from outlying.conditions import Condition
 from outlying.density import Floats
 from outlying.population import Rows
-from outlying.screen import FIGURES, Property, Sample, Summaries, figures
+from outlying.screen import FIGURES, Property, Summaries, figures
 from outlying.table import Mask
+from outlying.vicinity import Sample
 
 MOST_CONDITIONS = 4096
 MOST_MARKS = 200_000_000  # conditions times rows

@@ -1,0 +1,72 @@
+"""What a reader must know to judge a result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from outlying.guided import BEAM
+from outlying.options import Options
+from outlying.population import Attribute, CategoricalAttribute
+from outlying.search import Outcome
+from outlying.vicinity import Sample
+
+
+def notes_on(
+    outcome: Outcome, attributes: Sequence[Attribute], sample: Sample, options: Options
+) -> list[str]:
+    """Say what a reader must know to judge the result."""
+    notes = []
+    if not outcome.best:
+        notes.append("Nothing stands out: in no context is any value rarer than a typical member.")
+    elif not outcome.reported:
+        notes.append(
+            f"Nothing reaches the threshold of {options.min_outlierness:g}; "
+            "the closest pair of each property is given instead."
+        )
+    if outcome.found > options.top:
+        notes.append(
+            f"{outcome.found - options.top} further pairs were found; raise top to see them."
+        )
+    notes += _visited(outcome, len(attributes), options)
+    notes += _sampled(outcome, sample)
+    if options.measure == "paper" and any(
+        isinstance(attribute, CategoricalAttribute) for attribute in attributes
+    ):
+        notes.append("By the paper's measure a categorical property cannot exceed 0.46.")
+    return notes
+
+
+def _visited(outcome: Outcome, attributes: int, options: Options) -> list[str]:
+    """Say which contexts were not all visited."""
+    effort, notes = outcome.effort, []
+    longest = min(options.max_conditions, attributes - 1)
+    if effort is None or outcome.levels is None:
+        return []
+    if effort.unvisited:
+        pairs = effort.unvisited / attributes
+        notes.append(
+            f"The table is wide: for each property about {pairs:,.0f} pairs of conditions, those "
+            "least promising alone, were not visited."
+        )
+    if outcome.levels < longest:
+        complete = 1 if effort.unvisited else outcome.levels
+        conditions = "condition" if complete == 1 else "conditions"
+        notes.append(
+            f"Contexts of up to {complete} {conditions} were all searched; longer ones, up to "
+            f"{longest}, only as extensions of the {BEAM} strongest of each "
+            'property (search="exhaustive" visits all).'
+        )
+    return notes
+
+
+def _sampled(outcome: Outcome, sample: Sample) -> list[str]:
+    """Say what a sample decided, and what was verified."""
+    effort = outcome.effort
+    if effort is None or sample.is_whole:
+        return []
+    return [
+        f"{effort.screened:,} pairs of context and property were screened by "
+        f"{len(sample.screened):,} of the {sample.rows:,} rows, {effort.verified:,} of the "
+        f"strongest were computed from all rows, {effort.dropped:,} of these dropped "
+        "(exact=True searches all rows)."
+    ]
