@@ -35,7 +35,7 @@ class Sizes:
     twin: tuple[tuple[int, int], ...] = ((300, 9), (2000, 20))
     repeats: int = 3
     patience: float = 3600.0
-    scaling_patience: float = 120.0
+    scaling_patience: float = 60.0
     twin_patience: float = 600.0
 
 

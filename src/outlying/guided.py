@@ -37,6 +37,8 @@ WIDE = 100
 MOST_PAIRS = 2_000_000
 #: An estimate decides alone if it is off the threshold by more than this factor.
 MARGIN = 1.1
+#: So many contexts near the threshold are looked at, for all properties together.
+MOST_LOOKS = 2000
 #: Pairs are computed exactly until the estimates of the rest are weaker by this.
 SLACK = 0.5
 #: So many times as many pairs as asked for, where only a sample was screened.
@@ -348,6 +350,8 @@ class _Property:
         if self.run.leave_it_to_estimates or self.is_exact:
             return reaches
         for number in np.flatnonzero(rarity < self.needed * MARGIN):
+            if len(self.run.hits) >= MOST_LOOKS:  # many pairs: those near the threshold are weak
+                break
             hit = self.run.look(self.place, plain(scored.contexts[places[number]]))
             reaches[number] = self.exact.reaches(hit)
         return reaches
