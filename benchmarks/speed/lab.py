@@ -36,7 +36,7 @@ class Sizes:
     repeats: int = 3
     patience: float = 3600.0
     scaling_patience: float = 60.0
-    twin_patience: float = 600.0
+    twin_patience: float = 120.0
 
 
 SHORT = Sizes(
