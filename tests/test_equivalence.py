@@ -229,3 +229,12 @@ def test_a_new_object_is_one_more_row(table: strategies.Table, place: int) -> No
     as_object = outlying.explain(dict(table), object=fresh, types=types, references=0)
     assert as_object.pairs == as_row.pairs
     assert as_object.row is None
+
+
+def test_variable_windows_by_the_papers_measure() -> None:
+    """Its score has a unit, also where no context is estimated."""
+    table: strategies.Table = {
+        "c0": [True, True, *[False] * 11, True, False],
+        "c1": [0.041, *[0.0] * 7, 0.001, 0.001, 0.001, 0.041, 0.531, 0.001, 0.367],
+    }
+    assert_same(table, 0, {"measure": "paper", "bandwidth": "adaptive"})

@@ -114,3 +114,11 @@ def test_doubled_rows_keep_proportions(size: int, times: int, place: int, data: 
         assert new.group_size == times * old.group_size
         for name in ("outlierness", "rarity", "tail", "support", "lift", "strength"):
             assert getattr(new, name) == pytest.approx(getattr(old, name), rel=1e-9, abs=1e-9)
+
+
+def test_the_two_zeros_are_one() -> None:
+    """Whichever of them comes first among equal values."""
+    cells = [0.0, -0.0, 0.0, -0.0, 1.0, 2.0, 2.0, 3.0] * 4
+    table = {"x": cells, "y": ["a", *["b"] * (len(cells) - 1)]}
+    turned = {name: [column[0], *reversed(column[1:])] for name, column in table.items()}
+    assert outlying.explain(turned, row=0).to_json() == outlying.explain(table, row=0).to_json()

@@ -334,10 +334,12 @@ class _Property:
     def looked_at(self, contexts: Contexts) -> tuple[Floats, Floats, Floats]:
         """Give the same exactly, one context after the other."""
         hits = [self.run.look(self.place, plain(context)) for context in contexts]
+        units = [hit.summary.unit for hit in hits if hit is not None]
+        scale = units[0] / self.grouped.unit if units else 1.0  # the screen has one of its own
         figures = [
             (0.0, math.nan, math.nan)
             if hit is None
-            else (float(hit.group), hit.summary.mean, hit.summary.at_object)
+            else (float(hit.group), hit.summary.mean * scale, hit.summary.at_object * scale)
             for hit in hits
         ]
         rows, mean, at_object = np.array(figures).reshape(-1, 3).T

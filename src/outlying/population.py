@@ -64,7 +64,7 @@ class NumericAttribute:
 
     def __init__(self, column: NumericColumn) -> None:
         self.column = column
-        ordered = np.sort(column.values)  # what is missing comes last
+        ordered = np.sort(column.values) + 0.0  # what is missing comes last; there is one zero
         ordered = ordered[: len(ordered) - np.count_nonzero(np.isnan(ordered))]
         largest = float(np.max(np.abs(ordered[[0, -1]]))) if len(ordered) else 0.0
         self.exponent = int(np.frexp(largest)[1])
