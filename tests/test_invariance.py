@@ -119,6 +119,6 @@ def test_doubled_rows_keep_proportions(size: int, times: int, place: int, data: 
 def test_the_two_zeros_are_one() -> None:
     """Whichever of them comes first among equal values."""
     cells = [0.0, -0.0, 0.0, -0.0, 1.0, 2.0, 2.0, 3.0] * 4
-    table = {"x": cells, "y": ["a", *["b"] * (len(cells) - 1)]}
+    table: strategies.Table = {"x": [*cells], "y": ["a", *["b"] * (len(cells) - 1)]}
     turned = {name: [column[0], *reversed(column[1:])] for name, column in table.items()}
     assert outlying.explain(turned, row=0).to_json() == outlying.explain(table, row=0).to_json()
