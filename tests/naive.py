@@ -200,6 +200,16 @@ def message_length(
     return weights + k / 2 * math.log(total / 12) + 3 * k / 2 - likelihood
 
 
+def mean_and_width(
+    points: Sequence[float], shares: Sequence[float], floor: float
+) -> tuple[float, float]:
+    """Weighted mean and width of a component, the width at least the floor (method 4)."""
+    mass = math.fsum(shares)
+    mean = math.fsum(s * x for s, x in zip(shares, points, strict=True)) / mass
+    variance = math.fsum(s * (x - mean) ** 2 for s, x in zip(shares, points, strict=True))
+    return mean, max(floor, math.sqrt(variance / mass))
+
+
 def sweep(
     points: Sequence[float],
     counts: Sequence[float],
@@ -220,10 +230,8 @@ def sweep(
             del current[j]
             current = scaled(current)
             continue
-        mean = math.fsum(s * x for s, x in zip(shares, points, strict=True)) / mass
-        variance = math.fsum(s * (x - mean) ** 2 for s, x in zip(shares, points, strict=True))
         weight = (mass - 1) / total if len(current) > 1 else 1.0
-        current[j] = (weight, mean, max(floor, math.sqrt(variance / mass)))
+        current[j] = (weight, *mean_and_width(points, shares, floor))
         current = scaled(current)
         j += 1
     return current
@@ -245,10 +253,8 @@ def thinned(
             own.append(c * math.exp(term - whole))
     updated: list[Component] = []
     for own in shares:
-        mass = math.fsum(own)
-        mean = math.fsum(s * x for s, x in zip(own, points, strict=True)) / mass
-        variance = math.fsum(s * (x - mean) ** 2 for s, x in zip(own, points, strict=True)) / mass
-        updated.append(((mass - 1) / total, mean, max(floor, math.sqrt(variance))))
+        weight = (math.fsum(own) - 1) / total
+        updated.append((weight, *mean_and_width(points, own, floor)))
     living = [component for component in updated if component[0] > 0]
     if len(living) == len(updated):
         del living[lightest(living)]

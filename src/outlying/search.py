@@ -8,7 +8,6 @@ are held as bits of one integer.
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
@@ -289,9 +288,3 @@ def _bits(number: int) -> Iterator[int]:
         low = number & -number
         yield low.bit_length() - 1
         number ^= low
-
-
-def proper_subsets(context: Context) -> Iterator[Context]:
-    """Give all smaller contexts within a context, the empty one included."""
-    for size in range(len(context)):
-        yield from itertools.combinations(context, size)

@@ -7,7 +7,7 @@ large, and found again when needed.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Protocol, TypeAlias, TypeVar, cast
 
 from outlying.conditions import Condition
@@ -36,7 +36,29 @@ class Profile(Protocol):
         """How much memory it takes."""
 
 
+Name = TypeVar("Name", bound=Hashable)
+Thing = TypeVar("Thing")
 Kind = TypeVar("Kind", bound=Profile)
+
+
+class _Memory(dict[Name, Thing]):
+    """Things by name, made when first asked for; all are forgotten when they grow too large."""
+
+    size = 0
+
+    def give(
+        self, name: Name, make: Callable[[], Thing], size: Callable[[Thing], int], most: int
+    ) -> Thing:
+        """Give a thing, of which so much may be kept."""
+        thing = self.get(name)
+        if thing is None:
+            thing = make()
+            if self.size + size(thing) > most:
+                self.clear()
+                self.size = 0
+            self[name] = thing
+            self.size += size(thing)
+        return thing
 
 
 class Shared:
@@ -44,10 +66,9 @@ class Shared:
 
     def __init__(self) -> None:
         self._numbers: dict[Condition, int] = {}
-        self._masks: dict[int, Mask] = {}
-        self._groups: dict[Key, Group] = {}
-        self._profiles: dict[Key, Profile] = {}
-        self._profile_bytes = 0
+        self._masks: _Memory[int, Mask] = _Memory()
+        self._groups: _Memory[Key, Group] = _Memory()
+        self._profiles: _Memory[Key, Profile] = _Memory()
 
     def number(self, condition: Condition) -> int:
         """Give a condition a number: quicker to look up than what it says."""
@@ -55,32 +76,13 @@ class Shared:
 
     def mask(self, condition: int, make: Callable[[], Mask]) -> Mask:
         """Give the rows that satisfy a condition."""
-        mask = self._masks.get(condition)
-        if mask is None:
-            mask = make()
-            if (len(self._masks) + 1) * len(mask) > MOST_BYTES:
-                self._masks.clear()
-            self._masks[condition] = mask
-        return mask
+        return self._masks.give(condition, make, len, MOST_BYTES)
 
     def group(self, key: Key, make: Callable[[], Group]) -> Group:
         """Give a context as one property sees it."""
-        group = self._groups.get(key)
-        if group is None:
-            group = make()
-            if len(self._groups) >= MOST_GROUPS:
-                self._groups.clear()
-            self._groups[key] = group
-        return group
+        return self._groups.give(key, make, lambda _: 1, MOST_GROUPS)
 
     def profile(self, key: Key, make: Callable[[], Kind]) -> Kind:
         """Give what is needed to describe a property in a context."""
-        known = self._profiles.get(key)
-        if known is None:
-            known = make()
-            if self._profile_bytes + known.nbytes > MOST_BYTES:
-                self._profiles.clear()
-                self._profile_bytes = 0
-            self._profiles[key] = known
-            self._profile_bytes += known.nbytes
+        known = self._profiles.give(key, make, lambda profile: profile.nbytes, MOST_BYTES)
         return cast(Kind, known)
