@@ -59,10 +59,20 @@ def parzen(values: Floats, kind: Bandwidth = "fixed") -> Floats:
     """Give the Parzen density at each of the values; they must not all be equal."""
     width = bandwidth(values)
     pilot = window_counts(values, width) / (len(values) * width)
-    return pilot if kind == "fixed" else _adaptive(values, width, pilot)
+    return pilot if kind == "fixed" else _adaptive(values, width, pilot, values)
 
 
-def _adaptive(values: Floats, width: float, pilot: Floats) -> Floats:
+def parzen_at(values: Floats, points: Floats, width: float, kind: Bandwidth = "fixed") -> Floats:
+    """Give the Parzen density of the values, with the bandwidth they have, at any points."""
+    if kind == "adaptive":
+        pilot = window_counts(values, width) / (len(values) * width)
+        return _adaptive(values, width, pilot, points)
+    last = np.searchsorted(values, points + width / 2, side="right")
+    near = last - np.searchsorted(values, points - width / 2, side="left")
+    return np.asarray(near / (len(values) * width))
+
+
+def _adaptive(values: Floats, width: float, pilot: Floats, at: Floats) -> Floats:
     """Abramson's variable bandwidths: proportional to pilot**(-1/2), geometric mean `width`.
 
     Each value spreads the weight 1/b over the interval of width b around it. The sum of the weights
@@ -71,8 +81,8 @@ def _adaptive(values: Floats, width: float, pilot: Floats) -> Floats:
     logs = np.log(pilot)
     widths = width * np.exp(-0.5 * (logs - np.add.reduce(logs) / len(logs)))
     starts, ends = values - widths / 2, values + widths / 2
-    begun = _weight_before(starts, 1 / widths, values, "right")
-    ended = _weight_before(ends, 1 / widths, values, "left")
+    begun = _weight_before(starts, 1 / widths, at, "right")
+    ended = _weight_before(ends, 1 / widths, at, "left")
     return np.asarray((begun - ended) / len(values))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -23,13 +23,21 @@ from outlying.population import (
 )
 from outlying.screen import Property
 from outlying.search import Context, Evaluation, Hit
-from outlying.table import CategoricalColumn, Mask
+from outlying.sketches import (
+    NumericSketch,
+    Picture,
+    Sketch,
+    categorical_sketch,
+    shown_categories,
+)
+from outlying.table import Mask
 from outlying.values import Value, value_of
 from outlying.vicinity import Sample
 
 TYPICAL_SHARE = 0.9
 _GAPS_IN_A_RANGE = 3
 
+Sketcher: TypeAlias = Callable[[Floats, Floats], NumericSketch]
 Order: TypeAlias = tuple[float, int, float, int, str, tuple[str, ...], Context]
 
 
@@ -46,6 +54,14 @@ class Trait:
     def value(self) -> Value:
         """The object's value; None where the property is that it is missing."""
         return self.attribute.column.value(self.row)
+
+    @property
+    def place(self) -> float | Value:
+        """The object's value as a number of the column, or its category."""
+        attribute = self.attribute
+        if isinstance(attribute, NumericAttribute):
+            return float(attribute.column.values[self.row])
+        return attribute.categories[int(attribute.codes[self.row])]
 
     def summary(self, mask: Mask) -> Summary | None:
         """Summarise its densities among the marked rows."""
@@ -126,10 +142,47 @@ def pair_of(hit: Hit, exact: Evaluation[Trait, Premise]) -> tuple[Order, Pair]:
         typical=profile.typical(trait, hit.summary.at_object),
         reaches_threshold=hit.outlierness >= options.min_outlierness - outlierness.SAME_SCORE,
         min_confidence=options.min_confidence,
+        picture=_picture(hit, profile, exact),
     )
     names = tuple(premise.attribute for premise in chosen)
     order = (-hit.score, len(chosen), pair.tail, -hit.group, trait.name, names, hit.context)
     return order, pair
+
+
+def _picture(
+    hit: Hit, profile: NumericProfile | CategoricalProfile, exact: Evaluation[Trait, Premise]
+) -> Picture:
+    """Sketch a pair: its property inside and outside of the context, and the context itself."""
+    trait = exact.properties[hit.property]
+    around = [exact.properties[exact.own[item]] for item in hit.context]
+    inside, overall = _sketches(trait, profile)
+    return Picture(
+        place=trait.place,
+        inside=inside,
+        overall=overall,
+        densities=(1 / hit.summary.rarity, 1 / hit.overall.rarity),
+        context=tuple(_sketch(other) for other in around),
+        places=tuple(other.place for other in around),
+    )
+
+
+def _sketches(trait: Trait, profile: NumericProfile | CategoricalProfile) -> tuple[Sketch, Sketch]:
+    """Sketch a property inside of a context and over the whole table, with the same categories."""
+    if isinstance(profile, NumericProfile):
+        return profile.sketch, _sketch(trait)
+    shown = shown_categories(profile.counts, int(trait.position))
+    inside = categorical_sketch(profile.counts, profile.labels, shown)
+    return inside, _sketch(trait, shown)
+
+
+def _sketch(trait: Trait, shown: Sequence[int] | None = None) -> Sketch:
+    """Sketch an attribute over the whole table."""
+    attribute = trait.attribute
+    if isinstance(attribute, NumericAttribute):
+        return attribute.sketch(trait.options.bandwidth)
+    if shown is None:
+        shown = shown_categories(attribute.totals, int(trait.position))
+    return categorical_sketch(attribute.totals, attribute.categories, shown)
 
 
 def best_by_attributes(pairs: Iterable[tuple[Order, Pair]]) -> list[Pair]:
@@ -144,7 +197,7 @@ def best_by_attributes(pairs: Iterable[tuple[Order, Pair]]) -> list[Pair]:
 class NumericProfile:
     """A numeric property in a context: how rare its values are, and where most of them lie."""
 
-    def __init__(self, values: Floats, densities: Floats) -> None:
+    def __init__(self, values: Floats, densities: Floats, sketch: Sketcher) -> None:
         """Take sorted values with the density at each, and find where 90% of them lie.
 
         These are the values of highest density. A range of them ends where the next one is further
@@ -159,11 +212,13 @@ class NumericProfile:
         self.least = float(self.ranked[len(values) - rank]) * (1 - outlierness.SAME_DENSITY)
         self.kept = values[densities >= self.least]
         self.ends = np.flatnonzero(np.diff(self.kept) > _widest_gap(values))
+        self.sketch = sketch(values, self.ranked)
 
     @property
     def nbytes(self) -> int:
         """How much memory it takes."""
-        return self.ranked.nbytes + self.kept.nbytes + self.ends.nbytes
+        own = self.ranked.nbytes + self.kept.nbytes + self.ends.nbytes
+        return own + self.sketch.nbytes
 
     def tail(self, at_object: float) -> float:
         """Give the share of rows at least as rare as an object."""
@@ -187,8 +242,8 @@ class NumericProfile:
 class CategoricalProfile:
     """A categorical property in a context: how many rows each category has."""
 
-    def __init__(self, counts: Counts) -> None:
-        self.counts, self.known = counts, int(counts.sum())
+    def __init__(self, counts: Counts, labels: Sequence[Value]) -> None:
+        self.counts, self.labels, self.known = counts, labels, int(counts.sum())
 
     @property
     def nbytes(self) -> int:
@@ -204,18 +259,18 @@ class CategoricalProfile:
         order = np.argsort(-self.counts, kind="stable")
         shares = np.cumsum(self.counts[order]) / self.known
         codes = order[: int(np.searchsorted(shares, TYPICAL_SHARE - 1e-9)) + 1]
-        column, attribute = trait.attribute.column, trait.attribute
-        own = isinstance(attribute, CategoricalAttribute) and isinstance(column, CategoricalColumn)
-        if own and attribute.codes is column.codes:  # type: ignore[union-attr]
-            return tuple(column.labels[code] for code in codes)  # type: ignore[union-attr]
-        return tuple(("known", "missing")[code] for code in codes)
+        return tuple(self.labels[code] for code in codes)
 
 
 def _profile(trait: Trait, mask: Mask) -> NumericProfile | CategoricalProfile:
     attribute = trait.attribute
     if isinstance(attribute, CategoricalAttribute):
-        return CategoricalProfile(attribute.counts(mask))
-    return NumericProfile(*attribute.densities(mask, trait.options.bandwidth))
+        return CategoricalProfile(attribute.counts(mask), attribute.categories)
+    values, densities = attribute.densities(mask, trait.options.bandwidth)
+    kind = trait.options.bandwidth
+    return NumericProfile(
+        values, densities, lambda values, ranked: attribute.sketched(values, ranked, kind)
+    )
 
 
 def _shown(attribute: Attribute, number: float) -> Value:

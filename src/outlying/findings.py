@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias
 
 from outlying.conditions import Condition
 from outlying.options import Options
+from outlying.sketches import Picture
 from outlying.table import SkippedColumn
 from outlying.values import Value, plain
 from outlying.wording import sentence, standing
@@ -58,6 +59,7 @@ class Pair:
     reaches_threshold: bool
     min_confidence: float = dataclasses.field(default=0.0, repr=False)
     yardstick: Yardstick | None = dataclasses.field(default=None, repr=False, compare=False)
+    picture: Picture | None = dataclasses.field(default=None, repr=False, compare=False)
 
     @builtins.property
     def confidence(self) -> float | None:

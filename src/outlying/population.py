@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -19,8 +20,9 @@ from outlying.intervals import Segments, segments
 from outlying.options import Bandwidth, Measure
 from outlying.outlierness import outlierness
 from outlying.screen import Categories, Numbers
+from outlying.sketches import NumericSketch, numeric_sketch
 from outlying.table import CategoricalColumn, Column, Mask, NumericColumn
-from outlying.values import Form
+from outlying.values import Form, Value
 from outlying.vicinity import Sample
 
 Rows: TypeAlias = npt.NDArray[np.int64]
@@ -73,6 +75,7 @@ class NumericAttribute:
         self._segments: dict[int | None, Segments] = {}
         self._order: Rows | None = None
         self._numbers: Numbers | None = None
+        self._sketch: NumericSketch | None = None
         self.unit = float(
             per_unit * (_MICROSECONDS_PER_DAY if column.form in _FORMS_IN_DAYS else 1)
         )
@@ -166,6 +169,18 @@ class NumericAttribute:
         """Summarise a context for an object with so many rows near it."""
         return Summary(typical.mean, near * (1 / (typical.known * typical.width)), self.unit)
 
+    def sketch(self, bandwidth: Bandwidth) -> NumericSketch:
+        """Sketch all values for pictures, once."""
+        if self._sketch is None:
+            self._sketch = self.sketched(self.sorted, None, bandwidth)
+        return self._sketch
+
+    def sketched(
+        self, values: Floats, ranked: Floats | None, bandwidth: Bandwidth
+    ) -> NumericSketch:
+        """Sketch some of the sorted values; `ranked` are their densities, where known."""
+        return numeric_sketch(values, self.column.form, self.exponent, bandwidth, ranked)
+
     def densities(self, mask: Mask, bandwidth: Bandwidth) -> tuple[Floats, Floats]:
         """Give the values in a context, sorted, with the density at each."""
         values = self.sorted[mask[self.order]]
@@ -203,6 +218,14 @@ class CategoricalAttribute:
     def equal(self, code: int, rows: Rows | None = None) -> Mask:
         """Mark the rows, all or some, of a category."""
         return np.asarray((self.codes if rows is None else self.codes[rows]) == code)
+
+    @property
+    def categories(self) -> Sequence[Value]:
+        """What the codes stand for."""
+        column = self.column
+        if isinstance(column, CategoricalColumn) and self.codes is column.codes:
+            return column.labels
+        return ("known", "missing")
 
     def counts(self, mask: Mask) -> Counts:
         """Count the known rows of a context by category."""

@@ -1,0 +1,177 @@
+"""Sketches: what a picture needs to know of a group of rows, in a few hundred numbers.
+
+A finding carries the sketches of its property, in the context and over the whole table, and of the
+attributes of its conditions. So every picture, like every sentence, is a view of the finding alone.
+Heights share one unknown unit per attribute: they are drawn, never read off.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from outlying.density import Counts, Floats, bandwidth, parzen_at
+from outlying.options import Bandwidth
+from outlying.values import Form, Value
+
+#: Of these shares of the rows a sketch knows the value: enough to choose an axis.
+SHARES = (0.0, 0.005, 0.05, 0.5, 0.95, 0.995, 1.0)
+#: The most categories that a picture can show.
+MOST_BARS = 8
+
+_EVEN_POINTS, _RANKED_POINTS = 97, 65
+_MOST_RANKS = 257
+_ENOUGH_ROWS = 4096  # more rows, evenly taken by value, change no picture
+_LEAST_RATIO = 10.0  # values closer together look the same on a logarithmic axis
+_MAY_BE_LOGARITHMIC: tuple[Form, ...] = ("number", "integer", "duration")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """A density along an axis, by some of its points."""
+
+    points: Floats
+    heights: Floats
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class NumericSketch:
+    """How the values of a group are spread.
+
+    `logarithmic` is the density per factor, not per unit, where all values are positive and far
+    enough apart. `ranked` are the densities of the rows as multiples of their mean, from the rarest
+    row to the commonest, at even shares of the rows: the cdf G, turned on its side.
+    """
+
+    form: Form
+    known: int
+    quantiles: tuple[float, ...]  # at SHARES
+    curve: Curve
+    logarithmic: Curve | None
+    ranked: Floats
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        curves = [self.curve] if self.logarithmic is None else [self.curve, self.logarithmic]
+        return self.ranked.nbytes + sum(2 * curve.points.nbytes for curve in curves)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Bar:
+    """A category and how many rows of a group have it."""
+
+    label: Value
+    count: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class CategoricalSketch:
+    """How often the categories of a group are; `ranked` as above, of frequencies."""
+
+    known: int
+    bars: tuple[Bar, ...]
+    others: int  # categories without a bar that occur
+    rest: int  # rows of these
+    ranked: Floats
+
+
+Sketch: TypeAlias = NumericSketch | CategoricalSketch
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Picture:
+    """Everything that the pictures of one pair show besides the pair itself.
+
+    `place` is the object's value as a number of the column, or its category. `densities` are f_o as
+    a multiple of mean(F), in the context and over the whole table.
+    """
+
+    place: float | Value
+    inside: Sketch
+    overall: Sketch
+    densities: tuple[float, float]
+    context: tuple[Sketch, ...]  # of each condition's attribute, over the whole table
+    places: tuple[float | Value, ...]  # of the object in these
+
+
+def thinned(values: Floats) -> Floats:
+    """Give some of many sorted values, evenly by rank, the first and the last included."""
+    if len(values) <= _ENOUGH_ROWS:
+        return values
+    return values[np.linspace(0, len(values) - 1, _ENOUGH_ROWS).astype(np.int64)]
+
+
+def numeric_sketch(
+    values: Floats, form: Form, exponent: int, kind: Bandwidth, ranked: Floats | None = None
+) -> NumericSketch:
+    """Sketch sorted values, which are not all equal and were divided by 2**exponent.
+
+    `ranked` are the densities at them, sorted, where these are known already.
+    """
+    width = bandwidth(values)
+    points = _points(values[0] - width / 2, values[-1] + width / 2, values)
+    if ranked is None:
+        ranked = np.sort(parzen_at(values, thinned(values), width, kind))
+    places = np.linspace(0, len(ranked) - 1, min(len(ranked), _MOST_RANKS)).round()
+    return NumericSketch(
+        form=form,
+        known=len(values),
+        quantiles=tuple(np.ldexp(_at_shares(values), exponent).tolist()),
+        curve=Curve(np.ldexp(points, exponent), parzen_at(values, points, width, kind)),
+        logarithmic=_logarithmic(values, form, exponent),
+        ranked=ranked[places.astype(np.int64)] / (np.add.reduce(ranked) / len(ranked)),
+    )
+
+
+def _at_shares(values: Floats) -> Floats:
+    places = np.round(np.multiply(SHARES, len(values) - 1)).astype(np.int64)
+    return np.asarray(values[places])
+
+
+def _points(low: float, high: float, values: Floats) -> Floats:
+    """Choose where to know a density: evenly along the axis, and where the values are."""
+    ranks = np.linspace(0, len(values) - 1, min(len(values), _RANKED_POINTS)).astype(np.int64)
+    return np.unique(np.concatenate((np.linspace(low, high, _EVEN_POINTS), values[ranks])))
+
+
+def _logarithmic(values: Floats, form: Form, exponent: int) -> Curve | None:
+    if form not in _MAY_BE_LOGARITHMIC or values[0] <= 0:
+        return None
+    if values[-1] / values[0] < _LEAST_RATIO:
+        return None
+    logs = np.log2(thinned(values))
+    width = bandwidth(logs)
+    points = _points(logs[0] - width / 2, logs[-1] + width / 2, logs)
+    return Curve(np.ldexp(np.exp2(points), exponent), parzen_at(logs, points, width))
+
+
+def shown_categories(counts: Counts, own: int) -> list[int]:
+    """Choose the categories to show: the most frequent ones, and always the object's."""
+    order = np.argsort(-counts, kind="stable")
+    shown = [int(code) for code in order[:MOST_BARS] if counts[code]]
+    if own not in shown:
+        shown[MOST_BARS - 1 :] = [own]
+    return shown
+
+
+def categorical_sketch(
+    counts: Counts, labels: Sequence[Value], shown: Sequence[int]
+) -> CategoricalSketch:
+    """Sketch the categories of a group by their counts."""
+    known = int(counts.sum())
+    bars = tuple(Bar(labels[code], int(counts[code])) for code in shown)
+    others = np.count_nonzero(counts) - sum(bar.count > 0 for bar in bars)
+    ordered = np.sort(counts)
+    places = np.linspace(0, known - 1, min(known, _MOST_RANKS)).round()
+    at_places = ordered[np.searchsorted(np.cumsum(ordered), places, side="right")]
+    return CategoricalSketch(
+        known=known,
+        bars=bars,
+        others=int(others),
+        rest=known - sum(bar.count for bar in bars),
+        ranked=at_places * (known / np.add.reduce(np.square(ordered, dtype=np.float64))),
+    )
