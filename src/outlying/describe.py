@@ -161,6 +161,7 @@ def _picture(
         inside=inside,
         overall=overall,
         densities=(1 / hit.summary.rarity, 1 / hit.overall.rarity),
+        areas=tuple(area / hit.summary.mean for area in profile.areas(hit.summary.at_object)),
         context=tuple(_sketch(other) for other in around),
         places=tuple(other.place for other in around),
     )
@@ -225,6 +226,10 @@ class NumericProfile:
         limit = at_object * (1 + outlierness.SAME_DENSITY)
         return float(np.searchsorted(self.ranked, limit, side="right") / self.known)
 
+    def areas(self, at_object: float) -> tuple[float, float]:
+        """Give the areas above and below the cdf of the densities."""
+        return outlierness.areas(self.ranked, at_object)
+
     def typical(self, trait: Trait, at_object: float) -> Ranges:
         """Say where the 90% of highest density lie; ranges end where the object lies between."""
         attribute, kept, ends = trait.attribute, self.kept, self.ends
@@ -253,6 +258,10 @@ class CategoricalProfile:
     def tail(self, at_object: float) -> float:
         """Give the share of rows at least as rare as an object."""
         return outlierness.tail(frequencies(self.counts), at_object, self.counts)
+
+    def areas(self, at_object: float) -> tuple[float, float]:
+        """Give the areas above and below the cdf of the frequencies."""
+        return outlierness.areas(frequencies(self.counts), at_object, self.counts)
 
     def typical(self, trait: Trait, at_object: float) -> tuple[Value, ...]:  # noqa: ARG002
         """Name the most frequent categories that hold 90% of the rows."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import json
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeAlias
 
 from outlying.conditions import Condition
@@ -88,6 +89,16 @@ class Pair:
 
     def __str__(self) -> str:
         return self.sentence
+
+    def _repr_html_(self) -> str:
+        from outlying.render.html import card
+
+        return card(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return _bundle(
+            {"text/html": self._repr_html_, "text/plain": self.__str__}, include, exclude
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Give the pair as it stands in the JSON result."""
@@ -201,6 +212,22 @@ class Findings:
         """Give the result as JSON, always in the same order and valid everywhere."""
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
 
+    def to_html(self) -> str:
+        """Give the result as a page for a browser: one file that loads nothing."""
+        from outlying.render.html import page
+
+        return page(self)
+
+    def _repr_html_(self) -> str:
+        from outlying.render.html import fragment
+
+        return fragment(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return _bundle(
+            {"text/html": self._repr_html_, "text/plain": self.__str__}, include, exclude
+        )
+
     def to_frame(self) -> Any:
         """Give the pairs as a dataframe, one row each: pandas, or polars where only that is there.
 
@@ -215,6 +242,12 @@ class Findings:
             row["typical"] = json.dumps(row["typical"], ensure_ascii=False)
         columns = {name: [row[name] for row in rows] for name in PAIR_FIELDS}
         return frame(columns, self.population.source)
+
+
+def _bundle(views: Mapping[str, Callable[[], str]], include: Any, exclude: Any) -> dict[str, str]:
+    """Give the views that a notebook asks for; where it shows no HTML there is text."""
+    wanted = set(views) if include is None else set(views) & set(include)
+    return {kind: write() for kind, write in views.items() if kind in wanted - set(exclude or ())}
 
 
 def heading(population: Population, options: Options) -> dict[str, Any]:

@@ -22,15 +22,15 @@ SAME_SCORE = 1e-9
 CONDITION_PENALTY = 0.3
 
 
-def areas(densities: Floats, at_object: float) -> tuple[float, float]:
+def areas(densities: Floats, at_object: float, rows: Counts | None = None) -> tuple[float, float]:
     """Give the area above the cdf from f_o on, and the area below it up to f_o.
 
     The integral of 1 - G from f_o on is the mean excess of F over f_o; that of G up to f_o is the
-    mean shortfall.
+    mean shortfall. Each density stands for one row, or for as many as `rows` says.
     """
     excess = densities - at_object
-    above = float(np.mean(np.maximum(excess, 0.0)))
-    below = float(np.mean(np.maximum(-excess, 0.0)))
+    above = float(np.average(np.maximum(excess, 0.0), weights=rows))
+    below = float(np.average(np.maximum(-excess, 0.0), weights=rows))
     return above, below
 
 

@@ -86,14 +86,17 @@ Sketch: TypeAlias = NumericSketch | CategoricalSketch
 class Picture:
     """Everything that the pictures of one pair show besides the pair itself.
 
-    `place` is the object's value as a number of the column, or its category. `densities` are f_o as
-    a multiple of mean(F), in the context and over the whole table.
+    `place` is the object's value as a number of the column, or its category. Densities are
+    multiples of mean(F): `densities` are f_o in the context and over the whole table, `areas` those
+    above and below G in the context (paper, section 4); their difference is the outlierness of
+    measure "relative".
     """
 
     place: float | Value
     inside: Sketch
     overall: Sketch
     densities: tuple[float, float]
+    areas: tuple[float, ...]
     context: tuple[Sketch, ...]  # of each condition's attribute, over the whole table
     places: tuple[float | Value, ...]  # of the object in these
 

@@ -2,16 +2,79 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from outlying.values import printable, text_of
 
 if TYPE_CHECKING:
-    from outlying.findings import Pair
+    from outlying.findings import Findings, Pair
 
 #: Below this overall outlierness a value is called ordinary over the whole table.
 ORDINARY = 0.5
 _MOST_NAMED = 3
+
+#: What the numbers of a pair mean, for those who have never heard of densities.
+GLOSSARY = {
+    "rarity": "how many times fewer rows lie near this value than near that of a typical member "
+    "of the group; of categories: how many times fewer rows share it.",
+    "outlierness": "the rarity on a scale from 0 to 1. 0.9 is ten times rarer than a typical "
+    "member, 0.99 a hundred times.",
+    "confidence": "the share of other rows of this table whose strongest finding is weaker.",
+    "group": "how many rows satisfy the conditions, and their share of the table.",
+    "tail": "the share of the group that is at least as rare as this row.",
+    "lift": "how many times closer together the values are in the group than over the whole "
+    "table. Near 1, the conditions have nothing to do with the property.",
+    "overall": "the outlierness of the same value over the whole table, without any condition.",
+    "strength": "what the findings are ordered by. Rarity and lift add to it, each condition costs "
+    "a little.",
+}
+_PAPER_OUTLIERNESS = (
+    "the paper's own score, from 0 to 1. It depends on the unit of the column, so that scores of "
+    "different columns do not compare."
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Figure:
+    """One number of a pair: as people read it, and in full."""
+
+    term: str
+    text: str
+    value: float
+
+
+def figures(pair: Pair) -> list[Figure]:
+    """Give the numbers of a pair in the order in which they help; confidence where it is known."""
+    found = [
+        Figure("rarity", f"{pair.rarity:,.4g}", pair.rarity),
+        Figure("outlierness", f"{pair.outlierness:.3f}", pair.outlierness),
+        Figure("group", f"{pair.group_size:,} ({percent(pair.support)})", pair.group_size),
+        Figure("tail", percent(pair.tail), pair.tail),
+        Figure("lift", f"{pair.lift:.3g}", pair.lift),
+        Figure("overall", f"{pair.overall_outlierness:.3f}", pair.overall_outlierness),
+        Figure("strength", f"{pair.strength:.2f}", pair.strength),
+    ]
+    if pair.confidence is not None:
+        found.insert(2, Figure("confidence", f"{pair.confidence:.2f}", pair.confidence))
+    return found
+
+
+def glossary(measure: str) -> dict[str, str]:
+    """Give the meaning of each term under the measure that was used."""
+    return GLOSSARY | ({"outlierness": _PAPER_OUTLIERNESS} if measure == "paper" else {})
+
+
+def verdict(pair: Pair) -> str:
+    """Judge a pair in a word or two."""
+    if pair.exceptional:
+        return "exceptional"
+    return "unusual" if pair.reaches_threshold else "below the threshold"
+
+
+def claim(pair: Pair) -> str:
+    """Name what a pair is about, as a title."""
+    return subject(pair).removesuffix("; this")
 
 
 def sentence(pair: Pair) -> str:
@@ -29,6 +92,28 @@ def sentence(pair: Pair) -> str:
         f"and it is {times(pair.rarity)} rarer than a typical {member}."
     )
     return said + (f" {overall(pair)}" if pair.conditions else "")
+
+
+def name_of(findings: Findings) -> str:
+    """Name what is explained, and what it was compared with."""
+    people = findings.population
+    source = f"{printable(people.source)} ({people.rows:,} rows)"
+    if findings.row is None:
+        return f"The new object against {source}"
+    return f"Data row {findings.row + 1:,} of {source}"
+
+
+def summed_up(findings: Findings) -> str:
+    """Say how many findings are exceptional."""
+    if not findings.pairs:
+        return "There is no finding."
+    count = sum(pair.exceptional for pair in findings.pairs)
+    if count == 0:
+        return "Nothing is exceptional; these are the closest findings."
+    shown = len(findings.pairs)
+    if shown == 1:
+        return "There is one finding, and it is exceptional."
+    return f"Of {shown} findings, {count} {'is' if count == 1 else 'are'} exceptional."
 
 
 def standing(as_strong: int, asked: int) -> str:
@@ -57,6 +142,14 @@ def group(pair: Pair) -> str:
     if pair.known == pair.group_size:
         return rows
     return f"{rows} ({printable(pair.property)} is known for {pair.known:,} of them)"
+
+
+def members(pair: Pair) -> str:
+    """Name the rows that the property is compared with, shortly."""
+    if not pair.conditions:
+        return f"all {pair.known:,} rows"
+    where = " and ".join(str(condition) for condition in pair.conditions)
+    return f"{pair.known:,} rows where {where}"
 
 
 def typical(pair: Pair) -> str:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from outlying.findings import Findings, Pair
 from outlying.stories import Story
 from outlying.values import printable, text_of
-from outlying.wording import percent
+from outlying.wording import figures, name_of
 
 Style: TypeAlias = Callable[[str, str], str]
 
@@ -35,11 +35,7 @@ def render(findings: Findings, width: int = 88, style: Style = no_style) -> str:
 
 def _object(findings: Findings, width: int, style: Style) -> str:
     """Echo the object, so that a slip in the row number shows."""
-    people = findings.population
-    name = "the new object" if findings.row is None else f"data row {findings.row + 1:,}"
-    title = f"{name[0].upper()}{name[1:]} of {printable(people.source)} ({people.rows:,} rows)"
-    if findings.row is None:
-        title = f"The new object against {printable(people.source)} ({people.rows:,} rows)"
+    title = name_of(findings)
     cells = [f"{printable(key, 40)}={printable(text_of(v), 40)}" for key, v in findings.values]
     if len(cells) > _MOST_VALUES:
         cells = [*cells[:_MOST_VALUES], f"... and {len(cells) - _MOST_VALUES} more columns"]
@@ -61,13 +57,12 @@ def _pairs(findings: Findings, width: int, style: Style) -> list[str]:
 
 
 def _details(pair: Pair) -> list[str]:
-    numbers = (
-        f"outlierness {pair.outlierness:.3f} | rarity {pair.rarity:,.4g} | "
-        f"tail {percent(pair.tail)} | lift {pair.lift:.3g} | strength {pair.strength:.2f}"
-    )
+    known = {item.term: item.text for item in figures(pair)}
+    shown = ("outlierness", "rarity", "tail", "lift", "strength")
+    numbers = " | ".join(f"{term} {known[term]}" for term in shown)
     if pair.confidence is None:
         return [numbers]
-    return [f"{pair.standing.removesuffix('.')} (confidence {pair.confidence:.2f}).", numbers]
+    return [f"{pair.standing.removesuffix('.')} (confidence {known['confidence']}).", numbers]
 
 
 def _skipped(findings: Findings) -> list[str]:

@@ -1,0 +1,291 @@
+"""Findings as HTML: one file that loads nothing, and cards for notebooks.
+
+Templates escape whatever comes from a table. Besides, a page forbids scripts and requests, so that
+even a slip could do no harm.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import outlying
+from outlying.findings import Findings, Pair, Population
+from outlying.options import Options
+from outlying.render import scene, shapes
+from outlying.stories import Stories
+from outlying.values import printable, text_of
+from outlying.wording import (
+    Figure,
+    claim,
+    figures,
+    glossary,
+    members,
+    name_of,
+    percent,
+    summed_up,
+    verdict,
+)
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_NAMES = {"overall": "overall outlierness", "group": "group size"}
+_MOST_LINKS = 200
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Term:
+    """A number's name and what it means."""
+
+    term: str
+    name: str
+    words: str
+
+
+def page(findings: Findings) -> str:
+    """Write a page on one object."""
+    report = Report(findings.population, findings.options)
+    report.add(findings)
+    return report.page()
+
+
+class Report:
+    """A page on one object or many; each is written as soon as it is known."""
+
+    def __init__(self, population: Population, options: Options, *, is_many: bool = False) -> None:
+        self.population, self.options, self.is_many = population, options, is_many
+        self._objects: list[str] = []
+        self._rows: list[int | None] = []
+        self._stories = Stories()
+
+    def add(self, findings: Findings) -> None:
+        """Take one more object."""
+        self._stories.add(findings)
+        self._rows.append(findings.row)
+        self._objects.append(
+            _rendered(
+                "object.html",
+                number=len(self._objects) + 1,
+                title=self._name(len(self._objects)) if self.is_many else "The row",
+                verdict=summed_up(findings),
+                findings=findings,
+                own_columns=findings.population != self.population,
+            )
+        )
+
+    def _name(self, place: int) -> str:
+        row = self._rows[place]
+        return f"New object {place + 1:,}" if row is None else f"Data row {row + 1:,}"
+
+    def page(self) -> str:
+        """Write the page on all objects so far."""
+        people = self.population
+        compared = f"{people.rows:,} rows, {len(people.columns):,} columns compared"
+        return _rendered(
+            "page.html",
+            title=self._title(),
+            about=f"{printable(people.source, 200)}: {compared}",
+            stories=list(self._told()) if self.is_many else [],
+            objects=[_safe(item) for item in self._objects],
+            skipped=people.skipped_columns,
+            options=_option_texts(self.options),
+            version=outlying.__version__,
+            terms=_terms(self.options),
+            style=_style(),
+        )
+
+    def _title(self) -> str:
+        source = printable(re.split(r"[/\\]", self.population.source)[-1])
+        if self.is_many:
+            return f"Why are these {len(self._objects):,} rows of {source} outliers?"
+        row = self._rows[0] if self._rows else None
+        if row is None:
+            return f"Why is the new object an outlier against {source}?"
+        return f"Why is row {row + 1:,} of {source} an outlier?"
+
+    def _told(self) -> Iterator[dict[str, Any]]:
+        """Give each story with links to its objects; a row that was asked for twice has two."""
+        places: dict[int, list[int]] = {}
+        for place, row in enumerate(self._rows):
+            places.setdefault(place if row is None else row, []).append(place)
+        for story in self._stories.told():
+            linked = [place for row in dict.fromkeys(story.rows) for place in places[row]]
+            links = [
+                {"number": place + 1, "name": self._name(place).removeprefix("Data row ")}
+                for place in linked
+            ]
+            yield {"name": story.name, "count": story.count, "links": links}
+
+
+def fragment(findings: Findings) -> str:
+    """Write the cards of one object for a page that others own, such as a notebook."""
+    return _rendered(
+        "fragment.html",
+        title=f"{name_of(findings)}.",
+        verdict=summed_up(findings),
+        findings=findings,
+        terms=_terms(findings.options),
+        style=_style(),
+    )
+
+
+def card(pair: Pair) -> str:
+    """Write the card of one pair for a page that others own."""
+    return _rendered("card.html", pair=pair, terms=_terms(Options()), style=_style())
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class View:
+    """A pair as its card shows it."""
+
+    kind: str
+    badge: str
+    title: str
+    standing: str
+    figures: tuple[dict[str, Any], ...]
+    group: str
+    rows: str = ""
+    whole: str = ""
+    words: str = ""
+    chart: scene.PropertyChart | None = None
+    strips: tuple[scene.Strip, ...] = ()
+    cdf: scene.CdfChart | None = None
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the property is a number."""
+        return isinstance(self.chart, scene.DensityChart)
+
+
+def view(pair: Pair) -> View:
+    """Prepare the card of a pair."""
+    plain = View(
+        kind="exceptional" if pair.exceptional else "ordinary",
+        badge=verdict(pair),
+        title=claim(pair),
+        standing=pair.standing,
+        figures=tuple(_figure(item) for item in figures(pair)),
+        group=members(pair),
+        rows=f"{round(pair.group_size / pair.support):,}",
+    )
+    picture = pair.picture
+    if picture is None:
+        return plain
+    chart = scene.property_chart(pair, picture)
+    return dataclasses.replace(
+        plain,
+        whole=f"all {picture.overall.known:,} rows",
+        words=_words(chart, members(pair)),
+        chart=chart,
+        strips=scene.strips(pair, picture),
+        cdf=scene.cdf_chart(pair, picture),
+    )
+
+
+def _words(chart: scene.PropertyChart, group: str) -> str:
+    """Say what a picture shows to those who cannot see it."""
+    if isinstance(chart, scene.BarChart):
+        return f"{chart.name} among {group}"
+    low, high = chart.axis.ends
+    return (
+        f"How {chart.name} is spread among {group}, from {low} to {high}. "
+        f"Typical: {chart.typical_text}. This row: {chart.mark_text}."
+    )
+
+
+def _figure(item: Figure) -> dict[str, Any]:
+    name = _NAMES.get(item.term, item.term)
+    return {"term": item.term, "name": name, "text": item.text, "value": repr(item.value)}
+
+
+def _terms(options: Options) -> list[Term]:
+    meanings = glossary(options.measure)
+    return [Term(term, _NAMES.get(term, term), words) for term, words in meanings.items()]
+
+
+def _option_texts(options: Options) -> list[tuple[str, str]]:
+    return [
+        (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+        for name, value in options.to_dict().items()
+    ]
+
+
+def _told_columns(findings: Findings) -> set[str]:
+    """Name the columns that an exceptional pair is about."""
+    return {pair.property for pair in findings.pairs if pair.exceptional}
+
+
+def _middle(axis: scene.Axis, ranges: Sequence[tuple[float, float]]) -> float:
+    places = [axis.place(end) for item in ranges for end in item]
+    return shapes.percent_along((min(places) + max(places)) / 2)
+
+
+def _safe(text: str) -> Any:
+    from markupsafe import Markup
+
+    return Markup(text)  # noqa: S704 - written by a template that escapes
+
+
+@functools.cache
+def _style() -> Any:
+    return _safe(_environment().loader.get_source(_environment(), "style.css")[0])  # type: ignore[union-attr]
+
+
+@functools.cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("outlying.render"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(_FILTERS)
+    return environment
+
+
+def _rendered(template: str, **values: Any) -> str:
+    return _environment().get_template(template).render(**values)
+
+
+_FILTERS: dict[str, Any] = {
+    "view": view,
+    "cells": lambda findings: findings.values,
+    "told": _told_columns,
+    "short": lambda text: printable(text, 60),
+    "value_text": lambda value: printable(text_of(value), 120),
+    "printable": printable,
+    "percent": percent,
+    "three": "{:.3f}".format,
+    "multiple": "{:.3g}".format,
+    "area": shapes.area,
+    "outline": shapes.outline,
+    "steps": shapes.steps,
+    "area_above": shapes.area_above,
+    "area_below": shapes.area_below,
+    "band": shapes.band,
+    "upright": shapes.upright,
+    "density_mark": shapes.density_mark,
+    "place": lambda axis, number: shapes.percent_along(axis.place(number)),
+    "density_place": lambda chart, density: shapes.percent_along(density / chart.high),
+    "middle": _middle,
+}
+
+
+def report(findings: Iterable[Findings]) -> str:
+    """Write a page on many objects, with the stories they share; they have one population."""
+    found: Report | None = None
+    for item in findings:
+        if found is None:
+            found = Report(item.population, item.options, is_many=True)
+        found.add(item)
+    if found is None:
+        raise outlying.OptionError("a report needs at least one finding; it was given none")
+    return found.page()

@@ -1,0 +1,99 @@
+"""Lines and areas as SVG, in a box of 1000 by 200 that a page stretches to its width.
+
+Only numbers are written here; every text of a picture is set by the page around it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from outlying.density import Floats
+from outlying.render.scene import Axis, CdfChart, Line
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+WIDTH, HEIGHT = 1000, 200
+
+
+def outline(line: Line) -> str:
+    """Write a line as a path."""
+    return _path(line.x, line.y)
+
+
+def area(line: Line) -> str:
+    """Write the area below a line as a path."""
+    x = np.concatenate((line.x[:1], line.x, line.x[-1:]))
+    return _path(x, np.concatenate(([0.0], line.y, [0.0]))) + "z"
+
+
+def steps(chart: CdfChart, line: Line) -> str:
+    """Write a cdf as a path."""
+    return _path(line.x / chart.high, line.y)
+
+
+def area_above(chart: CdfChart) -> str:
+    """Write the area between the cdf and 1, from f_o on."""
+    line = chart.clipped(from_object=True)
+    x = np.concatenate((line.x[:1], line.x)) / chart.high
+    return _path(x, np.concatenate(([1.0], line.y))) + "z"
+
+
+def area_below(chart: CdfChart) -> str:
+    """Write the area below the cdf, up to f_o."""
+    line = chart.clipped(from_object=False)
+    x = np.concatenate((line.x, line.x[-1:])) / chart.high
+    return _path(x, np.concatenate((line.y, [0.0]))) + "z"
+
+
+def _path(x: Floats, y: Floats) -> str:
+    across = np.rint(x * WIDTH).astype(int).tolist()
+    down = np.rint((1 - y) * HEIGHT).astype(int).tolist()
+    return "M" + "L".join(f"{a} {b}" for a, b in _needed(list(zip(across, down, strict=True))))
+
+
+def _needed(points: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Leave out points on a level or upright line between their neighbours."""
+    kept = points[:1]
+    for here, after in itertools.pairwise(points[1:]):
+        before = kept[-1]
+        if here != before and not any(before[i] == here[i] == after[i] for i in (0, 1)):
+            kept.append(here)
+    return kept + points[-1:]
+
+
+def band(axis: Axis, low: float, high: float) -> Markup:
+    """Shade a stretch of an axis; a single value still shows."""
+    from markupsafe import Markup
+
+    start, end = axis.place(low) * WIDTH, axis.place(high) * WIDTH
+    start, end = min(start, end - 1.5), max(end, start + 1.5)
+    return Markup('<rect class="band" x="{:.0f}" width="{:.0f}" height="{}"/>').format(
+        start, max(end - start, 3), HEIGHT
+    )
+
+
+def upright(axis: Axis, number: float) -> Markup:
+    """Mark a number on an axis."""
+    return _upright(axis.place(number), "mark")
+
+
+def density_mark(chart: CdfChart, density: float, kind: str) -> Markup:
+    """Mark a density below a cdf."""
+    return _upright(density / chart.high, kind)
+
+
+def _upright(place: float, kind: str) -> Markup:
+    from markupsafe import Markup
+
+    x = min(max(place * WIDTH, 1.5), WIDTH - 1.5)
+    line = Markup('<line class="{}" x1="{:.1f}" x2="{:.1f}" y1="0" y2="{}"/>')
+    return line.format(kind, x, x, HEIGHT)
+
+
+def percent_along(place: float) -> float:
+    """Give a place in percent of the width, as a style needs it."""
+    return round(100 * min(max(place, 0.0), 1.0), 2)
