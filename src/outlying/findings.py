@@ -9,7 +9,7 @@ import builtins
 import dataclasses
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from outlying.conditions import Condition
 from outlying.options import Options
@@ -17,6 +17,11 @@ from outlying.sketches import Picture
 from outlying.table import SkippedColumn
 from outlying.values import Value, plain
 from outlying.wording import sentence, standing
+
+if TYPE_CHECKING:
+    from outlying.render.palette import Theme
+    from outlying.render.plots import View
+    from outlying.render.scene import AxisChoice
 
 SCHEMA = 1
 
@@ -89,6 +94,23 @@ class Pair:
 
     def __str__(self) -> str:
         return self.sentence
+
+    def plot(
+        self,
+        view: View = "all",
+        *,
+        axis: AxisChoice = "auto",
+        theme: Theme = "light",
+        width: int = 720,
+    ) -> Any:
+        """Draw the pair as a matplotlib figure: `.savefig("why.svg")` or `.savefig("why.png")`.
+
+        `view` is "property", "context", "measure" (the paper's view) or "all" three; `axis` is
+        "linear", "log", or "auto", where the data decide; `width` is in pixels.
+        """
+        from outlying.render.plots import plot
+
+        return plot(self, view, axis=axis, theme=theme, width=width)
 
     def _repr_html_(self) -> str:
         from outlying.render.html import card
@@ -217,6 +239,19 @@ class Findings:
         from outlying.render.html import page
 
         return page(self)
+
+    def plot(
+        self,
+        top: int = 3,
+        *,
+        axis: AxisChoice = "auto",
+        theme: Theme = "light",
+        width: int = 720,
+    ) -> Any:
+        """Draw the properties of the strongest pairs as one matplotlib figure; see Pair.plot."""
+        from outlying.render.plots import plot_all
+
+        return plot_all(self, top, axis=axis, theme=theme, width=width)
 
     def _repr_html_(self) -> str:
         from outlying.render.html import fragment

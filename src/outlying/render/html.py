@@ -17,6 +17,7 @@ import outlying
 from outlying.findings import Findings, Pair, Population
 from outlying.options import Options
 from outlying.render import scene, shapes
+from outlying.render.palette import PALETTE
 from outlying.stories import Stories
 from outlying.values import printable, text_of
 from outlying.wording import (
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _NAMES = {"overall": "overall outlierness", "group": "group size"}
-_MOST_LINKS = 200
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ def _safe(text: str) -> Any:
 
 @functools.cache
 def _style() -> Any:
-    return _safe(_environment().loader.get_source(_environment(), "style.css")[0])  # type: ignore[union-attr]
+    return _safe(_rendered("style.css", light=PALETTE["light"], dark=PALETTE["dark"]))
 
 
 @functools.cache

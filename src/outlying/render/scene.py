@@ -157,6 +157,7 @@ class NumericStrip:
     name: str
     axis: Axis
     line: Line
+    kept: Line  # the part of it that the condition keeps
     interval: tuple[float, float]
     interval_text: str
     mark: float
@@ -228,11 +229,13 @@ def _strip(condition: Condition, sketch: Sketch, place: float | Value) -> Strip:
     mark = _as_number(place)
     axis = _axis(mark, sketch, sketch, [interval], "auto")
     line = _visible(_curve(sketch, axis), axis)
+    line = _scaled(line, float(line.y.max(initial=0.0)))
     return NumericStrip(
         text=text,
         name=name,
         axis=axis,
-        line=_scaled(line, float(line.y.max(initial=0.0))),
+        line=line,
+        kept=_between(line, *(axis.place(end) for end in interval)),
         interval=interval,
         interval_text=text.removeprefix(f"{printable(condition.attribute)} ").removeprefix("is "),
         mark=mark,
@@ -361,6 +364,14 @@ def _visible(curve: Curve, axis: Axis) -> Line:
     ends = np.interp([0.0, 1.0], places, curve.heights, left=0.0, right=0.0)
     x = np.concatenate(([0.0], places[seen], [1.0]))
     return Line(x, np.concatenate((ends[:1], curve.heights[seen], ends[1:])))
+
+
+def _between(line: Line, low: float, high: float) -> Line:
+    """Cut a line at two places."""
+    seen = (line.x > low) & (line.x < high)
+    ends = np.interp([low, high], line.x, line.y)
+    x = np.concatenate(([low], line.x[seen], [high]))
+    return Line(x, np.concatenate((ends[:1], line.y[seen], ends[1:])))
 
 
 def _top(inside: Line, overall: Line) -> float:
