@@ -21,7 +21,7 @@ FLOORS: list[set[str]] = [
     {"intervals", "findings", "output", "vicinity"},
     {"screen", "joins", "sources", "selection", "stories"},
     {"population", "many", "render"},
-    {"shelf", "shared", "sampling", "jsonlines", "terminal"},
+    {"shelf", "shared", "sampling", "jsonlines", "terminal", "report"},
     {"search"},
     {"scored", "describe", "references"},
     {"guided"},

@@ -15,6 +15,7 @@ from outlying.errors import (
 from outlying.explain import Explainer, explain, explain_many
 from outlying.findings import Findings, Pair, Population
 from outlying.options import Options
+from outlying.report import report
 from outlying.stories import Story, stories
 from outlying.table import SkippedColumn
 
@@ -41,5 +42,6 @@ __all__ = [
     "__version__",
     "explain",
     "explain_many",
+    "report",
     "stories",
 ]

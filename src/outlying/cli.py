@@ -107,10 +107,10 @@ def _repeated(flag: str, metavar: str, help_text: str, name: str | None = None) 
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "jsonl"]),
+    type=click.Choice(["text", "json", "jsonl", "html"]),
     default="text",
     show_default=True,
-    help="For people or for programs; jsonl: a line per object as soon as it is explained.",
+    help="For people (html: a page with pictures) or for programs (jsonl: a line per object).",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead of standard output.")
 @click.option("--resume", is_flag=True, help="Continue an interrupted run with jsonl and -o.")

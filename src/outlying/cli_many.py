@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
@@ -42,6 +43,8 @@ class Job:
     ) -> Job:
         """Check what can be checked before anything is read."""
         usable_workers(workers)
+        if form == "html" and output is None and sys.stdout.isatty():
+            raise OptionError("a page is for a browser, not a terminal: add -o report.html")
         file = None if output == "-" else output
         if resume and (form != "jsonl" or file is None):
             raise OptionError("--resume continues a file of JSON lines: add --format jsonl -o FILE")
@@ -64,7 +67,7 @@ def run(job: Job, load: Callable[[], Loaded]) -> None:
         if job.form != "jsonl" and not job.naming.is_many:
             _write_one(job, out, explainer, targets)
             return
-        write = {"text": _texts, "json": _document, "jsonl": _lines}[job.form]
+        write = {"text": _texts, "json": _document, "jsonl": _lines, "html": _page}[job.form]
         with progress_line() as line, _says_how_far(job, targets) as count:
             out.write_all(count(write(_Run(job, explainer, targets, line), out.is_terminal)))
 
@@ -75,6 +78,8 @@ def _write_one(job: Job, out: Output, explainer: Explainer, targets: Targets) ->
         explainer.prepare(line.step, workers=job.workers)
     if job.form == "json":
         out.write(findings.to_json(indent=2))
+    elif job.form == "html":
+        out.write(findings.to_html().rstrip("\n"))
     else:
         out.write(rendered(findings, out.is_terminal))
 
@@ -136,6 +141,16 @@ def _document(run: _Run, is_terminal: bool) -> Iterator[str]:  # noqa: ARG001 - 
     yield json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
 
 
+def _page(run: _Run, is_terminal: bool) -> Iterator[str]:  # noqa: ARG001 - as the others
+    from outlying.render.html import Report
+
+    options = run.explainer.options
+    report = Report(population_of(run.explainer.table, options), options, is_many=True)
+    for findings in run.findings():
+        report.add(findings)
+    yield report.page().rstrip("\n")
+
+
 def _lines(run: _Run, is_terminal: bool) -> Iterator[str]:  # noqa: ARG001 - as the others
     stories = Stories()
     yield jsonlines.line(run.header()).rstrip("\n")
@@ -192,7 +207,7 @@ def _says_how_far(job: Job, targets: Targets) -> Iterator[Count]:
     try:
         yield count
     except KeyboardInterrupt:
-        if job.file is not None or job.form == "json" or not written:
+        if job.file is not None or job.form in ("json", "html") or not written:
             raise
         done = written - (job.form == "jsonl")
         raise KeyboardInterrupt(

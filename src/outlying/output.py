@@ -34,8 +34,8 @@ class Output:
 
     @property
     def is_terminal(self) -> bool:
-        """Whether a person is looking and colours are wanted."""
-        return self._path is None and sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        """Whether a person is looking."""
+        return self._path is None and sys.stdout.isatty()
 
     def write(self, content: str) -> None:
         """Write the result with a final newline; a file is renamed into place when complete."""

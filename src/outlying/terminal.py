@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import shutil
 import sys
 import time
@@ -14,6 +15,7 @@ import click
 
 from outlying.findings import Findings
 from outlying.render import text
+from outlying.render.spark import CHARACTERS
 from outlying.stories import Story
 
 _STYLES: dict[str, dict[str, Any]] = {
@@ -21,6 +23,7 @@ _STYLES: dict[str, dict[str, Any]] = {
     "exceptional": {},
     "ordinary": {"dim": True},
     "detail": {"dim": True},
+    "picture": {"fg": "cyan"},
 }
 _PATIENCE = 1.0  # seconds before a progress line appears
 _PLAIN_WIDTH = 88
@@ -28,7 +31,21 @@ _PLAIN_WIDTH = 88
 
 def rendered(findings: Findings, is_terminal: bool) -> str:
     """Write findings as text, coloured and as wide as the terminal where there is one."""
-    return text.render(findings, width(is_terminal), _style(is_terminal))
+    return text.render(
+        findings,
+        width(is_terminal),
+        _style(is_terminal),
+        with_sparks=is_terminal and _has_characters(),
+    )
+
+
+def _has_characters() -> bool:
+    """Tell whether the terminal can show small pictures."""
+    try:
+        CHARACTERS.encode(sys.stdout.encoding or "ascii")
+    except (LookupError, UnicodeEncodeError):
+        return False
+    return os.environ.get("TERM") != "dumb"
 
 
 def summed_up(stories: Sequence[Story], are_new: bool, is_terminal: bool) -> str:
@@ -44,7 +61,7 @@ def width(is_terminal: bool) -> int:
 
 
 def _style(is_terminal: bool) -> text.Style:
-    return _coloured if is_terminal else text.no_style
+    return _coloured if is_terminal and "NO_COLOR" not in os.environ else text.no_style
 
 
 def _coloured(content: str, role: str) -> str:

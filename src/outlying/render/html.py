@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import outlying
@@ -277,15 +277,3 @@ _FILTERS: dict[str, Any] = {
     "density_place": lambda chart, density: shapes.percent_along(density / chart.high),
     "middle": _middle,
 }
-
-
-def report(findings: Iterable[Findings]) -> str:
-    """Write a page on many objects, with the stories they share; they have one population."""
-    found: Report | None = None
-    for item in findings:
-        if found is None:
-            found = Report(item.population, item.options, is_many=True)
-        found.add(item)
-    if found is None:
-        raise outlying.OptionError("a report needs at least one finding; it was given none")
-    return found.page()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from outlying.findings import Findings, Pair
+from outlying.render.spark import spark
 from outlying.stories import Story
 from outlying.values import printable, text_of
 from outlying.wording import figures, name_of
@@ -24,9 +25,15 @@ def no_style(text: str, role: str) -> str:  # noqa: ARG001 - a style looks at bo
     return text
 
 
-def render(findings: Findings, width: int = 88, style: Style = no_style) -> str:
-    """Write findings for people: the row, the ranked pairs, what to know."""
-    parts = [_object(findings, width, style), *_pairs(findings, width, style)]
+def render(
+    findings: Findings, width: int = 88, style: Style = no_style, *, with_sparks: bool = False
+) -> str:
+    """Write findings for people: the row, the ranked pairs, what to know.
+
+    `with_sparks` adds small pictures, for terminals that have the characters.
+    """
+    pairs = _pairs(findings, width, style, with_sparks)
+    parts = [_object(findings, width, style), *pairs]
     notes = [*_skipped(findings), *findings.notes]
     if notes:
         parts.append("\n".join(_wrapped(printable(note, 400), width, "- ", "  ") for note in notes))
@@ -44,15 +51,17 @@ def _object(findings: Findings, width: int, style: Style) -> str:
     return style(title, "title") + "\n" + folded
 
 
-def _pairs(findings: Findings, width: int, style: Style) -> list[str]:
+def _pairs(findings: Findings, width: int, style: Style, with_sparks: bool) -> list[str]:
     lines = []
     for rank, pair in enumerate(findings.pairs, start=1):
         number = f"{rank:>2}. "
         role = "exceptional" if pair.exceptional else "ordinary"
         text = _wrapped(pair.sentence, width, number, " " * len(number))
         margin = " " * len(number)
+        drawn = spark(pair, width - len(margin)) if with_sparks else []
+        picture = "".join(f"{style(margin + line, 'picture')}\n" for line in drawn)
         details = "\n".join(_wrapped(line, width, margin, margin) for line in _details(pair))
-        lines.append(style(text, role) + "\n" + style(details, "detail"))
+        lines.append(f"{style(text, role)}\n{picture}{style(details, 'detail')}")
     return lines
 
 
