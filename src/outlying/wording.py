@@ -109,7 +109,7 @@ def summed_up(findings: Findings) -> str:
         return "There is no finding."
     count = sum(pair.exceptional for pair in findings.pairs)
     if count == 0:
-        return "Nothing is exceptional; these are the closest findings."
+        return "Nothing is exceptional; the strongest findings are listed all the same."
     shown = len(findings.pairs)
     if shown == 1:
         return "There is one finding, and it is exceptional."

@@ -35,6 +35,9 @@ from outlying.wording import (
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+_RIGHT_TO_LEFT = re.compile(
+    "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+(?: [\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+)*"
+)
 _NAMES = {"overall": "overall outlierness", "group": "group size"}
 
 
@@ -225,6 +228,13 @@ def _middle(axis: scene.Axis, ranges: Sequence[tuple[float, float]]) -> float:
     return shapes.percent_along((min(places) + max(places)) / 2)
 
 
+def _directed(text: str) -> Any:
+    """Keep words that are written from right to left from turning what stands beside them."""
+    from markupsafe import escape
+
+    return _safe(_RIGHT_TO_LEFT.sub(r"<bdi>\g<0></bdi>", str(escape(text))))
+
+
 def _safe(text: str) -> Any:
     from markupsafe import Markup
 
@@ -246,6 +256,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
     environment.filters.update(_FILTERS)
     return environment
@@ -262,6 +273,7 @@ _FILTERS: dict[str, Any] = {
     "short": lambda text: printable(text, 60),
     "value_text": lambda value: printable(text_of(value), 120),
     "printable": printable,
+    "directed": _directed,
     "percent": percent,
     "three": "{:.3f}".format,
     "multiple": "{:.3g}".format,

@@ -17,7 +17,7 @@ from outlying.conditions import Condition
 from outlying.density import Floats
 from outlying.findings import Pair
 from outlying.sketches import CategoricalSketch, Curve, NumericSketch, Picture, Sketch
-from outlying.values import Form, Value, number_of, printable, text_of, value_of
+from outlying.values import Form, Value, number_of, number_text, printable, text_of, value_of
 
 AxisChoice = Literal["auto", "linear", "log"]
 
@@ -70,15 +70,20 @@ class Axis:
     def text(self, number: float) -> str:
         """Write a number of the axis as people know it."""
         value = value_of(self.form, number)
-        if isinstance(value, float):
-            digits = max(1, 3 - math.floor(math.log10(abs(self.high - self.low) or 1.0)))
-            value = round(value, min(digits, 300)) if digits < 300 else value
-        return short_value(value)
+        return _rounded(value, self) if isinstance(value, float) else short_value(value)
 
     @property
     def ends(self) -> tuple[str, str]:
         """The ends in words."""
         return self.text(self.low), self.text(self.high)
+
+
+def _rounded(number: float, axis: Axis) -> str:
+    """Write a number as exactly as its axis can be read."""
+    if axis.is_log:
+        return number_text(number, 3)
+    digits = 3 - math.floor(math.log10(axis.high - axis.low))
+    return short_value(round(number, digits) if 0 < digits < 300 else number)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

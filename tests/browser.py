@@ -1,0 +1,115 @@
+"""A real headless Chromium, driven as a person would use it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.remote.webelement import WebElement
+
+ROOT = Path(__file__).parent.parent
+_QUIET = (
+    "headless=new no-sandbox disable-gpu disable-quic no-first-run disable-background-networking "
+    "disable-component-update disable-sync hide-scrollbars force-device-scale-factor=1"
+)
+
+
+def axe_source() -> str:
+    """Give the accessibility checker that scripts/test installs; skip where it is not there."""
+    default = ROOT / ".venv-test" / "node_modules" / "axe-core" / "axe.min.js"
+    path = Path(os.environ.get("OUTLYING_AXE", default))
+    if not path.exists():
+        pytest.skip(f"axe-core is not at {path} (scripts/test installs it where npm can be had)")
+    return path.read_text(encoding="utf-8")
+
+
+class Browser:
+    """One window; each page is opened afresh."""
+
+    def __init__(self, driver: Any) -> None:
+        self.driver = driver
+
+    def open(self, path: Path, width: int = 1280, scheme: str = "light") -> None:
+        """Open a file in a window of a width, with light or dark preferred."""
+        self.driver.get("about:blank")
+        self.driver.get_log("browser")
+        self.driver.get_log("performance")
+        self.tell(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=900,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        self.prefer(scheme=scheme)
+        self.driver.get(path.as_uri())
+
+    def prefer(self, scheme: str = "light", media: str = "screen") -> None:
+        """Set what the page may ask about the reader."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.tell("Emulation.setEmulatedMedia", media=media, features=features)
+
+    def tell(self, command: str, **given: Any) -> Any:
+        """Send a command of the browser's own protocol."""
+        return self.driver.execute_cdp_cmd(command, given)
+
+    def ask(self, script: str, *given: Any) -> Any:
+        """Evaluate an expression in the page."""
+        return self.driver.execute_script(f"return {script}", *given)
+
+    def all(self, selector: str) -> list[WebElement]:
+        """Find elements."""
+        return list(self.driver.find_elements("css selector", selector))
+
+    def complaints(self) -> list[str]:
+        """Give what the console says."""
+        return [str(entry["message"]) for entry in self.driver.get_log("browser")]
+
+    def requests(self) -> list[str]:
+        """Give the addresses that were asked for since the page was opened."""
+        events = [
+            json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")
+        ]
+        return [
+            event["params"]["request"]["url"]
+            for event in events
+            if event["method"] == "Network.requestWillBeSent"
+        ]
+
+    def violations(self) -> list[str]:
+        """Give what axe finds that is serious or worse."""
+        self.driver.execute_script(axe_source())
+        found = self.driver.execute_async_script(
+            "const done = arguments[0]; axe.run(document).then(r => done(r.violations))"
+        )
+        return [
+            f"{item['id']}: {item['nodes'][0]['html'][:200]}"
+            for item in found
+            if item["impact"] in ("serious", "critical")
+        ]
+
+
+def started() -> Iterator[Browser]:
+    """Start Chromium, or skip with the reason why not."""
+    paths = [shutil.which(name) for name in ("chromium", "chromedriver")]
+    if None in paths:
+        pytest.skip("Chromium is missing; on Debian: apt-get install chromium chromium-driver")
+    options = Options()
+    for flag in _QUIET.split():
+        options.add_argument(f"--{flag}")
+    options.binary_location = str(paths[0])
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(str(paths[1])))
+    driver.set_script_timeout(60)
+    try:
+        yield Browser(driver)
+    finally:
+        driver.quit()

@@ -1,0 +1,201 @@
+"""Pages in a real browser: at any width, light and dark, by keyboard, on paper, hostile or not."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+import outlying
+from tests import browser as browsers
+from tests.browser import Browser
+
+pytestmark = pytest.mark.slow
+
+HOSTILE = [
+    "<script>window.harmed = 1</script>",
+    "<img src=x onerror='window.harmed = 1'>",
+    "\"'><svg onload=window.harmed=1>",
+    "</style></title><b>bold</b>",
+    "{{ 7 * 7 }} {% raise %}",
+    "\u202egnorw eht yaw dnuor",
+    "\x00\x07\x1b[2Jcodes\r\n",
+    "long" * 2500,
+    "שלום עולם",
+    "\ud800 half",
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    yield from browsers.started()
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = resources.files("outlying") / "data"
+    patient = json.loads((data / "patient.json").read_text(encoding="utf-8"))
+    findings = outlying.explain(Path(str(data / "patients.csv")), object=patient)
+    return written(tmp_path_factory, findings.to_html())
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = np.random.default_rng(4)
+    city = np.repeat(["A", "B"], 150)
+    temp = np.where(city == "A", rng.normal(30, 1, 300), rng.normal(5, 1, 300))
+    temp[:3] = 5.2
+    days = np.datetime64("2024-01-01") + rng.integers(0, 300, 300)
+    table = {"city": city, "temp": temp, "pay": rng.lognormal(3, 2, 300), "day": days}
+    found = outlying.explain_many(table, rows=[0, 1, 2, 200, 250])
+    return written(tmp_path_factory, outlying.report(found))
+
+
+def written(folders: pytest.TempPathFactory, page: str) -> Path:
+    path = folders.mktemp("page") / "page.html"
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize("name", ["demo", "many"])
+def test_pages_are_sound(
+    browser: Browser, request: pytest.FixtureRequest, name: str, width: int, scheme: str
+) -> None:
+    path: Path = request.getfixturevalue(name)
+    browser.open(path, width, scheme)
+    assert browser.ask("document.documentElement.scrollWidth") <= width
+    assert len(browser.all("article.card")) >= 3
+    assert browser.complaints() == []
+    assert browser.requests() == [path.as_uri()]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["demo", "many"])
+def test_pages_are_accessible(
+    browser: Browser, request: pytest.FixtureRequest, name: str, scheme: str
+) -> None:
+    browser.open(request.getfixturevalue(name), 400, scheme)
+    browser.ask("document.querySelectorAll('details').forEach(item => item.open = true)")
+    assert browser.violations() == []
+
+
+def test_the_check_of_accessibility_checks(
+    browser: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    page = "<!doctype html><html lang=en><title>t</title><p style='color:#ddd'>pale</p>"
+    browser.open(written(tmp_path_factory, page))
+    assert [item.split(":")[0] for item in browser.violations()] == ["color-contrast"]
+
+
+def test_pictures_are_drawn(browser: Browser, demo: Path) -> None:
+    """What is marked is where the label says, and labels stay inside of their picture."""
+    browser.open(demo, 400)
+    for plot in browser.all(".plot:not(.strip):not(.cdf)"):
+        box = plot.rect
+        line = plot.find_element("css selector", "line.mark").rect
+        assert box["x"] <= line["x"] <= box["x"] + box["width"]
+        for label in plot.find_elements("css selector", ".at"):
+            assert box["x"] - 1 <= label.rect["x"]
+            assert label.rect["x"] + label.rect["width"] <= box["x"] + box["width"] + 1
+        own = plot.find_element("css selector", ".at.mark").rect
+        assert own["x"] - 2 <= line["x"] <= own["x"] + own["width"] + 2
+
+
+def test_terms_are_explained_by_keyboard(browser: Browser, demo: Path) -> None:
+    browser.open(demo)
+    button = browser.all("button.term")[0]
+    tip = browser.all("#outlying-rarity")[0]
+    assert not tip.is_displayed()
+    button.send_keys(Keys.ENTER)
+    assert tip.is_displayed()
+    assert "typical member" in tip.text
+    button.send_keys(Keys.ESCAPE)
+    assert not tip.is_displayed()
+
+
+def test_the_first_key_skips_to_the_findings(browser: Browser, demo: Path) -> None:
+    browser.open(demo)
+    browser.all("body")[0].send_keys(Keys.TAB)
+    skip = browser.all("a.skip")[0]
+    assert browser.ask("document.activeElement === arguments[0]", skip)
+    skip.send_keys(Keys.ENTER)
+    assert browser.ask("location.hash") == "#findings"
+
+
+def test_stories_lead_to_their_rows(browser: Browser, many: Path) -> None:
+    browser.open(many)
+    links = browser.all("nav a")
+    assert len(links) == 5
+    links[-1].click()
+    target = browser.ask("document.querySelector(location.hash)")
+    assert abs(browser.ask("arguments[0].getBoundingClientRect().top", target)) < 200
+
+
+def test_paper_shows_everything(browser: Browser, demo: Path) -> None:
+    browser.open(demo, 1280, "dark")
+    browser.prefer("dark", media="print")
+    assert browser.all("details")[0].get_attribute("open") is None
+    assert browser.all(".plot.cdf")[0].rect["height"] > 100
+    page = browser.ask("getComputedStyle(document.body).backgroundColor")
+    assert page == "rgb(255, 255, 255)"
+    browser.prefer()
+    pdf = base64.b64decode(browser.tell("Page.printToPDF", printBackground=False)["data"])
+    assert pdf.startswith(b"%PDF")
+
+
+def hostile_table() -> dict[str, Any]:
+    rng = np.random.default_rng(6)
+    table: dict[str, Any] = {name: list(rng.normal(size=121)) for name in HOSTILE[:-1]}
+    for place, name in enumerate(HOSTILE[:-1]):
+        table[name][120] = 30.0 + place
+    table[HOSTILE[-1]] = [HOSTILE[row % 5] for row in range(120)] + [HOSTILE[7]]
+    table["kind"] = [HOSTILE[row % 2] for row in range(121)]
+    return table
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_hostile_texts_are_shown_as_texts(
+    browser: Browser, tmp_path_factory: pytest.TempPathFactory, width: int
+) -> None:
+    findings = outlying.explain(hostile_table(), row=120, references=0, top=30)
+    path = written(tmp_path_factory, findings.to_html())
+    browser.open(path, width)
+    shown = browser.ask("document.body.innerText")
+    for text in HOSTILE[:5]:
+        assert text in shown
+    for code in ("\\u202egnorw", "\\x00\\x07\\x1b[2Jcodes\\r\\n", "\\ud800 half", "longlong"):
+        assert code in shown
+    assert "שלום עולם" in shown
+    assert browser.ask("window.harmed") is None
+    assert browser.ask("document.querySelectorAll('script, img, b:not(.bar b)').length") == 0
+    assert browser.ask("document.documentElement.scrollWidth") <= width
+    assert browser.complaints() == []
+    assert browser.requests() == [path.as_uri()]
+
+
+@pytest.mark.parametrize(
+    ("theme", "ink"), [("true", "rgb(27, 31, 36)"), ("false", "rgb(232, 234, 237)")]
+)
+def test_cards_in_a_notebook_follow_its_theme(
+    browser: Browser, tmp_path_factory: pytest.TempPathFactory, theme: str, ink: str
+) -> None:
+    findings = outlying.explain({"v": [1.0, 2.0, 3.0, 2.0, 9.0] * 3}, row=4, references=0)
+    cards = [findings._repr_html_(), findings.pairs[0]._repr_html_()]
+    body = f'<!doctype html><meta charset="utf-8"><body data-jp-theme-light="{theme}">'
+    path = written(tmp_path_factory, body + "".join(cards))
+    browser.open(path, 700, "dark" if theme == "true" else "light")
+    colours = [
+        browser.ask("getComputedStyle(arguments[0]).color", e) for e in browser.all(".outlying")
+    ]
+    assert colours == [ink, ink]
+    browser.all("button.term")[-1].click()
+    assert sum(tip.is_displayed() for tip in browser.all("[popover]")) == 1

@@ -1,0 +1,209 @@
+"""Pages and cards: complete, harmless, the same each time. A browser looks at them elsewhere."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import outlying
+from tests.conftest import Run
+
+HOSTILE = "</style><script>alert(1)</script>\"'&\u202e\x1b[2J" + "x" * 10_000
+
+
+@pytest.fixture(scope="module")
+def table() -> dict[str, Any]:
+    rng = np.random.default_rng(9)
+    city = np.repeat(["A", "B"], 150)
+    temp = np.where(city == "A", rng.normal(30, 1, 300), rng.normal(5, 1, 300))
+    temp[:3] = 5.2
+    return {"city": city, "temp": temp, "wind": rng.normal(size=300), "same": ["x"] * 300}
+
+
+@pytest.fixture(scope="module")
+def findings(table: dict[str, Any]) -> outlying.Findings:
+    return outlying.explain(table, row=0)
+
+
+def test_a_page_says_it_all(findings: outlying.Findings) -> None:
+    page = findings.to_html()
+    assert page.startswith("<!doctype html>")
+    assert f"Why is row 1 of {findings.population.source} an outlier?" in page
+    for pair in findings.pairs:
+        assert pair.sentence in html.unescape(page)
+    for said in ("How to read this", "Columns that were not compared", "min_support", "same"):
+        assert said in page
+
+
+def test_a_page_loads_nothing_and_runs_nothing(findings: outlying.Findings) -> None:
+    page = findings.to_html()
+    assert "default-src 'none'" in page
+    assert "<script" not in page
+    assert not re.search(r"(?:src|href)=\"(?!#|data:,)", page)
+    assert "http:" not in page
+    assert "https:" not in page
+
+
+def test_the_same_bytes_each_time(table: dict[str, Any], findings: outlying.Findings) -> None:
+    assert outlying.explain(table, row=0).to_html() == findings.to_html()
+
+
+def test_hostile_texts_are_escaped() -> None:
+    rng = np.random.default_rng(1)
+    data = {HOSTILE: [HOSTILE] * 60 + ["b"] * 60 + [HOSTILE], "v": [*rng.normal(size=120), 9.0]}
+    data["v"][:60] = list(rng.normal(50, 1, 60))
+    findings = outlying.explain(data, row=120, references=0)
+    cards = [pair._repr_html_() for pair in findings.pairs if pair.conditions]
+    assert cards
+    for page in (findings.to_html(), findings._repr_html_(), *cards):
+        assert "<script" not in page
+        assert "&lt;script&gt;" in page
+        assert page.count("</style>") == 1
+        assert "\x1b" not in page
+        assert "\u202e" not in page
+        assert "x" * 500 not in page
+
+
+@pytest.fixture(scope="module")
+def many(table: dict[str, Any]) -> list[outlying.Findings]:
+    return list(outlying.explain_many(table, rows=[0, 1, 200, 2]))
+
+
+def test_a_report_groups_rows_with_the_same_story(many: list[outlying.Findings]) -> None:
+    page = outlying.report(many)
+    assert f"Why are these 4 rows of {many[0].population.source} outliers?" in page
+    nav = page.split("<nav")[1].split("</nav>")[0]
+    for story in outlying.stories(many):
+        assert story.name in nav
+    assert re.findall(r'href="#object-(\d)">([\d,]+)<', nav)[:2] == [("1", "1"), ("2", "2")]
+    for number in range(1, 5):
+        assert f'id="object-{number}"' in page
+
+
+def test_a_row_that_was_asked_for_twice_is_shown_twice(table: dict[str, Any]) -> None:
+    page = outlying.report(outlying.explain_many(table, rows=[0, 0], references=0))
+    nav = page.split("<nav")[1].split("</nav>")[0]
+    assert re.findall(r'href="#object-(\d)"', nav) == ["1", "2"]
+
+
+def test_new_objects_are_counted(table: dict[str, Any]) -> None:
+    objects = [{"city": "A", "temp": 5.0, "wind": 0.0, "same": "x"}] * 2
+    page = outlying.report(outlying.explain_many(table, objects=objects, references=0))
+    assert "New object 2" in page
+
+
+def test_a_report_is_about_one_table(many: list[outlying.Findings]) -> None:
+    other = outlying.explain({"a": [1.0, 2.0, 9.0]}, row=2, references=0)
+    with pytest.raises(outlying.OptionError, match="a report is about one table"):
+        outlying.report([many[0], other])
+    with pytest.raises(outlying.OptionError, match="needs at least one"):
+        outlying.report([])
+    with pytest.raises(outlying.OptionError, match="what explain"):
+        outlying.report([many[0].pairs[0]])  # type: ignore[list-item]
+
+
+def test_a_pair_made_by_hand_has_no_picture(findings: outlying.Findings) -> None:
+    pair = dataclasses.replace(findings.pairs[0], picture=None)
+    card = pair._repr_html_()
+    assert html.escape(pair.property) in card
+    assert "<svg" not in card
+    with pytest.raises(outlying.OptionError, match="nothing to draw"):
+        pair.plot()
+
+
+class TestNotebooks:
+    """IPython's own machinery chooses what is shown."""
+
+    def shown(self, thing: Any, **wishes: Any) -> dict[str, str]:
+        from IPython.core.formatters import DisplayFormatter
+
+        formatter: Any = DisplayFormatter()
+        return dict(formatter.format(thing, **wishes)[0])
+
+    def test_cards_and_text(self, findings: outlying.Findings) -> None:
+        shown = self.shown(findings)
+        assert shown["text/html"].count('<article class="card') == len(findings.pairs)
+        assert shown["text/plain"] == str(findings)
+
+    def test_one_pair(self, findings: outlying.Findings) -> None:
+        shown = self.shown(findings.pairs[0])
+        assert shown["text/html"].count("<article") == 1
+        assert shown["text/plain"] == findings.pairs[0].sentence
+
+    def test_text_alone_where_nothing_else_is_shown(self, findings: outlying.Findings) -> None:
+        assert set(self.shown(findings, include={"text/plain"})) == {"text/plain"}
+        assert "text/html" not in self.shown(findings, exclude={"text/html"})
+
+
+class TestCommandLine:
+    def file(self, folder: Path, table: dict[str, Any]) -> Path:
+        path = folder / "t.csv"
+        names = list(table)
+        lines = [
+            ",".join(names),
+            *(",".join(map(str, row)) for row in zip(*table.values(), strict=True)),
+        ]
+        path.write_text("\n".join(lines), encoding="utf-8")
+        return path
+
+    def test_one_row(self, run: Run, tmp_path: Path, table: dict[str, Any]) -> None:
+        source, target = self.file(tmp_path, table), tmp_path / "why.html"
+        code, out, err = run("explain", source, "--row", 1, "--format", "html", "-o", target)
+        assert (code, out, err) == (0, "", "")
+        assert "Why is row 1 of t.csv an outlier?" in target.read_text(encoding="utf-8")
+        assert target.read_text(encoding="utf-8") == outlying.explain(str(source), row=0).to_html()
+
+    def test_many_rows(self, run: Run, tmp_path: Path, table: dict[str, Any]) -> None:
+        source = self.file(tmp_path, table)
+        code, out, _ = run("explain", source, "--rows", "1-2,201", "--format", "html")
+        assert code == 0
+        assert out == outlying.report(outlying.explain_many(str(source), rows=[0, 1, 200]))
+
+    def test_a_page_is_not_for_a_terminal(
+        self, run: Run, tmp_path: Path, table: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+        code, _, err = run("explain", self.file(tmp_path, table), "--row", 1, "--format", "html")
+        assert code == 2
+        assert "add -o report.html" in err
+
+
+def test_all_views_have_the_same_numbers(findings: outlying.Findings) -> None:
+    """Text, JSON, HTML and plots are views of one value."""
+    content = json.loads(findings.to_json())["objects"][0]["pairs"]
+    page = findings.to_html()
+    terms = {"overall": "overall_outlierness", "group": "group_size"}
+    shown = [
+        {terms.get(term, term): float(value) for value, term in re.findall(pattern, card)}
+        for card in page.split("<article")[1:]
+        for pattern in [r'<data value="([^"]+)" data-term="(\w+)">']
+    ]
+    assert len(shown) == len(content) == len(findings.pairs)
+    for pair, entry, numbers in zip(findings.pairs, content, shown, strict=True):
+        assert len(numbers) == 8
+        for name, number in numbers.items():
+            assert number == entry[name] == getattr(pair, name)
+        text = str(findings)
+        assert f"outlierness {pair.outlierness:.3f} | rarity {pair.rarity:,.4g}" in text
+        check_plot(pair)
+
+
+def check_plot(pair: outlying.Pair) -> None:
+    """The lines and labels of a plot are at the numbers of the pair."""
+    axes = pair.plot().axes
+    measure = axes[-1]
+    marks = [line.get_xdata()[0] for line in measure.lines if len(line.get_xdata()) == 2]
+    assert any(mark == pytest.approx(1 / pair.rarity) for mark in marks)
+    assert f"{1 / pair.rarity:.3g}" in {text.get_text() for text in measure.texts}
+    if isinstance(pair.value, float):
+        own = [line.get_xdata()[0] for line in axes[0].lines if len(line.get_xdata()) == 2]
+        assert pair.value in own
+        spans = [tuple(patch.get_bbox().intervalx) for patch in axes[0].patches]
+        assert spans == list(pair.typical)
