@@ -181,9 +181,9 @@ def test_all_views_have_the_same_numbers(findings: outlying.Findings) -> None:
     page = findings.to_html()
     terms = {"overall": "overall_outlierness", "group": "group_size"}
     shown = [
-        {terms.get(term, term): float(value) for value, term in re.findall(pattern, card)}
+        {terms.get(term, term): float(value) for term, value in re.findall(pattern, card)}
         for card in page.split("<article")[1:]
-        for pattern in [r'<data value="([^"]+)" data-term="(\w+)">']
+        for pattern in [r'popovertarget="outlying-(\w+)">.*?<data value="([^"]+)">']
     ]
     assert len(shown) == len(content) == len(findings.pairs)
     for pair, entry, numbers in zip(findings.pairs, content, shown, strict=True):

@@ -364,11 +364,12 @@ def _curve(sketch: NumericSketch, axis: Axis) -> Curve:
 
 def _visible(curve: Curve, axis: Axis) -> Line:
     """Cut a curve at the ends of the axis."""
-    places = axis.places(curve.points)
+    places = axis.places(np.concatenate((curve.points[:1], curve.points, curve.points[-1:])))
+    heights = np.concatenate(([0.0], curve.heights, [0.0]))  # beyond its ends there is nothing
     seen = (places > 0) & (places < 1)
-    ends = np.interp([0.0, 1.0], places, curve.heights, left=0.0, right=0.0)
+    ends = np.interp([0.0, 1.0], places, heights, left=0.0, right=0.0)
     x = np.concatenate(([0.0], places[seen], [1.0]))
-    return Line(x, np.concatenate((ends[:1], curve.heights[seen], ends[1:])))
+    return Line(x, np.concatenate((ends[:1], heights[seen], ends[1:])))
 
 
 def _between(line: Line, low: float, high: float) -> Line:

@@ -5,13 +5,13 @@ Only numbers are written here; every text of a picture is set by the page around
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from outlying.density import Floats
+from outlying.density import Counts, Floats
 from outlying.render.scene import Axis, CdfChart, Line
+from outlying.table import Mask
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -32,37 +32,51 @@ def area(line: Line) -> str:
 
 def steps(chart: CdfChart, line: Line) -> str:
     """Write a cdf as a path."""
-    return _path(line.x / chart.high, line.y)
+    return _path(line.x / chart.high, _coarse(line.y))
+
+
+def _coarse(shares: Floats) -> Floats:
+    """Round shares to percents: finer steps are not seen."""
+    return np.asarray(np.rint(shares * 100) / 100)
 
 
 def area_above(chart: CdfChart) -> str:
     """Write the area between the cdf and 1, from f_o on."""
     line = chart.clipped(from_object=True)
     x = np.concatenate((line.x[:1], line.x)) / chart.high
-    return _path(x, np.concatenate(([1.0], line.y))) + "z"
+    return _path(x, np.concatenate(([1.0], _coarse(line.y)))) + "z"
 
 
 def area_below(chart: CdfChart) -> str:
     """Write the area below the cdf, up to f_o."""
     line = chart.clipped(from_object=False)
     x = np.concatenate((line.x, line.x[-1:])) / chart.high
-    return _path(x, np.concatenate((line.y, [0.0]))) + "z"
+    return _path(x, np.concatenate((_coarse(line.y), [0.0]))) + "z"
 
 
 def _path(x: Floats, y: Floats) -> str:
-    across = np.rint(x * WIDTH).astype(int).tolist()
-    down = np.rint((1 - y) * HEIGHT).astype(int).tolist()
-    return "M" + "L".join(f"{a} {b}" for a, b in _needed(list(zip(across, down, strict=True))))
+    """Write points as a path of steps from one to the next, which is short."""
+    across = np.rint(x * WIDTH).astype(np.int64)
+    down = np.rint((1 - y) * HEIGHT).astype(np.int64)
+    needed = _needed(np.diff(across), np.diff(down))
+    across, down = across[needed], down[needed]
+    moves = zip(np.diff(across).tolist(), np.diff(down).tolist(), strict=True)
+    return f"M{across[0]} {down[0]}" + "".join(_step(*move) for move in moves)
 
 
-def _needed(points: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _needed(across: Counts, down: Counts) -> Mask:
     """Leave out points on a level or upright line between their neighbours."""
-    kept = points[:1]
-    for here, after in itertools.pairwise(points[1:]):
-        before = kept[-1]
-        if here != before and not any(before[i] == here[i] == after[i] for i in (0, 1)):
-            kept.append(here)
-    return kept + points[-1:]
+    level, upright = down == 0, across == 0
+    inner = ~((level[1:] & level[:-1]) | (upright[1:] & upright[:-1]))
+    return np.concatenate(([True], inner, [True]))
+
+
+def _step(across: int, down: int) -> str:
+    if down == 0:
+        return f"h{across}"
+    if across == 0:
+        return f"v{down}"
+    return f"l{across}{'' if down < 0 else ' '}{down}"
 
 
 def band(axis: Axis, low: float, high: float) -> Markup:
