@@ -62,12 +62,14 @@ def test_the_files_are_what_the_script_makes(tmp_path: Path) -> None:
         assert (tmp_path / name).read_bytes() == (DATA / name).read_bytes()
 
 
-def test_the_picture_is_what_the_script_draws(tmp_path: Path) -> None:
+def test_the_gallery_is_what_the_script_makes(tmp_path: Path) -> None:
     root = Path(__file__).parent.parent
-    target = tmp_path / "demo.svg"
-    script = root / "scripts" / "make_picture.py"
-    subprocess.run([sys.executable, str(script), "--out", str(target)], check=True)
-    assert target.read_text() == (root / "docs" / "pictures" / "demo.svg").read_text()
+    script = root / "scripts" / "make_gallery.py"
+    subprocess.run([sys.executable, str(script), "--out", str(tmp_path)], check=True)
+    assert (tmp_path / "gallery.md").read_text() == (root / "docs" / "gallery.md").read_text()
+    made = {path.name: path.read_text() for path in (tmp_path / "pictures").iterdir()}
+    kept = {path.name: path.read_text() for path in (root / "docs" / "pictures").iterdir()}
+    assert made == kept
 
 
 def test_the_readme_shows_what_the_demo_prints(findings: outlying.Findings) -> None:

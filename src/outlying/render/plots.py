@@ -103,11 +103,12 @@ def _figure(
     ):
         brush.prepare(place)
         panel.draw(place)
-    _legend(figure, brush, any(pair.conditions for pair, _ in wanted))
+    has_range = any(isinstance(panel, (_DensityPanel, _StripPanel)) for panel in panels)
+    _legend(figure, brush, any(pair.conditions for pair, _ in wanted), has_range)
     return figure
 
 
-def _legend(figure: Plot, brush: _Brush, has_context: bool) -> None:
+def _legend(figure: Plot, brush: _Brush, has_context: bool, has_range: bool) -> None:
     """Explain colours once for the whole figure, below it."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -117,7 +118,8 @@ def _legend(figure: Plot, brush: _Brush, has_context: bool) -> None:
     if has_context:
         dashed = Line2D([], [], color=colours["quiet"], linestyle="--")
         items.append((dashed, "the whole table"))
-    items.append((Patch(color=colours["typical"]), "typical: nine of ten"))
+    if has_range:
+        items.append((Patch(color=colours["typical"]), "typical: nine of ten"))
     items.append((Line2D([], [], color=colours["mark"], linewidth=2.5), "this row"))
     figure.legend(
         *zip(*items, strict=True),
@@ -220,14 +222,13 @@ class _BarPanel:
             if bar.overall is not None:
                 ends = place - 0.42, place + 0.42
                 axes.plot([bar.overall] * 2, ends, "--", color=colours["ink"], linewidth=1.6)
-            weight = "bold" if bar.is_object else "normal"
             axes.text(
-                max(bar.inside, bar.overall or 0.0) + 0.015,
+                _free_place(bar),
                 place,
                 percent(bar.inside),
                 va="center",
                 fontsize=8,
-                fontweight=weight,
+                fontweight="bold" if bar.is_object else "normal",
                 color=colours["ink"],
             )
         axes.set_yticks(places, [plain(bar.label) for bar in self.bars], fontsize=8)
@@ -239,6 +240,12 @@ class _BarPanel:
         axes.set_xticks([])
         axes.spines["bottom"].set_visible(False)
         self.brush.title(axes, self.title, is_main=self.kind == "property")
+
+
+def _free_place(bar: scene.Share) -> float:
+    """Find room for a label: behind the bar, or behind the mark beside it."""
+    is_near = bar.overall is not None and bar.inside < bar.overall < bar.inside + 0.12
+    return (bar.overall if is_near and bar.overall is not None else bar.inside) + 0.015
 
 
 class _StripPanel:
