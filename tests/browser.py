@@ -52,7 +52,7 @@ class Browser:
         self.prefer(scheme=scheme)
         self.driver.get(path.as_uri())
 
-    def prefer(self, scheme: str = "light", media: str = "screen") -> None:
+    def prefer(self, scheme: str = "light", media: str = "") -> None:
         """Set what the page may ask about the reader."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.tell("Emulation.setEmulatedMedia", media=media, features=features)

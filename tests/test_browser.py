@@ -148,7 +148,7 @@ def test_paper_shows_everything(browser: Browser, demo: Path) -> None:
     page = browser.ask("getComputedStyle(document.body).backgroundColor")
     assert page == "rgb(255, 255, 255)"
     browser.prefer()
-    pdf = base64.b64decode(browser.tell("Page.printToPDF", printBackground=False)["data"])
+    pdf = base64.b64decode(browser.tell("Page.printToPDF")["data"])
     assert pdf.startswith(b"%PDF")
 
 

@@ -58,17 +58,24 @@ def _path(x: Floats, y: Floats) -> str:
     """Write points as a path of steps from one to the next, which is short."""
     across = np.rint(x * WIDTH).astype(np.int64)
     down = np.rint((1 - y) * HEIGHT).astype(np.int64)
-    needed = _needed(np.diff(across), np.diff(down))
-    across, down = across[needed], down[needed]
+    for choose in (_moved, _needed):
+        kept = choose(np.diff(across), np.diff(down))
+        across, down = across[kept], down[kept]
     moves = zip(np.diff(across).tolist(), np.diff(down).tolist(), strict=True)
     return f"M{across[0]} {down[0]}" + "".join(_step(*move) for move in moves)
 
 
+def _moved(across: Counts, down: Counts) -> Mask:
+    """Leave out points that repeat the one before."""
+    return np.concatenate(([True], (across != 0) | (down != 0)))
+
+
 def _needed(across: Counts, down: Counts) -> Mask:
     """Leave out points on a level or upright line between their neighbours."""
+    goes_on = (down[1:] * down[:-1] >= 0) & (across[1:] * across[:-1] >= 0)
     level, upright = down == 0, across == 0
-    inner = ~((level[1:] & level[:-1]) | (upright[1:] & upright[:-1]))
-    return np.concatenate(([True], inner, [True]))
+    straight = (level[1:] & level[:-1]) | (upright[1:] & upright[:-1])
+    return np.concatenate(([True], ~(straight & goes_on), [True]))[: len(across) + 1]
 
 
 def _step(across: int, down: int) -> str:
