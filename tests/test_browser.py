@@ -144,7 +144,7 @@ def test_paper_shows_everything(browser: Browser, demo: Path) -> None:
     browser.open(demo, 1280, "dark")
     browser.prefer("dark", media="print")
     assert browser.all("details")[0].get_attribute("open") is None
-    assert browser.all(".plot.cdf")[0].rect["height"] > 100
+    assert browser.all(".plot.cdf")[0].rect["height"] > 60
     page = browser.ask("getComputedStyle(document.body).backgroundColor")
     assert page == "rgb(255, 255, 255)"
     browser.prefer()
