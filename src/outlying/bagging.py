@@ -54,7 +54,7 @@ def bagged(
     """Score all rows."""
     coordinates = Coordinates.of(columns, settings.scale)
     sample = Sample.of(columns, coordinates, settings.rounds)
-    count = min(settings.neighbours, sample.size - 1)
+    count = max(1, min(settings.neighbours, (sample.size - 1) // 2))  # near ones, not all
     tally = Tally(coordinates.rows, count)
     drawn = subsets(len(coordinates.names), settings.rounds, settings.seed)
     rounds = collections.Counter(zip(drawn, sample.parts(), strict=False))

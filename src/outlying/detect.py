@@ -178,8 +178,8 @@ def _notes(found: Bagged, settings: Bagging, rows: int) -> list[str]:
         )
     if found.neighbours < settings.neighbours:
         notes.append(
-            f"A row has {found.neighbours} others to be compared with, so that is the number of "
-            f"neighbours, not {settings.neighbours}."
+            f"There are few rows: the number of neighbours is {found.neighbours}, half of the other "
+            f"rows, not {settings.neighbours}."
         )
     notes += [
         f"column {name!r}: its rare labels count as one label in the comparison"
