@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -510,6 +512,35 @@ def test_import_loads_no_index() -> None:
     code = "import sys, outlying; print([m for m in sys.modules if m.split('.')[0] == 'scipy'])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interrupt_ends_it_without_a_crash(workers: int) -> None:
+    code = (
+        "import numpy as np, outlying\n"
+        "table = {f'x{i}': np.random.default_rng(i).normal(size=40_000) for i in range(12)}\n"
+        "say = lambda done, total: print(done, flush=True)\n"
+        f"outlying.detect(table, rounds=1000, workers={workers}, progress=say)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        while child.stdout.readline().strip() != "1":
+            assert child.poll() is None
+        time.sleep(0.1)
+        child.send_signal(signal.SIGINT)
+        _, said = child.communicate(timeout=60)
+    assert said.rstrip().endswith("KeyboardInterrupt")
+    assert child.returncode == -signal.SIGINT
+
+
+def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = np.random.default_rng(0).normal(size=(500, 3))
+    alone = neighbours.nearest(points, np.arange(500), 4, 1)
+    monkeypatch.setattr(neighbours, "_AT_ONCE", 500 * 7)
+    for workers in (1, 3):
+        assert (neighbours.nearest(points, np.arange(500), 4, workers) == alone).all()
 
 
 def test_a_row_is_not_its_own_neighbour() -> None:
