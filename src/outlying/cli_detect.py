@@ -19,7 +19,7 @@ from outlying.explain import Explainer
 from outlying.jsonlines import line as json_line
 from outlying.judges import ColumnScores
 from outlying.many import Targets
-from outlying.options import Infinite, Options
+from outlying.options import Infinite, Options, whole
 from outlying.output import Output
 from outlying.settings import BAGGING, Bagging
 from outlying.table import Table
@@ -144,6 +144,7 @@ class _Request:
         if useless and not explain:
             raise OptionError(f"{' and '.join(useless)} is about explaining: add --explain")
         Bagging.of(**bagging)
+        whole("top", known["top"], 1)
         if "pairs" in explaining:
             explaining["top"] = explaining.pop("pairs")
         Options.of(**explaining)
