@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shlex
 from pathlib import Path
@@ -10,6 +11,7 @@ import click
 import pytest
 
 from outlying import Options, cli
+from outlying.settings import BAGGING, Bagging
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -62,3 +64,15 @@ def test_the_readme_shows_a_result_early() -> None:
     lines = PAGES[0].read_text("utf-8").splitlines()
     assert any("is exceptional among" in line for line in lines[:30])
     assert any(line.startswith("![") for line in lines[:40])
+
+
+def test_every_option_of_detection_is_documented_and_has_a_flag() -> None:
+    page = (ROOT / "docs" / "detect.md").read_text("utf-8")
+    command = cli.cli.commands["detect"]
+    flags = {flag for item in command.params for flag in item.opts}
+    for name in (*BAGGING, "top", "lowest"):
+        assert f"| `{name}` |" in page
+        assert f"--{name}" in flags
+    for name, value in dataclasses.asdict(Bagging()).items():
+        shown = f'"{value}"' if isinstance(value, str) else str(value)
+        assert f"| `{name}` | {shown} |" in page
