@@ -17,7 +17,7 @@ FLOORS: list[set[str]] = [
     {"errors", "values"},
     {"options", "workers"},
     {"table", "density", "conditions"},
-    {"outlierness", "mixture", "wording", "bits", "sketches"},
+    {"outlierness", "mixture", "wording", "bits", "sketches", "bins"},
     {"intervals", "findings", "output", "vicinity"},
     {"screen", "joins", "sources", "selection", "stories"},
     {"population", "many", "render"},

@@ -102,6 +102,8 @@ def _repeated(flag: str, metavar: str, help_text: str, name: str | None = None) 
 @_repeated("--exclude", "NAMES", "Not these columns; separate by commas or repeat.")
 @_repeated("--type", "COLUMN=TYPE", "Read a column as numeric, categorical or datetime.", "types")
 @_choice("infinite", choices.Infinite, "Refuse infinite values, or count them as missing.")
+@_choice("discretise", choices.Discretise, "Cut numbers into bins first: the older method.")
+@_number("bins", int, "How many bins, with --discretise.")
 @click.option("--seed", type=int, help="Start the mixtures at random (the paper) from this seed.")
 @_number("top", int, "Most pairs to show.")
 @click.option(
