@@ -27,7 +27,8 @@ FLOORS: list[set[str]] = [
     {"guided"},
     {"notes", "cli_targets"},
     {"explain"},
-    {"cli_many"},
+    {"cli_many", "paper"},
+    {"cli_paper"},
     {"cli"},
     {"__main__"},
 ]

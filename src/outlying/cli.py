@@ -17,6 +17,7 @@ import outlying
 from outlying import options as choices
 from outlying import sources
 from outlying.cli_many import Job, Loaded, run
+from outlying.cli_paper import paper
 from outlying.cli_targets import Naming, assignment, naming_options
 from outlying.errors import OptionError
 from outlying.explain import Explainer
@@ -184,6 +185,9 @@ def completion(shell: str) -> None:
     if kind is None:
         raise OptionError(f"no completion for {shell!r}; allowed: bash, zsh or fish")
     click.echo(kind(cli, {}, "outlying", "_OUTLYING_COMPLETE").source())
+
+
+cli.add_command(paper)
 
 
 def _names(given: Sequence[str], table: Table) -> list[str]:

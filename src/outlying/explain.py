@@ -166,6 +166,12 @@ class Explainer:
         if yardstick is not None:
             yardstick.references.found(progress, workers)
 
+    def find_intervals(self) -> None:
+        """Find the natural intervals of all columns now, not when a row is first explained."""
+        for attribute in self._population().attributes:
+            if isinstance(attribute, NumericAttribute) and not attribute.is_constant:
+                attribute.segments(self.options.seed)
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be prepared again, where another process needs a copy."""
         return self.__dict__ | {"_ready": None, "_references": None}

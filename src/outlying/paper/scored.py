@@ -19,7 +19,7 @@ class Scored:
 
     @property
     def mean(self) -> float:
-        """mean(F)."""
+        """The mean of F."""
         return float(np.mean(self.densities))
 
     @property
