@@ -16,24 +16,25 @@ MODULES = sorted(ROOT.rglob("*.py"))
 FLOORS: list[set[str]] = [
     {"errors", "values"},
     {"options", "workers"},
-    {"table", "density", "conditions"},
-    {"outlierness", "mixture", "wording", "bits", "sketches", "bins"},
-    {"intervals", "findings", "output", "vicinity"},
-    {"screen", "joins", "sources", "selection", "stories"},
+    {"table", "density", "conditions", "settings"},
+    {"outlierness", "mixture", "wording", "bits", "sketches", "bins", "coordinates"},
+    {"intervals", "findings", "output", "vicinity", "judges"},
+    {"screen", "joins", "sources", "selection", "stories", "detections"},
     {"population", "many", "render"},
-    {"shelf", "shared", "sampling", "jsonlines", "terminal"},
-    {"search"},
+    {"shelf", "shared", "sampling", "jsonlines", "terminal", "neighbours"},
+    {"search", "bagging"},
     {"scored", "describe", "references"},
     {"guided"},
     {"notes", "cli_targets"},
-    {"explain"},
-    {"cli_many", "paper"},
+    {"explain", "cli_columns"},
+    {"cli_many", "detect"},
+    {"cli_detect", "paper"},
     {"cli_paper"},
     {"cli"},
     {"__main__"},
 ]
 #: Inside functions only: a result renders itself, a frame is made where frames are known.
-LAZY = {("findings", "render"), ("findings", "sources")}
+LAZY = {(own, other) for own in ("findings", "detections") for other in ("render", "sources")}
 #: Seen by the type checker only.
 TYPES_ONLY = {("wording", "findings")}
 ENGINES = {"pandas", "polars", "pyarrow", "duckdb", "narwhals"}

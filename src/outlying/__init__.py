@@ -1,6 +1,8 @@
 """Why is this row an outlier? Ranked, readable pairs of context and property."""
 
 from outlying.conditions import Condition
+from outlying.detect import detect
+from outlying.detections import Detection, Flagged
 from outlying.errors import (
     ColumnError,
     InfiniteValueError,
@@ -23,8 +25,10 @@ __version__ = "0.1.0"
 __all__ = [
     "ColumnError",
     "Condition",
+    "Detection",
     "Explainer",
     "Findings",
+    "Flagged",
     "InfiniteValueError",
     "MissingExtraError",
     "ObjectError",
@@ -39,6 +43,7 @@ __all__ = [
     "SourceError",
     "Story",
     "__version__",
+    "detect",
     "explain",
     "explain_many",
     "stories",

@@ -5,10 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any, TypeAlias, get_args
+from typing import Any, get_args
 
 import click
 from click.shell_completion import get_completion_class
@@ -16,16 +15,16 @@ from click.shell_completion import get_completion_class
 import outlying
 from outlying import options as choices
 from outlying import sources
+from outlying.cli_columns import Decorator, names, repeated
+from outlying.cli_columns import types as read_types
+from outlying.cli_detect import command as detect
 from outlying.cli_many import Job, Loaded, run
 from outlying.cli_paper import paper
-from outlying.cli_targets import Naming, assignment, naming_options
+from outlying.cli_targets import Naming, naming_options
 from outlying.errors import OptionError
 from outlying.explain import Explainer
 from outlying.output import Output
-from outlying.table import Table
 from outlying.terminal import rendered
-
-Decorator: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
 
 
 def main() -> None:
@@ -58,8 +57,13 @@ def _fail(error: click.ClickException) -> None:
 def cli() -> None:
     """Why is this row an outlier? Ranked, readable pairs of context and property.
 
-    Try `outlying demo` first, then `outlying explain FILE --row N` on a file of your own.
+    Try `outlying demo` first, then `outlying explain FILE --row N` on a file of your own, or
+    `outlying detect FILE` where no row is known to be odd.
     """
+
+
+cli.add_command(detect)
+cli.add_command(paper)
 
 
 def _choice(name: str, kind: Any, help_text: str) -> Decorator:
@@ -74,11 +78,6 @@ def _number(name: str, kind: Any, help_text: str) -> Decorator:
     default = getattr(choices.Options(), name)
     flag = "--" + name.replace("_", "-")
     return click.option(flag, type=kind, default=default, show_default=True, help=help_text)
-
-
-def _repeated(flag: str, metavar: str, help_text: str, name: str | None = None) -> Decorator:
-    names = (flag,) if name is None else (flag, name)
-    return click.option(*names, multiple=True, metavar=metavar, help=help_text)
 
 
 @cli.command()
@@ -99,9 +98,9 @@ def _repeated(flag: str, metavar: str, help_text: str, name: str | None = None) 
 @_choice("scales", choices.Scales, "Intervals of several scales, or the paper's single one.")
 @_choice("interval", choices.Interval, "A run of values, or the span of the whole component.")
 @_choice("bandwidth", choices.Bandwidth, "One window for all rows, or wider ones in thin places.")
-@_repeated("--columns", "NAMES", "Only these columns; separate by commas or repeat.")
-@_repeated("--exclude", "NAMES", "Not these columns; separate by commas or repeat.")
-@_repeated("--type", "COLUMN=TYPE", "Read a column as numeric, categorical or datetime.", "types")
+@repeated("--columns", "NAMES", "Only these columns; separate by commas or repeat.")
+@repeated("--exclude", "NAMES", "Not these columns; separate by commas or repeat.")
+@repeated("--type", "COLUMN=TYPE", "Read a column as numeric, categorical or datetime.", "types")
 @_choice("infinite", choices.Infinite, "Refuse infinite values, or count them as missing.")
 @_choice("discretise", choices.Discretise, "Cut numbers into bins first: the older method.")
 @_number("bins", int, "How many bins, with --discretise.")
@@ -140,10 +139,10 @@ def explain(
 
     def load() -> Loaded:
         table = sources.read(source)
-        chosen = {"columns": _names(columns, table) or None, "exclude": _names(exclude, table)}
+        chosen = {"columns": names(columns, table) or None, "exclude": names(exclude, table)}
         kept = naming.compared(table)
-        explainer = Explainer(kept, **given, **chosen, types=_types(types, table))
-        return explainer, naming.targets(table, explainer.table, explainer.options)
+        explainer = Explainer(kept, **given, **chosen, types=read_types(types, table))
+        return Loaded(explainer, naming.targets(table, explainer.table, explainer.options))
 
     run(job, load)
 
@@ -185,20 +184,3 @@ def completion(shell: str) -> None:
     if kind is None:
         raise OptionError(f"no completion for {shell!r}; allowed: bash, zsh or fish")
     click.echo(kind(cli, {}, "outlying", "_OUTLYING_COMPLETE").source())
-
-
-cli.add_command(paper)
-
-
-def _names(given: Sequence[str], table: Table) -> list[str]:
-    """Split lists of names at commas, except in names that hold commas themselves."""
-    known = {*table.names, *(item.name for item in table.skipped)}
-    return [
-        name.strip() if name not in known else name
-        for text_given in given
-        for name in ([text_given] if text_given in known else text_given.split(","))
-    ]
-
-
-def _types(given: Sequence[str], table: Table) -> dict[str, str]:
-    return dict(assignment(item, table, "--type") for item in given)

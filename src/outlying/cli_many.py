@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
@@ -13,6 +14,7 @@ import click
 import outlying
 from outlying import jsonlines
 from outlying.cli_targets import Naming
+from outlying.detections import Detection, Flagged
 from outlying.errors import OptionError
 from outlying.explain import Explainer
 from outlying.findings import Findings, heading
@@ -20,10 +22,25 @@ from outlying.jsonlines import Partial
 from outlying.many import Targets, population_of
 from outlying.output import Output
 from outlying.stories import Stories
-from outlying.terminal import ProgressLine, progress_line, rendered, summed_up, width
+from outlying.terminal import (
+    ProgressLine,
+    detected,
+    flagged_line,
+    progress_line,
+    rendered,
+    summed_up,
+    width,
+)
 from outlying.workers import usable_workers
 
-Loaded: TypeAlias = tuple[Explainer, Targets]
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Loaded:
+    """What is explained, and what has detected it, if anything has."""
+
+    explainer: Explainer
+    targets: Targets
+    detection: Detection | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -57,16 +74,16 @@ def run(job: Job, load: Callable[[], Loaded]) -> None:
     """Explain what is named and write it."""
     if job.form == "jsonl" and job.file is not None:
         with Partial.beside(job.file, resume=job.resume) as partial:
-            _continue(job, partial, *load())
+            _continue(job, partial, load())
         return
     with Output.to(job.file) as out:
-        explainer, targets = load()
+        loaded = load()
         if job.form != "jsonl" and not job.naming.is_many:
-            _write_one(job, out, explainer, targets)
+            _write_one(job, out, loaded.explainer, loaded.targets)
             return
         write = {"text": _texts, "json": _document, "jsonl": _lines}[job.form]
-        with progress_line() as line, _says_how_far(job, targets) as count:
-            out.write_all(count(write(_Run(job, explainer, targets, line), out.is_terminal)))
+        with progress_line() as line, _says_how_far(job, loaded) as count:
+            out.write_all(count(write(_Run.of(job, loaded, line), out.is_terminal)))
 
 
 def _write_one(job: Job, out: Output, explainer: Explainer, targets: Targets) -> None:
@@ -86,7 +103,12 @@ class _Run:
     job: Job
     explainer: Explainer
     targets: Targets
+    detection: Detection | None
     line: ProgressLine
+
+    @classmethod
+    def of(cls, job: Job, loaded: Loaded, line: ProgressLine) -> _Run:
+        return cls(job, loaded.explainer, loaded.targets, loaded.detection, line)
 
     def findings(self, done: int = 0) -> Iterator[Findings]:
         """Explain what is left when the first ones are done."""
@@ -107,20 +129,35 @@ class _Run:
         """Describe what the lines answer."""
         table, options = self.explainer.table, self.explainer.options
         population = population_of(table, options)
-        return jsonlines.header(population, options, table, self.targets, outlying.__version__)
+        head = jsonlines.header(population, options, table, self.targets, outlying.__version__)
+        return head | self.detected()
+
+    def detected(self) -> dict[str, Any]:
+        """Give what has detected the rows, if anything has, as JSON holds it."""
+        return {} if self.detection is None else {"detection": self.detection.summary()}
+
+    def flagged(self) -> Iterator[Flagged | None]:
+        """Give what is known of each row from its detection."""
+        rows = [None] * len(self.targets) if self.detection is None else self.detection.rows
+        yield from rows
 
     def entries(self, done: int = 0) -> Iterator[dict[str, Any]]:
         """Give the objects of the JSON result."""
         population = population_of(self.explainer.table, self.explainer.options)
-        for findings in self.findings(done):
-            yield jsonlines.entry_beside(findings, population)
+        left = itertools.islice(self.flagged(), done, None)
+        for item, findings in zip(left, self.findings(done), strict=True):
+            own = {} if item is None else {"detection": item.summary()}
+            yield jsonlines.entry_beside(findings, population) | own
 
 
 def _texts(run: _Run, is_terminal: bool) -> Iterator[str]:
-    stories = Stories()
-    for findings in run.findings():
+    stories, rule = Stories(), "-" * width(is_terminal)
+    if run.detection is not None:
+        yield f"{detected(run.detection, is_terminal, with_rows=False)}\n\n{rule}\n"
+    for item, findings in zip(run.flagged(), run.findings(), strict=True):
         stories.add(findings)
-        yield f"{rendered(findings, is_terminal)}\n\n{'-' * width(is_terminal)}\n"
+        why = "" if item is None or run.detection is None else flagged_line(item, run.detection)
+        yield f"{why}{rendered(findings, is_terminal)}\n\n{rule}\n"
     yield summed_up(stories.told(), run.job.naming.are_new, is_terminal)
 
 
@@ -132,7 +169,7 @@ def _document(run: _Run, is_terminal: bool) -> Iterator[str]:  # noqa: ARG001 - 
     told = [story.to_dict() for story in stories.told()]
     options = run.explainer.options
     whole = heading(population_of(run.explainer.table, options), options)
-    whole |= {"objects": objects, "stories": told}
+    whole |= {**run.detected(), "objects": objects, "stories": told}
     yield json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
 
 
@@ -145,10 +182,10 @@ def _lines(run: _Run, is_terminal: bool) -> Iterator[str]:  # noqa: ARG001 - as 
     yield jsonlines.line({"stories": [story.to_dict() for story in stories.told()]}).rstrip("\n")
 
 
-def _continue(job: Job, partial: Partial, explainer: Explainer, targets: Targets) -> None:
+def _continue(job: Job, partial: Partial, loaded: Loaded) -> None:
     """Write to the partial file what it lacks, then give it its final name."""
     with progress_line() as line:
-        work = _Run(job, explainer, targets, line)
+        work, targets = _Run.of(job, loaded, line), loaded.targets
         if job.resume and partial.is_new and partial.target.exists():
             jsonlines.check_complete(partial.target, work.header())
             click.echo(f"{partial.target} is complete already; nothing to do.", err=True)
@@ -179,7 +216,7 @@ Count: TypeAlias = Callable[[Iterator[str]], Iterator[str]]
 
 
 @contextlib.contextmanager
-def _says_how_far(job: Job, targets: Targets) -> Iterator[Count]:
+def _says_how_far(job: Job, loaded: Loaded) -> Iterator[Count]:
     """Say when interrupted how much is on standard output; a file was not written at all."""
     written = 0
 
@@ -194,7 +231,7 @@ def _says_how_far(job: Job, targets: Targets) -> Iterator[Count]:
     except KeyboardInterrupt:
         if job.file is not None or job.form == "json" or not written:
             raise
-        done = written - (job.form == "jsonl")
+        done = written - (job.form == "jsonl" or loaded.detection is not None)  # the heading
         raise KeyboardInterrupt(
-            f"Interrupted; {done:,} of {len(targets):,} were explained and written."
+            f"Interrupted; {done:,} of {len(loaded.targets):,} were explained and written."
         ) from None

@@ -15,7 +15,7 @@ import click
 from outlying.errors import ColumnError, ObjectError, OptionError, RowError, unknown_name
 from outlying.many import Targets
 from outlying.options import Options
-from outlying.table import SkippedColumn, Table
+from outlying.table import Table
 from outlying.values import Value, read_text, text_of
 
 Decorator: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
@@ -108,6 +108,11 @@ class Naming:
             )
         return naming
 
+    @classmethod
+    def found(cls) -> Naming:
+        """Name nothing: the rows are found, be they many."""
+        return cls(None, (), None, (), None, None, None)
+
     @property
     def is_many(self) -> bool:
         """Whether the answer is one for many, be there one only."""
@@ -127,13 +132,7 @@ class Naming:
         """Leave out the column that marks the rows, and say so."""
         if self.where_true is None:
             return table
-        marks = table.column(self.where_true)
-        skipped = SkippedColumn(marks.name, "names the rows to explain")
-        return dataclasses.replace(
-            table,
-            columns=tuple(column for column in table.columns if column is not marks),
-            skipped=(*table.skipped, skipped),
-        )
+        return table.without(self.where_true, "names the rows to explain")
 
     def targets(self, whole: Table, table: Table, options: Options) -> Targets:
         """Find and check what is named; `whole` still has the column that marks rows."""

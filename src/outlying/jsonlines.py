@@ -44,8 +44,9 @@ _MEANING = {
     "options": "the options",
     "fingerprint": "the content of the table",
     "targets": "the rows or objects to explain",
+    "detection": "the detection",
 }
-_LONG = {"columns", "skipped_columns", "fingerprint", "targets"}
+_LONG = {"columns", "skipped_columns", "fingerprint", "targets", "detection"}
 
 
 def line(content: Mapping[str, Any]) -> str:
@@ -239,10 +240,10 @@ def _compare(then: Mapping[str, Any], now: Mapping[str, Any], path: Path) -> Non
     """Refuse to continue what answers another question; say what differs."""
     if "schema" not in then:
         raise _damaged(path, 1)
-    differs = [name for name in now if then.get(name) != now[name]]
+    differs = [name for name in _MEANING if then.get(name) != now.get(name)]
     if not differs:
         return
-    said = "; ".join(_difference(name, then.get(name), now[name]) for name in differs)
+    said = "; ".join(_difference(name, then.get(name), now.get(name)) for name in differs)
     raise OutputError(
         f"{path} belongs to another run: {said}. Give the command of that run, or delete {path} "
         "to start anew"

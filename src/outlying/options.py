@@ -61,19 +61,19 @@ class Options:
                 raise OptionError(unknown_name("option", name, known))
         for name, choices in _CHOICES.items():
             if name in given:
-                _check_choice(name, given[name], choices)
+                check_choice(name, given[name], choices)
         checked = dict(given)
         for name in ("min_support", "min_outlierness", "min_confidence"):
             if name in given:
                 checked[name] = _share(name, given[name])
         if given.get("discretise") is not None:
-            _check_choice("discretise", given["discretise"], get_args(Discretise))
+            check_choice("discretise", given["discretise"], get_args(Discretise))
         for name, least in (("max_conditions", 0), ("top", 1), ("bins", 2)):
             if name in given:
-                checked[name] = _whole(name, given[name], least)
+                checked[name] = whole(name, given[name], least)
         for name in ("seed", "references"):
             if given.get(name) is not None:
-                checked[name] = _whole(name, given[name], 0)
+                checked[name] = whole(name, given[name], 0)
         if "exact" in given and not isinstance(given["exact"], bool):
             raise OptionError(f"exact is {given['exact']!r}; allowed: True or False")
         if given.get("columns") is not None:
@@ -99,7 +99,8 @@ class Options:
         return plain
 
 
-def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """Refuse what is not among the choices."""
     if value not in choices:
         allowed = " or ".join(repr(choice) for choice in choices)
         raise OptionError(f"{name} is {value!r}; allowed: {allowed}")
@@ -115,7 +116,8 @@ def _share(name: str, value: object) -> float:
     return number
 
 
-def _whole(name: str, value: object, least: int) -> int:
+def whole(name: str, value: object, least: int) -> int:
+    """Check a whole number."""
     number = getattr(value, "__index__", None)
     if number is None or isinstance(value, bool) or number() < least:
         raise OptionError(f"{name} is {value!r}; allowed: a whole number, at least {least}")

@@ -22,12 +22,36 @@ def drawn(columns: Iterable[Column], rows: int, count: int) -> Rows:
     A row is drawn by nothing but its own values, so that parts of a table can be drawn from one
     after the other.
     """
+    return _least(_marks(columns, rows), count)
+
+
+def drawn_evenly(columns: Iterable[Column], rows: int, count: int) -> Rows:
+    """Draw rows likewise, but each copy of a row by itself.
+
+    Copies share their values, so `drawn` takes all of them or none, one after the other; where a
+    table has few distinct rows, a small sample would hold copies of one of them.
+    """
+    marks = _marks(columns, rows)
+    order = np.argsort(marks, kind="stable")
+    ordered = marks[order]
+    begins = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    copy = np.arange(rows) - np.repeat(begins, np.diff(np.r_[begins, rows]))
+    marks[order] = _mixed(ordered + _mixed(copy.astype(np.uint64)))
+    return _least(marks, count)
+
+
+def _marks(columns: Iterable[Column], rows: int) -> npt.NDArray[np.uint64]:
+    """Give each row a number that looks random, and depends on its values alone."""
     marks = np.zeros(rows, dtype=np.uint64)
     for place, column in enumerate(sorted(columns, key=lambda column: column.name)):
         salt = np.full(1, place + 1, dtype=np.uint64)  # or columns could change places
         marks += _mixed(_cells(column) + _mixed(salt))
-    marks = _mixed(marks)
-    if count < rows:
+    return _mixed(marks)
+
+
+def _least(marks: npt.NDArray[np.uint64], count: int) -> Rows:
+    """Give the rows with the least numbers, in the order of these."""
+    if count < len(marks):
         first = np.argpartition(marks, count)[:count]
         return np.asarray(first[np.lexsort((first, marks[first]))], dtype=np.int64)
     return np.asarray(np.argsort(marks, kind="stable"), dtype=np.int64)

@@ -146,6 +146,15 @@ class Table:
                 raise ColumnError(f"column {name!r} cannot be used: {skipped.reason}")
         raise ColumnError(unknown_name("column", name, self.names))
 
+    def without(self, name: str, reason: str) -> Table:
+        """Leave out a column that is not to be compared, and say why."""
+        unwanted = self.column(name)
+        return dataclasses.replace(
+            self,
+            columns=tuple(column for column in self.columns if column is not unwanted),
+            skipped=(*self.skipped, SkippedColumn(name, reason)),
+        )
+
     def values(self, row: int) -> dict[str, Value]:
         """Give the values of one row by column."""
         return {column.name: column.value(row) for column in self.columns}

@@ -12,7 +12,9 @@ from typing import Any
 
 import click
 
+from outlying.detections import Detection, Flagged
 from outlying.findings import Findings
+from outlying.render import detected as flags
 from outlying.render import text
 from outlying.stories import Story
 
@@ -34,6 +36,17 @@ def rendered(findings: Findings, is_terminal: bool) -> str:
 def summed_up(stories: Sequence[Story], are_new: bool, is_terminal: bool) -> str:
     """Write what many objects have in common."""
     return text.summary(stories, are_new, width(is_terminal), _style(is_terminal))
+
+
+def detected(detection: Detection, is_terminal: bool, *, with_rows: bool = True) -> str:
+    """Write what is odd in a table, or only by what it was detected."""
+    write = flags.render if with_rows else flags.heading
+    return write(detection, width(is_terminal), _style(is_terminal))
+
+
+def flagged_line(item: Flagged, detection: Detection) -> str:
+    """Write why a row is explained, as a line above its findings."""
+    return flags.line(item, detection.settings) + "\n\n"
 
 
 def width(is_terminal: bool) -> int:

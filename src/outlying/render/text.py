@@ -6,9 +6,9 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from outlying.findings import Findings, Pair
+from outlying.findings import Findings, Pair, Population
 from outlying.stories import Story
-from outlying.values import printable, text_of
+from outlying.values import Value, printable, text_of
 from outlying.wording import figures, name_of
 
 Style: TypeAlias = Callable[[str, str], str]
@@ -27,21 +27,25 @@ def no_style(text: str, role: str) -> str:  # noqa: ARG001 - a style looks at bo
 def render(findings: Findings, width: int = 88, style: Style = no_style) -> str:
     """Write findings for people: the row, the ranked pairs, what to know."""
     parts = [_object(findings, width, style), *_pairs(findings, width, style)]
-    notes = [*_skipped(findings), *findings.notes]
+    notes = [*skipped_lines(findings.population), *findings.notes]
     if notes:
-        parts.append("\n".join(_wrapped(printable(note, 400), width, "- ", "  ") for note in notes))
+        parts.append("\n".join(wrapped(printable(note, 400), width, "- ", "  ") for note in notes))
     return "\n\n".join(parts)
 
 
 def _object(findings: Findings, width: int, style: Style) -> str:
     """Echo the object, so that a slip in the row number shows."""
     title = name_of(findings)
-    cells = [f"{printable(key, 40)}={printable(text_of(v), 40)}" for key, v in findings.values]
+    return style(title, "title") + "\n" + values(findings.values, width, "  ")
+
+
+def values(row: Sequence[tuple[str, Value]], width: int, margin: str) -> str:
+    """Write the values of a row by column."""
+    cells = [f"{printable(key, 40)}={printable(text_of(v), 40)}" for key, v in row]
     if len(cells) > _MOST_VALUES:
         cells = [*cells[:_MOST_VALUES], f"... and {len(cells) - _MOST_VALUES} more columns"]
     whole = "  ".join(cell.replace(" ", _UNBROKEN) for cell in cells)
-    folded = _wrapped(whole, width, "  ", "  ").replace(_UNBROKEN, " ")
-    return style(title, "title") + "\n" + folded
+    return wrapped(whole, width, margin, margin).replace(_UNBROKEN, " ")
 
 
 def _pairs(findings: Findings, width: int, style: Style) -> list[str]:
@@ -49,9 +53,9 @@ def _pairs(findings: Findings, width: int, style: Style) -> list[str]:
     for rank, pair in enumerate(findings.pairs, start=1):
         number = f"{rank:>2}. "
         role = "exceptional" if pair.exceptional else "ordinary"
-        text = _wrapped(pair.sentence, width, number, " " * len(number))
+        text = wrapped(pair.sentence, width, number, " " * len(number))
         margin = " " * len(number)
-        details = "\n".join(_wrapped(line, width, margin, margin) for line in _details(pair))
+        details = "\n".join(wrapped(line, width, margin, margin) for line in _details(pair))
         lines.append(style(text, role) + "\n" + style(details, "detail"))
     return lines
 
@@ -65,15 +69,17 @@ def _details(pair: Pair) -> list[str]:
     return [f"{pair.standing.removesuffix('.')} (confidence {known['confidence']}).", numbers]
 
 
-def _skipped(findings: Findings) -> list[str]:
-    skipped = findings.population.skipped_columns
+def skipped_lines(population: Population) -> list[str]:
+    """Say which columns took no part, and why."""
+    skipped = population.skipped_columns
     lines = [f"Column {printable(item.name)} {item.reason}." for item in skipped[:_MOST_SKIPPED]]
     if len(skipped) > _MOST_SKIPPED:
         lines.append(f"{len(skipped) - _MOST_SKIPPED} more columns were skipped (see JSON).")
     return lines
 
 
-def _wrapped(text: str, width: int, first: str, rest: str) -> str:
+def wrapped(text: str, width: int, first: str, rest: str) -> str:
+    """Fill lines, the first and the others with a margin of their own."""
     return textwrap.fill(
         text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
     )
@@ -84,7 +90,7 @@ def summary(
 ) -> str:
     """Write the stories of many objects, each with the first of its rows."""
     lines = [
-        _wrapped(f"{story} ({_members(story, are_new)})", width, "  ", "    ") for story in stories
+        wrapped(f"{story} ({_members(story, are_new)})", width, "  ", "    ") for story in stories
     ]
     return "\n".join([style("Stories", "title"), *lines])
 

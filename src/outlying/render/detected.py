@@ -1,0 +1,68 @@
+"""Flagged rows as text for a terminal or a log."""
+
+from __future__ import annotations
+
+from outlying.detections import Detection, Flagged
+from outlying.render.text import Style, no_style, skipped_lines, values, wrapped
+from outlying.settings import Settings
+from outlying.values import number_text, printable
+
+
+def render(detection: Detection, width: int = 88, style: Style = no_style) -> str:
+    """Write a detection for people: the flagged rows, the oddest first, and what to know."""
+    rows = [_row(item, detection, width, style) for item in detection.rows]
+    return "\n\n".join([_title(detection, width, style), *rows, *_notes(detection, width)])
+
+
+def heading(detection: Detection, width: int = 88, style: Style = no_style) -> str:
+    """Write the same without the rows, for where these follow with their explanations."""
+    return "\n\n".join([_title(detection, width, style), *_notes(detection, width)])
+
+
+def _title(detection: Detection, width: int, style: Style) -> str:
+    people = detection.population
+    title = f"What is odd in {printable(people.source)} ({people.rows:,} rows)"
+    how = f"By {_detector(detection.settings)}."
+    return style(title, "title") + "\n" + wrapped(how, width, "  ", "  ")
+
+
+def _notes(detection: Detection, width: int) -> list[str]:
+    notes = [*skipped_lines(detection.population), *detection.notes]
+    lines = [wrapped(printable(note, 400), width, "- ", "  ") for note in notes]
+    return ["\n".join(lines)] if lines else []
+
+
+def line(item: Flagged, settings: Settings) -> str:
+    """Say in one line why a row is flagged, and how it ranks."""
+    return f"{item.rank}. data row {item.row + 1:,}: {_reason(item, settings)}"
+
+
+def _detector(settings: Settings) -> str:
+    bagging = settings.bagging
+    if bagging is None:
+        order = ", the lowest first" if settings.lowest else ""
+        return printable(settings.detector, 200) + order
+    return (
+        f"feature bagging: {bagging.rounds:,} rounds on random attributes, {bagging.base} with "
+        f"{bagging.neighbours} neighbours, combined by {bagging.combine}"
+    )
+
+
+def _row(item: Flagged, detection: Detection, width: int, style: Style) -> str:
+    text = line(item, detection.settings)
+    margin = " " * (text.index(".") + 2)
+    return (
+        wrapped(text, width, "", margin)
+        + "\n"
+        + style(values(item.values, width, margin), "detail")
+    )
+
+
+def _reason(item: Flagged, settings: Settings) -> str:
+    if settings.bagging is None or item.remoteness is None:
+        return f"score {number_text(item.score)}"
+    rounds = settings.bagging.rounds
+    first = f"; the oddest in {item.votes:,} of {rounds:,} rounds" if item.votes else ""
+    if settings.bagging.base == "radius":
+        return f"{item.remoteness:.3g} times the score of an average row{first}"
+    return f"{item.remoteness:.3g} times as far from its neighbours as an average row{first}"
