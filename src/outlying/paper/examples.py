@@ -96,7 +96,7 @@ def example(name: str, unit: str, values: Floats, marked: Sequence[float]) -> Ex
     width = bandwidth(values)
     densities = np.sort(parzen(values))
     ends = min(values[0] - width, *marked), max(values[-1] + width, *marked)
-    margin = 0.03 * (ends[1] - ends[0])
+    margin = 0.08 * (ends[1] - ends[0])
     points = np.linspace(ends[0] - margin, ends[1] + margin, _POINTS)
     at_marks = parzen_at(values, np.array(marked), width)
     marks = tuple(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from outlying.options import Measure
 from outlying.paper import unif2
 from outlying.paper.examples import Example
 from outlying.paper.scored import Scored
@@ -22,8 +24,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLOURS = PALETTE["light"]
+_MEASURES: dict[Measure, str] = {
+    "paper": "the paper's measure",
+    "relative": "the measure free of units",
+}
 _STYLES = ("-", "--", ":")
 _MOST_STEPS = 400
+_WIDEST = 58  # characters of a title
 
 
 def svg(figure: Plot) -> str:
@@ -35,9 +42,10 @@ def svg(figure: Plot) -> str:
 
 def example(shown: Example) -> Plot:
     """Draw f with the marked values, and G with the areas of each."""
-    figure, grid = _sheet(1, 1 + len(shown.marks), 2.7)
+    figure, grid = _sheet(1, 1 + len(shown.marks), 2.9)
     axes = grid[0][0]
     _filled(axes, shown.points, shown.heights)
+    axes.set_xlim(float(shown.points[0]), float(shown.points[-1]))
     for mark in shown.marks:
         _mark(axes, mark.value, mark.name)
     axes.set_ylim(0, 1.25 * float(np.max(shown.heights)))
@@ -50,7 +58,7 @@ def example(shown: Example) -> Plot:
 def explained(found: Reproduced) -> Plot:
     """Draw G without and with the explanation: for the paper's pair, and for ours."""
     stories = list(_distinct(found))
-    figure, grid = _sheet(len(stories), 2, 2.5)
+    figure, grid = _sheet(len(stories), 2, 2.7)
     for (whose, story), row in zip(stories, grid, strict=True):
         about = f"{whose}: {subject(story)}"
         _cdf(row[0], story.overall, "f(o)", f"{about}, all rows")
@@ -105,14 +113,12 @@ def times(measured: Sequence[Timed]) -> Plot:
 def bins(found: Unif2) -> Plot:
     """Draw the older method's scores against the number of bins, and our single values."""
     figure, grid = _sheet(2, 1, 2.4)
-    ours = {"paper": found.first.paper, "relative": found.first.relative}
-    names = {"paper": "the paper's measure", "relative": "the measure free of units"}
-    for row, (measure, score) in zip(grid, ours.items(), strict=True):
-        axes = row[0]
+    for row, measure in zip(grid, get_args(Measure), strict=True):
+        axes, score = row[0], found.first.score(measure)
         axes.axhline(score, color=COLOURS["mark"], linewidth=2)
         _note(axes, (unif2.BINS[-1], score), f"density {score:.3f}", COLOURS["mark"], (-2, 4))
         for binned, style in zip(found.first.binned, _STYLES, strict=False):
-            scores = binned.paper if measure == "paper" else binned.relative
+            scores = binned.scores(measure)
             axes.plot(
                 unif2.BINS,
                 scores,
@@ -124,7 +130,7 @@ def bins(found: Unif2) -> Plot:
             )
         axes.set_ylim(-0.03 * max(1.1 * score, 0.05), 1.18 * score)
         axes.legend(frameon=False, fontsize=8, loc="center right", labelcolor=COLOURS["ink"])
-        _title(axes, f"Outlierness of o = 0 by {names[measure]}", "bins")
+        _title(axes, f"Outlierness of o = 0 by {_MEASURES[measure]}", "bins")
         _left(axes, "")
     return figure
 
@@ -167,15 +173,13 @@ def density(found: Unif2) -> Plot:
 def seeds(samples: Sequence[Drawn]) -> Plot:
     """Draw, for each sample, the range over numbers of bins and our single value."""
     figure, grid = _sheet(1, 2, 2.5)
-    for axes, measure in zip(grid[0], ("paper", "relative"), strict=True):
-        is_paper = measure == "paper"
+    for axes, measure in zip(grid[0], get_args(Measure), strict=True):
         for item in samples:
-            scores = item.binned[0].paper if is_paper else item.binned[0].relative
+            scores = item.binned[0].scores(measure)
             axes.plot([item.seed] * 2, [min(scores), max(scores)], color=COLOURS["group"], lw=2.5)
-            score = item.paper if is_paper else item.relative
-            axes.plot([item.seed], [score], "o", color=COLOURS["mark"], markersize=4)
+            axes.plot([item.seed], [item.score(measure)], "o", color=COLOURS["mark"], markersize=4)
         axes.set_ylim(0, None)
-        _title(axes, "paper's measure" if is_paper else "free of units", "sample")
+        _title(axes, f"Outlierness of o = 0 by {_MEASURES[measure]}", "sample")
         _left(axes, "")
     return figure
 
@@ -201,8 +205,11 @@ def _filled(axes: Axes, points: Any, heights: Any) -> None:
 
 
 def _mark(axes: Axes, place: float, name: str, *, thin: bool = False) -> None:
+    """Mark a value; the name leans towards the middle of the axis."""
     axes.axvline(place, color=COLOURS["mark"], linewidth=1 if thin else 2)
-    _note(axes, (place, 1.0), name, COLOURS["mark"], (4, -9), ("data", "axes fraction"))
+    low, high = axes.get_xlim()
+    shift = 4 if place < low + 0.7 * (high - low) else -4
+    _note(axes, (place, 1.0), name, COLOURS["mark"], (shift, -9), ("data", "axes fraction"))
 
 
 def _note(
@@ -240,8 +247,9 @@ def _cdf(axes: Axes, scored: Scored, name: str, title: str = "") -> None:
     axes.set_ylim(0, 1.02)
     _mark(axes, scored.at_object, name)
     above, below = scored.areas
-    score = f"above {above:.3g}, below {below:.3g}, outlierness {scored.paper:.3f}"
-    _title(axes, f"{title or f'G, {name}'}\n{score}", "density per unit")
+    areas = f"above {above:.3g}, below {below:.3g}"
+    lines = [*textwrap.wrap(title or f"G, {name}", _WIDEST), areas]
+    _title(axes, "\n".join([*lines, f"outlierness {scored.paper:.3f}"]), "density per unit")
     _left(axes, "G", (0, 0.5, 1))
 
 

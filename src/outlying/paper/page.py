@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import collections
 import os
 import platform
 from collections.abc import Iterator, Sequence
+from typing import get_args
 
 import numpy as np
 
 import outlying
+from outlying.options import Measure
 from outlying.paper import detection, examples, published, timing, unif2
 from outlying.paper.document import Block, Document, Figure, Grid, Section, Text
 from outlying.paper.examples import Example, Examples
 from outlying.paper.reasons import of_detection, of_pair, of_times, of_unif2
 from outlying.paper.results import Results
 from outlying.paper.tables import Natural, Reproduced, Story
-from outlying.paper.unif2 import Unif2
+from outlying.paper.unif2 import Histogram, Unif2
 from outlying.paper.words import context, interval, percent, seconds, short, spread, subject
 
 
@@ -116,10 +119,11 @@ def _examples(found: Examples) -> Iterator[Block]:
             for row in _marks(shown)
         ),
     )
+    by_unit = [shown.marks[1].scored.paper for shown in (found.centimetres, found.metres)]
     yield Text(
-        "The same person scores 0.02 in centimetres and 0.95 in metres: densities are per unit, so "
-        "the paper's measure has a unit too. That is why the measure free of units is the default "
-        "here."
+        f"The same person scores {by_unit[0]:.2f} in centimetres and {by_unit[1]:.2f} in metres: "
+        "densities are per unit, so the paper's measure has a unit too. That is why the measure "
+        "free of units is the default here."
     )
     yield Figure(
         "heights.svg",
@@ -172,8 +176,10 @@ def _table(item: Reproduced) -> Iterator[Block]:
     yield Figure(
         f"{name.lower()}.svg",
         f"{name}: cdf G of the densities without and with the explanation",
-        f"{name}: G without the explanation (left) and with it (right).",
+        f"{name}: G without the explanation (left) and with it (right); a pair without conditions "
+        "has one.",
     )
+    yield Text(_on_starts(item))
     yield Text(
         f"Natural intervals of object {item.claim.object}. The paper's interval spans all values "
         "of the component; ours, by default, is the run of neighbouring values, so that a broad "
@@ -186,6 +192,17 @@ def _table(item: Reproduced) -> Iterator[Block]:
     )
 
 
+def _on_starts(item: Reproduced) -> str:
+    """Say what the paper's random start changes."""
+    told = collections.Counter((start.property, start.conditions) for start in item.starts)
+    found = "; ".join(
+        f"a{number} with {' and '.join(f'a{other}' for other in others) or 'no conditions'} "
+        f"({count} of {len(item.starts)})"
+        for (number, others), count in told.most_common(4)
+    )
+    return f"With the paper's random start of the mixtures the highest pairs are: {found}."
+
+
 def _stories(item: Reproduced) -> Iterator[tuple[str, ...]]:
     yield _story("paper's pair, in the public file", item.published)
     yield _story("highest", item.highest)
@@ -194,7 +211,7 @@ def _stories(item: Reproduced) -> Iterator[tuple[str, ...]]:
     for place, story in enumerate(item.minimal, start=1):
         yield _story(f"minimal {place}", story)
     for place, story in enumerate(item.defaults, start=1):
-        sure = "" if story.confidence is None else f", confidence {story.confidence:.2f}"
+        sure = "" if story.confidence is None else f", confidence {story.confidence:.3g}"
         yield _story(f"default {place}{sure}", story)
 
 
@@ -276,8 +293,7 @@ def _times(found: Results) -> Iterator[Block]:
         "times.svg",
         "Time of the search against the greatest number of conditions, for the three tables",
         f"Time of the search against the most conditions, support {published.SUPPORT:.0%}, one "
-        "interval per attribute. It hardly grows: few intervals keep enough rows, and fewer "
-        "contexts of several do.",
+        "interval per attribute: only intervals that keep enough rows take part.",
     )
 
 
@@ -300,7 +316,9 @@ def _unif2(found: Unif2) -> Iterator[Block]:
     yield Figure(
         "unif2-histograms.svg",
         "Histograms of 10, 11 and 12 bins, with the bin of the object marked",
-        "Bins of equal width: with 11 the object is alone, with 10 and 12 it is one of many.",
+        "Bins of equal width. Rows in the object's bin: "
+        + ", ".join(_own_rows(item) for item in found.histograms)
+        + ".",
     )
     yield Figure(
         "unif2-density.svg",
@@ -315,20 +333,25 @@ def _unif2(found: Unif2) -> Iterator[Block]:
     )
 
 
+def _own_rows(item: Histogram) -> str:
+    rows = round(float(item.shares[item.own]) * unif2.VALUES)
+    return f"{rows:,} with {item.bins} bins"
+
+
 def _unif2_rows(found: Unif2) -> Iterator[tuple[str, ...]]:
-    for measure, name in (("paper", "paper"), ("relative", "relative")):
-        ours = [getattr(item, measure) for item in found.samples]
+    for measure in get_args(Measure):
+        ours = [item.score(measure) for item in found.samples]
         for place, binned in enumerate(found.first.binned):
-            every = [getattr(item.binned[place], measure) for item in found.samples]
-            first = getattr(binned, measure)
+            every = [item.binned[place].scores(measure) for item in found.samples]
+            first = binned.scores(measure)
             yield (
-                name,
+                measure,
                 f"{binned.kind} bins, 2 to 50",
                 spread(min(first), max(first)),
                 spread(min(map(min, every)), max(map(max, every))),
                 _swing(every),
             )
-        yield name, "density", f"{ours[0]:.3f}", spread(min(ours), max(ours), 4), "one value"
+        yield measure, "density", f"{ours[0]:.3f}", spread(min(ours), max(ours), 4), "one value"
 
 
 def _swing(every: Sequence[Sequence[float]]) -> str:

@@ -31,7 +31,8 @@ def _on_pair(item: Reproduced) -> Iterator[str]:
     if best.number != said.number:
         yield (
             f"By the same measure {subject(best)} scores higher ({best.inside.paper:.3f}): its "
-            "values lie closer together, and the measure has a unit."
+            f"mean density is {best.inside.mean:.3g}, that of a{said.number} "
+            f"{said.overall.mean:.3g}, and the measure has a unit."
         )
         yield from _on_property(item)
     else:
@@ -67,7 +68,7 @@ def of_times(timed: Timed) -> str:
     here = timed.paper.intervals / (timed.paper.intervals + timed.paper.search)
     return (
         f"Another machine and language. Intervals take {said:.0%} of the time there, {here:.0%} "
-        "here: densities need no sorting of the contexts, and their means no single densities."
+        "here: the search needs no single densities, as their mean is enough."
     )
 
 

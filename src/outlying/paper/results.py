@@ -62,7 +62,7 @@ def compute(folder: Path, seeds: int, told: Told) -> Results:
     explained = []
     for table, claim in loaded:
         steps.named(f"{claim.name}, explanation")()
-        explained.append(tables.reproduced(table, claim))
+        explained.append(tables.reproduced(table, claim, seeds))
     times = tuple(
         timing.timed(table, claim, steps.named(f"{claim.name}, times")) for table, claim in loaded
     )

@@ -44,7 +44,7 @@ class Binned:
     paper: tuple[float, ...]  # one for each of BINS
     relative: tuple[float, ...]
 
-    def over_bins(self, measure: Measure) -> tuple[float, ...]:
+    def scores(self, measure: Measure) -> tuple[float, ...]:
         """Give the scores by one of the measures."""
         return self.paper if measure == "paper" else self.relative
 
@@ -57,6 +57,10 @@ class Drawn:
     binned: tuple[Binned, ...]
     paper: float
     relative: float
+
+    def score(self, measure: Measure) -> float:
+        """Give the density's value by one of the measures."""
+        return self.paper if measure == "paper" else self.relative
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
