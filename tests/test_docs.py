@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import shlex
 from pathlib import Path
@@ -62,3 +63,22 @@ def test_the_readme_shows_a_result_early() -> None:
     lines = PAGES[0].read_text("utf-8").splitlines()
     assert any("is exceptional among" in line for line in lines[:30])
     assert any(line.startswith("![") for line in lines[:40])
+
+
+def named_code() -> list[str]:
+    """Names such as `density.parzen` on the page that maps the paper to functions."""
+    page = (ROOT / "docs" / "paper.md").read_text("utf-8")
+    names = re.findall(r"`([a-z_]+(?:\.[A-Za-z_]+)+)`", page)
+    return sorted({name for name in names if not name.endswith((".md", ".html", ".csv"))})
+
+
+@pytest.mark.parametrize("name", named_code())
+def test_code_named_for_the_paper_exists(name: str) -> None:
+    module, *parts = name.split(".")
+    found = importlib.import_module(f"outlying.{module}")
+    for part in parts:
+        found = getattr(found, part)
+
+
+def test_code_for_the_paper_was_found() -> None:
+    assert len(named_code()) >= 20

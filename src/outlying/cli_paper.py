@@ -38,5 +38,9 @@ def paper(data: str, output: str, seeds: int) -> None:
         files.prepare(folder)
         found = results.compute(Path(data), seeds, line.stage)
         written = files.files_of(found)
-    files.write(written, folder)
+    try:
+        files.write(written, folder)
+    except KeyboardInterrupt:
+        said = f"Interrupted; some files in {folder} are new, others not. Run it again."
+        raise KeyboardInterrupt(said) from None
     click.echo(f"Wrote {folder / 'paper.html'}, {folder / 'paper.md'} and their figures.")
