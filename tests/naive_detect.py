@@ -17,6 +17,7 @@ HALF = 0.5
 MOST_LABELS = 32
 INLIERS = 0.95
 DIGITS = 9
+EPSILON = 1e-9
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def base_scores(found: Sequence[list[float]], base: str, radius: float | None) -
         )
     scores = []
     for distances in found:
-        missing = sum(1 for distance in distances if distance > radius)
+        missing = sum(1 for distance in distances if distance > radius * (1 + EPSILON))
         scores.append(missing + distances[-1] / (1 + distances[-1]))
     return scores
 

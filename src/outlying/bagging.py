@@ -19,7 +19,7 @@ from outlying.density import Counts, Floats
 from outlying.neighbours import nearest
 from outlying.population import Rows
 from outlying.sampling import drawn_evenly
-from outlying.settings import Bagging
+from outlying.settings import Bagging, Combine
 from outlying.table import Column, NumericColumn, numeric_column
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -33,6 +33,7 @@ LEAST_REFERENCES = 256
 INLIERS = 0.95
 
 _DIGITS = 9  # scores that differ by less are the same
+_ROUNDING = 1e-9  # what is beyond a radius by less is on it
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +42,7 @@ class Bagged:
 
     scores: Floats
     votes: Counts  # rounds in which a row was first
+    best: Counts  # the best rank of a row in any round
     remoteness: Floats  # mean over rounds of a row's score, divided by that of an average row
     neighbours: int
     references: int  # rows that a round compared with
@@ -65,8 +67,9 @@ def bagged(
         found = nearest(points, sample.rows_of(part), count, workers)
         tally.add(round_scores(found / len(attributes) ** 0.5, settings), times)
     return Bagged(
-        combined(tally, settings),
+        combined(tally.votes, tally.best, tally.remoteness, settings.combine),
         tally.votes,
+        tally.best,
         tally.remoteness,
         count,
         sample.size,
@@ -134,7 +137,8 @@ def round_scores(distances: Floats, settings: Bagging) -> Floats:
     last = distances[:, -1]
     if settings.base == "radius":
         radius = usual_radius(last) if settings.radius is None else settings.radius
-        last = np.count_nonzero(distances > radius, axis=1) + last / (1 + last)
+        missing = np.count_nonzero(distances > radius * (1 + _ROUNDING), axis=1)
+        last = missing + last / (1 + last)
     mean = float(np.sort(last).mean())
     return np.round(last / mean, _DIGITS) if mean > 0 else np.zeros(len(last))
 
@@ -180,15 +184,14 @@ def round_ranks(scores: Floats, neighbours: int) -> Counts:
     return np.where(worse - above <= neighbours, above + 1, worse)
 
 
-def combined(tally: Tally, settings: Bagging) -> Floats:
+def combined(votes: Counts, best: Counts, remoteness: Floats, combine: Combine) -> Floats:
     """Give each row one score; ties of ranks and votes are broken by the remoteness.
 
     `rank` (breadth first): one divided by the best rank in any round. `votes`: the rounds in which
     the row was first. `sum`: the remoteness itself.
     """
-    remoteness = tally.remoteness
-    if settings.combine == "sum":
+    if combine == "sum":
         return remoteness
-    if settings.combine == "votes":
-        return tally.votes + remoteness / (1 + remoteness)
-    return 1 / (tally.best + 1 / (1 + remoteness))
+    if combine == "votes":
+        return votes + remoteness / (1 + remoteness)
+    return 1 / (best + 1 / (1 + remoteness))

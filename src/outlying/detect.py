@@ -178,8 +178,8 @@ def _notes(found: Bagged, settings: Bagging, rows: int) -> list[str]:
         )
     if found.neighbours < settings.neighbours:
         notes.append(
-            f"There are few rows: the number of neighbours is {found.neighbours}, half of the other "
-            f"rows, not {settings.neighbours}."
+            f"There are few rows: the number of neighbours is {found.neighbours}, half of the "
+            f"other rows, not {settings.neighbours}."
         )
     notes += [
         f"column {name!r}: its rare labels count as one label in the comparison"
