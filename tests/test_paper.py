@@ -63,6 +63,7 @@ def test_ecoli_is_the_papers_pair(shared_data: Path) -> None:
     assert numbers(found.defaults[0]) == (4,)
     assert reasons.of_pair(found) == "The same pair."
     assert {(start.property, start.conditions) for start in found.starts} == {(4, ())}
+    assert {older.property for older in found.older} == {4}
     spans = {natural.number: natural.span for natural in found.naturals}
     assert spans[1] == (0.61, 0.78)
     assert spans[4] is None

@@ -19,7 +19,16 @@ from outlying.paper.reasons import of_detection, of_pair, of_times, of_unif2
 from outlying.paper.results import Results
 from outlying.paper.tables import Natural, Reproduced, Story
 from outlying.paper.unif2 import Histogram, Unif2
-from outlying.paper.words import context, interval, percent, seconds, short, spread, subject
+from outlying.paper.words import (
+    context,
+    interval,
+    numbered,
+    percent,
+    seconds,
+    short,
+    spread,
+    subject,
+)
 
 
 def document(found: Results) -> Document:
@@ -190,14 +199,26 @@ def _table(item: Reproduced) -> Iterator[Block]:
         ("attribute", "value", "segments", "interval (span)", "support", "takes part", "run"),
         tuple(_natural(natural) for natural in item.naturals),
     )
+    yield Text("The older method: its strongest pair, free of units, by kind and number of bins.")
+    yield Grid(
+        ("bins", "property", "conditions on", "relative"),
+        tuple(
+            (
+                f"{older.bins} {older.kind}",
+                f"a{older.property} = {older.value}",
+                numbered(older.conditions),
+                f"{older.relative:.3f}",
+            )
+            for older in item.older
+        ),
+    )
 
 
 def _on_starts(item: Reproduced) -> str:
     """Say what the paper's random start changes."""
     told = collections.Counter((start.property, start.conditions) for start in item.starts)
     found = "; ".join(
-        f"a{number} with {' and '.join(f'a{other}' for other in others) or 'no conditions'} "
-        f"({count} of {len(item.starts)})"
+        f"a{number} with {numbered(others)} ({count} of {len(item.starts)})"
         for (number, others), count in told.most_common(4)
     )
     return f"With the paper's random start of the mixtures the highest pairs are: {found}."

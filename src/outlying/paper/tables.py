@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from outlying.errors import SourceError
 from outlying.explain import Explainer
 from outlying.findings import Pair
 from outlying.intervals import candidates
-from outlying.options import Options
+from outlying.options import Discretise, Options
 from outlying.paper import published
 from outlying.paper.published import CLAIMS, Bound, Claim
 from outlying.paper.scored import Scored
@@ -23,6 +23,7 @@ from outlying.population import NumericAttribute
 from outlying.table import Mask, NumericColumn, Table
 
 _SHOWN = 3  # pairs of each search
+_BINS = (5, 10, 20)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,6 +61,18 @@ class Story:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Older:
+    """The strongest pair of the older method, by its attributes' numbers."""
+
+    kind: Discretise
+    bins: int
+    property: int
+    value: str  # the object's bin
+    conditions: tuple[int, ...]
+    relative: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Start:
     """The highest pair with one random start of the mixtures, by its attributes' numbers."""
 
@@ -82,6 +95,7 @@ class Reproduced:
     found: int  # how many of these there are
     defaults: tuple[Story, ...]  # by our options
     starts: tuple[Start, ...]  # the highest pairs with the paper's random start
+    older: tuple[Older, ...]
 
 
 def check_files(folder: Path) -> None:
@@ -124,6 +138,7 @@ def reproduced(table: Table, claim: Claim, seeds: int) -> Reproduced:
         found=len(minimal),
         defaults=tuple(map(views.story, _pairs(table, views.row, top=_SHOWN))),
         starts=tuple(views.start(seed) for seed in range(seeds)),
+        older=tuple(views.older(kind, bins) for kind in get_args(Discretise) for bins in _BINS),
     )
 
 
@@ -180,8 +195,18 @@ class _Views:
     def start(self, seed: int) -> Start:
         """Find the highest pair with a random start."""
         best = _highest(self.table, self.row, seed)[0]
-        numbers = tuple(self.numbers[condition.attribute] for condition in best.conditions)
-        return Start(seed, self.numbers[best.property], tuple(sorted(numbers)), best.outlierness)
+        return Start(seed, *self._numbers(best), best.outlierness)
+
+    def older(self, kind: Discretise, bins: int) -> Older:
+        """Find the strongest pair of the older method, by the measure free of units."""
+        options = published.OPTIONS | {"measure": "relative", "references": 0}
+        best = _pairs(self.table, self.row, top=1, discretise=kind, bins=bins, **options)[0]
+        number, others = self._numbers(best)
+        return Older(kind, bins, number, str(best.value), others, best.outlierness)
+
+    def _numbers(self, pair: Pair) -> tuple[int, tuple[int, ...]]:
+        others = (self.numbers[condition.attribute] for condition in pair.conditions)
+        return self.numbers[pair.property], tuple(sorted(others))
 
     def _bound(self, condition: Condition) -> Bound:
         low, high = (float(str(end)) for end in (condition.low, condition.high))

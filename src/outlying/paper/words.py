@@ -26,6 +26,11 @@ def context(story: Story) -> str:
     )
 
 
+def numbered(numbers: tuple[int, ...]) -> str:
+    """Name the attributes of conditions by their numbers."""
+    return " and ".join(f"a{number}" for number in numbers) or "no conditions"
+
+
 def interval(ends: tuple[float, float] | None) -> str:
     """Write an interval; a dash where there is none."""
     return "-" if ends is None else f"[{short(ends[0])}, {short(ends[1])}]"
