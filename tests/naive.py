@@ -401,6 +401,31 @@ def intervals(
     return list(dict.fromkeys(found))
 
 
+# --- the older method: numbers cut into bins (docs/paper.md, "The older method") ---
+
+
+def bin_numbers(values: Sequence[float], kind: str, bins: int) -> list[int]:
+    """The bin of each value, the first one 0: it ends at the first edge that is not below it."""
+    ordered = sorted(values)
+    n, low, high = len(ordered), ordered[0], ordered[-1]
+    if kind == "equi-width":
+        edges = [low + (high - low) * j / bins for j in range(1, bins)]
+    elif kind == "equi-depth":
+        edges = sorted({ordered[math.ceil(n * j / bins) - 1] for j in range(1, bins)})
+    else:
+        raise ValueError(f"unknown kind of bins: {kind}")
+    return [sum(1 for edge in edges if edge < x) for x in values]
+
+
+def binned(column: Sequence[Value], kind: str, bins: int) -> list[Value]:
+    """A numeric column as categories; gaps stay."""
+    if not is_numeric(column) or not known_of(column):
+        return list(column)
+    known = [number(x) for x in known_of(column)]
+    numbers = dict(zip(known, bin_numbers(known, kind, bins), strict=True))
+    return [None if x is None else f"bin {numbers[number(x)]}" for x in column]
+
+
 # --- method, sections 1, 5 and 6, decision 0003: the search ---
 
 
@@ -705,6 +730,8 @@ def explain(
     interval: str = "run",
     bandwidth: str = "fixed",
     seed: int | None = None,
+    discretise: str | None = None,
+    bins: int = 10,
 ) -> list[Pair]:
     """The full ordered list of pairs that explain a row (method 1 to 6; 0002; 0003)."""
     for option, choices in (
@@ -716,6 +743,8 @@ def explain(
     ):
         if option not in choices:
             raise ValueError(f"{option!r} is not one of {choices}")
+    if discretise is not None:
+        table = {name: binned(column, discretise, bins) for name, column in table.items()}
     limits = (min_support, min_outlierness, max_conditions)
     question = Search(table, row, *limits, measure, scales, interval, bandwidth, seed)
     return question.results(search)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import re
 import shlex
 from pathlib import Path
@@ -76,3 +77,22 @@ def test_every_option_of_detection_is_documented_and_has_a_flag() -> None:
     for name, value in dataclasses.asdict(Bagging()).items():
         shown = f'"{value}"' if isinstance(value, str) else str(value)
         assert f"| `{name}` | {shown} |" in page
+
+
+def named_code() -> list[str]:
+    """Names such as `density.parzen` on the page that maps the paper to functions."""
+    page = (ROOT / "docs" / "paper.md").read_text("utf-8")
+    names = re.findall(r"`([a-z_]+(?:\.[A-Za-z_]+)+)`", page)
+    return sorted({name for name in names if not name.endswith((".md", ".html", ".csv"))})
+
+
+@pytest.mark.parametrize("name", named_code())
+def test_code_named_for_the_paper_exists(name: str) -> None:
+    module, *parts = name.split(".")
+    found = importlib.import_module(f"outlying.{module}")
+    for part in parts:
+        found = getattr(found, part)
+
+
+def test_code_for_the_paper_was_found() -> None:
+    assert len(named_code()) >= 20

@@ -17,7 +17,7 @@ FLOORS: list[set[str]] = [
     {"errors", "values"},
     {"options", "workers"},
     {"table", "density", "conditions", "settings"},
-    {"outlierness", "mixture", "wording", "bits", "sketches", "coordinates"},
+    {"outlierness", "mixture", "wording", "bits", "sketches", "bins", "coordinates"},
     {"intervals", "findings", "output", "vicinity", "judges"},
     {"screen", "joins", "sources", "selection", "stories", "detections"},
     {"population", "many", "render"},
@@ -28,7 +28,8 @@ FLOORS: list[set[str]] = [
     {"notes", "cli_targets"},
     {"explain", "cli_columns"},
     {"cli_many", "detect"},
-    {"cli_detect"},
+    {"cli_detect", "paper"},
+    {"cli_paper"},
     {"cli"},
     {"__main__"},
 ]

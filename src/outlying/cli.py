@@ -19,6 +19,7 @@ from outlying.cli_columns import Decorator, names, repeated
 from outlying.cli_columns import types as read_types
 from outlying.cli_detect import command as detect
 from outlying.cli_many import Job, Loaded, run
+from outlying.cli_paper import paper
 from outlying.cli_targets import Naming, naming_options
 from outlying.errors import OptionError
 from outlying.explain import Explainer
@@ -62,6 +63,7 @@ def cli() -> None:
 
 
 cli.add_command(detect)
+cli.add_command(paper)
 
 
 def _choice(name: str, kind: Any, help_text: str) -> Decorator:
@@ -100,6 +102,8 @@ def _number(name: str, kind: Any, help_text: str) -> Decorator:
 @repeated("--exclude", "NAMES", "Not these columns; separate by commas or repeat.")
 @repeated("--type", "COLUMN=TYPE", "Read a column as numeric, categorical or datetime.", "types")
 @_choice("infinite", choices.Infinite, "Refuse infinite values, or count them as missing.")
+@_choice("discretise", choices.Discretise, "Cut numbers into bins first: the older method.")
+@_number("bins", int, "How many bins, with --discretise.")
 @click.option("--seed", type=int, help="Start the mixtures at random (the paper) from this seed.")
 @_number("top", int, "Most pairs to show.")
 @click.option(

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from outlying import describe, sources
+from outlying.bins import binned
 from outlying.conditions import Condition
 from outlying.describe import Premise, Trait
 from outlying.errors import InfiniteValueError, OptionError, SourceError
@@ -165,6 +166,12 @@ class Explainer:
         if yardstick is not None:
             yardstick.references.found(progress, workers)
 
+    def find_intervals(self) -> None:
+        """Find the natural intervals of all columns now, not when a row is first explained."""
+        for attribute in self._population().attributes:
+            if isinstance(attribute, NumericAttribute) and not attribute.is_constant:
+                attribute.segments(self.options.seed)
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be prepared again, where another process needs a copy."""
         return self.__dict__ | {"_ready": None, "_references": None}
@@ -210,9 +217,10 @@ class _Ready:
     @classmethod
     def of(cls, table: Table, options: Options) -> _Ready:
         selection = select(table, options)
-        ordered = sorted(selection.columns, key=lambda column: column.name)
+        columns = (binned(c, options.discretise, options.bins) for c in selection.columns)
+        ordered = sorted(columns, key=lambda column: column.name)
         attributes = tuple(attribute_of(column) for column in ordered)
-        rows = drawn(ordered, table.rows, NEARBY)
+        rows = drawn(selection.columns, table.rows, NEARBY)
         shelf = Shelf(_sample(rows, table.rows, options))
         return cls(table, options, selection, attributes, rows, shelf, Shared())
 

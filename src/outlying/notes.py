@@ -27,12 +27,34 @@ def notes_on(
         notes.append(
             f"{outcome.found - options.top} further pairs were found; raise top to see them."
         )
+    notes += _binned(attributes, options)
     notes += _visited(outcome, len(attributes), options)
     notes += _sampled(outcome, sample)
     if options.measure == "paper" and any(
         isinstance(attribute, CategoricalAttribute) for attribute in attributes
     ):
         notes.append("By the paper's measure a categorical property cannot exceed 0.46.")
+    return notes
+
+
+def _binned(attributes: Sequence[Attribute], options: Options) -> list[str]:
+    """Say that numbers were cut into bins, and which columns are left without a difference."""
+    if options.discretise is None:
+        return []
+    notes = [
+        f"Numbers were cut into {options.bins} {options.discretise} bins: the older method, for "
+        "comparison; its scores change with the number of bins."
+    ]
+    alone = [
+        attribute.column.name
+        for attribute in attributes
+        if isinstance(attribute, CategoricalAttribute) and attribute.labels == 1
+    ]
+    if alone:
+        notes.append(
+            "All values fell into one bin, which leaves nothing to compare, of: "
+            + ", ".join(map(repr, alone))
+        )
     return notes
 
 

@@ -15,6 +15,7 @@ Scales = Literal["several", "one"]
 Interval = Literal["run", "span"]
 Bandwidth = Literal["fixed", "adaptive"]
 Infinite = Literal["error", "missing"]
+Discretise = Literal["equi-width", "equi-depth"]
 ColumnType = Literal["numeric", "categorical", "datetime"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -45,6 +46,8 @@ class Options:
     exclude: tuple[str, ...] = ()
     types: tuple[tuple[str, ColumnType], ...] = ()
     infinite: Infinite = "error"
+    discretise: Discretise | None = None
+    bins: int = 10
     references: int | None = None
     seed: int | None = None
     top: int = 10
@@ -63,7 +66,9 @@ class Options:
         for name in ("min_support", "min_outlierness", "min_confidence"):
             if name in given:
                 checked[name] = _share(name, given[name])
-        for name, least in (("max_conditions", 0), ("top", 1)):
+        if given.get("discretise") is not None:
+            check_choice("discretise", given["discretise"], get_args(Discretise))
+        for name, least in (("max_conditions", 0), ("top", 1), ("bins", 2)):
             if name in given:
                 checked[name] = whole(name, given[name], least)
         for name in ("seed", "references"):
@@ -77,7 +82,13 @@ class Options:
             checked["exclude"] = _names("exclude", given["exclude"] or ())
         if "types" in given:
             checked["types"] = _types(given["types"] or {})
-        return cls(**checked)
+        options = cls(**checked)
+        if options.discretise is None and options.bins != cls().bins:
+            raise OptionError(
+                f"bins is {options.bins}, but nothing is cut into bins; add "
+                f"discretise={' or '.join(map(repr, get_args(Discretise)))}, or leave bins out"
+            )
+        return options
 
     def to_dict(self) -> dict[str, Any]:
         """Give the options as plain values, as they stand in the JSON result."""

@@ -97,6 +97,10 @@ class ProgressLine:
         left = duration(seconds / max(1, done - before) * (total - done))
         self._show(f"{done:,} of {total:,} explained, {left} left")
 
+    def stage(self, name: str, done: int, total: int) -> None:
+        """Say what is being done, and how far the whole is."""
+        self._show(f"working: {100 * done // max(1, total):3d}%, {name}")
+
     def restart(self) -> None:
         """Count the time from now."""
         self.clear()

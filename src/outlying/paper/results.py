@@ -1,0 +1,76 @@
+"""All results as plain values, computed step by step with progress."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from outlying.paper import detection, examples, tables, timing, unif2
+from outlying.paper.detection import Detected
+from outlying.paper.examples import Examples
+from outlying.paper.published import CLAIMS
+from outlying.paper.tables import Reproduced
+from outlying.paper.timing import Timed
+from outlying.paper.unif2 import Drawn, Unif2
+
+Told: TypeAlias = Callable[[str, int, int], None]  # the step, how many are done, of how many
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Results:
+    """What the page shows. All but the times is the same in each run."""
+
+    seeds: int
+    examples: Examples
+    tables: tuple[Reproduced, ...]
+    detections: tuple[Detected, ...]  # of each table as it is, then scaled
+    times: tuple[Timed, ...]
+    unif2: Unif2
+
+
+class _Steps:
+    """Counts steps and tells of them."""
+
+    def __init__(self, total: int, told: Told) -> None:
+        self.done, self.total, self._told = 0, total, told
+
+    def named(self, name: str) -> Callable[[], None]:
+        """Give who is to be called as each step of a kind begins."""
+
+        def begin() -> None:
+            self._told(name, self.done, self.total)
+            self.done += 1
+
+        return begin
+
+
+def compute(folder: Path, seeds: int, told: Told) -> Results:
+    """Compute everything from the tables of a folder."""
+    tables.check_files(folder)
+    loaded = [(tables.load(folder, claim), claim) for claim in CLAIMS]
+    bagged = len(CLAIMS) * seeds * len(detection.SCALES)
+    measured = sum(timing.measurements(claim) for claim in CLAIMS)
+    steps = _Steps(1 + bagged + len(CLAIMS) + measured + seeds, told)
+    detections: list[Detected] = []
+    for table, claim in loaded:
+        step = steps.named(f"{claim.name}, detection")
+        detections += detection.detected(table, claim, seeds, step)
+    steps.named("examples")()
+    shown = examples.examples()
+    explained = []
+    for table, claim in loaded:
+        steps.named(f"{claim.name}, explanation")()
+        explained.append(tables.reproduced(table, claim, seeds))
+    times = tuple(
+        timing.timed(table, claim, steps.named(f"{claim.name}, times")) for table, claim in loaded
+    )
+    samples = tuple(_drawn(seed, steps.named("Unif2")) for seed in range(seeds))
+    clusters = Unif2(*unif2.shown(), samples)
+    return Results(seeds, shown, tuple(explained), tuple(detections), times, clusters)
+
+
+def _drawn(seed: int, begin: Callable[[], None]) -> Drawn:
+    begin()
+    return unif2.drawn(seed)

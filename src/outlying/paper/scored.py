@@ -1,0 +1,43 @@
+"""A density among densities: what every figure of the paper shows."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from outlying import outlierness
+from outlying.density import Floats
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """The densities F of a group, sorted and per unit of the attribute, and that at the object."""
+
+    densities: Floats
+    at_object: float
+
+    @property
+    def mean(self) -> float:
+        """The mean of F."""
+        return float(np.mean(self.densities))
+
+    @property
+    def areas(self) -> tuple[float, float]:
+        """The areas above and below G (paper, section 4)."""
+        return outlierness.areas(self.densities, self.at_object)
+
+    @property
+    def paper(self) -> float:
+        """The outlierness by the paper's measure."""
+        return outlierness.outlierness(self.mean, self.at_object, "paper")
+
+    @property
+    def relative(self) -> float:
+        """The outlierness free of units."""
+        return outlierness.outlierness(self.mean, self.at_object, "relative")
+
+    @property
+    def rarity(self) -> float:
+        """How many times rarer the object is than a typical member; infinite where f_o is 0."""
+        return self.mean / self.at_object if self.at_object > 0 else float("inf")

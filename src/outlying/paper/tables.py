@@ -1,0 +1,245 @@
+"""Ecoli, Yeast and Cloud: natural intervals and pairs, by the paper's options and by ours."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from outlying import sources
+from outlying.conditions import Condition
+from outlying.errors import SourceError
+from outlying.explain import Explainer
+from outlying.findings import Pair
+from outlying.intervals import candidates
+from outlying.options import Discretise, Options
+from outlying.paper import published
+from outlying.paper.published import CLAIMS, Bound, Claim
+from outlying.paper.scored import Scored
+from outlying.population import NumericAttribute
+from outlying.table import Mask, NumericColumn, Table
+
+_SHOWN = 3  # pairs of each search
+_BINS = (5, 10, 20)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Natural:
+    """The natural interval that holds the object's value; no ends where there is none."""
+
+    number: int
+    name: str
+    value: float
+    segments: int
+    span: tuple[float, float] | None  # the whole component, as in the paper
+    run: tuple[float, float] | None  # neighbouring values of it
+    support: float  # of the span; 1 without
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Story:
+    """A property in a context, with its densities there and over the whole table."""
+
+    number: int
+    name: str
+    value: float
+    conditions: tuple[tuple[str, Bound], ...]
+    rows: int
+    support: float
+    holds: bool  # whether the object satisfies the conditions
+    inside: Scored
+    overall: Scored
+    confidence: float | None = None
+
+    @property
+    def is_supported(self) -> bool:
+        """Whether it keeps as many rows as the paper asks for."""
+        return self.support >= published.SUPPORT - 1e-9
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Older:
+    """The strongest pair of the older method, by its attributes' numbers."""
+
+    kind: Discretise
+    bins: int
+    property: int
+    value: str  # the object's bin
+    conditions: tuple[int, ...]
+    relative: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Start:
+    """The highest pair with one random start of the mixtures, by its attributes' numbers."""
+
+    seed: int
+    property: int
+    conditions: tuple[int, ...]
+    outlierness: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Reproduced:
+    """One table of the paper, explained again."""
+
+    claim: Claim
+    naturals: tuple[Natural, ...]
+    published: Story  # the paper's own pair, computed from the public file
+    highest: Story  # the pair of greatest outlierness by the paper's options
+    same_property: Story | None  # the best pair with the property that the paper names
+    minimal: tuple[Story, ...]  # minimal pairs that reach 0.9 by the paper's options
+    found: int  # how many of these there are
+    defaults: tuple[Story, ...]  # by our options
+    starts: tuple[Start, ...]  # the highest pairs with the paper's random start
+    older: tuple[Older, ...]
+
+
+def check_files(folder: Path) -> None:
+    """Tell which file is missing before any work is done."""
+    for claim in CLAIMS:
+        if not (folder / claim.file).is_file():
+            names = ", ".join(item.file for item in CLAIMS)
+            raise SourceError(
+                f"{folder / claim.file} does not exist; needed there are the paper's tables as "
+                f"{names}, each with a header and one object per line"
+            )
+
+
+def load(folder: Path, claim: Claim) -> Table:
+    """Read the numeric columns of a table; an error says where it is not the paper's."""
+    table = sources.read(folder / claim.file)
+    columns = tuple(column for column in table.columns if isinstance(column, NumericColumn))
+    if (table.rows, len(columns)) != (claim.rows, claim.attributes):
+        raise SourceError(
+            f"{folder / claim.file} has {table.rows:,} rows and {len(columns)} numeric columns; "
+            f"the paper's {claim.name} has {claim.rows:,} and {claim.attributes}"
+        )
+    return dataclasses.replace(table, columns=columns)
+
+
+def reproduced(table: Table, claim: Claim, seeds: int) -> Reproduced:
+    """Explain the paper's object."""
+    views = _Views(table, claim.object - 1)
+    exact = _highest(table, views.row)
+    minimal = _pairs(table, views.row, references=0, **published.OPTIONS)
+    wanted = table.columns[claim.property - 1].name
+    same = next((pair for pair in (*exact, *minimal) if pair.property == wanted), None)
+    return Reproduced(
+        claim=claim,
+        naturals=tuple(views.naturals()),
+        published=views.published(claim),
+        highest=views.story(exact[0]),
+        same_property=None if same is None else views.story(same),
+        minimal=tuple(map(views.story, minimal[:_SHOWN])),
+        found=len(minimal),
+        defaults=tuple(map(views.story, _pairs(table, views.row, top=_SHOWN))),
+        starts=tuple(views.start(seed) for seed in range(seeds)),
+        older=tuple(views.older(kind, bins) for kind in get_args(Discretise) for bins in _BINS),
+    )
+
+
+def _highest(table: Table, row: int, seed: int | None = None) -> tuple[Pair, ...]:
+    """Give the best pair of each property: hardly any reaches 1, so that all are compared."""
+    options = published.OPTIONS | {"min_outlierness": 1.0, "references": 0, "seed": seed}
+    return _pairs(table, row, **options)
+
+
+def _pairs(table: Table, row: int, top: int = 1000, **options: Any) -> tuple[Pair, ...]:
+    return Explainer(table, top=top, **options).explain(row=row).pairs
+
+
+class _Views:
+    """A table as its object sees it."""
+
+    def __init__(self, table: Table, row: int) -> None:
+        self.table, self.row = table, row
+        numeric = (column for column in table.columns if isinstance(column, NumericColumn))
+        self.attributes = tuple(NumericAttribute(column) for column in numeric)
+        self.numbers = {name: place for place, name in enumerate(table.names, start=1)}
+
+    def naturals(self) -> Iterable[Natural]:
+        """Give the natural interval of each attribute."""
+        for number, attribute in enumerate(self.attributes, start=1):
+            span, run = self._interval(attribute, "span"), self._interval(attribute, "run")
+            rows = self.table.rows if span is None else attribute.rows_between(*span)
+            yield Natural(
+                number=number,
+                name=attribute.column.name,
+                value=float(attribute.column.values[self.row]),
+                segments=len(attribute.segments(None)),
+                span=_unscaled(attribute, span),
+                run=_unscaled(attribute, run),
+                support=rows / self.table.rows,
+            )
+
+    def _interval(self, attribute: NumericAttribute, kind: str) -> tuple[float, float] | None:
+        options = Options.of(scales="one", interval=kind)
+        found = attribute.segments(None)
+        value, rows = attribute.scaled(self.row), self.table.rows
+        return next(iter(candidates(attribute.sorted, found, value, rows, options)), None)
+
+    def published(self, claim: Claim) -> Story:
+        """Compute the paper's own pair."""
+        return self._story(claim.property, claim.conditions)
+
+    def story(self, pair: Pair) -> Story:
+        """Compute the densities of a pair that was found."""
+        bounds = tuple(self._bound(condition) for condition in pair.conditions)
+        story = self._story(self.numbers[pair.property], bounds)
+        return dataclasses.replace(story, confidence=pair.confidence)
+
+    def start(self, seed: int) -> Start:
+        """Find the highest pair with a random start."""
+        best = _highest(self.table, self.row, seed)[0]
+        return Start(seed, *self._numbers(best), best.outlierness)
+
+    def older(self, kind: Discretise, bins: int) -> Older:
+        """Find the strongest pair of the older method, by the measure free of units."""
+        options = published.OPTIONS | {"measure": "relative", "references": 0}
+        best = _pairs(self.table, self.row, top=1, discretise=kind, bins=bins, **options)[0]
+        number, others = self._numbers(best)
+        return Older(kind, bins, number, str(best.value), others, best.outlierness)
+
+    def _numbers(self, pair: Pair) -> tuple[int, tuple[int, ...]]:
+        others = (self.numbers[condition.attribute] for condition in pair.conditions)
+        return self.numbers[pair.property], tuple(sorted(others))
+
+    def _bound(self, condition: Condition) -> Bound:
+        low, high = (float(str(end)) for end in (condition.low, condition.high))
+        return Bound(self.numbers[condition.attribute], low, high)
+
+    def _story(self, number: int, bounds: tuple[Bound, ...]) -> Story:
+        mask = np.ones(self.table.rows, dtype=bool)
+        for bound in bounds:
+            values = self.attributes[bound.number - 1].column.values
+            mask &= (values >= bound.low) & (values <= bound.high)
+        attribute = self.attributes[number - 1]
+        return Story(
+            number=number,
+            name=attribute.column.name,
+            value=float(attribute.column.values[self.row]),
+            conditions=tuple((self.table.names[bound.number - 1], bound) for bound in bounds),
+            rows=int(mask.sum()),
+            support=float(mask.mean()),
+            holds=bool(mask[self.row]),
+            inside=self._scored(attribute, mask),
+            overall=self._scored(attribute, np.ones(self.table.rows, dtype=bool)),
+        )
+
+    def _scored(self, attribute: NumericAttribute, mask: Mask) -> Scored:
+        """Compute the densities of a group; a single value is one density, that of the object."""
+        summary = attribute.summary(mask, self.row, "fixed")
+        if summary is None:
+            return Scored(np.ones(1), 1.0)
+        _, densities = attribute.densities(mask, "fixed")
+        return Scored(np.sort(densities) * attribute.unit, summary.at_object * summary.unit)
+
+
+def _unscaled(
+    attribute: NumericAttribute, ends: tuple[float, float] | None
+) -> tuple[float, float] | None:
+    return None if ends is None else (attribute.unscaled(ends[0]), attribute.unscaled(ends[1]))

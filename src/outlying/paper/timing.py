@@ -1,0 +1,81 @@
+"""How long it takes: natural intervals and search apart, and the search by numbers of conditions.
+
+Times are those of the machine that runs it; only their proportions mean something beyond.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from typing import Any
+
+from outlying.explain import Explainer
+from outlying.paper import published
+from outlying.paper.published import Claim
+from outlying.table import Table
+
+REPEATS = 3
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Seconds:
+    """The least time of some runs, in seconds, for intervals and for the search."""
+
+    intervals: float
+    search: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Timed:
+    """The times of one table.
+
+    Searches with at most 1, 2, ... conditions are those of the paper's options: with the usual
+    threshold, where what is reported need not be extended, and with one that hardly any pair
+    reaches, so that (nearly) all contexts are visited.
+    """
+
+    claim: Claim
+    paper: Seconds  # by the paper's options
+    defaults: Seconds  # by ours, without the comparison with other rows
+    by_conditions: tuple[float, ...]
+    all_visited: tuple[float, ...]
+
+
+def timed(table: Table, claim: Claim, told: Callable[[], None]) -> Timed:
+    """Measure one table; `told` hears of each measurement."""
+
+    def measured(**changed: Any) -> Seconds:
+        told()
+        return _seconds(table, claim, published.OPTIONS | changed)
+
+    levels = range(1, claim.attributes + 1)
+    usual = [measured(max_conditions=level) for level in levels]
+    every = [measured(max_conditions=level, min_outlierness=1.0) for level in levels]
+    told()
+    return Timed(
+        claim=claim,
+        paper=usual[published.CONDITIONS - 1],
+        defaults=_seconds(table, claim, {}),
+        by_conditions=tuple(seconds.search for seconds in usual),
+        all_visited=tuple(seconds.search for seconds in every),
+    )
+
+
+def measurements(claim: Claim) -> int:
+    """Tell how many times `timed` tells of a measurement."""
+    return 2 * claim.attributes + 1
+
+
+def _seconds(table: Table, claim: Claim, options: dict[str, Any]) -> Seconds:
+    runs = [_once(table, claim.object - 1, options) for _ in range(REPEATS)]
+    return Seconds(*(min(parts) for parts in zip(*runs, strict=True)))
+
+
+def _once(table: Table, row: int, options: dict[str, Any]) -> tuple[float, float]:
+    explainer = Explainer(table, references=0, **options)
+    begin = time.perf_counter()
+    explainer.find_intervals()
+    middle = time.perf_counter()
+    explainer.explain(row=row)
+    return middle - begin, time.perf_counter() - middle
