@@ -207,3 +207,19 @@ def check_plot(pair: outlying.Pair) -> None:
         assert pair.value in own
         spans = [tuple(patch.get_bbox().intervalx) for patch in axes[0].patches]
         assert spans == list(pair.typical)
+
+
+def test_a_page_on_what_is_odd(run: Run, tmp_path: Path, table: dict[str, Any]) -> None:
+    """What was detected is explained on one page, with the reason why it was flagged."""
+    source, target = TestCommandLine().file(tmp_path, table), tmp_path / "odd.html"
+    options = ["--top", 3, "--format", "html", "-o", target]
+    code, _, err = run("detect", source, *options)
+    assert code == 2
+    assert "add --explain" in err
+    code, _, err = run("detect", source, "--explain", *options)
+    assert (code, err) == (0, "")
+    page = target.read_text(encoding="utf-8")
+    assert "What is odd in t.csv, and why?" in page
+    assert "The rows were ranked by feature bagging" in page
+    assert len(re.findall(r'<p class="flagged">Number \d: .* rounds\.</p>', page)) >= 1
+    assert page.count('<section class="object"') == 3

@@ -73,10 +73,10 @@ def _number(name: str, kind: Any, help_text: str, default: object = None) -> Dec
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "jsonl"]),
+    type=click.Choice(["text", "json", "jsonl", "html"]),
     default="text",
     show_default=True,
-    help="For people or for programs; jsonl: a line per row.",
+    help="For people or for programs; jsonl: a line per row; html: a page, with --explain.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead of standard output.")
 @click.option("--resume", is_flag=True, help="Continue an interrupted --explain, jsonl and -o.")
@@ -97,6 +97,8 @@ def command(
     """
     job = Job.of(Naming.found(), form, output, resume and explain, workers)
     request = _Request.of(given, explain, resume)
+    if form == "html" and not explain:
+        raise OptionError("--format html is a page of explanations: add --explain")
 
     def load() -> Loaded:
         explainer = request.explainer(source)

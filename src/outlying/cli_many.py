@@ -182,9 +182,10 @@ def _page(run: _Run, is_terminal: bool) -> Iterator[str]:  # noqa: ARG001 - as t
     from outlying.render.html import Report
 
     options = run.explainer.options
-    report = Report(population_of(run.explainer.table, options), options, is_many=True)
-    for findings in run.findings():
-        report.add(findings)
+    people = population_of(run.explainer.table, options)
+    report = Report(people, options, is_many=True, detection=run.detection)
+    for item, findings in zip(run.flagged(), run.findings(), strict=True):
+        report.add(findings, item)
     yield report.page().rstrip("\n")
 
 

@@ -22,7 +22,7 @@ def heading(detection: Detection, width: int = 88, style: Style = no_style) -> s
 def _title(detection: Detection, width: int, style: Style) -> str:
     people = detection.population
     title = f"What is odd in {printable(people.source)} ({people.rows:,} rows)"
-    how = f"By {_detector(detection.settings)}."
+    how = f"By {detector(detection.settings)}."
     return style(title, "title") + "\n" + wrapped(how, width, "  ", "  ")
 
 
@@ -34,10 +34,11 @@ def _notes(detection: Detection, width: int) -> list[str]:
 
 def line(item: Flagged, settings: Settings) -> str:
     """Say in one line why a row is flagged, and how it ranks."""
-    return f"{item.rank}. data row {item.row + 1:,}: {_reason(item, settings)}"
+    return f"{item.rank}. data row {item.row + 1:,}: {reason(item, settings)}"
 
 
-def _detector(settings: Settings) -> str:
+def detector(settings: Settings) -> str:
+    """Name what has ranked the rows."""
     bagging = settings.bagging
     if bagging is None:
         order = ", the lowest first" if settings.lowest else ""
@@ -58,7 +59,8 @@ def _row(item: Flagged, detection: Detection, width: int, style: Style) -> str:
     )
 
 
-def _reason(item: Flagged, settings: Settings) -> str:
+def reason(item: Flagged, settings: Settings) -> str:
+    """Say why a row is flagged."""
     if settings.bagging is None or item.remoteness is None:
         return f"score {number_text(item.score)}"
     rounds = settings.bagging.rounds

@@ -14,9 +14,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import outlying
+from outlying.detections import Detection, Flagged
 from outlying.findings import Findings, Pair, Population
 from outlying.options import Options
-from outlying.render import scene, shapes
+from outlying.render import detected, scene, shapes
 from outlying.render.palette import PALETTE
 from outlying.stories import Stories
 from outlying.values import printable, text_of
@@ -60,14 +61,22 @@ def page(findings: Findings) -> str:
 class Report:
     """A page on one object or many; each is written as soon as it is known."""
 
-    def __init__(self, population: Population, options: Options, *, is_many: bool = False) -> None:
+    def __init__(
+        self,
+        population: Population,
+        options: Options,
+        *,
+        is_many: bool = False,
+        detection: Detection | None = None,
+    ) -> None:
         self.population, self.options, self.is_many = population, options, is_many
+        self.detection = detection
         self._objects: list[str] = []
         self._rows: list[int | None] = []
         self._stories = Stories()
 
-    def add(self, findings: Findings) -> None:
-        """Take one more object."""
+    def add(self, findings: Findings, flagged: Flagged | None = None) -> None:
+        """Take one more object, with what has flagged it, if anything has."""
         self._stories.add(findings)
         self._rows.append(findings.row)
         self._objects.append(
@@ -75,11 +84,17 @@ class Report:
                 "object.html",
                 number=len(self._objects) + 1,
                 title=self._name(len(self._objects)) if self.is_many else "The row",
+                flagged=self._flagged(flagged),
                 verdict=summed_up(findings),
                 findings=findings,
                 own_columns=findings.population != self.population,
             )
         )
+
+    def _flagged(self, flagged: Flagged | None) -> str:
+        if flagged is None or self.detection is None:
+            return ""
+        return f"Number {flagged.rank}: {detected.reason(flagged, self.detection.settings)}."
 
     def _name(self, place: int) -> str:
         row = self._rows[place]
@@ -93,6 +108,8 @@ class Report:
             "page.html",
             title=self._title(),
             about=f"{printable(people.source, 200)}: {compared}",
+            detection="" if self.detection is None else detected.detector(self.detection.settings),
+            detection_notes=() if self.detection is None else self.detection.notes,
             stories=list(self._told()) if self.is_many else [],
             objects=[_safe(item) for item in self._objects],
             skipped=people.skipped_columns,
@@ -104,6 +121,8 @@ class Report:
 
     def _title(self) -> str:
         source = printable(re.split(r"[/\\]", self.population.source)[-1])
+        if self.detection is not None:
+            return f"What is odd in {source}, and why?"
         if self.is_many:
             return f"Why are these {len(self._objects):,} rows of {source} outliers?"
         row = self._rows[0] if self._rows else None
