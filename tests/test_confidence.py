@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 from typing import Any
 
@@ -140,3 +141,18 @@ def test_ordinary_rows_are_seldom_called_exceptional() -> None:
             confident += (findings.confidence or 0.0) >= 0.95
     assert confident <= 14  # 6 expected of 120; more in one of a thousand cases
     assert claims <= confident
+
+
+@pytest.mark.parametrize("count", range(2, 20, 3))
+def test_copies_of_the_object_do_not_depend_on_the_order_of_rows(count: int) -> None:
+    """Which of several equal rows was drawn, and which was asked about, must not matter."""
+    kinds = np.array([0] * 9 + [1] * 9 + [2, 2, 2])
+    table = {"v": np.array([1.0, 2.0, 9.0])[kinds], "w": np.array([4.0, 8.0, 4.0])[kinds]}
+    answers = set()
+    for seed in range(12):
+        order = np.random.default_rng(seed).permutation(len(kinds))
+        shuffled = {name: cells[order] for name, cells in table.items()}
+        for row in np.flatnonzero(kinds[order] == 2):
+            findings = outlying.explain(shuffled, row=int(row), references=count)
+            answers.add(dataclasses.replace(findings, row=0).to_json())
+    assert len(answers) == 1

@@ -19,7 +19,7 @@ import outlying
 from benchmarks.planted import plant
 from outlying import bagging, neighbours
 from outlying.coordinates import MOST_LABELS, Coordinates
-from outlying.sampling import drawn_evenly
+from outlying.sampling import drawn
 from outlying.settings import Bagging
 from outlying.sources import read
 from outlying.table import Column, categorical_column, numeric_column
@@ -219,7 +219,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_other_rounds() -> None:
 def test_copies_are_drawn_one_by_one() -> None:
     """In a table of few distinct rows, a sample still holds all of them."""
     columns = [categorical_column("a", ["x", "y", "z", "w"] * 500)]
-    evenly = drawn_evenly(columns, 2000, 100)
+    evenly = drawn(columns, 2000, 100)
     assert np.bincount(evenly % 4) == pytest.approx(np.full(4, 25), abs=12)
     assert len(set(evenly.tolist())) == 100
 

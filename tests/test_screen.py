@@ -18,10 +18,10 @@ from outlying import screen
 from outlying.conditions import Condition
 from outlying.density import Floats
 from outlying.describe import Premise
-from outlying.population import Attribute, Rows, Summary, attribute_of
+from outlying.population import Attribute, Summary, attribute_of
 from outlying.sampling import drawn
 from outlying.shelf import Shelf
-from outlying.table import CategoricalColumn, Column, Mask, NumericColumn
+from outlying.table import CategoricalColumn, Column, Mask, NumericColumn, Rows
 from outlying.vicinity import Sample, Vicinity
 
 explain: Any = importlib.import_module("outlying.explain")  # the package's name is the function
@@ -319,3 +319,16 @@ def test_what_all_rows_refute_is_dropped_and_counted(group: int, is_enough: bool
         assert counts["dropped"] >= 1
     for pair in findings.pairs:
         assert pair.support >= 0.1
+
+
+def test_a_long_table_of_few_distinct_rows_is_screened_fairly() -> None:
+    """Copies are drawn one by one, or the sample would hold copies of one row."""
+    rng = np.random.default_rng(0)
+    rows = 20_000
+    kind = rng.choice(list("abcd"), rows)
+    size = np.where(kind == "a", "u", rng.choice(list("uvw"), rows))
+    kind[7], size[7] = "a", "w"
+    table = {"kind": kind, "place": rng.choice(list("xyz"), rows), "size": size}
+    quick, sure = (outlying.explain(table, row=7, references=0, exact=e) for e in (False, True))
+    assert quick.pairs == sure.pairs
+    assert quick.pairs[0].property == "size"

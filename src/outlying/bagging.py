@@ -17,10 +17,9 @@ import numpy as np
 from outlying.coordinates import Coordinates
 from outlying.density import Counts, Floats
 from outlying.neighbours import nearest
-from outlying.population import Rows
-from outlying.sampling import drawn_evenly
+from outlying.sampling import drawn
 from outlying.settings import Bagging, Combine
-from outlying.table import Column, NumericColumn, numeric_column
+from outlying.table import Column, NumericColumn, Rows, numeric_column
 
 Progress: TypeAlias = Callable[[int, int], None]
 Attributes: TypeAlias = tuple[int, ...]
@@ -105,7 +104,7 @@ class Sample:
         size = max(LEAST_REFERENCES, MOST_COMPARED // (rows * coordinates.width))
         if size >= rows:
             return cls(np.arange(rows), rows)
-        return cls(drawn_evenly(map(_ranked, columns), rows, size * rounds), size)
+        return cls(drawn(map(_ranked, columns), rows, size * rounds), size)
 
     def parts(self) -> Iterator[int]:
         """Give the part of each round; without a sample it is always the same."""

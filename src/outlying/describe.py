@@ -14,13 +14,7 @@ from outlying.conditions import Condition
 from outlying.density import Counts, Floats, bandwidth, frequencies
 from outlying.findings import Pair, Ranges
 from outlying.options import Options
-from outlying.population import (
-    Attribute,
-    CategoricalAttribute,
-    NumericAttribute,
-    Rows,
-    Summary,
-)
+from outlying.population import Attribute, CategoricalAttribute, NumericAttribute, Summary
 from outlying.screen import Property
 from outlying.search import Context, Evaluation, Hit
 from outlying.sketches import (
@@ -30,7 +24,7 @@ from outlying.sketches import (
     categorical_sketch,
     shown_categories,
 )
-from outlying.table import Mask
+from outlying.table import Mask, Rows
 from outlying.values import Value, value_of
 from outlying.vicinity import Sample
 

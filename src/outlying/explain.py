@@ -24,20 +24,14 @@ from outlying.intervals import candidates
 from outlying.many import Targets, Where, position
 from outlying.notes import notes_on
 from outlying.options import Options
-from outlying.population import (
-    Attribute,
-    CategoricalAttribute,
-    NumericAttribute,
-    Rows,
-    attribute_of,
-)
+from outlying.population import Attribute, CategoricalAttribute, NumericAttribute, attribute_of
 from outlying.references import References, Yardstick, enough_rows
 from outlying.sampling import drawn
 from outlying.search import ROUNDING, Evaluation, Outcome, Progress, exhaustive
 from outlying.selection import Selection, is_asked_for, optional, select
 from outlying.shared import Shared
 from outlying.shelf import Shelf
-from outlying.table import Table, retyped, without_infinities
+from outlying.table import Rows, Table, retyped, without_infinities
 from outlying.values import value_of
 from outlying.vicinity import Sample
 from outlying.workers import in_order, usable_workers
@@ -186,7 +180,7 @@ class Explainer:
         if self.options.references == 0:
             return None
         if self._references is None:
-            self._references = References(self._reference_rows, self._strongest)
+            self._references = References(self._reference_rows, self._strongest, self._copies)
         return Yardstick(self._references, row)
 
     def _reference_rows(self) -> tuple[list[int], int]:
@@ -195,6 +189,13 @@ class Explainer:
         is_large = not ready.shelf.sample.is_whole
         count = enough_rows(len(ready.attributes), is_large, self.options)
         return [int(row) for row in ready.drawn[: count + 1]], count
+
+    def _copies(self, row: int, rows: Sequence[int]) -> list[int]:
+        """Give those of some rows that hold the same values as a row."""
+        places = np.array(rows, dtype=np.int64)
+        for column in self._population().selection.columns:
+            places = places[column.same(row, places)]
+        return [int(place) for place in places]
 
     def _strongest(self, row: int) -> float:
         """Give the strength of the strongest pair of a row."""

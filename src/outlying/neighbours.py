@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from outlying.errors import MissingExtraError
-from outlying.population import Rows
-from outlying.table import Floats
+from outlying.table import Floats, Rows
 
 #: Larger leaves than the library's own 10: with many coordinates an index saves few comparisons.
 _LEAF = 64

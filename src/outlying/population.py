@@ -21,11 +21,9 @@ from outlying.options import Bandwidth, Measure
 from outlying.outlierness import outlierness
 from outlying.screen import Categories, Numbers
 from outlying.sketches import NumericSketch, numeric_sketch
-from outlying.table import CategoricalColumn, Column, Mask, NumericColumn
+from outlying.table import CategoricalColumn, Column, Mask, NumericColumn, Rows
 from outlying.values import Form, Value
 from outlying.vicinity import Sample
-
-Rows: TypeAlias = npt.NDArray[np.int64]
 
 _MICROSECONDS_PER_DAY = 86_400e6
 _SAFE_EXPONENT = 900  # beyond, a product might lose digits

@@ -8,7 +8,7 @@ objects, and not before a confidence is asked for.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from outlying.options import Options
@@ -35,10 +35,13 @@ class References:
     """The strongest findings of some rows of a population."""
 
     def __init__(
-        self, rows: Callable[[], tuple[list[int], int]], strongest: Callable[[int], float]
+        self,
+        rows: Callable[[], tuple[list[int], int]],
+        strongest: Callable[[int], float],
+        copies: Callable[[int, Sequence[int]], list[int]],
     ) -> None:
-        """Take who gives the rows, with how many of them count, and who searches one."""
-        self._rows, self._strongest = rows, strongest
+        """Take who gives the rows, with how many of them count, who searches one, who compares."""
+        self._rows, self._strongest, self._copies = rows, strongest, copies
         self.count = 0
         self._found: dict[int, float] | None = None
 
@@ -58,10 +61,18 @@ class References:
             self._found = found
         return self._found
 
+    def own(self, row: int | None) -> int | None:
+        """Give the row that stands for an object: its first copy, as one is as good as another.
+
+        Which of several equal rows is drawn depends on their order; the answer must not.
+        """
+        return None if row is None else next(iter(self._copies(row, list(self.found()))), None)
+
     def __getstate__(self) -> dict[str, Any]:
         """Keep what was found, not the population, where a result is copied or stored."""
         found = self.found()
-        return {"_rows": None, "_strongest": None, "_found": found, "count": self.count}
+        nobody = {"_rows": None, "_strongest": None, "_copies": None}
+        return nobody | {"_found": found, "count": self.count}
 
 
 class Yardstick:
@@ -69,11 +80,23 @@ class Yardstick:
 
     def __init__(self, references: References, row: int | None) -> None:
         self.references, self.row = references, row
+        self._is_own = False  # whether `row` is the one among the references
+
+    @property
+    def own(self) -> int | None:
+        """The reference row that is the object, if there is one."""
+        if not self._is_own:
+            self.row, self._is_own = self.references.own(self.row), True
+        return self.row
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Compare rows before the population is left behind."""
+        return {"references": self.references, "row": self.own, "_is_own": True}
 
     def compare(self, strength: float) -> tuple[int, int]:
         """Give how many rows have a finding at least this strong, and how many were asked."""
         found = self.references.found()
-        others = [strongest for row, strongest in found.items() if row != self.row]
+        others = [strongest for row, strongest in found.items() if row != self.own]
         others = others[: self.references.count]
         return sum(other >= strength - _SAME_STRENGTH for other in others), len(others)
 

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from outlying.population import Rows
-from outlying.table import Column, NumericColumn
+from outlying.table import Column, NumericColumn, Rows
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
@@ -19,24 +18,16 @@ _SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
 def drawn(columns: Iterable[Column], rows: int, count: int) -> Rows:
     """Draw rows as if at random, but always the same ones; all where there are no more.
 
-    A row is drawn by nothing but its own values, so that parts of a table can be drawn from one
-    after the other.
-    """
-    return _least(_marks(columns, rows), count)
-
-
-def drawn_evenly(columns: Iterable[Column], rows: int, count: int) -> Rows:
-    """Draw rows likewise, but each copy of a row by itself.
-
-    Copies share their values, so `drawn` takes all of them or none, one after the other; where a
-    table has few distinct rows, a small sample would hold copies of one of them.
+    A row is drawn by its values, and by how many copies of it came before. Without the second,
+    copies would be drawn all or none: in a table of few distinct rows, a sample would hold one.
     """
     marks = _marks(columns, rows)
     order = np.argsort(marks, kind="stable")
     ordered = marks[order]
-    begins = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    copy = np.arange(rows) - np.repeat(begins, np.diff(np.r_[begins, rows]))
-    marks[order] = _mixed(ordered + _mixed(copy.astype(np.uint64)))
+    begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    copy = np.arange(rows) - np.repeat(begins, np.diff(np.append(begins, rows)))
+    again = order[copy > 0]
+    marks[again] = _mixed(marks[again] + _mixed(copy[copy > 0].astype(np.uint64)))
     return _least(marks, count)
 
 

@@ -18,9 +18,9 @@ from outlying.conditions import Condition
 from outlying.findings import Effort
 from outlying.options import Options
 from outlying.outlierness import SAME_SCORE, rounded, strength
-from outlying.population import Attribute, Rows, Summary
+from outlying.population import Attribute, Summary
 from outlying.shared import Group, Key, Shared
-from outlying.table import Mask
+from outlying.table import Mask, Rows
 from outlying.vicinity import Sample
 
 Context: TypeAlias = tuple[int, ...]

@@ -15,9 +15,8 @@ import numpy as np
 from outlying.bits import Contexts, Places, Words
 from outlying.conditions import Condition
 from outlying.density import Floats
-from outlying.population import Rows
 from outlying.screen import FIGURES, Property, Summaries, figures
-from outlying.table import Mask
+from outlying.table import Mask, Rows
 from outlying.vicinity import Sample
 
 MOST_CONDITIONS = 4096

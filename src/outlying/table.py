@@ -20,6 +20,7 @@ from outlying.values import EXPECTS, Form, Value, is_missing, number_of, text_of
 Floats: TypeAlias = npt.NDArray[np.float64]
 Codes: TypeAlias = npt.NDArray[np.int32]
 Mask: TypeAlias = npt.NDArray[np.bool_]
+Rows: TypeAlias = npt.NDArray[np.int64]
 
 LARGEST_EXACT_INTEGER = 2**53
 
@@ -53,6 +54,12 @@ class NumericColumn:
         whole = np.isnan(number) or number % 1 == 0
         form: Form = "number" if self.form == "integer" and not whole else self.form
         return NumericColumn(self.name, form, frozen(np.append(self.values, number)))
+
+    def same(self, row: int, rows: Rows) -> Mask:
+        """Mark those of some rows that hold what a row holds, be it nothing."""
+        if self.is_missing(row):
+            return np.isnan(self.values[rows])
+        return np.asarray(self.values[rows] == self.values[row])
 
     def matches(self, value: object) -> Mask:
         """Mark the rows that hold exactly this value."""
@@ -91,6 +98,10 @@ class CategoricalColumn:
         labels = [None if code < 0 else self.labels[code] for code in self.codes]
         label = None if is_missing(value) else self._checked(value)
         return categorical_column(self.name, [*labels, label], self.form)
+
+    def same(self, row: int, rows: Rows) -> Mask:
+        """Mark those of some rows that hold what a row holds, be it nothing."""
+        return np.asarray(self.codes[rows] == self.codes[row])
 
     def matches(self, value: object) -> Mask:
         """Mark the rows of exactly this category."""
