@@ -216,3 +216,15 @@ def test_help_names_every_option(run: Run) -> None:
     assert code == 0
     for name in outlying.settings.BAGGING:
         assert f"--{name}" in out
+
+
+def test_by_strength(run: Run, table: Path) -> None:
+    code, out, err = run("detect", table, "--detector", "strength", "--top", 2, "--workers", 1)
+    assert (code, err) == (0, "")
+    assert "By the strength of the strongest finding of each row." in out
+    code, _, err = run("detect", table, "--detector", "strength", "--rounds", 3)
+    assert code == 2
+    assert "--rounds is for feature bagging, not for --detector strength" in err
+    code, _, err = run("detect", table, "--detector", "strength", "--score-column", "x")
+    assert code == 2
+    assert "leave --detector out" in err

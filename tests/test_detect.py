@@ -421,7 +421,10 @@ class Short(HighIsOdd):
 @pytest.mark.parametrize(
     ("detector", "message"),
     [
-        (Blind(), r"detector is .*Blind.*allowed: 'feature-bagging', or a detector with fit"),
+        (
+            Blind(),
+            r"detector is .*Blind.*allowed: 'feature-bagging', 'strength', or a detector with fit",
+        ),
         ("lof", "detector is 'lof'; allowed: 'feature-bagging'"),
         (LowIsOdd, "detector is <class"),
         (None, "detector is None"),
@@ -567,3 +570,33 @@ def test_coordinates_of_mixed_columns() -> None:
 def test_settings_have_the_documented_defaults() -> None:
     assert Bagging.of() == Bagging()
     assert Bagging().combine == "rank"
+
+
+# --- by strength ----------------------------------------------------------------------------
+
+
+def test_strength_ranks_by_the_strongest_finding() -> None:
+    """Odd in its context only, among columns of noise: no distance sees it."""
+    planted = plant("category", 1, rows=300, noise=4)
+    found = outlying.detect(planted.data, detector="strength", top=3, workers=1)
+    assert found.positions[0] == planted.row
+    explainer = outlying.Explainer(planted.data, references=0)
+    for item in found.rows:
+        assert item.score == pytest.approx(explainer.explain(row=item.row).pairs[0].strength)
+    assert found.settings.to_dict()["detector"] == "strength"
+    assert "its strongest finding has the strength" in str(found)
+
+
+def test_strengths_are_the_same_by_several_processes_and_in_any_order() -> None:
+    planted = plant("interval", 2, rows=150, noise=2)
+    alone = outlying.Explainer(planted.data).strengths(workers=1)
+    assert np.array_equal(outlying.Explainer(planted.data).strengths(workers=2), alone)
+    order = np.random.default_rng(0).permutation(150)
+    shuffled = {name: cells[order] for name, cells in planted.data.items()}
+    assert outlying.Explainer(shuffled).strengths(workers=1) == pytest.approx(alone[order])
+    assert np.isfinite(alone).all()
+
+
+def test_options_of_bagging_are_not_for_strength() -> None:
+    with pytest.raises(outlying.OptionError, match="feature bagging only"):
+        outlying.detect({"a": [1.0, 2.0, 9.0]}, detector="strength", rounds=5)

@@ -29,6 +29,7 @@ def test_the_report_holds_every_figure() -> None:
     results = {
         "paper": {"votes, radius": {"ecoli 223": [1, 1, 4]}},
         "quality": {"ours": {"blobs": 0.9, "wine": 0.7}},
+        "strength": {"strength": {"blobs": 0.75}},
         "choices": {"defaults": {"blobs": 0.5}},
         "speed": [{"rows": 1000, "columns": 3, "method": "ours", "seconds": 1.25, "mb": 40.0}],
     }

@@ -12,7 +12,7 @@ from outlying import sources
 from outlying.cli_columns import Decorator, names, repeated, types
 from outlying.cli_many import Job, Loaded, run
 from outlying.cli_targets import Naming
-from outlying.detect import HOLDS_SCORES, detect
+from outlying.detect import FEATURE_BAGGING, HOLDS_SCORES, OWN, detect
 from outlying.detections import Detection
 from outlying.errors import OptionError
 from outlying.explain import Explainer
@@ -44,6 +44,13 @@ def _number(name: str, kind: Any, help_text: str, default: object = None) -> Dec
 @click.command("detect")
 @click.argument("source")
 @click.option("--top", type=int, default=10, show_default=True, help="How many rows to flag.")
+@click.option(
+    "--detector",
+    type=click.Choice(OWN),
+    default=FEATURE_BAGGING,
+    show_default=True,
+    help="Far from its neighbours, or with a strong finding (slow: explains every row).",
+)
 @_number("rounds", int, "How often to compare, each time by other attributes.")
 @_number("neighbours", int, "How many neighbours a row is compared with.")
 @_choice("base", choices.Base, "Distance to the last neighbour, or neighbours in a radius.")
@@ -134,6 +141,7 @@ class _Request:
     score_column: str | None
     lowest: bool
     top: int
+    detector: str
     _scores: ColumnScores | None = None
 
     @classmethod
@@ -153,7 +161,9 @@ class _Request:
         columns = {name: known.pop(name) for name in ("columns", "exclude", "types", "infinite")}
         score_column, lowest = known.pop("score_column", None), known.pop("lowest")
         _check_scores(score_column, lowest, bagging)
-        return cls(bagging, explaining, columns, score_column, lowest, known.pop("top"))
+        detector = _checked_detector(known.pop("detector"), score_column, bagging)
+        own = score_column, lowest, known.pop("top"), detector
+        return cls(bagging, explaining, columns, *own)
 
     def explainer(self, source: str) -> Explainer:
         """Read the table; a column of scores is kept apart."""
@@ -177,12 +187,22 @@ class _Request:
         return detect(
             explainer,
             top=self.top,
+            detector=self.detector,
             scores=self._scores,
             lowest=self.lowest,
             workers=workers,
             progress=progress,
             **self.bagging,
         )
+
+
+def _checked_detector(detector: str, column: str | None, bagging: dict[str, Any]) -> str:
+    if detector != FEATURE_BAGGING and column is not None:
+        raise OptionError("--score-column ranks by itself; leave --detector out")
+    if detector != FEATURE_BAGGING and bagging:
+        flags = " and ".join(f"--{name}" for name in bagging)
+        raise OptionError(f"{flags} is for feature bagging, not for --detector {detector}")
+    return detector
 
 
 def _check_scores(column: str | None, lowest: bool, bagging: dict[str, Any]) -> None:

@@ -22,8 +22,10 @@ from outlying.table import Floats, frozen
 from outlying.values import printable
 from outlying.workers import usable_workers
 
-#: The name of our own detector.
+#: The names of our own detectors.
 FEATURE_BAGGING = "feature-bagging"
+STRENGTH = "strength"
+OWN = (FEATURE_BAGGING, STRENGTH)
 #: Why a column of scores is not compared.
 HOLDS_SCORES = "holds the scores by which rows are ranked"
 
@@ -54,9 +56,11 @@ def detect(
     """Find the rows of a table that stand out; the oddest first.
 
     `data` is what `outlying.explain` takes, or an `Explainer`. `detector` is "feature-bagging" (its
-    options: rounds, neighbours, base, radius, combine, scale, seed) or an object with the interface
-    of scikit-learn or PyOD. `scores` ranks by what you have: one number per row, or the name of a
-    column, which is then not compared; high scores are abnormal, or low ones with `lowest`.
+    options: rounds, neighbours, base, radius, combine, scale, seed), "strength" (every row is
+    explained, and ranked by its strongest finding: slow, but sees what is odd in its context only)
+    or an object with the interface of scikit-learn or PyOD. `scores` ranks by what you have: one
+    number per row, or the name of a column, which is then not compared; high scores are abnormal,
+    or low ones with `lowest`.
     Further options: columns, exclude, types, infinite, as for `explain`.
     """
     settings = _settings(detector, scores, whole("top", top, 1), lowest, options)
@@ -65,6 +69,8 @@ def detect(
     columns = select(explainer.table, explainer.options).columns
     if given is not None:
         verdict = _Verdict(given)
+    elif settings.detector == STRENGTH:
+        verdict = _Verdict(explainer.strengths(workers=workers, progress=progress))
     elif settings.bagging is None:
         verdict = _Verdict(judged(detector, columns))
     else:
@@ -89,7 +95,8 @@ def _settings(
         names = " and ".join(own)
         raise OptionError(f"{names} cannot be used here: this is for feature bagging only")
     if scores is None:
-        return Settings(name_of(detector), top)
+        is_named = isinstance(detector, str) and detector in OWN
+        return Settings(detector if is_named else name_of(detector), top)
     if not is_ours:
         raise OptionError("both scores and a detector are given; use one of them")
     if not isinstance(lowest, bool):

@@ -40,6 +40,8 @@ def line(item: Flagged, settings: Settings) -> str:
 def detector(settings: Settings) -> str:
     """Name what has ranked the rows."""
     bagging = settings.bagging
+    if settings.detector == "strength":
+        return "the strength of the strongest finding of each row"
     if bagging is None:
         order = ", the lowest first" if settings.lowest else ""
         return printable(settings.detector, 200) + order
@@ -61,6 +63,8 @@ def _row(item: Flagged, detection: Detection, width: int, style: Style) -> str:
 
 def reason(item: Flagged, settings: Settings) -> str:
     """Say why a row is flagged."""
+    if settings.detector == "strength":
+        return f"its strongest finding has the strength {item.score:.2f}"
     if settings.bagging is None or item.remoteness is None:
         return f"score {number_text(item.score)}"
     rounds = settings.bagging.rounds
