@@ -49,7 +49,8 @@ def _no_detector(detector: Any) -> OptionError:
     return OptionError(
         f"detector is {name_of(detector)}; allowed: 'feature-bagging', 'strength', or a "
         "detector with fit and score_samples or decision_function as in scikit-learn (low is "
-        "abnormal), or with fit and decision_scores_ as in PyOD (high is abnormal), such as IsolationForest()"
+        "abnormal), or with fit and decision_scores_ as in PyOD (high is abnormal), such as "
+        "IsolationForest()"
     )
 
 
