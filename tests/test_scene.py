@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import outlying
 from outlying.render import scene
-from outlying.render.spark import cells, spark
+from outlying.render.cells import cells, wrapped
+from outlying.render.spark import spark
 from tests import naive, strategies
 
 RNG = np.random.default_rng(7)
@@ -137,7 +138,8 @@ def test_durations_keep_their_sign_in_front() -> None:
 @pytest.mark.parametrize("unit", [1.7e308, 1e300, 1e-300, 1e-321])
 @pytest.mark.parametrize("least", [-1.0, 0.1])
 def test_huge_and_tiny_numbers_have_their_place(unit: float, least: float) -> None:
-    chart = density_of([float(x) for x in np.append(RNG.uniform(least, 0.5, 300), 1) * unit])
+    chart = chart_of([float(x) for x in np.append(RNG.uniform(least, 0.5, 300), 1) * unit])
+    assert isinstance(chart, scene.DensityChart)
     assert 0.9 < chart.axis.place(chart.mark) <= 1
     assert chart.inside.y.max() == pytest.approx(1.0)
     check_line(chart.inside)
@@ -224,8 +226,21 @@ def test_sparks_mark_the_object() -> None:
     assert mark.endswith("9.0 ▲")
     assert abs(mark.index("▲") - max(i for i, char in enumerate(bars) if char == "▁")) <= 1
     assert spark(pair, 12) == []
+    for width in range(30, 80):
+        assert spark(pair, width)[1].endswith("9.0 ▲")
 
 
 def test_wide_characters_take_two_cells() -> None:
     assert cells("東京") == 4
     assert cells("e\u0301") == 1
+
+
+@given(
+    st.text(st.sampled_from("ab 東京é\u0301"), max_size=200),
+    st.integers(10, 40),
+    st.sampled_from(["", "  ", "1. "]),
+)
+def test_lines_are_filled_by_cells(text: str, width: int, margin: str) -> None:
+    lines = wrapped(text, width, margin, "  ")
+    assert all(cells(line) <= width for line in lines.splitlines())
+    assert "".join(lines.removeprefix(margin).split()) == "".join(text.split())

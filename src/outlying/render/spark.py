@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 import numpy as np
 
 from outlying.findings import Pair
 from outlying.render import scene
+from outlying.render.cells import cells
 from outlying.wording import percent
 
 #: What a terminal must be able to show.
@@ -30,12 +29,6 @@ def spark(pair: Pair, width: int) -> list[str]:
     return lines if all(cells(line) <= width for line in lines) else []
 
 
-def cells(text: str) -> int:
-    """Count the columns that a text takes on a terminal."""
-    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
-    return len(text) + wide - sum(unicodedata.combining(char) > 0 for char in text)
-
-
 def _density(chart: scene.DensityChart, width: int) -> list[str]:
     low, high = chart.axis.ends
     count = min(_MOST_CELLS, width - cells(low) - cells(high) - 2)
@@ -43,7 +36,8 @@ def _density(chart: scene.DensityChart, width: int) -> list[str]:
         return []
     at = min(int(chart.axis.place(chart.mark) * count), count - 1)
     margin = " " * (cells(low) + 1)
-    return [f"{low} {_levels(chart.inside, count)} {high}", margin + _marked(at, chart.mark_text)]
+    label = _marked(at, chart.mark_text, count)
+    return [f"{low} {_levels(chart.inside, count)} {high}", margin + label]
 
 
 def _levels(line: scene.Line, count: int) -> str:
@@ -54,9 +48,9 @@ def _levels(line: scene.Line, count: int) -> str:
     return "".join(_LEVELS[level] for level in levels)
 
 
-def _marked(at: int, text: str) -> str:
+def _marked(at: int, text: str, count: int) -> str:
     """Mark a place, with the label on the side where there is room."""
-    if at > _MOST_CELLS // 2 and at > cells(text):
+    if at > count // 2 and at > cells(text):
         return " " * (at - cells(text) - 1) + f"{text} ▲"
     return " " * at + f"▲ {text}"
 

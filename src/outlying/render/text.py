@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from outlying.findings import Findings, Pair, Population
+from outlying.render.cells import wrapped
 from outlying.render.spark import spark
 from outlying.stories import Story
 from outlying.values import Value, printable, text_of
@@ -84,13 +84,6 @@ def skipped_lines(population: Population) -> list[str]:
     if len(skipped) > _MOST_SKIPPED:
         lines.append(f"{len(skipped) - _MOST_SKIPPED} more columns were skipped (see JSON).")
     return lines
-
-
-def wrapped(text: str, width: int, first: str, rest: str) -> str:
-    """Fill lines, the first and the others with a margin of their own."""
-    return textwrap.fill(
-        text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
-    )
 
 
 def summary(
