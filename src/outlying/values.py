@@ -166,9 +166,12 @@ def printable(text: str, limit: int = 80) -> str:
     """Make hostile text harmless on a terminal and keep it short; ordinary text is unchanged.
 
     Control codes, direction marks and other invisible characters are written as escapes: a column
-    name must not be able to move the cursor, hide text or turn its direction.
+    name must not be able to move the cursor, hide text or turn its direction. What has nothing to
+    see is quoted.
     """
     safe = "".join(char if _is_visible(char) else _escape(char) for char in text)
+    if not safe.strip():
+        safe = f'"{safe}"'
     return safe if len(safe) <= limit else safe[: limit - 1] + "…"
 
 
