@@ -129,6 +129,8 @@ def test_long_values_stay_on_their_card(
         box = element.rect
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width
+    for word in browser.all(".cdf .ends span"):
+        assert word.rect["height"] < 20 or " " in word.text
 
 
 def test_terms_are_explained_by_keyboard(browser: Browser, demo: Path) -> None:

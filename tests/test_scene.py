@@ -230,6 +230,16 @@ def test_sparks_mark_the_object() -> None:
         assert spark(pair, width)[1].endswith("9.0 ▲")
 
 
+def test_bars_fit_a_narrow_terminal() -> None:
+    pair = outlying.explain({"k": [*["東京"] * 150, *["大阪"] * 50, "z"]}, row=200).pairs[0]
+    for width in range(20, 60):
+        lines = spark(pair, width)
+        assert len(lines) == 3
+        assert lines[0].startswith("東京 █")
+        assert all(cells(line) <= width for line in lines)
+    assert spark(pair, 12) == []
+
+
 def test_wide_characters_take_two_cells() -> None:
     assert cells("東京") == 4
     assert cells("e\u0301") == 1

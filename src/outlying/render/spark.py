@@ -17,6 +17,8 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _MOST_CELLS = 48
 _MOST_BARS = 4
 _BAR_CELLS = 24
+_LEAST_BAR_CELLS = 6
+_BESIDE_BAR = 10  # a share and a mark
 _LABEL_CELLS = 20
 
 
@@ -25,7 +27,7 @@ def spark(pair: Pair, width: int) -> list[str]:
     if pair.picture is None:
         return []
     chart = scene.property_chart(pair, pair.picture)
-    lines = _density(chart, width) if isinstance(chart, scene.DensityChart) else _bars(chart)
+    lines = _density(chart, width) if isinstance(chart, scene.DensityChart) else _bars(chart, width)
     return lines if all(cells(line) <= width for line in lines) else []
 
 
@@ -55,21 +57,24 @@ def _marked(at: int, text: str, count: int) -> str:
     return " " * at + f"▲ {text}"
 
 
-def _bars(chart: scene.BarChart) -> list[str]:
+def _bars(chart: scene.BarChart, width: int) -> list[str]:
     """Draw the most frequent categories, and the object's."""
     shown = list(chart.bars[:_MOST_BARS])
     if not any(bar.is_object for bar in shown):
         shown[-1:] = [bar for bar in chart.bars if bar.is_object]
     labels = [scene.short(bar.label, _LABEL_CELLS) for bar in shown]
     widest = max(cells(label) for label in labels)
+    most = min(_BAR_CELLS, width - widest - _BESIDE_BAR)
+    if most < _LEAST_BAR_CELLS:
+        return []
     return [
-        f"{label}{' ' * (widest - cells(label))} {_bar(bar.inside)} {percent(bar.inside)}"
+        f"{label}{' ' * (widest - cells(label))} {_bar(bar.inside, most)} {percent(bar.inside)}"
         + (" ◀" if bar.is_object else "")
         for label, bar in zip(labels, shown, strict=True)
     ]
 
 
-def _bar(share: float) -> str:
-    eighths = max(1, round(share * 8 * _BAR_CELLS))
+def _bar(share: float, most: int) -> str:
+    eighths = max(1, round(share * 8 * most))
     full, part = divmod(eighths, 8)
     return "█" * full + (_EIGHTHS[part] if part else "")

@@ -42,7 +42,8 @@ def render(
 
 def _object(findings: Findings, width: int, style: Style) -> str:
     """Echo the object, so that a slip in the row number shows."""
-    return style(name_of(findings), "title") + "\n" + values(findings.values, width, "  ")
+    name = wrapped(name_of(findings), width, "", "  ")
+    return style(name, "title") + "\n" + values(findings.values, width, "  ")
 
 
 def values(row: Sequence[tuple[str, Value]], width: int, margin: str) -> str:
