@@ -155,6 +155,12 @@ def test_long_names_stay_inside_of_the_figure(width: int, char: str) -> None:
         assert box.x1 <= width
 
 
+def test_a_single_typical_value_is_shaded() -> None:
+    pair = outlying.explain({"v": [5.0] * 99 + [7.0]}, row=99, references=0).pairs[0]
+    assert pair.typical == ((5.0, 5.0),)
+    assert pair.plot("property").axes[0].patches[0].get_linewidth() > 1
+
+
 def test_a_logarithmic_axis() -> None:
     values = RNG.lognormal(3, 2, 300)
     pair = outlying.explain({"v": values}, row=int(values.argmax()), references=0).pairs[0]

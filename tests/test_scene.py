@@ -126,6 +126,12 @@ def test_an_instant_names_its_zone_however_exact() -> None:
     assert all(end.endswith(" UTC") for end in chart.axis.ends)
 
 
+def test_whole_numbers_are_rounded_not_cut() -> None:
+    chart = chart_of([1] * 30 + [2] * 5 + [3])
+    assert isinstance(chart, scene.DensityChart)
+    assert chart.axis.ends == ("1", "3")
+
+
 def test_durations_keep_their_sign_in_front() -> None:
     seconds = [*RNG.normal(0, 900, 200), -86_400.0]
     chart = chart_of([dt.timedelta(seconds=value) for value in seconds])

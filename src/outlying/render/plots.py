@@ -180,6 +180,16 @@ class _Brush:
         """Break a title into lines that fit."""
         return filled(panel.title, self.width - 60, *_font(panel))
 
+    def shade(self, axes: Axes, axis: Scale, low: float, high: float) -> None:
+        """Shade a stretch of an axis; a single value still shows."""
+        length = axis.axis.place(high) - axis.axis.place(low)
+        axes.axvspan(
+            axis.at(low),
+            axis.at(high),
+            color=self.colours["typical"],
+            linewidth=2.0 if length * self.width < 2 else 0,
+        )
+
     def mark(self, axes: Axes, place: float, text: str, shift: float) -> None:
         """Mark the object; the label leans towards the middle of the axis."""
         axes.axvline(place, color=self.colours["mark"], linewidth=2.5, clip_on=False)
@@ -214,7 +224,7 @@ class _DensityPanel:
         chart, colours = self.chart, self.brush.colours
         axis = Scale(chart.axis)
         for low, high in chart.typical:
-            axes.axvspan(axis.at(low), axis.at(high), color=colours["typical"], linewidth=0)
+            self.brush.shade(axes, axis, low, high)
         x, y = axis.back(chart.inside.x), chart.inside.y
         axes.fill_between(x, y, color=colours["group"], alpha=0.55, linewidth=0.8)
         if chart.overall is not None:
@@ -304,7 +314,7 @@ class _StripPanel:
         strip, colours = self.strip, self.brush.colours
         axis = Scale(strip.axis)
         low, high = strip.interval
-        axes.axvspan(axis.at(low), axis.at(high), color=colours["typical"], linewidth=0)
+        self.brush.shade(axes, axis, low, high)
         for line, colour, alpha in ((strip.line, "quiet", 0.35), (strip.kept, "group", 0.55)):
             axes.fill_between(
                 axis.back(line.x), line.y, color=colours[colour], alpha=alpha, linewidth=0

@@ -89,7 +89,7 @@ class Axis:
         """Write a number of the axis as people know it."""
         if self.form in TIMES:
             return short_value(coarse(self.form, number, self._step(number)))
-        value = value_of(self.form, number)
+        value = value_of(self.form, round(number) if self.form == "integer" else number)
         return _rounded(value, self) if isinstance(value, float) else short_value(value)
 
     def _step(self, number: float) -> float:
