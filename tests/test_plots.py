@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import itertools
 import subprocess
 import sys
 from typing import Any
@@ -114,7 +115,22 @@ def test_durations_have_full_hours_and_days_on_their_axis() -> None:
     assert pair.plot("property").axes[0].get_xscale() == "log"
     assert "0:02:00" in shown
     assert not any("10^" in text for text in shown)
-    assert ticks(pair.plot("property", axis="linear"))[:2] == ["0:00:00", "20 days, 0:00:00"]
+    assert ticks(pair.plot("property", axis="linear"))[:2] == ["0:00:00", "20 days"]
+
+
+@pytest.mark.parametrize("unit", ["number", "day", "duration"])
+def test_ticks_do_not_touch_in_the_narrowest_figure(unit: str) -> None:
+    numbers = [*RNG.normal(0, 900, 100), 60_000.0]
+    made: dict[str, Any] = {
+        "number": lambda value: value,
+        "day": lambda value: dt.date(2024, 1, 1) + dt.timedelta(days=int(value)),
+        "duration": lambda value: dt.timedelta(days=value),
+    }
+    cells = [made[unit](value) for value in numbers]
+    figure = outlying.explain({"v": cells}, row=100, references=0).pairs[0].plot(width=240)
+    assert len(ticks(figure)) >= 2
+    boxes = [label.get_window_extent() for label in figure.axes[0].get_xticklabels()]
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
 
 
 def test_times_have_full_hours_on_their_axis() -> None:

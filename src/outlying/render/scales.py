@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 #: Figures of fewer pixels have fewer ticks, and a legend of more lines.
 NARROW = 560
 
+_TINY = 360
 _DATES: tuple[Form, ...] = ("date", "datetime", "instant")
 _MICROSECONDS_PER_DAY = 86_400e6
 _LEAST_DRAWN = 1e-100
@@ -52,12 +53,13 @@ class Scale:
         """Choose the ticks."""
         from matplotlib import ticker
 
+        is_tiny = axes.figure.bbox.width < _TINY
         if self.axis.is_log:
             axes.set_xscale("log")
         elif self.are_dates:
-            _count_days(axes)
+            _count_days(axes, 5 if is_tiny else 7)
         elif self.axis.form not in TIMES:
-            axes.xaxis.set_major_locator(ticker.MaxNLocator(6))
+            axes.xaxis.set_major_locator(ticker.MaxNLocator(3 if is_tiny else 6))
         axes.set_xlim(self.at(self.axis.low), self.at(self.axis.high))
         if self.axis.form in TIMES and not self.are_dates:
             most = 3 if axes.figure.bbox.width < NARROW else 6
@@ -94,10 +96,10 @@ def _times(axis: scene.Axis, most: int) -> list[float]:
     return [float(place * step) for place in range(first, last + 1)]
 
 
-def _count_days(axes: Axes) -> None:
+def _count_days(axes: Axes, most: int) -> None:
     from matplotlib import dates
 
-    locator = dates.AutoDateLocator(minticks=3, maxticks=7)  # type: ignore[no-untyped-call]
+    locator = dates.AutoDateLocator(minticks=3, maxticks=most)  # type: ignore[no-untyped-call]
     axes.xaxis.set_major_locator(locator)
     formatter = dates.ConciseDateFormatter(locator)  # type: ignore[no-untyped-call]
     axes.xaxis.set_major_formatter(formatter)

@@ -88,7 +88,8 @@ class Axis:
     def text(self, number: float) -> str:
         """Write a number of the axis as people know it."""
         if self.form in TIMES:
-            return short_value(coarse(self.form, number, self._step(number)))
+            text = short_value(coarse(self.form, number, self._step(number)))
+            return text.removesuffix(", 0:00:00")
         value = value_of(self.form, round(number) if self.form == "integer" else number)
         return _rounded(value, self) if isinstance(value, float) else short_value(value)
 
