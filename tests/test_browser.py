@@ -110,6 +110,29 @@ def test_pictures_are_drawn(browser: Browser, demo: Path) -> None:
         assert own["x"] - 2 <= line["x"] <= own["x"] + own["width"] + 2
 
 
+@pytest.mark.parametrize("width", [320, 400])
+def test_long_values_stay_on_their_card(
+    browser: Browser, tmp_path_factory: pytest.TempPathFactory, width: int
+) -> None:
+    rng = np.random.default_rng(7)
+    moments = np.datetime64("2024-01-01", "us") + rng.integers(0, 10**10, 200)
+    moments[-1] += 10**11
+    table = {
+        "at": moments,
+        "name": ["W" * 60 + str(place % 7) for place in range(199)] + ["W" * 99],
+    }
+    findings = outlying.explain(table, row=199, references=0)
+    assert {pair.property for pair in findings.pairs} == set(table)
+    browser.open(written(tmp_path_factory, findings.to_html()), width)
+    browser.ask("document.querySelectorAll('details').forEach(item => item.open = true)")
+    for element in browser.all(".card, .at, .ends, h3, table, .item"):
+        box = element.rect
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+    for word in browser.all(".cdf .ends span"):
+        assert word.rect["height"] < 20 or " " in word.text
+
+
 def test_terms_are_explained_by_keyboard(browser: Browser, demo: Path) -> None:
     browser.open(demo)
     button = browser.all("button.term")[0]

@@ -97,6 +97,7 @@ def test_new_objects_are_counted(table: dict[str, Any]) -> None:
     objects = [{"city": "A", "temp": 5.0, "wind": 0.0, "same": "x"}] * 2
     page = outlying.report(outlying.explain_many(table, objects=objects, references=0))
     assert "New object 2" in page
+    assert "Why are these 2 new objects outliers against" in page
 
 
 def test_a_report_is_about_one_table(many: list[outlying.Findings]) -> None:
@@ -105,8 +106,67 @@ def test_a_report_is_about_one_table(many: list[outlying.Findings]) -> None:
         outlying.report([many[0], other])
     with pytest.raises(outlying.OptionError, match="needs at least one"):
         outlying.report([])
+    with pytest.raises(outlying.OptionError, match="a list of what explain"):
+        outlying.report(None)  # type: ignore[arg-type]
+    other = dataclasses.replace(many[1], options=outlying.Options(top=1))
+    with pytest.raises(outlying.OptionError, match=r"findings\[1\] has other options"):
+        outlying.report([many[0], other])
     with pytest.raises(outlying.OptionError, match="what explain"):
         outlying.report([many[0].pairs[0]])  # type: ignore[list-item]
+
+
+def test_a_report_on_one_row(findings: outlying.Findings) -> None:
+    page = outlying.report(findings)
+    assert page == outlying.report([findings])
+    assert f"Why is row 1 of {findings.population.source} an outlier?" in page
+
+
+def test_rows_without_the_property_are_not_counted() -> None:
+    """A picture says how many rows it is drawn from, and why not from all."""
+    rng = np.random.default_rng(2)
+    city = np.repeat(["A", "B"], 150)
+    temp = np.where(city == "A", rng.normal(30, 1, 300), rng.normal(5, 1, 300))
+    temp[:2], temp[2::3] = 5.2, np.nan
+    findings = outlying.explain({"city": city, "temp": temp}, row=0, references=0)
+    pair = next(pair for pair in findings.pairs if pair.property == "temp" and pair.conditions)
+    assert pair.known < pair.group_size
+    card = pair._repr_html_()
+    known = np.count_nonzero(~np.isnan(temp))
+    assert f"{pair.known} rows where city = A and temp is known" in card
+    assert f"the {known} rows where temp is known" in card
+    title = pair.plot("property").axes[0].get_title("left").replace("\n", " ")
+    assert f"{pair.known} rows where city = A and temp is known" in title
+
+
+def test_a_wide_row_begins_with_what_matters() -> None:
+    rng = np.random.default_rng(3)
+    table = {f"c{place:03}": [*rng.normal(size=99), 0.1] for place in range(100)}
+    table["c050"][-1] = 9.0
+    findings = outlying.explain(table, row=99, references=0, top=3)
+    page = findings.to_html()
+    shown = page.split('<dl class="row">')
+    assert shown[1].count("<dt>") < 10
+    assert 'class="told"><dt><bdi>c050' in shown[1]
+    assert "<summary>All 100 columns</summary>" in page
+    assert shown[2].split("</dl>")[0].count("<dt>") == 100
+
+
+def test_a_number_is_explained_by_its_own_measure() -> None:
+    table = {"v": [1.0, 2.0, 3.0, 2.0, 1.5, 9.0]}
+    for measure, said in (("relative", "rarity on a scale"), ("paper", "own score")):
+        findings = outlying.explain(table, row=5, references=0, measure=measure)
+        for page in (findings._repr_html_(), findings.pairs[0]._repr_html_(), findings.to_html()):
+            target = re.findall(r'popovertarget="(outlying-outlierness[^"]*)"', page)[0]
+            tip = page.split(f'id="{target}"')[1].split("</div>")[0]
+            assert said in tip
+    assert target == "outlying-outlierness-paper"
+
+
+def test_empty_texts_can_be_seen() -> None:
+    table = {" ": [""] * 30 + ["a"], "": [float(place) for place in range(31)]}
+    findings = outlying.explain(table, row=30, references=0)
+    assert '" " = a' in findings.pairs[0].sentence
+    assert 'typical is ""' in findings.pairs[0].sentence
 
 
 def test_a_pair_made_by_hand_has_no_picture(findings: outlying.Findings) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import itertools
 import subprocess
 import sys
 from typing import Any
@@ -96,6 +97,84 @@ def test_times_are_written_as_times(kind: Any) -> None:
     cells = [dt.timedelta(hours=int(h)) if kind is dt.timedelta else dt.time(int(h)) for h in hours]
     said = texts(svg_of(outlying.explain({"t": cells}, row=100, references=0).plot()))
     assert any(":00" in text for text in said)
+
+
+def ticks(figure: Any) -> list[str]:
+    figure.savefig(io.BytesIO(), format="png")
+    axes = figure.axes[0]
+    low, high = axes.get_xlim()
+    shown = zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
+    return [label.get_text() for place, label in shown if low <= place <= high]
+
+
+def test_durations_have_full_hours_and_days_on_their_axis() -> None:
+    seconds = [*RNG.lognormal(3, 2, 300), 86_400 * 100.0]
+    data = {"d": [dt.timedelta(seconds=value) for value in seconds]}
+    pair = outlying.explain(data, row=300, references=0).pairs[0]
+    shown = ticks(pair.plot("property"))
+    assert pair.plot("property").axes[0].get_xscale() == "log"
+    assert "0:02:00" in shown
+    assert not any("10^" in text for text in shown)
+    assert ticks(pair.plot("property", axis="linear"))[:2] == ["0:00:00", "20 days"]
+
+
+@pytest.mark.parametrize("unit", ["number", "day", "duration"])
+def test_ticks_do_not_touch_in_the_narrowest_figure(unit: str) -> None:
+    numbers = [*RNG.normal(0, 900, 100), 60_000.0]
+    made: dict[str, Any] = {
+        "number": lambda value: value,
+        "day": lambda value: dt.date(2024, 1, 1) + dt.timedelta(days=int(value)),
+        "duration": lambda value: dt.timedelta(days=value),
+    }
+    cells = [made[unit](value) for value in numbers]
+    figure = outlying.explain({"v": cells}, row=100, references=0).pairs[0].plot(width=240)
+    assert len(ticks(figure)) >= 2
+    boxes = [label.get_window_extent() for label in figure.axes[0].get_xticklabels()]
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
+
+
+def test_times_have_full_hours_on_their_axis() -> None:
+    hours = [dt.time(int(h), int(m)) for h, m in RNG.integers((0, 0), (5, 60), (200, 2))]
+    pair = outlying.explain({"t": [*hours, dt.time(23, 50)]}, row=200, references=0).pairs[0]
+    assert ticks(pair.plot("property")) == ["00:00:00", "06:00:00", "12:00:00", "18:00:00"]
+    assert ticks(pair.plot("property", width=400)) == ["00:00:00", "12:00:00"]
+
+
+def test_the_last_day_has_years_on_its_axis() -> None:
+    days = [dt.date(2024, 1, 1) + dt.timedelta(days=int(i)) for i in RNG.integers(0, 60, 200)]
+    pair = outlying.explain({"day": [*days, dt.date.max]}, row=200, references=0).pairs[0]
+    assert {"4001", "6001"} <= set(ticks(pair.plot("property", width=400)))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("unit", [1.7e308, 1e-300])
+def test_huge_and_tiny_numbers_are_drawn(unit: float) -> None:
+    values = np.append(RNG.uniform(-1, 0.5, 300), 1) * unit
+    pair = outlying.explain({"v": values}, row=300, references=0).pairs[0]
+    figure = pair.plot("property")
+    assert any(float(text.replace("\u2212", "-")) > 0.4 * unit for text in ticks(figure))
+    low, high = figure.axes[0].get_xlim()
+    mark = figure.axes[0].lines[-1].get_xdata()[0]
+    assert 0.9 < (mark - low) / (high - low) <= 1
+
+
+@pytest.mark.parametrize("width", [240, 400, 720])
+@pytest.mark.parametrize("char", ["W", "i", "y", "W "])
+def test_long_names_stay_inside_of_the_figure(width: int, char: str) -> None:
+    names = [char * 90 + str(code) for code in RNG.integers(0, 4, 200)] + [char * 99]
+    pair = outlying.explain({char * 80: names}, row=200, references=0).pairs[0]
+    figure = pair.plot("property", width=width)
+    assert figure._repr_png_().startswith(PNG)
+    for text in (figure.axes[0].title, figure.axes[0]._left_title, *figure.axes[0].texts):
+        box = text.get_window_extent()
+        assert box.x0 >= 0
+        assert box.x1 <= width
+
+
+def test_a_single_typical_value_is_shaded() -> None:
+    pair = outlying.explain({"v": [5.0] * 99 + [7.0]}, row=99, references=0).pairs[0]
+    assert pair.typical == ((5.0, 5.0),)
+    assert pair.plot("property").axes[0].patches[0].get_linewidth() > 1
 
 
 def test_a_logarithmic_axis() -> None:

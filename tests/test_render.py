@@ -89,8 +89,11 @@ def test_numbers_are_written_for_people(number: float, text: str) -> None:
 
 
 def test_shares_and_times() -> None:
-    assert [percent(x) for x in (1.0, 0.299, 0.1, 0.019, 0.0027)] == [
+    assert [percent(x) for x in (1.0, 0.99999, 0.995, 0.994, 0.299, 0.1, 0.019, 0.0027)] == [
         "100%",
+        "99.9%",
+        "99.5%",
+        "99%",
         "30%",
         "10%",
         "1.9%",

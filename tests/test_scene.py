@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import outlying
 from outlying.render import scene
-from outlying.render.spark import cells, spark
+from outlying.render.cells import cells, wrapped
+from outlying.render.spark import spark
 from tests import naive, strategies
 
 RNG = np.random.default_rng(7)
@@ -83,6 +84,73 @@ def test_dates_are_written_as_dates() -> None:
     assert chart.mark_text == "2024-09-09"
     assert all(end.startswith("202") for end in chart.axis.ends)
     assert chart.typical_text.startswith("2024-0")
+
+
+def test_an_axis_ends_where_its_values_do() -> None:
+    """There is no year 10000, and no time of day before midnight."""
+    days = [dt.date(2024, 1, 1) + dt.timedelta(days=int(i)) for i in RNG.integers(0, 60, 200)]
+    assert density_of([*days, dt.date.max]).axis.ends[1] == "9999-12-31"
+    assert density_of([*days, dt.date.min]).axis.ends[0] == "0001-01-01"
+    hours = [dt.time(int(h), int(m)) for h, m in RNG.integers((0, 0), (5, 60), (200, 2))]
+    chart = chart_of([*hours, dt.time(23, 50)])
+    assert isinstance(chart, scene.DensityChart)
+    assert chart.axis.ends == ("00:00:00", "23:59:00")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "low", "high"),
+    [
+        (1e-3, "2023-12-31 23:59:59.999850", "2024-01-01 00:00:00.005150"),
+        (5.0, "2023-12-31 23:59:59.250", "2024-01-01 00:00:25.750"),
+        (3600.0, "2023-12-31 23:51", "2024-01-01 05:09"),
+        (1e6, "2023-12-30 06:00", "2024-02-29 15:00"),
+        (1e8, "2023-07-11", "2040-04-27"),
+    ],
+)
+def test_the_ends_are_as_exact_as_the_axis_can_be_read(seconds: float, low: str, high: str) -> None:
+    begin = dt.datetime(2024, 1, 1)
+    moments = [
+        begin + dt.timedelta(seconds=share * seconds) for share in (*np.linspace(0, 1, 200), 5)
+    ]
+    chart = chart_of(moments)
+    assert isinstance(chart, scene.DensityChart)
+    assert chart.axis.ends == (low, high)
+
+
+def test_an_instant_names_its_zone_however_exact() -> None:
+    begin = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
+    steps = [*RNG.integers(0, 900, 200), 5001]
+    chart = chart_of([begin + dt.timedelta(microseconds=int(step)) for step in steps])
+    assert isinstance(chart, scene.DensityChart)
+    assert chart.mark_text == "2024-01-01 00:00:00.005001 UTC"
+    assert all(end.endswith(" UTC") for end in chart.axis.ends)
+
+
+def test_whole_numbers_are_rounded_not_cut() -> None:
+    chart = chart_of([1] * 30 + [2] * 5 + [3])
+    assert isinstance(chart, scene.DensityChart)
+    assert chart.axis.ends == ("1", "3")
+
+
+def test_durations_keep_their_sign_in_front() -> None:
+    seconds = [*RNG.normal(0, 900, 200), -86_400.0]
+    chart = chart_of([dt.timedelta(seconds=value) for value in seconds])
+    assert isinstance(chart, scene.DensityChart)
+    assert chart.axis.ends[0].startswith("-1 day, 0:")
+    assert chart.typical_text.startswith("-0:")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("unit", [1.7e308, 1e300, 1e-300, 1e-321])
+@pytest.mark.parametrize("least", [-1.0, 0.1])
+def test_huge_and_tiny_numbers_have_their_place(unit: float, least: float) -> None:
+    chart = chart_of([float(x) for x in np.append(RNG.uniform(least, 0.5, 300), 1) * unit])
+    assert isinstance(chart, scene.DensityChart)
+    assert 0.9 < chart.axis.place(chart.mark) <= 1
+    assert chart.inside.y.max() == pytest.approx(1.0)
+    check_line(chart.inside)
+    low, high = (float(end) for end in chart.axis.ends)
+    assert low < high
 
 
 def test_categories_become_bars_with_the_object_marked() -> None:
@@ -164,8 +232,31 @@ def test_sparks_mark_the_object() -> None:
     assert mark.endswith("9.0 ▲")
     assert abs(mark.index("▲") - max(i for i, char in enumerate(bars) if char == "▁")) <= 1
     assert spark(pair, 12) == []
+    for width in range(30, 80):
+        assert spark(pair, width)[1].endswith("9.0 ▲")
+
+
+def test_bars_fit_a_narrow_terminal() -> None:
+    pair = outlying.explain({"k": [*["東京"] * 150, *["大阪"] * 50, "z"]}, row=200).pairs[0]
+    for width in range(20, 60):
+        lines = spark(pair, width)
+        assert len(lines) == 3
+        assert lines[0].startswith("東京 █")
+        assert all(cells(line) <= width for line in lines)
+    assert spark(pair, 12) == []
 
 
 def test_wide_characters_take_two_cells() -> None:
     assert cells("東京") == 4
     assert cells("e\u0301") == 1
+
+
+@given(
+    st.text(st.sampled_from("ab 東京é\u0301"), max_size=200),
+    st.integers(10, 40),
+    st.sampled_from(["", "  ", "1. "]),
+)
+def test_lines_are_filled_by_cells(text: str, width: int, margin: str) -> None:
+    lines = wrapped(text, width, margin, "  ")
+    assert all(cells(line) <= width for line in lines.splitlines())
+    assert "".join(lines.removeprefix(margin).split()) == "".join(text.split())

@@ -18,7 +18,9 @@ from outlying.values import (
     EXPECTS,
     Form,
     Value,
+    coarse,
     is_missing,
+    limits_of,
     number_of,
     number_text,
     plain,
@@ -166,11 +168,24 @@ def test_values_in_json(value: Value, expected: object) -> None:
         (dt.datetime(2024, 5, 17, 8, 30, 5, tzinfo=UTC), "2024-05-17 08:30:05 UTC"),
         (dt.datetime(2024, 5, 17, 8, 30, 0, 5), "2024-05-17 08:30:00.000005"),
         (dt.time(8, 30), "08:30:00"),
+        (dt.datetime(2024, 5, 17, 8, 30, 0, 5000), "2024-05-17 08:30:00.005"),
         (dt.timedelta(hours=36), "1 day, 12:00:00"),
+        (dt.timedelta(hours=-36), "-1 day, 12:00:00"),
+        (dt.timedelta(seconds=-90.5), "-0:01:30.500"),
+        (dt.timedelta(microseconds=1), "0:00:00.000001"),
     ],
 )
 def test_values_for_people(value: Value, expected: str) -> None:
     assert text_of(value) == expected
+
+
+@pytest.mark.parametrize("form", ["date", "datetime", "instant", "time"])
+def test_limits_are_values(form: Form) -> None:
+    for number in limits_of(form):
+        value = value_of(form, number)
+        assert not isinstance(value, float)
+        assert number_of(form, value) == number
+        assert not isinstance(coarse(form, number, DAY), float)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))

@@ -135,6 +135,7 @@ def pair_of(hit: Hit, exact: Evaluation[Trait, Premise]) -> tuple[Order, Pair]:
         overall_outlierness=hit.overall.outlierness(options.measure),
         typical=profile.typical(trait, hit.summary.at_object),
         reaches_threshold=hit.outlierness >= options.min_outlierness - outlierness.SAME_SCORE,
+        measure=options.measure,
         min_confidence=options.min_confidence,
         picture=_picture(hit, profile, exact),
     )

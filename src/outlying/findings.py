@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from outlying.conditions import Condition
-from outlying.options import Options
+from outlying.options import Measure, Options
 from outlying.sketches import Picture
 from outlying.table import SkippedColumn
 from outlying.values import Value, plain
@@ -63,6 +63,7 @@ class Pair:
     overall_outlierness: float
     typical: Ranges | tuple[Value, ...]
     reaches_threshold: bool
+    measure: Measure = dataclasses.field(default="relative", repr=False)
     min_confidence: float = dataclasses.field(default=0.0, repr=False)
     yardstick: Yardstick | None = dataclasses.field(default=None, repr=False, compare=False)
     picture: Picture | None = dataclasses.field(default=None, repr=False, compare=False)

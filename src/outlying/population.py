@@ -69,7 +69,7 @@ class NumericAttribute:
         largest = float(np.max(np.abs(ordered[[0, -1]]))) if len(ordered) else 0.0
         self.exponent = int(np.frexp(largest)[1])
         self.sorted: Floats = self._rescaled(ordered)
-        per_unit = np.ldexp(1.0, -self.exponent)
+        per_unit = np.ldexp(1.0, min(-self.exponent, 1023))
         self._segments: dict[int | None, Segments] = {}
         self._order: Rows | None = None
         self._numbers: Numbers | None = None

@@ -8,7 +8,7 @@ from outlying.errors import OptionError
 from outlying.findings import Findings
 
 
-def report(findings: Iterable[Findings]) -> str:
+def report(findings: Findings | Iterable[Findings]) -> str:
     """Write an HTML page on many findings about one table, with the stories they share.
 
     The page is one file that loads nothing; `Findings.to_html` writes one on a single object.
@@ -16,6 +16,10 @@ def report(findings: Iterable[Findings]) -> str:
     from outlying.render.html import Report
 
     found: Report | None = None
+    if isinstance(findings, Findings):
+        findings = [findings]
+    if not isinstance(findings, Iterable):
+        raise OptionError(f"findings is {findings!r}; allowed: a list of what explain() gives")
     for place, item in enumerate(findings):
         if not isinstance(item, Findings):
             raise OptionError(f"findings[{place}] is {item!r}; allowed: what explain() gives")
@@ -26,6 +30,10 @@ def report(findings: Iterable[Findings]) -> str:
             raise OptionError(
                 f"findings[{place}] is about {people.source} with {people.rows:,} rows, the first "
                 f"about {first.source} with {first.rows:,}; a report is about one table"
+            )
+        if item.options != found.options:
+            raise OptionError(
+                f"findings[{place}] has other options than the first; a report has one set of them"
             )
         found.add(item)
     if found is None:

@@ -124,7 +124,7 @@ def numeric_sketch(
         form=form,
         known=len(values),
         quantiles=tuple(np.ldexp(_at_shares(values), exponent).tolist()),
-        curve=Curve(np.ldexp(points, exponent), parzen_at(values, points, width, kind)),
+        curve=Curve(_unscaled(points, exponent), parzen_at(values, points, width, kind)),
         logarithmic=_logarithmic(values, form, exponent),
         ranked=ranked[places.astype(np.int64)] / (np.add.reduce(ranked) / len(ranked)),
     )
@@ -149,7 +149,14 @@ def _logarithmic(values: Floats, form: Form, exponent: int) -> Curve | None:
     logs = np.log2(thinned(values))
     width = bandwidth(logs)
     points = _points(logs[0] - width / 2, logs[-1] + width / 2, logs)
-    return Curve(np.ldexp(np.exp2(points), exponent), parzen_at(logs, points, width))
+    return Curve(_unscaled(np.exp2(points), exponent), parzen_at(logs, points, width))
+
+
+def _unscaled(points: Floats, exponent: int) -> Floats:
+    """Give points in the unit of the column; a window may end beyond the largest number."""
+    with np.errstate(over="ignore"):
+        largest = np.finfo(np.float64).max
+        return np.clip(np.ldexp(points, exponent), -largest, largest)
 
 
 def shown_categories(counts: Counts, own: int) -> list[int]:

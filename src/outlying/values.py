@@ -18,8 +18,14 @@ Form = Literal[
 ]
 Value: TypeAlias = bool | int | float | str | dt.date | dt.time | dt.timedelta | None
 
+#: Forms whose numbers are microseconds.
+TIMES: tuple[Form, ...] = ("date", "datetime", "instant", "time", "duration")
+
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICROSECOND = dt.timedelta(microseconds=1)
+_MICROSECONDS_PER_DAY = 86_400_000_000
+_UNITS = (1, 10**3, 10**6, 60 * 10**6, 3600 * 10**6, _MICROSECONDS_PER_DAY)
+_MOST = 1.7e308
 
 EXPECTS: dict[Form, str] = {
     "number": "a number",
@@ -89,6 +95,31 @@ def value_of(form: Form, number: float) -> Value:
     return moment.replace(tzinfo=dt.UTC) if form == "instant" else moment
 
 
+def limits_of(form: Form) -> tuple[float, float]:
+    """Give the first and the last number that is a value of this form."""
+    if form in ("date", "datetime", "instant"):
+        return number_of("date", dt.date.min), number_of("date", dt.date.max)
+    if form == "time":
+        return 0.0, float(_MICROSECONDS_PER_DAY - 1)
+    return -_MOST, _MOST
+
+
+def coarse(form: Form, number: float, step: float) -> Value:
+    """Give a time as exactly as a step needs it: in full days, hours, minutes, and so on.
+
+    A moment to the day is a date.
+    """
+    unit = max((unit for unit in _UNITS if unit <= step), default=1)
+    rounded = float(round(number / unit) * unit)
+    last = limits_of(form)[1]
+    if number <= last < rounded:
+        rounded = float(last // unit * unit)
+    value = value_of(form, rounded)
+    if unit == _MICROSECONDS_PER_DAY and form == "datetime" and isinstance(value, dt.datetime):
+        return value.date()
+    return value
+
+
 def plain(value: Value) -> bool | int | float | str | None:
     """Give a value as JSON holds it: dates, times and durations as ISO 8601 texts."""
     if isinstance(value, dt.timedelta):
@@ -111,7 +142,7 @@ def text_of(value: Value) -> str:
     if isinstance(value, dt.datetime):
         return _moment_text(value)
     if isinstance(value, dt.timedelta):
-        return str(value)
+        return _duration_text(value)
     return printable(value if isinstance(value, str) else value.isoformat())
 
 
@@ -135,9 +166,12 @@ def printable(text: str, limit: int = 80) -> str:
     """Make hostile text harmless on a terminal and keep it short; ordinary text is unchanged.
 
     Control codes, direction marks and other invisible characters are written as escapes: a column
-    name must not be able to move the cursor, hide text or turn its direction.
+    name must not be able to move the cursor, hide text or turn its direction. What has nothing to
+    see is quoted.
     """
     safe = "".join(char if _is_visible(char) else _escape(char) for char in text)
+    if not safe.strip():
+        safe = f'"{safe}"'
     return safe if len(safe) <= limit else safe[: limit - 1] + "…"
 
 
@@ -228,6 +262,15 @@ def _moment_text(value: dt.datetime) -> str:
     zone = " UTC" if value.tzinfo is not None else ""
     value = value.replace(tzinfo=None)
     text = value.isoformat(sep=" ", timespec="microseconds")
+    if value.microsecond % 1000 == 0:
+        text = value.isoformat(sep=" ", timespec="milliseconds")
     if value.microsecond == 0:
         text = value.isoformat(sep=" ", timespec="seconds" if value.second else "minutes")
     return text + zone
+
+
+def _duration_text(value: dt.timedelta) -> str:
+    """Write a duration with its sign in front: Python would write -90 s as "-1 day, 23:58:30"."""
+    if value < dt.timedelta(0):
+        return f"-{_duration_text(-value)}"
+    return str(value).removesuffix("000") if value.microseconds else str(value)

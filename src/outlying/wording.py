@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import TYPE_CHECKING, Any
 
 from outlying.values import printable, text_of
@@ -147,9 +148,22 @@ def group(pair: Pair) -> str:
 def members(pair: Pair) -> str:
     """Name the rows that the property is compared with, shortly."""
     if not pair.conditions:
-        return f"all {pair.known:,} rows"
+        return everyone(pair, pair.known)
     where = " and ".join(str(condition) for condition in pair.conditions)
-    return f"{pair.known:,} rows where {where}"
+    known = "" if pair.known == pair.group_size else f" and {printable(pair.property)} is known"
+    return f"{pair.known:,} rows where {where}{known}"
+
+
+def everyone(pair: Pair, known: int) -> str:
+    """Name the rows of the whole table that have the property."""
+    if known == rows_of(pair):
+        return f"all {known:,} rows"
+    return f"the {known:,} rows where {printable(pair.property)} is known"
+
+
+def rows_of(pair: Pair) -> int:
+    """Count the rows of the whole table."""
+    return round(pair.group_size / pair.support)
 
 
 def typical(pair: Pair) -> str:
@@ -180,7 +194,9 @@ def overall(pair: Pair) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share in percent, with a digit only where it is needed."""
+    """Write a share in percent, with a digit only where it is needed; all but a few is not all."""
+    if 0.995 <= share < 1:
+        return f"{math.floor(1000 * share) / 10:.1f}%"
     return f"{100 * share:.0f}%" if share >= 0.1 else f"{100 * share:.2g}%"
 
 

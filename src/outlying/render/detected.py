@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from outlying.detections import Detection, Flagged
-from outlying.render.text import Style, no_style, skipped_lines, values, wrapped
+from outlying.render.cells import wrapped
+from outlying.render.text import Style, no_style, skipped_lines, values
 from outlying.settings import Settings
 from outlying.values import number_text, printable
 

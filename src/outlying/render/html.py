@@ -16,19 +16,21 @@ from typing import TYPE_CHECKING, Any
 import outlying
 from outlying.detections import Detection, Flagged
 from outlying.findings import Findings, Pair, Population
-from outlying.options import Options
+from outlying.options import Measure, Options
 from outlying.render import detected, scene, shapes
 from outlying.render.palette import PALETTE
 from outlying.stories import Stories
-from outlying.values import printable, text_of
+from outlying.values import Value, printable, text_of
 from outlying.wording import (
     Figure,
     claim,
+    everyone,
     figures,
     glossary,
     members,
     name_of,
     percent,
+    rows_of,
     summed_up,
     verdict,
 )
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
 _RIGHT_TO_LEFT = re.compile(
     "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+(?: [\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+)*"
 )
+#: In a row of more columns those that a finding names stand alone, the others behind a click.
+MANY_COLUMNS = 40
+
 _NAMES = {"overall": "overall outlierness", "group": "group size"}
 
 
@@ -46,7 +51,7 @@ _NAMES = {"overall": "overall outlierness", "group": "group size"}
 class Term:
     """A number's name and what it means."""
 
-    term: str
+    tip: str
     name: str
     words: str
 
@@ -115,7 +120,7 @@ class Report:
             skipped=people.skipped_columns,
             options=_option_texts(self.options),
             version=outlying.__version__,
-            terms=_terms(self.options),
+            terms=_terms(self.options.measure),
             style=_style(),
         )
 
@@ -123,8 +128,11 @@ class Report:
         source = printable(re.split(r"[/\\]", self.population.source)[-1])
         if self.detection is not None:
             return f"What is odd in {source}, and why?"
-        if self.is_many:
-            return f"Why are these {len(self._objects):,} rows of {source} outliers?"
+        count = len(self._objects)
+        if self.is_many and count != 1:
+            if None in self._rows:
+                return f"Why are these {count:,} new objects outliers against {source}?"
+            return f"Why are these {count:,} rows of {source} outliers?"
         row = self._rows[0] if self._rows else None
         if row is None:
             return f"Why is the new object an outlier against {source}?"
@@ -151,14 +159,14 @@ def fragment(findings: Findings) -> str:
         title=f"{name_of(findings)}.",
         verdict=summed_up(findings),
         findings=findings,
-        terms=_terms(findings.options),
+        terms=_terms(findings.options.measure),
         style=_style(),
     )
 
 
 def card(pair: Pair) -> str:
     """Write the card of one pair for a page that others own."""
-    return _rendered("card.html", pair=pair, terms=_terms(Options()), style=_style())
+    return _rendered("card.html", pair=pair, terms=_terms(pair.measure), style=_style())
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -191,9 +199,9 @@ def view(pair: Pair) -> View:
         badge=verdict(pair),
         title=claim(pair),
         standing=pair.standing,
-        figures=tuple(_figure(item) for item in figures(pair)),
+        figures=tuple(_figure(item, pair.measure) for item in figures(pair)),
         group=members(pair),
-        rows=f"{round(pair.group_size / pair.support):,}",
+        rows=f"{rows_of(pair):,}",
     )
     picture = pair.picture
     if picture is None:
@@ -201,7 +209,7 @@ def view(pair: Pair) -> View:
     chart = scene.property_chart(pair, picture)
     return dataclasses.replace(
         plain,
-        whole=f"all {picture.overall.known:,} rows",
+        whole=everyone(pair, picture.overall.known),
         words=_words(chart, members(pair)),
         chart=chart,
         strips=scene.strips(pair, picture),
@@ -220,14 +228,21 @@ def _words(chart: scene.PropertyChart, group: str) -> str:
     )
 
 
-def _figure(item: Figure) -> dict[str, Any]:
-    name = _NAMES.get(item.term, item.term)
-    return {"term": item.term, "name": name, "text": item.text, "value": repr(item.value)}
+def _figure(item: Figure, measure: Measure) -> dict[str, Any]:
+    name, tip = _NAMES.get(item.term, item.term), _tip(item.term, measure)
+    return {"tip": tip, "name": name, "text": item.text, "value": repr(item.value)}
 
 
-def _terms(options: Options) -> list[Term]:
-    meanings = glossary(options.measure)
-    return [Term(term, _NAMES.get(term, term), words) for term, words in meanings.items()]
+def _terms(measure: Measure) -> list[Term]:
+    meanings = glossary(measure)
+    return [
+        Term(_tip(term, measure), _NAMES.get(term, term), words) for term, words in meanings.items()
+    ]
+
+
+def _tip(term: str, measure: Measure) -> str:
+    """Name the explanation of a term: a notebook may show findings of both measures."""
+    return "outlierness-paper" if (term, measure) == ("outlierness", "paper") else term
 
 
 def _option_texts(options: Options) -> list[tuple[str, str]]:
@@ -240,6 +255,13 @@ def _option_texts(options: Options) -> list[tuple[str, str]]:
 def _told_columns(findings: Findings) -> set[str]:
     """Name the columns that an exceptional pair is about."""
     return {pair.property for pair in findings.pairs if pair.exceptional}
+
+
+def _named_cells(findings: Findings) -> list[tuple[str, Value]]:
+    """Give the values of the columns that the pairs are about, or have conditions on."""
+    named = {pair.property for pair in findings.pairs}
+    named |= {condition.attribute for pair in findings.pairs for condition in pair.conditions}
+    return [(name, value) for name, value in findings.values if name in named]
 
 
 def _middle(axis: scene.Axis, ranges: Sequence[tuple[float, float]]) -> float:
@@ -278,6 +300,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters.update(_FILTERS)
+    environment.globals["many_columns"] = MANY_COLUMNS
     return environment
 
 
@@ -289,6 +312,7 @@ _FILTERS: dict[str, Any] = {
     "view": view,
     "cells": lambda findings: findings.values,
     "told": _told_columns,
+    "named": _named_cells,
     "short": lambda text: printable(text, 60),
     "value_text": lambda value: printable(text_of(value), 120),
     "printable": printable,

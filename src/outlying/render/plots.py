@@ -7,16 +7,16 @@ that nothing global changes and nothing has to be closed.
 from __future__ import annotations
 
 import io
-import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from outlying.errors import MissingExtraError, OptionError
 from outlying.findings import Findings, Pair
 from outlying.render import scene
+from outlying.render.lettering import DOTS_PER_INCH, filled, fitting, plain
 from outlying.render.palette import PALETTE, Theme
+from outlying.render.scales import NARROW, Scale
 from outlying.sketches import Picture
-from outlying.values import Form, value_of
 from outlying.wording import claim, members, percent
 
 try:
@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 
 View = Literal["all", "property", "context", "measure"]
 
-_DOTS_PER_INCH = 100
 _LEAST_WIDTH = 240
 _HEIGHTS = {"density": 1.9, "bar": 0.24, "strip": 0.75, "measure": 2.0}
-_DATES: tuple[Form, ...] = ("date", "datetime", "instant")
-_MICROSECONDS_PER_DAY = 86_400e6
+_LINE_HEIGHT = 0.17
+_LABEL_SIZE = 8
+_LABEL_SHARE = 0.4  # of the width, at most
+_LONGEST_BAR = 1.1  # with the number behind it
 _SAVED_ALIKE: Any = {"svg.hashsalt": "outlying", "svg.fonttype": "none"}
 
 
@@ -91,8 +92,8 @@ def _figure(
     panels = [panel for pair, view in wanted for panel in _panels(pair, view, axis, brush)]
     heights = [panel.height for panel in panels]
     figure = Plot(
-        figsize=(width / _DOTS_PER_INCH, sum(heights) + 0.35 * len(panels) + 0.6),
-        dpi=_DOTS_PER_INCH,
+        figsize=(width / DOTS_PER_INCH, sum(heights) + _rest(panels, brush)),
+        dpi=DOTS_PER_INCH,
         layout="constrained",
         facecolor=brush.colours["paper"],
     )
@@ -102,10 +103,17 @@ def _figure(
         strict=True,
     ):
         brush.prepare(place)
+        brush.title(place, panel)
         panel.draw(place)
     has_range = any(isinstance(panel, (_DensityPanel, _StripPanel)) for panel in panels)
     _legend(figure, brush, any(pair.conditions for pair, _ in wanted), has_range)
     return figure
+
+
+def _rest(panels: Sequence[_Panel], brush: _Brush) -> float:
+    """Give the inches that titles, ticks and the legend need."""
+    more = sum(brush.filled(panel).count("\n") for panel in panels)
+    return 0.35 * len(panels) + 0.6 + _LINE_HEIGHT * more
 
 
 def _legend(figure: Plot, brush: _Brush, has_context: bool, has_range: bool) -> None:
@@ -124,11 +132,22 @@ def _legend(figure: Plot, brush: _Brush, has_context: bool, has_range: bool) -> 
     figure.legend(
         *zip(*items, strict=True),
         loc="outside lower left",
-        ncols=4 if brush.width >= 560 else 2,
+        ncols=4 if brush.width >= NARROW else 2,
         frameon=False,
         fontsize=8,
         labelcolor=colours["quiet"],
     )
+
+
+class _Panel(Protocol):
+    """A part of a figure."""
+
+    title: str
+    is_main: bool
+    height: float
+
+    def draw(self, axes: Axes) -> None:
+        """Draw it."""
 
 
 class _Brush:
@@ -146,21 +165,34 @@ class _Brush:
         axes.tick_params(colors=self.colours["quiet"], labelsize=8)
         axes.set_yticks([])
 
-    def title(self, axes: Axes, text: str, *, is_main: bool = False) -> None:
+    def title(self, axes: Axes, panel: _Panel) -> None:
         """Write a title as wide as the figure."""
-        size = 10 if is_main else 8.5
-        lines = textwrap.wrap(text, int((self.width - 80) / (size * 0.8)))
+        size, weight = _font(panel)
         axes.set_title(
-            plain("\n".join(lines)),
+            plain(self.filled(panel)),
             loc="left",
             fontsize=size,
-            fontweight="bold" if is_main else "normal",
-            color=self.colours["ink" if is_main else "quiet"],
+            fontweight=weight,
+            color=self.colours["ink" if panel.is_main else "quiet"],
+        )
+
+    def filled(self, panel: _Panel) -> str:
+        """Break a title into lines that fit."""
+        return filled(panel.title, self.width - 60, *_font(panel))
+
+    def shade(self, axes: Axes, axis: Scale, low: float, high: float) -> None:
+        """Shade a stretch of an axis; a single value still shows."""
+        length = axis.axis.place(high) - axis.axis.place(low)
+        axes.axvspan(
+            axis.at(low),
+            axis.at(high),
+            color=self.colours["typical"],
+            linewidth=2.0 if length * self.width < 2 else 0,
         )
 
     def mark(self, axes: Axes, place: float, text: str, shift: float) -> None:
         """Mark the object; the label leans towards the middle of the axis."""
-        axes.axvline(place, color=self.colours["mark"], linewidth=2.5)
+        axes.axvline(place, color=self.colours["mark"], linewidth=2.5, clip_on=False)
         axes.annotate(
             plain(text),
             (place, 1.0),
@@ -175,9 +207,8 @@ class _Brush:
         )
 
 
-def plain(text: str) -> str:
-    """Keep matplotlib from reading a text as mathematics."""
-    return text.replace("$", r"\$")
+def _font(panel: _Panel) -> tuple[float, str]:
+    return (10.0, "bold") if panel.is_main else (8.5, "normal")
 
 
 class _DensityPanel:
@@ -186,13 +217,14 @@ class _DensityPanel:
     height = _HEIGHTS["density"]
 
     def __init__(self, pair: Pair, chart: scene.DensityChart, brush: _Brush) -> None:
-        self.pair, self.chart, self.brush = pair, chart, brush
+        self.chart, self.brush, self.is_main = chart, brush, True
+        self.title = f"{claim(pair)}, among {members(pair)}"
 
     def draw(self, axes: Axes) -> None:
         chart, colours = self.chart, self.brush.colours
-        axis = _Scale(chart.axis)
+        axis = Scale(chart.axis)
         for low, high in chart.typical:
-            axes.axvspan(axis.at(low), axis.at(high), color=colours["typical"], linewidth=0)
+            self.brush.shade(axes, axis, low, high)
         x, y = axis.back(chart.inside.x), chart.inside.y
         axes.fill_between(x, y, color=colours["group"], alpha=0.55, linewidth=0.8)
         if chart.overall is not None:
@@ -202,20 +234,20 @@ class _DensityPanel:
         axis.put_on(axes)
         axes.set_ylim(0, 1.12)
         axes.set_xlabel(plain(chart.name), color=colours["quiet"], fontsize=8.5)
-        self.brush.title(axes, f"{claim(self.pair)}, among {members(self.pair)}", is_main=True)
 
 
 class _BarPanel:
     """A category in its group, or how a condition divides the table."""
 
     def __init__(self, title: str, bars: Sequence[scene.Share], brush: _Brush, kind: str) -> None:
-        self.title, self.bars, self.brush, self.kind = title, bars, brush, kind
+        self.title, self.bars, self.brush = title, bars, brush
+        self.is_main = kind == "property"
         self.height = _HEIGHTS["bar"] * len(bars) + 0.1
 
     def draw(self, axes: Axes) -> None:
         colours = self.brush.colours
         places = range(len(self.bars))
-        own, others = ("mark", "group") if self.kind == "property" else ("group", "quiet")
+        own, others = ("mark", "group") if self.is_main else ("group", "quiet")
         used = [colours[own if bar.is_object else others] for bar in self.bars]
         axes.barh(places, [bar.inside for bar in self.bars], color=used, height=0.65, alpha=0.75)
         for place, bar in enumerate(self.bars):
@@ -231,15 +263,36 @@ class _BarPanel:
                 fontweight="bold" if bar.is_object else "normal",
                 color=colours["ink"],
             )
-        axes.set_yticks(places, [plain(bar.label) for bar in self.bars], fontsize=8)
-        for tick, bar in zip(axes.get_yticklabels(), self.bars, strict=True):
-            tick.set_fontweight("bold" if bar.is_object else "normal")
-            tick.set_color(colours[own] if bar.is_object else colours["ink"])
-        axes.set_xlim(0, 1.1)
+        share = self._label(axes, colours[own], colours["ink"])
+        axes.set_xlim(-_LONGEST_BAR * share / (1 - share), _LONGEST_BAR)
         axes.set_ylim(len(self.bars) - 0.4, -0.6)
         axes.set_xticks([])
         axes.spines["bottom"].set_visible(False)
-        self.brush.title(axes, self.title, is_main=self.kind == "property")
+
+    def _label(self, axes: Axes, own: str, other: str) -> float:
+        """Write the labels beside the bars; give the share of the width that they need.
+
+        They stand inside of the axes, so that the title above begins where that of others does.
+        """
+        most = _LABEL_SHARE * self.brush.width
+        widest = 0.0
+        for place, bar in enumerate(self.bars):
+            weight = "bold" if bar.is_object else "normal"
+            label, wide = fitting(bar.label, _LABEL_SIZE, weight, most)
+            widest = max(widest, wide)
+            colour = own if bar.is_object else other
+            axes.annotate(
+                plain(label),
+                (0, place),
+                xytext=(-4, 0),
+                textcoords="offset points",
+                ha="right",
+                va="center",
+                color=colour,
+                fontweight=weight,
+                fontsize=_LABEL_SIZE,
+            )
+        return (widest + 10) / (self.brush.width - 10)
 
 
 def _free_place(bar: scene.Share) -> float:
@@ -254,13 +307,14 @@ class _StripPanel:
     height = _HEIGHTS["strip"]
 
     def __init__(self, strip: scene.NumericStrip, brush: _Brush) -> None:
-        self.strip, self.brush = strip, brush
+        self.strip, self.brush, self.is_main = strip, brush, False
+        self.title = f"{strip.text}, over the whole table"
 
     def draw(self, axes: Axes) -> None:
         strip, colours = self.strip, self.brush.colours
-        axis = _Scale(strip.axis)
+        axis = Scale(strip.axis)
         low, high = strip.interval
-        axes.axvspan(axis.at(low), axis.at(high), color=colours["typical"], linewidth=0)
+        self.brush.shade(axes, axis, low, high)
         for line, colour, alpha in ((strip.line, "quiet", 0.35), (strip.kept, "group", 0.55)):
             axes.fill_between(
                 axis.back(line.x), line.y, color=colours[colour], alpha=alpha, linewidth=0
@@ -268,7 +322,6 @@ class _StripPanel:
         self.brush.mark(axes, axis.at(strip.mark), strip.mark_text, strip.axis.place(strip.mark))
         axis.put_on(axes)
         axes.set_ylim(0, 1.1)
-        self.brush.title(axes, f"{strip.text}, over the whole table")
 
 
 class _MeasurePanel:
@@ -277,7 +330,9 @@ class _MeasurePanel:
     height = _HEIGHTS["measure"]
 
     def __init__(self, chart: scene.CdfChart, brush: _Brush) -> None:
-        self.chart, self.brush = chart, brush
+        self.chart, self.brush, self.is_main = chart, brush, False
+        areas = f"area above {chart.above:.3f}, below {chart.below:.3f}"
+        self.title = f"Share of rows with at most this density: {areas}"
 
     def draw(self, axes: Axes) -> None:
         chart, colours = self.chart, self.brush.colours
@@ -297,60 +352,13 @@ class _MeasurePanel:
             "density, as a multiple of the mean of the group", color=colours["quiet"], fontsize=8.5
         )
         axes.set_ylabel("G", color=colours["quiet"], fontsize=8.5)
-        areas = f"area above {chart.above:.3f}, below {chart.below:.3f}"
-        self.brush.title(axes, f"Share of rows with at most this density: {areas}")
 
 
-class _Scale:
-    """Turns numbers of a column, and places along an axis, into what matplotlib shows."""
-
-    def __init__(self, axis: scene.Axis) -> None:
-        self.axis = axis
-        ends = [value_of(axis.form, end) for end in (axis.low, axis.high)]
-        self.are_dates = axis.form in _DATES and not any(isinstance(end, float) for end in ends)
-
-    def at(self, number: float) -> float:
-        """Give a number as matplotlib counts it: dates in days since 1970."""
-        return number / _MICROSECONDS_PER_DAY if self.are_dates else number
-
-    def back(self, places: Any) -> Any:
-        """Give places from 0 to 1 as matplotlib counts them."""
-        import numpy as np
-
-        low, high = self.axis.low, self.axis.high
-        if self.axis.is_log:
-            return np.exp(np.log(low) + places * (np.log(high) - np.log(low)))
-        return np.asarray([self.at(number) for number in low + places * (high - low)])
-
-    def put_on(self, axes: Axes) -> None:
-        """Choose the ticks."""
-        from matplotlib import ticker
-
-        if self.axis.is_log:
-            axes.set_xscale("log")
-        elif self.are_dates:
-            _count_days(axes)
-        else:
-            axes.xaxis.set_major_locator(ticker.MaxNLocator(6))
-            if self.axis.form not in ("number", "integer"):
-                axes.xaxis.set_major_formatter(lambda number, _: self.axis.text(number))
-        axes.set_xlim(self.at(self.axis.low), self.at(self.axis.high))
-
-
-def _count_days(axes: Axes) -> None:
-    from matplotlib import dates
-
-    locator = dates.AutoDateLocator(minticks=3, maxticks=7)  # type: ignore[no-untyped-call]
-    axes.xaxis.set_major_locator(locator)
-    formatter = dates.ConciseDateFormatter(locator)  # type: ignore[no-untyped-call]
-    axes.xaxis.set_major_formatter(formatter)
-
-
-def _panels(pair: Pair, view: View, axis: scene.AxisChoice, brush: _Brush) -> list[Any]:
+def _panels(pair: Pair, view: View, axis: scene.AxisChoice, brush: _Brush) -> list[_Panel]:
     picture = pair.picture
     if picture is None:
         raise OptionError("this pair was not made by explain(): it has nothing to draw")
-    panels: list[Any] = []
+    panels: list[_Panel] = []
     if view in ("all", "property"):
         panels.append(_property_panel(pair, picture, axis, brush))
     if view in ("all", "context"):

@@ -17,18 +17,31 @@ from outlying.conditions import Condition
 from outlying.density import Floats
 from outlying.findings import Pair
 from outlying.sketches import CategoricalSketch, Curve, NumericSketch, Picture, Sketch
-from outlying.values import Form, Value, number_of, number_text, printable, text_of, value_of
+from outlying.values import (
+    TIMES,
+    Form,
+    Value,
+    coarse,
+    limits_of,
+    number_of,
+    number_text,
+    printable,
+    text_of,
+    value_of,
+)
 
 AxisChoice = Literal["auto", "linear", "log"]
 
-#: How long a name or a value may be in a picture.
-MOST_CHARACTERS = 28
+#: How long a name or a value may be in a picture: an instant to the microsecond fits.
+MOST_CHARACTERS = 30
 
 _PADDING = 0.03
 _WHOLE = 1.6  # all values are shown where that makes the axis at most so many times longer
 _SKEWED = 3.0  # the upper half is so many times longer than the lower one
 _FAR = 10.0
 _P0, _P005, _P05, _P50, _P95, _P995, _P100 = range(7)
+_LEAST_NUMBER, _MOST_NUMBER = 5e-324, 1.7e308
+_TEXTS_PER_AXIS = 250  # so many texts along an axis differ
 
 
 def short(text: str, most: int = MOST_CHARACTERS) -> str:
@@ -58,19 +71,31 @@ class Axis:
         return (self._warped(number) - low) / (high - low)
 
     def _warped(self, number: float) -> float:
-        return math.log(number) if self.is_log else number
+        return math.log(number) if self.is_log else number * self._unit
+
+    @property
+    def _unit(self) -> float:
+        """A factor that keeps the length of the axis from being infinite."""
+        return 0.25 if max(-self.low, self.high) > _MOST_NUMBER / 4 else 1.0
 
     def places(self, numbers: Floats) -> Floats:
         """Give where numbers lie; beyond 0 or 1 where they are beyond the axis."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            warped = np.log(numbers) if self.is_log else numbers
+            warped = np.log(numbers) if self.is_log else numbers * self._unit
         low, high = self._warped(self.low), self._warped(self.high)
         return np.asarray((warped - low) / (high - low))
 
     def text(self, number: float) -> str:
         """Write a number of the axis as people know it."""
-        value = value_of(self.form, number)
+        if self.form in TIMES:
+            text = short_value(coarse(self.form, number, self._step(number)))
+            return text.removesuffix(", 0:00:00")
+        value = value_of(self.form, round(number) if self.form == "integer" else number)
         return _rounded(value, self) if isinstance(value, float) else short_value(value)
+
+    def _step(self, number: float) -> float:
+        """Give how far a number may be moved, and nobody sees it on the axis."""
+        return (abs(number) if self.is_log else self.high - self.low) / _TEXTS_PER_AXIS
 
     @property
     def ends(self) -> tuple[str, str]:
@@ -82,7 +107,8 @@ def _rounded(number: float, axis: Axis) -> str:
     """Write a number as exactly as its axis can be read."""
     if axis.is_log:
         return number_text(number, 3)
-    digits = 3 - math.floor(math.log10(axis.high - axis.low))
+    length = axis.high - axis.low
+    digits = 3 - math.floor(math.log10(length)) if 0 < length < math.inf else 0
     return short_value(round(number, digits) if 0 < digits < 300 else number)
 
 
@@ -323,19 +349,21 @@ def _axis(
     if _length(least, most, is_log) <= _WHOLE * _length(low, high, is_log):
         low, high = least, most
     is_cut = least < low or most > high
-    return Axis(*_padded(low, high, is_log), is_log, inside.form, is_cut)
+    return Axis(*_padded(low, high, is_log, inside.form), is_log, inside.form, is_cut)
 
 
 def _length(low: float, high: float, is_log: bool) -> float:
-    return math.log(high) - math.log(low) if is_log else high - low
+    return math.log(high) - math.log(low) if is_log else high / 4 - low / 4
 
 
-def _padded(low: float, high: float, is_log: bool) -> tuple[float, float]:
+def _padded(low: float, high: float, is_log: bool, form: Form) -> tuple[float, float]:
+    """Lengthen a stretch somewhat, but not to where there is no such value: no hour is the 25th."""
     if is_log:
         factor = math.exp(_PADDING * _length(low, high, True))
-        return max(low / factor, 5e-324), min(high * factor, 1.7e308)
-    padding = _PADDING * (high - low)
-    return max(low - padding, -1.7e308), min(high + padding, 1.7e308)
+        return max(low / factor, _LEAST_NUMBER), max(high, min(high * factor, _MOST_NUMBER))
+    padding = _PADDING * high - _PADDING * low
+    least, most = limits_of(form)
+    return min(low, max(low - padding, least)), max(high, min(high + padding, most))
 
 
 def _is_log(mark: float, inside: NumericSketch, overall: NumericSketch, choice: AxisChoice) -> bool:

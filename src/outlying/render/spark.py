@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 import numpy as np
 
 from outlying.findings import Pair
 from outlying.render import scene
+from outlying.render.cells import cells
 from outlying.wording import percent
 
 #: What a terminal must be able to show.
@@ -18,6 +17,8 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _MOST_CELLS = 48
 _MOST_BARS = 4
 _BAR_CELLS = 24
+_LEAST_BAR_CELLS = 6
+_BESIDE_BAR = 10  # a share and a mark
 _LABEL_CELLS = 20
 
 
@@ -26,14 +27,8 @@ def spark(pair: Pair, width: int) -> list[str]:
     if pair.picture is None:
         return []
     chart = scene.property_chart(pair, pair.picture)
-    lines = _density(chart, width) if isinstance(chart, scene.DensityChart) else _bars(chart)
+    lines = _density(chart, width) if isinstance(chart, scene.DensityChart) else _bars(chart, width)
     return lines if all(cells(line) <= width for line in lines) else []
-
-
-def cells(text: str) -> int:
-    """Count the columns that a text takes on a terminal."""
-    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
-    return len(text) + wide - sum(unicodedata.combining(char) > 0 for char in text)
 
 
 def _density(chart: scene.DensityChart, width: int) -> list[str]:
@@ -43,7 +38,8 @@ def _density(chart: scene.DensityChart, width: int) -> list[str]:
         return []
     at = min(int(chart.axis.place(chart.mark) * count), count - 1)
     margin = " " * (cells(low) + 1)
-    return [f"{low} {_levels(chart.inside, count)} {high}", margin + _marked(at, chart.mark_text)]
+    label = _marked(at, chart.mark_text, count)
+    return [f"{low} {_levels(chart.inside, count)} {high}", margin + label]
 
 
 def _levels(line: scene.Line, count: int) -> str:
@@ -54,28 +50,31 @@ def _levels(line: scene.Line, count: int) -> str:
     return "".join(_LEVELS[level] for level in levels)
 
 
-def _marked(at: int, text: str) -> str:
+def _marked(at: int, text: str, count: int) -> str:
     """Mark a place, with the label on the side where there is room."""
-    if at > _MOST_CELLS // 2 and at > cells(text):
+    if at > count // 2 and at > cells(text):
         return " " * (at - cells(text) - 1) + f"{text} ▲"
     return " " * at + f"▲ {text}"
 
 
-def _bars(chart: scene.BarChart) -> list[str]:
+def _bars(chart: scene.BarChart, width: int) -> list[str]:
     """Draw the most frequent categories, and the object's."""
     shown = list(chart.bars[:_MOST_BARS])
     if not any(bar.is_object for bar in shown):
         shown[-1:] = [bar for bar in chart.bars if bar.is_object]
     labels = [scene.short(bar.label, _LABEL_CELLS) for bar in shown]
     widest = max(cells(label) for label in labels)
+    most = min(_BAR_CELLS, width - widest - _BESIDE_BAR)
+    if most < _LEAST_BAR_CELLS:
+        return []
     return [
-        f"{label}{' ' * (widest - cells(label))} {_bar(bar.inside)} {percent(bar.inside)}"
+        f"{label}{' ' * (widest - cells(label))} {_bar(bar.inside, most)} {percent(bar.inside)}"
         + (" ◀" if bar.is_object else "")
         for label, bar in zip(labels, shown, strict=True)
     ]
 
 
-def _bar(share: float) -> str:
-    eighths = max(1, round(share * 8 * _BAR_CELLS))
+def _bar(share: float, most: int) -> str:
+    eighths = max(1, round(share * 8 * most))
     full, part = divmod(eighths, 8)
     return "█" * full + (_EIGHTHS[part] if part else "")

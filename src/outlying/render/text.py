@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from outlying.findings import Findings, Pair, Population
+from outlying.render.cells import wrapped
 from outlying.render.spark import spark
 from outlying.stories import Story
 from outlying.values import Value, printable, text_of
@@ -42,7 +42,8 @@ def render(
 
 def _object(findings: Findings, width: int, style: Style) -> str:
     """Echo the object, so that a slip in the row number shows."""
-    return style(name_of(findings), "title") + "\n" + values(findings.values, width, "  ")
+    name = wrapped(name_of(findings), width, "", "  ")
+    return style(name, "title") + "\n" + values(findings.values, width, "  ")
 
 
 def values(row: Sequence[tuple[str, Value]], width: int, margin: str) -> str:
@@ -84,13 +85,6 @@ def skipped_lines(population: Population) -> list[str]:
     if len(skipped) > _MOST_SKIPPED:
         lines.append(f"{len(skipped) - _MOST_SKIPPED} more columns were skipped (see JSON).")
     return lines
-
-
-def wrapped(text: str, width: int, first: str, rest: str) -> str:
-    """Fill lines, the first and the others with a margin of their own."""
-    return textwrap.fill(
-        text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
-    )
 
 
 def summary(
