@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -216,3 +217,33 @@ def test_help_names_every_option(run: Run) -> None:
     assert code == 0
     for name in outlying.settings.BAGGING:
         assert f"--{name}" in out
+
+
+# --- where results go -----------------------------------------------------------------------
+
+
+def test_a_pipe_is_written_to_and_not_replaced(run: Run, table: Path, tmp_path: Path) -> None:
+    """As a device would be: run by root, a renamed file would destroy /dev/null."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        code, out, err = run("detect", table, "--top", 1, "-o", pipe)
+        written = os.read(reader, 100_000).decode()
+        refused = run("detect", table, "--explain", "--format", "jsonl", "-o", pipe)
+    finally:
+        os.close(reader)
+    assert (code, out, err) == (0, "", "")
+    assert written.startswith("What is odd in ")
+    assert (refused[0], refused[1]) == (2, "")
+    assert "it is no ordinary file" in refused[2]
+    assert pipe.is_fifo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted({table.name, "pipe"})
+
+
+def test_a_link_stays_a_link(run: Run, table: Path, tmp_path: Path) -> None:
+    link, target = tmp_path / "link.txt", tmp_path / "target.txt"
+    link.symlink_to(target)
+    assert run("detect", table, "--top", 1, "-o", link)[0] == 0
+    assert link.is_symlink()
+    assert target.read_text("utf-8").startswith("What is odd in ")
