@@ -35,9 +35,9 @@ def paper(data: str, output: str, seeds: int) -> None:
     folder = Path(output)
     with progress_line() as line:
         tables.check_files(Path(data))
-        files.prepare(folder)
-        found = results.compute(Path(data), seeds, line.stage)
-        written = files.files_of(found)
+        with files.prepared(folder):
+            found = results.compute(Path(data), seeds, line.stage)
+            written = files.files_of(found)
     try:
         files.write(written, folder)
     except KeyboardInterrupt:
