@@ -167,11 +167,11 @@ def test_interrupting_the_explanations_says_how_far(
         (("--lowest",), "add --score-column NAME"),
         (("--score-column", "scores"), "did you mean 'score'?"),
         (("--score-column", "city"), "holds no numbers"),
-        (("--score-column", "score", "--rounds", 5), "--rounds is for feature bagging"),
-        (("--pairs", 3), "--pairs is about explaining: add --explain"),
-        (("--resume",), "--resume is about explaining: add --explain"),
+        (("--score-column", "score", "--rounds", 5), "--rounds: for feature bagging only"),
+        (("--pairs", 3), "for --pairs rows must be explained: add --explain"),
+        (("--resume",), "for --resume rows must be explained: add --explain"),
         (("--explain", "--resume"), "--resume continues a file of JSON lines"),
-        (("--explain", "--pairs", 0), "top is 0"),
+        (("--explain", "--pairs", 0), "pairs is 0; allowed: a whole number, at least 1"),
         (("--radius", 1.0), "needs base"),
         (("--base", "radius", "--radius", -1), "radius is -1.0"),
         (("--exclude", "tmp"), "unknown column 'tmp'"),
@@ -217,6 +217,17 @@ def test_help_names_every_option(run: Run) -> None:
     assert code == 0
     for name in outlying.settings.BAGGING:
         assert f"--{name}" in out
+
+
+def test_infinite_scores_may_count_as_missing(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "scores.csv"
+    file.write_text("x,score\n1,2\n2,inf\n3,4\n5,3\n")
+    code, _, err = run("detect", file, "--score-column", "score")
+    assert (code, "data row 2) is infinite" in err) == (2, True)
+    args = ("--score-column", "score", "--infinite", "missing", "--format", "json")
+    code, out, _ = run("detect", file, *args)
+    assert [item["row"] for item in json.loads(out)["flagged"]] == [3, 4, 1]
+    assert outlying.detect(file, scores="score", infinite="missing").positions == [2, 3, 0]
 
 
 # --- where results go -----------------------------------------------------------------------

@@ -226,7 +226,9 @@ def copied(rare: int, common: int, rows: int) -> tuple[strategies.Table, np.ndar
     rng = np.random.default_rng(0)
     kinds = np.array([[a, b, c] for a in "abcd" for b in "uvw" for c in "xyz"])
     which = np.concatenate((np.arange(rare), rare + rng.integers(0, common, rows - rare)))
-    return {name: list(map(str, kinds[which][:, k])) for k, name in enumerate("abc")}, which
+    table = {name: list(map(str, kinds[which][:, k])) for k, name in enumerate("abc")}
+    table["a"][:rare] = ["odd"] * rare
+    return dict(table), which
 
 
 def test_copies_have_the_same_score_in_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,6 +260,7 @@ def test_a_table_of_few_distinct_rows_needs_no_sample(
     assert found == whole
     assert found.scores.tolist() == whole.scores.tolist()
     assert sorted(found.positions) == list(range(rare))
+    assert found.rows[0].votes > 0
     assert found.notes == ()
 
 
@@ -376,6 +379,17 @@ def test_few_rows_have_few_neighbours_and_it_is_said() -> None:
     assert detection.notes == (
         "There are few rows: the number of neighbours is 1, half of the other rows, not 5.",
     )
+
+
+def test_ties_are_said() -> None:
+    same = outlying.detect({"a": ["x", "y"] * 20, "b": ["u", "u", "v", "v"] * 10}, top=3)
+    assert same.notes == ("All rows have the same score: none stands out.",)
+    scores = [5.0, 4.0, 4.0, 4.0, 1.0]
+    table = {"x": np.arange(5.0)}
+    note = "{} the same score as the last one here, and come later in the table."
+    for top, others in ((1, []), (2, ["2 more rows have"]), (3, ["1 more row has"]), (4, [])):
+        detection = outlying.detect(table, scores=scores, top=top)
+        assert detection.notes == tuple(note.format(words) for words in others)
 
 
 def test_a_column_of_dates_is_compared() -> None:

@@ -144,11 +144,11 @@ class _Request:
         explaining = {name: known.pop(name) for name in _FOR_EXPLAIN if name in known}
         useless = [f"--{name}" for name in explaining] + ["--resume"] * resume
         if useless and not explain:
-            raise OptionError(f"{' and '.join(useless)} is about explaining: add --explain")
+            raise OptionError(f"for {' and '.join(useless)} rows must be explained: add --explain")
         Bagging.of(**bagging)
         whole("top", known["top"], 1)
         if "pairs" in explaining:
-            explaining["top"] = explaining.pop("pairs")
+            explaining["top"] = whole("pairs", explaining.pop("pairs"), 1)
         Options.of(**explaining)
         columns = {name: known.pop(name) for name in ("columns", "exclude", "types", "infinite")}
         score_column, lowest = known.pop("score_column", None), known.pop("lowest")
@@ -160,7 +160,7 @@ class _Request:
         table = sources.read(source)
         compared = table
         if self.score_column is not None:
-            self._scores = ColumnScores.of(table, self.score_column)
+            self._scores = ColumnScores.of(table, self.score_column, self.columns["infinite"])
             compared = table.without(self.score_column, HOLDS_SCORES)
         return Explainer(compared, **self.explaining, **self._columns(table))
 
@@ -190,4 +190,4 @@ def _check_scores(column: str | None, lowest: bool, bagging: dict[str, Any]) -> 
         raise OptionError("--lowest tells how to read scores: add --score-column NAME")
     if column is not None and bagging:
         flags = " and ".join(f"--{name}" for name in bagging)
-        raise OptionError(f"{flags} is for feature bagging; --score-column ranks without it")
+        raise OptionError(f"{flags}: for feature bagging only; --score-column ranks without it")
