@@ -228,7 +228,7 @@ def copied(rare: int, common: int, rows: int) -> tuple[strategies.Table, np.ndar
     which = np.concatenate((np.arange(rare), rare + rng.integers(0, common, rows - rare)))
     table = {name: list(map(str, kinds[which][:, k])) for k, name in enumerate("abc")}
     table["a"][:rare] = ["odd"] * rare
-    return dict(table), which
+    return {name: list(cells) for name, cells in table.items()}, which
 
 
 def test_copies_have_the_same_score_in_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,7 +260,7 @@ def test_a_table_of_few_distinct_rows_needs_no_sample(
     assert found == whole
     assert found.scores.tolist() == whole.scores.tolist()
     assert sorted(found.positions) == list(range(rare))
-    assert found.rows[0].votes > 0
+    assert found.rows[0].votes
     assert found.notes == ()
 
 
