@@ -134,6 +134,14 @@ def test_other_tables_are_refused(tmp_path: Path) -> None:
         tables.check_files(tmp_path)
 
 
+@pytest.mark.parametrize("cells", [["1.5"] * 336, ["", *map(str, range(335))]])
+def test_tables_of_the_same_shape_are_refused(cells: list[str], tmp_path: Path) -> None:
+    lines = [",".join([cell, *[str(row)] * 6]) for row, cell in enumerate(cells)]
+    (tmp_path / "ecoli.csv").write_text("\n".join(["a,b,c,d,e,f,g", *lines]) + "\n")
+    with pytest.raises(SourceError, match=r"column 'a' has gaps, infinite values or one value"):
+        tables.load(tmp_path, ECOLI)
+
+
 # --- Unif2 ---
 
 
