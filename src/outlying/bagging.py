@@ -63,7 +63,7 @@ def bagged(
     for done, ((attributes, part), times) in enumerate(rounds.items()):
         if progress is not None:
             progress(done, len(rounds))
-        points = coordinates.points(attributes)[sample.scored]
+        points = coordinates.points(attributes, sample.scored)
         found = nearest(points, sample.rows_of(part), count, workers)[sample.places]
         tally.add(round_scores(found / len(attributes) ** 0.5, settings), times)
     return Bagged(
@@ -101,7 +101,7 @@ class Sample:
 
     drawn: Rows  # counted among those that are scored
     size: int
-    scored: Rows
+    scored: Rows | None  # None: all
     places: Rows  # of all rows among those that are scored
 
     @classmethod
@@ -110,12 +110,12 @@ class Sample:
         rows, width = coordinates.rows, coordinates.width
         every, size = np.arange(rows), most_references(rows, width)
         if size >= rows:
-            return cls(every, rows, every, every)
+            return cls(every, rows, None, every)
         kept, places = without_copies(columns, rows, settings.neighbours + 1)
         if len(kept) < rows and most_references(len(kept), width) >= len(kept):
             return cls(np.arange(len(kept)), len(kept), kept, places)
         several = drawn(map(_ranked, columns), rows, size * settings.rounds)
-        return cls(several, size, every, every)
+        return cls(several, size, None, every)
 
     @property
     def is_part(self) -> bool:
