@@ -44,13 +44,13 @@ def _number(name: str, kind: Any, help_text: str, default: object = None) -> Dec
 @click.command("detect")
 @click.argument("source")
 @click.option("--top", type=int, default=10, show_default=True, help="How many rows to flag.")
-@_number("rounds", int, "How often to compare, each time by other attributes.")
+@_number("rounds", int, "How often to compare rows, each time by other columns.")
 @_number("neighbours", int, "How many neighbours a row is compared with.")
 @_choice("base", choices.Base, "Distance to the last neighbour, or neighbours in a radius.")
 @_number("radius", float, "That radius, per attribute.", "one that is enough for 95% of rows")
 @_choice("combine", choices.Combine, "By the best rank, by first places, or by the mean score.")
 @_choice("scale", choices.Scale, "What makes numbers comparable; none: their own units.")
-@_number("seed", int, "Draws the attributes of each round.")
+@_number("seed", int, "Another seed draws other attributes in each round.")
 @click.option("--score-column", metavar="NAME", help="Rank by this column; it is not compared.")
 @click.option("--lowest", is_flag=True, help="With --score-column: low scores are abnormal.")
 @repeated("--columns", "NAMES", "Only these columns; separate by commas or repeat.")
@@ -79,7 +79,9 @@ def _number(name: str, kind: Any, help_text: str, default: object = None) -> Dec
     help="For people or for programs; jsonl: a line per row; html: a page, with --explain.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead of standard output.")
-@click.option("--resume", is_flag=True, help="Continue an interrupted --explain, jsonl and -o.")
+@click.option(
+    "--resume", is_flag=True, help="Continue an interrupted run with --explain, jsonl and -o."
+)
 @click.option("--workers", type=int, help="Threads and processes.  [default: one per core]")
 def command(
     source: str,

@@ -28,7 +28,7 @@ def paper(data: str, output: str, seeds: int) -> None:
     """Compute the paper's examples and experiments again.
 
     Writes paper.md, paper.html and figures: the paper's numbers, ours, and why they differ. Takes
-    about two minutes.
+    one to two minutes.
     """
     from outlying.paper import files, results, tables  # they need matplotlib
 
