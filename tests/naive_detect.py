@@ -91,15 +91,21 @@ def distances_by_column(cells: Sequence[Value], scale: str) -> list[list[float]]
 # --- rounds ---
 
 
+def distance(steps: Sequence[list[list[float]]], row: int, other: int) -> float:
+    return math.sqrt(math.fsum(column[row][other] for column in steps) / len(steps))
+
+
 def neighbours(
     steps: Sequence[list[list[float]]], row: int, others: Sequence[int], count: int
 ) -> list[float]:
-    """Distances to the nearest other rows, per attribute."""
-    found = sorted(
-        math.sqrt(math.fsum(column[row][other] for column in steps) / len(steps))
-        for other in others
-        if other != row
-    )
+    """Distances to the nearest other rows, per attribute.
+
+    A row is no neighbour of itself; but it is as good as its copies that are not compared with.
+    """
+    found = sorted(distance(steps, row, other) for other in others)
+    everywhere = [distance(steps, row, other) for other in range(len(steps[0]))]
+    if found.count(0) == everywhere.count(0):
+        del found[0]
     return found[:count]
 
 

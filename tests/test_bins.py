@@ -151,3 +151,8 @@ def test_the_command_line_has_it(run: Run, tmp_path: Any) -> None:
     code, _, err = run("explain", file, "--row", 21, "--bins", 4)
     assert code == 2
     assert "nothing is cut into bins" in err
+
+
+def test_bins_are_limited_before_they_take_all_memory() -> None:
+    with pytest.raises(outlying.OptionError, match="bins is 1000000000; allowed: 2 to 1,000,000"):
+        outlying.explain({"x": [1.0, 2.0, 9.0]}, row=2, discretise="equi-width", bins=10**9)

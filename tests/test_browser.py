@@ -14,6 +14,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 import outlying
+from outlying.paper import document
 from tests import browser as browsers
 from tests.browser import Browser
 
@@ -222,3 +223,21 @@ def test_cards_in_a_notebook_follow_its_theme(
     assert colours == [ink, ink]
     browser.all("button.term")[-1].click()
     assert sum(tip.is_displayed() for tip in browser.all("[popover]")) == 1
+
+
+def test_the_papers_page_is_readable_on_a_phone(browser: Browser, tmp_path: Path) -> None:
+    """Wide tables and figures scroll by themselves; they are not squeezed."""
+    words = "a sentence that is long enough to be wrapped " * 5
+    blocks = (document.Grid(("a", "b", "c"), ((words, words, words),)),)
+    figure = document.Figure("a.svg", "a figure", "its caption")
+    page = document.Document("Title", words, (document.Section("One", (*blocks, figure)),))
+    svg = "<svg xmlns='http://www.w3.org/2000/svg' width='800' height='300'/>"
+    path = tmp_path / "page.html"
+    path.write_text(document.html(page, {"a.svg": svg}), encoding="utf-8")
+    for width, least in ((400, 600), (1280, 700)):
+        browser.open(path, width)
+        assert browser.ask("document.documentElement.scrollWidth") <= width
+        assert browser.ask("document.images[0].clientWidth") >= least
+        assert browser.ask("document.querySelector('table').clientWidth") >= least
+        assert browser.complaints() == []
+        assert browser.ask("document.querySelectorAll('.scroll[tabindex]').length") == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -166,11 +167,11 @@ def test_interrupting_the_explanations_says_how_far(
         (("--lowest",), "add --score-column NAME"),
         (("--score-column", "scores"), "did you mean 'score'?"),
         (("--score-column", "city"), "holds no numbers"),
-        (("--score-column", "score", "--rounds", 5), "--rounds is for feature bagging"),
-        (("--pairs", 3), "--pairs is about explaining: add --explain"),
-        (("--resume",), "--resume is about explaining: add --explain"),
+        (("--score-column", "score", "--rounds", 5), "--rounds: for feature bagging only"),
+        (("--pairs", 3), "for --pairs rows must be explained: add --explain"),
+        (("--resume",), "for --resume rows must be explained: add --explain"),
         (("--explain", "--resume"), "--resume continues a file of JSON lines"),
-        (("--explain", "--pairs", 0), "top is 0"),
+        (("--explain", "--pairs", 0), "pairs is 0; allowed: a whole number, at least 1"),
         (("--radius", 1.0), "needs base"),
         (("--base", "radius", "--radius", -1), "radius is -1.0"),
         (("--exclude", "tmp"), "unknown column 'tmp'"),
@@ -228,3 +229,44 @@ def test_by_strength(run: Run, table: Path) -> None:
     code, _, err = run("detect", table, "--detector", "strength", "--score-column", "x")
     assert code == 2
     assert "leave --detector out" in err
+
+
+def test_infinite_scores_may_count_as_missing(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "scores.csv"
+    file.write_text("x,score\n1,2\n2,inf\n3,4\n5,3\n")
+    code, _, err = run("detect", file, "--score-column", "score")
+    assert (code, "data row 2) is infinite" in err) == (2, True)
+    args = ("--score-column", "score", "--infinite", "missing", "--format", "json")
+    code, out, _ = run("detect", file, *args)
+    assert [item["row"] for item in json.loads(out)["flagged"]] == [3, 4, 1]
+    assert outlying.detect(file, scores="score", infinite="missing").positions == [2, 3, 0]
+
+
+# --- where results go -----------------------------------------------------------------------
+
+
+def test_a_pipe_is_written_to_and_not_replaced(run: Run, table: Path, tmp_path: Path) -> None:
+    """As a device would be: run by root, a renamed file would destroy /dev/null."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        code, out, err = run("detect", table, "--top", 1, "-o", pipe)
+        written = os.read(reader, 100_000).decode()
+        refused = run("detect", table, "--explain", "--format", "jsonl", "-o", pipe)
+    finally:
+        os.close(reader)
+    assert (code, out, err) == (0, "", "")
+    assert written.startswith("What is odd in ")
+    assert (refused[0], refused[1]) == (2, "")
+    assert "it is no ordinary file" in refused[2]
+    assert pipe.is_fifo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted({table.name, "pipe"})
+
+
+def test_a_link_stays_a_link(run: Run, table: Path, tmp_path: Path) -> None:
+    link, target = tmp_path / "link.txt", tmp_path / "target.txt"
+    link.symlink_to(target)
+    assert run("detect", table, "--top", 1, "-o", link)[0] == 0
+    assert link.is_symlink()
+    assert target.read_text("utf-8").startswith("What is odd in ")

@@ -87,14 +87,19 @@ def test_the_slow_twin_agrees(
         assert item.score == pytest.approx(slow[item.row].score, rel=1e-6, abs=1e-8)
 
 
+@pytest.mark.parametrize("digits", [9, 0])  # with copies in many rounds
 @pytest.mark.parametrize("base", ["kth-neighbour", "radius"])
-def test_the_slow_twin_agrees_on_a_sample(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_slow_twin_agrees_on_a_sample(
+    base: str, digits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(bagging, "LEAST_REFERENCES", 12)
     monkeypatch.setattr(bagging, "MOST_COMPARED", 1)
-    columns = {name: list(map(float, cells)) for name, cells in numbers(40, 4).items()}
+    columns = {
+        name: list(map(float, cells.round(digits))) for name, cells in numbers(40, 4).items()
+    }
     found = outlying.detect(columns, rounds=ROUNDS, base=base, top=40)
     table = read(columns)
-    sample = bagging.Sample.of(table.columns, Coordinates.of(table.columns), ROUNDS)
+    sample = bagging.Sample.of(table.columns, Coordinates.of(table.columns), Bagging(rounds=ROUNDS))
     parts = [[int(row) for row in sample.rows_of(part)] for part in range(ROUNDS)]
     slow = naive_detect.detect(columns, rounds_of(list(columns), 0), parts, base=base)
     assert all(len(set(part)) == 12 for part in parts)
@@ -216,6 +221,49 @@ def test_the_same_seed_gives_the_same_bytes_and_another_other_rounds() -> None:
     assert outlying.detect(table, seed=1).to_json() != first
 
 
+def copied(rare: int, common: int, rows: int) -> tuple[strategies.Table, np.ndarray[Any, Any]]:
+    """A table of few distinct rows, the first of which come once each, and which row is which."""
+    rng = np.random.default_rng(0)
+    kinds = np.array([[a, b, c] for a in "abcd" for b in "uvw" for c in "xyz"])
+    which = np.concatenate((np.arange(rare), rare + rng.integers(0, common, rows - rare)))
+    table = {name: list(map(str, kinds[which][:, k])) for k, name in enumerate("abc")}
+    table["a"][:rare] = ["odd"] * rare
+    return {name: list(cells) for name, cells in table.items()}, which
+
+
+def test_copies_have_the_same_score_in_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A common row is not odd only because a few of its many copies were drawn."""
+    monkeypatch.setattr(bagging, "LEAST_REFERENCES", 100)
+    monkeypatch.setattr(bagging, "MOST_COMPARED", 1)
+    table, which = copied(0, 30, 3000)
+    detection = outlying.detect(dict(table))
+    assert "100 of them" in detection.notes[0]
+    for kind in range(30):
+        assert len(set(detection.scores[which == kind].tolist())) == 1
+    order = np.random.default_rng(1).permutation(3000)
+    shuffled = {name: [cells[old] for old in order] for name, cells in table.items()}
+    assert outlying.detect(shuffled).scores.tolist() == detection.scores[order].tolist()
+
+
+@pytest.mark.parametrize(("rare", "common"), [(2, 20), (1, 1)])
+@pytest.mark.parametrize("combine", ["rank", "votes", "sum"])
+@pytest.mark.parametrize("base", ["kth-neighbour", "radius"])
+def test_a_table_of_few_distinct_rows_needs_no_sample(
+    base: str, combine: str, rare: int, common: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, _ = copied(rare, common, 1500)
+    options: dict[str, Any] = {"base": base, "combine": combine, "top": rare}
+    whole = outlying.detect(dict(table), **options)
+    monkeypatch.setattr(bagging, "LEAST_REFERENCES", 140)
+    monkeypatch.setattr(bagging, "MOST_COMPARED", 1)
+    found = outlying.detect(dict(table), **options)
+    assert found == whole
+    assert found.scores.tolist() == whole.scores.tolist()
+    assert sorted(found.positions) == list(range(rare))
+    assert found.rows[0].votes
+    assert found.notes == ()
+
+
 def test_copies_are_drawn_one_by_one() -> None:
     """In a table of few distinct rows, a sample still holds all of them."""
     columns = [categorical_column("a", ["x", "y", "z", "w"] * 500)]
@@ -331,6 +379,17 @@ def test_few_rows_have_few_neighbours_and_it_is_said() -> None:
     assert detection.notes == (
         "There are few rows: the number of neighbours is 1, half of the other rows, not 5.",
     )
+
+
+def test_ties_are_said() -> None:
+    same = outlying.detect({"a": ["x", "y"] * 20, "b": ["u", "u", "v", "v"] * 10}, top=3)
+    assert same.notes == ("All rows have the same score: none stands out.",)
+    scores = [5.0, 4.0, 4.0, 4.0, 1.0]
+    table = {"x": np.arange(5.0)}
+    note = "{} the same score as the last one here, and come later in the table."
+    for top, others in ((1, []), (2, ["2 more rows have"]), (3, ["1 more row has"]), (4, [])):
+        detection = outlying.detect(table, scores=scores, top=top)
+        assert detection.notes == tuple(note.format(words) for words in others)
 
 
 def test_a_column_of_dates_is_compared() -> None:
@@ -551,6 +610,13 @@ def test_a_row_is_not_its_own_neighbour() -> None:
     assert everything.tolist() == [[1, 1], [0, 1], [0, 1], [4, 4]]
     some = neighbours.nearest(points, np.array([0, 1, 2]), 2, 1)
     assert some[3].tolist() == [4, 4]
+
+
+@pytest.mark.parametrize("drawn_rows", [[0, 1, 2, 4], [3, 0, 4, 2], [1, 3, 4, 0]])
+def test_which_of_several_copies_is_drawn_does_not_matter(drawn_rows: list[int]) -> None:
+    points = np.array([[0.0], [1.0], [1.0], [1.0], [5.0]])
+    found = neighbours.nearest(points, np.array(drawn_rows), 2, 1)
+    assert found.tolist() == [[1, 1], [0, 0], [0, 0], [0, 0], [4, 4]]
 
 
 def test_coordinates_of_mixed_columns() -> None:

@@ -134,6 +134,14 @@ def test_other_tables_are_refused(tmp_path: Path) -> None:
         tables.check_files(tmp_path)
 
 
+@pytest.mark.parametrize("cells", [["1.5"] * 336, ["", *map(str, range(335))]])
+def test_tables_of_the_same_shape_are_refused(cells: list[str], tmp_path: Path) -> None:
+    lines = [",".join([cell, *[str(row)] * 6]) for row, cell in enumerate(cells)]
+    (tmp_path / "ecoli.csv").write_text("\n".join(["a,b,c,d,e,f,g", *lines]) + "\n")
+    with pytest.raises(SourceError, match=r"column 'a' has gaps, infinite values or one value"):
+        tables.load(tmp_path, ECOLI)
+
+
 # --- Unif2 ---
 
 
@@ -273,7 +281,19 @@ def test_an_interrupted_run_leaves_no_page(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(detection, "detected", stop)
+    (tmp_path / "mine.txt").write_text("mine")
+    for folder in (tmp_path, tmp_path / "new", tmp_path / "several" / "new" / "ones"):
+        code, _, err = run("paper", "--data", shared_data, "-o", folder)
+        assert code == 130
+        assert "nothing was written" in err
+        assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_folder_that_cannot_be_written_to_is_said_before_the_work(
+    run: Run, shared_data: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "paper.html").mkdir()
     code, _, err = run("paper", "--data", shared_data, "-o", tmp_path)
-    assert code == 130
-    assert "nothing was written" in err
-    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert code == 2
+    assert "paper.html: it is a directory" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["paper.html"]

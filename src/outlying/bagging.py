@@ -17,7 +17,7 @@ import numpy as np
 from outlying.coordinates import Coordinates
 from outlying.density import Counts, Floats
 from outlying.neighbours import nearest
-from outlying.sampling import drawn
+from outlying.sampling import drawn, without_copies
 from outlying.settings import Bagging, Combine
 from outlying.table import Column, NumericColumn, Rows, numeric_column
 
@@ -54,16 +54,17 @@ def bagged(
 ) -> Bagged:
     """Score all rows."""
     coordinates = Coordinates.of(columns, settings.scale)
-    sample = Sample.of(columns, coordinates, settings.rounds)
-    count = max(1, min(settings.neighbours, (sample.size - 1) // 2))  # near ones, not all
+    sample = Sample.of(columns, coordinates, settings)
+    references = sample.size if sample.is_part else coordinates.rows
+    count = max(1, min(settings.neighbours, (references - 1) // 2))  # near ones, not all
     tally = Tally(coordinates.rows, count)
     drawn = subsets(len(coordinates.names), settings.rounds, settings.seed)
     rounds = collections.Counter(zip(drawn, sample.parts(), strict=False))
     for done, ((attributes, part), times) in enumerate(rounds.items()):
         if progress is not None:
             progress(done, len(rounds))
-        points = coordinates.points(attributes)
-        found = nearest(points, sample.rows_of(part), count, workers)
+        points = coordinates.points(attributes, sample.scored)
+        found = nearest(points, sample.rows_of(part), count, workers)[sample.places]
         tally.add(round_scores(found / len(attributes) ** 0.5, settings), times)
     return Bagged(
         combined(tally.votes, tally.best, tally.remoteness, settings.combine),
@@ -71,7 +72,7 @@ def bagged(
         tally.best,
         tally.remoteness,
         count,
-        sample.size,
+        references,
         min(len(sample.drawn), sample.size * settings.rounds),
         coordinates.lumped,
     )
@@ -92,31 +93,51 @@ def subsets(attributes: int, rounds: int, seed: int) -> Iterator[Attributes]:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """Rows to compare with: all of them, or another part of those drawn in each round."""
+    """Rows to compare with: all of them, or another part of those drawn in each round.
 
-    drawn: Rows
+    Of many copies of a row a few are enough: as many as there are neighbours, and the row itself.
+    Where these few make a table small, it is compared as a whole.
+    """
+
+    drawn: Rows  # counted among those that are scored
     size: int
+    scored: Rows | None  # None: all
+    places: Rows  # of all rows among those that are scored
 
     @classmethod
-    def of(cls, columns: Sequence[Column], coordinates: Coordinates, rounds: int) -> Sample:
+    def of(cls, columns: Sequence[Column], coordinates: Coordinates, settings: Bagging) -> Sample:
         """Draw no more rows than can be compared in reasonable time."""
-        rows = coordinates.rows
-        size = max(LEAST_REFERENCES, MOST_COMPARED // (rows * coordinates.width))
+        rows, width = coordinates.rows, coordinates.width
+        every, size = np.arange(rows), most_references(rows, width)
         if size >= rows:
-            return cls(np.arange(rows), rows)
-        return cls(drawn(map(_ranked, columns), rows, size * rounds), size)
+            return cls(every, rows, None, every)
+        kept, places = without_copies(columns, rows, settings.neighbours + 1)
+        if len(kept) < rows and most_references(len(kept), width) >= len(kept):
+            return cls(np.arange(len(kept)), len(kept), kept, places)
+        several = drawn(map(_ranked, columns), rows, size * settings.rounds)
+        return cls(several, size, None, every)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether a round compares with less than everything."""
+        return self.size < len(self.drawn)
 
     def parts(self) -> Iterator[int]:
         """Give the part of each round; without a sample it is always the same."""
         part = 0
         while True:
             yield part
-            part += self.size < len(self.drawn)
+            part += self.is_part
 
     def rows_of(self, part: int) -> Rows:
         """Give the rows of a part; after the last one, the first ones follow again."""
         places = np.arange(part * self.size, (part + 1) * self.size)
         return self.drawn[places % len(self.drawn)]
+
+
+def most_references(rows: int, width: int) -> int:
+    """Tell with how many rows each of some rows may be compared."""
+    return max(LEAST_REFERENCES, MOST_COMPARED // (rows * width))
 
 
 def _ranked(column: Column) -> Column:

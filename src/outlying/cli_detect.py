@@ -51,13 +51,13 @@ def _number(name: str, kind: Any, help_text: str, default: object = None) -> Dec
     show_default=True,
     help="Far from its neighbours, or with a strong finding (slow: explains every row).",
 )
-@_number("rounds", int, "How often to compare, each time by other attributes.")
+@_number("rounds", int, "How often to compare rows, each time by other columns.")
 @_number("neighbours", int, "How many neighbours a row is compared with.")
 @_choice("base", choices.Base, "Distance to the last neighbour, or neighbours in a radius.")
 @_number("radius", float, "That radius, per attribute.", "one that is enough for 95% of rows")
 @_choice("combine", choices.Combine, "By the best rank, by first places, or by the mean score.")
 @_choice("scale", choices.Scale, "What makes numbers comparable; none: their own units.")
-@_number("seed", int, "Draws the attributes of each round.")
+@_number("seed", int, "Another seed draws other attributes in each round.")
 @click.option("--score-column", metavar="NAME", help="Rank by this column; it is not compared.")
 @click.option("--lowest", is_flag=True, help="With --score-column: low scores are abnormal.")
 @repeated("--columns", "NAMES", "Only these columns; separate by commas or repeat.")
@@ -86,7 +86,9 @@ def _number(name: str, kind: Any, help_text: str, default: object = None) -> Dec
     help="For people or for programs; jsonl: a line per row; html: a page, with --explain.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead of standard output.")
-@click.option("--resume", is_flag=True, help="Continue an interrupted --explain, jsonl and -o.")
+@click.option(
+    "--resume", is_flag=True, help="Continue an interrupted run with --explain, jsonl and -o."
+)
 @click.option("--workers", type=int, help="Threads and processes.  [default: one per core]")
 def command(
     source: str,
@@ -152,11 +154,11 @@ class _Request:
         explaining = {name: known.pop(name) for name in _FOR_EXPLAIN if name in known}
         useless = [f"--{name}" for name in explaining] + ["--resume"] * resume
         if useless and not explain:
-            raise OptionError(f"{' and '.join(useless)} is about explaining: add --explain")
+            raise OptionError(f"for {' and '.join(useless)} rows must be explained: add --explain")
         Bagging.of(**bagging)
         whole("top", known["top"], 1)
         if "pairs" in explaining:
-            explaining["top"] = explaining.pop("pairs")
+            explaining["top"] = whole("pairs", explaining.pop("pairs"), 1)
         Options.of(**explaining)
         columns = {name: known.pop(name) for name in ("columns", "exclude", "types", "infinite")}
         score_column, lowest = known.pop("score_column", None), known.pop("lowest")
@@ -170,7 +172,7 @@ class _Request:
         table = sources.read(source)
         compared = table
         if self.score_column is not None:
-            self._scores = ColumnScores.of(table, self.score_column)
+            self._scores = ColumnScores.of(table, self.score_column, self.columns["infinite"])
             compared = table.without(self.score_column, HOLDS_SCORES)
         return Explainer(compared, **self.explaining, **self._columns(table))
 
@@ -210,4 +212,4 @@ def _check_scores(column: str | None, lowest: bool, bagging: dict[str, Any]) -> 
         raise OptionError("--lowest tells how to read scores: add --score-column NAME")
     if column is not None and bagging:
         flags = " and ".join(f"--{name}" for name in bagging)
-        raise OptionError(f"{flags} is for feature bagging; --score-column ranks without it")
+        raise OptionError(f"{flags}: for feature bagging only; --score-column ranks without it")

@@ -28,16 +28,16 @@ def paper(data: str, output: str, seeds: int) -> None:
     """Compute the paper's examples and experiments again.
 
     Writes paper.md, paper.html and figures: the paper's numbers, ours, and why they differ. Takes
-    about two minutes.
+    one to two minutes.
     """
     from outlying.paper import files, results, tables  # they need matplotlib
 
     folder = Path(output)
     with progress_line() as line:
         tables.check_files(Path(data))
-        files.prepare(folder)
-        found = results.compute(Path(data), seeds, line.stage)
-        written = files.files_of(found)
+        with files.prepared(folder):
+            found = results.compute(Path(data), seeds, line.stage)
+            written = files.files_of(found)
     try:
         files.write(written, folder)
     except KeyboardInterrupt:

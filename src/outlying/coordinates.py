@@ -16,7 +16,7 @@ import numpy as np
 
 from outlying.errors import OptionError
 from outlying.settings import Scale
-from outlying.table import CategoricalColumn, Column, Floats, Mask, NumericColumn
+from outlying.table import CategoricalColumn, Column, Floats, Mask, NumericColumn, Rows
 
 #: Of a column with more labels, those that are rare count as one: each costs a coordinate.
 MOST_LABELS = 32
@@ -54,11 +54,12 @@ class Coordinates:
         """The number of coordinates."""
         return sum(block.shape[1] for block in self.blocks)
 
-    def points(self, attributes: Sequence[int] | None = None) -> Floats:
-        """Give the coordinates of all rows in some attributes, or in all."""
+    def points(self, attributes: Sequence[int] | None = None, rows: Rows | None = None) -> Floats:
+        """Give the coordinates in some attributes, or in all; of some rows, or of all."""
         if attributes is None:
             attributes = range(len(self.blocks))
-        return np.hstack([self.blocks[place] for place in attributes])
+        blocks = [self.blocks[place] for place in attributes]
+        return np.hstack(blocks if rows is None else [block[rows] for block in blocks])
 
 
 def _block(column: Column, scale: Scale) -> Floats:

@@ -93,7 +93,7 @@ def _settings(
         return Settings(FEATURE_BAGGING, top, bagging=Bagging.of(**own))
     if own:
         names = " and ".join(own)
-        raise OptionError(f"{names} cannot be used here: this is for feature bagging only")
+        raise OptionError(f"{names} cannot be used here: for feature bagging only")
     if scores is None:
         is_named = isinstance(detector, str) and detector in OWN
         return Settings(detector if is_named else name_of(detector), top)
@@ -123,8 +123,8 @@ def _prepared(data: Any, scores: Any, options: dict[str, Any]) -> tuple[Explaine
         explainer = Explainer(data, **own)
         return explainer, _scores(explainer, scores)
     table = sources.read(data)
-    found = ColumnScores.of(table, scores).values
-    return Explainer(table.without(scores, HOLDS_SCORES), **own), found
+    explainer = Explainer(table.without(scores, HOLDS_SCORES), **own)
+    return explainer, ColumnScores.of(table, scores, explainer.options.infinite).values
 
 
 def _scores(explainer: Explainer, scores: Any) -> Floats | None:
@@ -147,6 +147,7 @@ def _detection(explainer: Explainer, settings: Settings, verdict: _Verdict) -> D
         which = "1 row has" if unknown == 1 else f"{unknown:,} rows have"
         notes.append(f"{which} no score and cannot be ranked.")
     order = np.argsort(verdict.scores if settings.lowest else -verdict.scores, kind="stable")
+    notes += _on_ties(verdict.scores[order][: table.rows - unknown], settings.top)
     return Detection(
         rows=tuple(
             _flagged(explainer, verdict, int(row), rank)
@@ -162,6 +163,17 @@ def _detection(explainer: Explainer, settings: Settings, verdict: _Verdict) -> D
         notes=tuple(notes),
         scores=np.asarray(frozen(verdict.scores)),
     )
+
+
+def _on_ties(ranked: Floats, top: int) -> list[str]:
+    """Say where the order of the table decides which rows are flagged."""
+    if len(ranked) > 1 and ranked[0] == ranked[-1]:
+        return ["All rows have the same score: none stands out."]
+    same = int(np.count_nonzero(ranked[top:] == ranked[min(top, len(ranked)) - 1]))
+    if not same:
+        return []
+    others = "1 more row has" if same == 1 else f"{same:,} more rows have"
+    return [f"{others} the same score as the last one here, and come later in the table."]
 
 
 def _flagged(explainer: Explainer, verdict: _Verdict, row: int, rank: int) -> Flagged:

@@ -23,6 +23,7 @@ from outlying.errors import OutputError
 from outlying.findings import Findings, Population, entry, heading
 from outlying.many import Targets
 from outlying.options import Options
+from outlying.output import is_special
 from outlying.stories import Stories
 from outlying.table import NumericColumn, Table
 from outlying.values import printable
@@ -115,6 +116,11 @@ class Partial:
         path = final.with_name(f"{final.name}.partial")
         if final.is_dir():
             raise OutputError(f"cannot write {final}: it is a directory; give a file name")
+        if is_special(final):
+            raise OutputError(
+                f"cannot write {final}: it is no ordinary file, and lines are kept beside it; "
+                "leave -o out and redirect standard output instead"
+            )
         if path.exists() and path.stat().st_size and not resume:
             raise OutputError(
                 f"{path} holds what an earlier run has finished; nothing is lost: give the same "

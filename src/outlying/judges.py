@@ -10,6 +10,7 @@ import numpy as np
 
 from outlying.coordinates import Coordinates
 from outlying.errors import ColumnError, OptionError
+from outlying.options import Infinite
 from outlying.table import Column, Floats, NumericColumn, Table, frozen
 from outlying.values import printable
 
@@ -24,20 +25,28 @@ def judged(detector: Any, columns: Sequence[Column]) -> Floats:
 
     PyOD keeps the scores of the rows it was fitted to (`decision_scores_`, high is abnormal), as
     does scikit-learn's LocalOutlierFactor; the other detectors of scikit-learn give them when asked
-    (`score_samples`, `decision_function`, low is abnormal).
+    (`score_samples`, `decision_function`, low is abnormal). A pipeline keeps them in its last step.
     """
     if isinstance(detector, (str, type)) or not callable(getattr(detector, "fit", None)):
         raise _no_detector(detector)
     points = Coordinates.of(columns).points()
     detector.fit(points)
+    keeper = _last_step(detector)
     for name, sign in _RESULTS:
-        if hasattr(detector, name):
-            return checked(sign * np.asarray(getattr(detector, name)), len(points), "the detector")
+        if hasattr(keeper, name):
+            return checked(sign * np.asarray(getattr(keeper, name)), len(points), "the detector")
     for name, sign in _METHODS:
         if hasattr(detector, name):
             found = sign * np.asarray(getattr(detector, name)(points))
             return checked(found, len(points), "the detector")
     raise _no_detector(detector)
+
+
+def _last_step(detector: Any) -> Any:
+    """Give what decides at the end of a pipeline; it tells which sign the scores have."""
+    while isinstance(steps := getattr(detector, "steps", None), list) and steps:
+        detector = steps[-1][-1]
+    return detector
 
 
 def name_of(detector: Any) -> str:
@@ -62,14 +71,17 @@ class ColumnScores:
     values: Floats
 
     @classmethod
-    def of(cls, table: Table, name: str) -> ColumnScores:
-        """Take them from a column of numbers."""
+    def of(cls, table: Table, name: str, infinite: Infinite = "error") -> ColumnScores:
+        """Take them from a column of numbers; infinite ones may count as missing."""
         column = table.column(name)
         if not isinstance(column, NumericColumn):
             raise ColumnError(
                 f"column {name!r} holds no numbers; scores are numbers, one for each row"
             )
-        return cls(name, checked(column.values, table.rows, f"column {name!r}"))
+        values = column.values
+        if infinite == "missing":
+            values = np.where(np.isinf(values), np.nan, values)
+        return cls(name, checked(values, table.rows, f"column {name!r}"))
 
 
 def checked(scores: Any, rows: int, whose: str) -> Floats:

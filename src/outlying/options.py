@@ -28,6 +28,10 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 
+#: More bins would take memory, and hold a value each.
+MOST_BINS = 1_000_000
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Options:
     """How to explain; the defaults are those of the docs' page on options."""
@@ -83,6 +87,8 @@ class Options:
         if "types" in given:
             checked["types"] = _types(given["types"] or {})
         options = cls(**checked)
+        if options.bins > MOST_BINS:
+            raise OptionError(f"bins is {options.bins}; allowed: 2 to {MOST_BINS:,}")
         if options.discretise is None and options.bins != cls().bins:
             raise OptionError(
                 f"bins is {options.bins}, but nothing is cut into bins; add "

@@ -26,6 +26,11 @@ class Output:
             yield cls(None, None)
             return
         path = Path(target)
+        if is_special(path):
+            yield cls(path, None)
+            return
+        if path.is_symlink():
+            path = path.resolve()  # what it points to is written; it stays a link
         temporary = _temporary_beside(path)
         try:
             yield cls(path, temporary)
@@ -42,18 +47,27 @@ class Output:
         self.write_all([content])
 
     def write_all(self, parts: Iterable[str]) -> None:
-        """Write each part with a final newline; standard output gets it as soon as it is there."""
-        if self._path is None or self._temporary is None:
+        """Write each part with a final newline; standard output gets it as soon as it is there.
+
+        A device or a pipe is written to; a file put in its place would destroy it.
+        """
+        if self._path is None:
             for part in parts:
                 sys.stdout.write(_line(part))
                 sys.stdout.flush()
             return
         try:
-            with Path(self._temporary).open("w", encoding="utf-8") as stream:
+            with Path(self._temporary or self._path).open("w", encoding="utf-8") as stream:
                 stream.writelines(_line(part) for part in parts)
-            Path(self._temporary).replace(self._path)
+            if self._temporary is not None:
+                Path(self._temporary).replace(self._path)
         except OSError as error:
             raise OutputError(f"cannot write {self._path}: {error.strerror}") from None
+
+
+def is_special(path: Path) -> bool:
+    """Tell whether a path is a device or a pipe, such as /dev/null: no file may replace it."""
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _line(content: str) -> str:

@@ -22,13 +22,28 @@ def drawn(columns: Iterable[Column], rows: int, count: int) -> Rows:
     copies would be drawn all or none: in a table of few distinct rows, a sample would hold one.
     """
     marks = _marks(columns, rows)
+    copy = _copy_numbers(marks)
+    again = copy > 0
+    marks[again] = _mixed(marks[again] + _mixed(copy[again].astype(np.uint64)))
+    return _least(marks, count)
+
+
+def without_copies(columns: Iterable[Column], rows: int, most: int) -> tuple[Rows, Rows]:
+    """Give the rows without all copies beyond a number, and for each row its place among these."""
+    marks = _marks(columns, rows)
+    kept = np.flatnonzero(_copy_numbers(marks) < most)
+    order = np.argsort(marks[kept], kind="stable")
+    return kept, order[np.searchsorted(marks[kept], marks, sorter=order)]
+
+
+def _copy_numbers(marks: npt.NDArray[np.uint64]) -> Rows:
+    """Count for each row the equal ones before it."""
     order = np.argsort(marks, kind="stable")
     ordered = marks[order]
     begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-    copy = np.arange(rows) - np.repeat(begins, np.diff(np.append(begins, rows)))
-    again = order[copy > 0]
-    marks[again] = _mixed(marks[again] + _mixed(copy[copy > 0].astype(np.uint64)))
-    return _least(marks, count)
+    copy = np.empty(len(marks), dtype=np.int64)
+    copy[order] = np.arange(len(marks)) - np.repeat(begins, np.diff(np.append(begins, len(marks))))
+    return copy
 
 
 def _marks(columns: Iterable[Column], rows: int) -> npt.NDArray[np.uint64]:

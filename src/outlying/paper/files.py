@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from outlying.errors import OutputError
@@ -37,12 +38,29 @@ def files_of(found: Results) -> dict[str, str]:
     return named | {"paper.md": markdown(page), "paper.html": html(page, drawn)}
 
 
-def prepare(folder: Path) -> None:
-    """Make the folder before the work begins, so that none is lost."""
+@contextlib.contextmanager
+def prepared(folder: Path) -> Iterator[None]:
+    """Make the folder before the work begins, so that none is lost; where it fails, leave none."""
+    inner = folder / FOLDER
+    new = [path for path in (inner, *inner.parents) if not path.exists()]
     try:
-        (folder / FOLDER).mkdir(parents=True, exist_ok=True)
+        _make(inner, folder)
+        yield
+    except BaseException:
+        for path in new:
+            with contextlib.suppress(OSError):  # it holds something, or was never made
+                path.rmdir()
+        raise
+
+
+def _make(inner: Path, folder: Path) -> None:
+    try:
+        inner.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"cannot make the folder {folder}: {error.strerror}") from None
+    for path in (folder, inner):
+        with Output.to(str(path / "paper.html")):  # says where it cannot be written
+            pass
 
 
 def write(files: Mapping[str, str], folder: Path) -> None:

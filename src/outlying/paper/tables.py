@@ -118,6 +118,12 @@ def load(folder: Path, claim: Claim) -> Table:
             f"{folder / claim.file} has {table.rows:,} rows and {len(columns)} numeric columns; "
             f"the paper's {claim.name} has {claim.rows:,} and {claim.attributes}"
         )
+    for column in columns:
+        if not np.isfinite(column.values).all() or np.ptp(column.values) == 0:
+            raise SourceError(
+                f"{folder / claim.file}: column {column.name!r} has gaps, infinite values or one "
+                f"value only; the paper's {claim.name} has no such column"
+            )
     return dataclasses.replace(table, columns=columns)
 
 
