@@ -15,10 +15,10 @@ from click.shell_completion import get_completion_class
 import outlying
 from outlying import options as choices
 from outlying import sources
-from outlying.cli_columns import Decorator, names, repeated
+from outlying.cli_columns import Decorator, column_options, names
 from outlying.cli_columns import types as read_types
 from outlying.cli_detect import command as detect
-from outlying.cli_many import Job, Loaded, run
+from outlying.cli_many import Job, Loaded, run, writing_options
 from outlying.cli_paper import paper
 from outlying.cli_targets import Naming, naming_options
 from outlying.errors import OptionError
@@ -98,25 +98,13 @@ def _number(name: str, kind: Any, help_text: str) -> Decorator:
 @_choice("scales", choices.Scales, "Intervals of several scales, or the paper's single one.")
 @_choice("interval", choices.Interval, "A run of values, or the span of the whole component.")
 @_choice("bandwidth", choices.Bandwidth, "One window for all rows, or wider ones in thin places.")
-@repeated("--columns", "NAMES", "Only these columns; separate by commas or repeat.")
-@repeated("--exclude", "NAMES", "Not these columns; separate by commas or repeat.")
-@repeated("--type", "COLUMN=TYPE", "Read a column as numeric, categorical or datetime.", "types")
+@column_options
 @_choice("infinite", choices.Infinite, "Refuse infinite values, or count them as missing.")
 @_choice("discretise", choices.Discretise, "Cut numbers into bins first: the older method.")
 @_number("bins", int, "How many bins, with --discretise.")
 @click.option("--seed", type=int, help="Start the mixtures at random (the paper) from this seed.")
 @_number("top", int, "Most pairs to show.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "jsonl", "html"]),
-    default="text",
-    show_default=True,
-    help="For people (html: a page with pictures) or for programs (jsonl: a line per object).",
-)
-@click.option("-o", "--output", metavar="FILE", help="Write to a file instead of standard output.")
-@click.option("--resume", is_flag=True, help="Continue an interrupted run with jsonl and -o.")
-@click.option("--workers", type=int, help="Processes for many rows.  [default: one per core]")
+@writing_options
 def explain(
     source: str,
     columns: tuple[str, ...],

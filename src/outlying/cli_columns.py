@@ -7,16 +7,25 @@ from typing import TypeAlias
 
 import click
 
-from outlying.cli_targets import assignment
+from outlying.cli_targets import assignment, decorated
 from outlying.table import Table
 
 Decorator: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
 
 
-def repeated(flag: str, metavar: str, help_text: str, name: str | None = None) -> Decorator:
-    """Give a command an option that may come several times."""
-    names = (flag,) if name is None else (flag, name)
-    return click.option(*names, multiple=True, metavar=metavar, help=help_text)
+_OPTIONS: tuple[Decorator, ...] = tuple(
+    click.option(*flags, multiple=True, metavar=metavar, help=help_text)
+    for flags, metavar, help_text in (
+        (("--columns",), "NAMES", "Only these columns; separate by commas or repeat."),
+        (("--exclude",), "NAMES", "Not these columns; separate by commas or repeat."),
+        (("--type", "types"), "COLUMN=TYPE", "Read as numeric, categorical or datetime."),
+    )
+)
+
+
+def column_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that choose columns and their types."""
+    return decorated(command, _OPTIONS)
 
 
 def names(given: Sequence[str], table: Table) -> list[str]:

@@ -9,8 +9,8 @@ import click
 
 from outlying import settings as choices
 from outlying import sources
-from outlying.cli_columns import Decorator, names, repeated, types
-from outlying.cli_many import Job, Loaded, run
+from outlying.cli_columns import Decorator, column_options, names, types
+from outlying.cli_many import Job, Loaded, run, writing_options
 from outlying.cli_targets import Naming
 from outlying.detect import FEATURE_BAGGING, HOLDS_SCORES, OWN, detect
 from outlying.detections import Detection
@@ -60,9 +60,7 @@ def _number(name: str, kind: Any, help_text: str, default: object = None) -> Dec
 @_number("seed", int, "Another seed draws other attributes in each round.")
 @click.option("--score-column", metavar="NAME", help="Rank by this column; it is not compared.")
 @click.option("--lowest", is_flag=True, help="With --score-column: low scores are abnormal.")
-@repeated("--columns", "NAMES", "Only these columns; separate by commas or repeat.")
-@repeated("--exclude", "NAMES", "Not these columns; separate by commas or repeat.")
-@repeated("--type", "COLUMN=TYPE", "Read a column as numeric, categorical or datetime.", "types")
+@column_options
 @click.option(
     "--infinite",
     type=click.Choice(get_args(Infinite)),
@@ -77,19 +75,7 @@ def _number(name: str, kind: Any, help_text: str, default: object = None) -> Dec
     type=int,
     help="With --explain: how many other rows to compare findings with; 0: none.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "jsonl", "html"]),
-    default="text",
-    show_default=True,
-    help="For people or for programs; jsonl: a line per row; html: a page, with --explain.",
-)
-@click.option("-o", "--output", metavar="FILE", help="Write to a file instead of standard output.")
-@click.option(
-    "--resume", is_flag=True, help="Continue an interrupted run with --explain, jsonl and -o."
-)
-@click.option("--workers", type=int, help="Threads and processes.  [default: one per core]")
+@writing_options
 def command(
     source: str,
     explain: bool,

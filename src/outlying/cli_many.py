@@ -14,7 +14,7 @@ import click
 
 import outlying
 from outlying import jsonlines
-from outlying.cli_targets import Naming
+from outlying.cli_targets import Decorator, Naming, decorated
 from outlying.detections import Detection, Flagged
 from outlying.errors import OptionError
 from outlying.explain import Explainer
@@ -33,6 +33,27 @@ from outlying.terminal import (
     width,
 )
 from outlying.workers import usable_workers
+
+_OPTIONS: tuple[Decorator, ...] = (
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice(["text", "json", "jsonl", "html"]),
+        default="text",
+        show_default=True,
+        help="For people (html: a page with pictures) or for programs (jsonl: a line per object).",
+    ),
+    click.option(
+        "-o", "--output", metavar="FILE", help="Write to a file instead of standard output."
+    ),
+    click.option("--resume", is_flag=True, help="Continue an interrupted run with jsonl and -o."),
+    click.option("--workers", type=int, help="Processes that work.  [default: one per core]"),
+)
+
+
+def writing_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say what is written, where, and by how many."""
+    return decorated(command, _OPTIONS)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -74,7 +74,12 @@ _OPTIONS: tuple[Decorator, ...] = (
 
 def naming_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that name what to explain."""
-    for option in reversed(_OPTIONS):
+    return decorated(command, _OPTIONS)
+
+
+def decorated(command: Callable[..., None], options: Sequence[Decorator]) -> Callable[..., None]:
+    """Give a command several options, which its help shows in this order."""
+    for option in reversed(options):
         command = option(command)
     return command
 
