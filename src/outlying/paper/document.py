@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import functools
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from outlying.render.palette import PALETTE
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
+from outlying.render.templating import environment
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -98,7 +95,7 @@ def _plain(text: str) -> str:
 def html(page: Document, figures: Mapping[str, str]) -> str:
     """Write the page as one HTML file that loads nothing; figures, given as SVG, are inside."""
     inside = {name: _data(content) for name, content in figures.items()}
-    template = _environment().get_template("page.html")
+    template = environment("outlying.paper").get_template("page.html")
     colours = {"light": PALETTE["light"], "dark": PALETTE["dark"]}
     return template.render(page=page, figures=inside, **colours)
 
@@ -106,16 +103,3 @@ def html(page: Document, figures: Mapping[str, str]) -> str:
 def _data(svg: str) -> str:
     content = base64.b64encode(svg.encode("utf-8")).decode("ascii")
     return f"data:image/svg+xml;base64,{content}"
-
-
-@functools.cache
-def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader("outlying.paper"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )

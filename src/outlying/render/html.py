@@ -19,6 +19,7 @@ from outlying.findings import Findings, Pair, Population
 from outlying.options import Measure, Options
 from outlying.render import detected, scene, shapes
 from outlying.render.palette import PALETTE
+from outlying.render.templating import environment
 from outlying.stories import Stories
 from outlying.values import Value, printable, text_of
 from outlying.wording import (
@@ -289,19 +290,10 @@ def _style() -> Any:
 
 @functools.cache
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("outlying.render"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters.update(_FILTERS)
-    environment.globals["many_columns"] = MANY_COLUMNS
-    return environment
+    found = environment()
+    found.filters.update(_FILTERS)
+    found.globals["many_columns"] = MANY_COLUMNS
+    return found
 
 
 def _rendered(template: str, **values: Any) -> str:
