@@ -182,7 +182,9 @@ def _texts(run: _Run, is_terminal: bool) -> Iterator[str]:
         yield f"{detected(run.detection, is_terminal, with_rows=False)}\n\n{rule}\n"
     for item, findings in zip(run.flagged(), run.findings(), strict=True):
         stories.add(findings)
-        why = "" if item is None or run.detection is None else flagged_line(item, run.detection)
+        why = ""
+        if item is not None and run.detection is not None:
+            why = flagged_line(item, run.detection, is_terminal)
         yield f"{why}{rendered(findings, is_terminal)}\n\n{rule}\n"
     yield summed_up(stories.told(), run.job.naming.are_new, is_terminal)
 

@@ -6,7 +6,7 @@ import dataclasses
 import json
 from typing import Any
 
-from outlying.findings import SCHEMA, Population
+from outlying.findings import Population
 from outlying.settings import Settings
 from outlying.table import Floats
 from outlying.values import Value, plain
@@ -70,15 +70,7 @@ class Detection:
 
     def heading(self) -> dict[str, Any]:
         """Give what all rows of a JSON result have in common."""
-        people = self.population
-        return {
-            "schema": SCHEMA,
-            "source": people.source,
-            "rows": people.rows,
-            "columns": list(people.columns),
-            "skipped_columns": [dataclasses.asdict(item) for item in people.skipped_columns],
-            "detection": self.summary(),
-        }
+        return self.population.to_dict() | {"detection": self.summary()}
 
     def summary(self) -> dict[str, Any]:
         """Give what detected the rows, and what to know of it."""

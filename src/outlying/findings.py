@@ -169,6 +169,16 @@ class Population:
     columns: tuple[str, ...]
     skipped_columns: tuple[SkippedColumn, ...]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Give what stands first in every JSON result."""
+        return {
+            "schema": SCHEMA,
+            "source": self.source,
+            "rows": self.rows,
+            "columns": list(self.columns),
+            "skipped_columns": [dataclasses.asdict(item) for item in self.skipped_columns],
+        }
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Effort:
@@ -288,14 +298,7 @@ def _bundle(views: Mapping[str, Callable[[], str]], include: Any, exclude: Any) 
 
 def heading(population: Population, options: Options) -> dict[str, Any]:
     """Give what all objects of a JSON result have in common."""
-    return {
-        "schema": SCHEMA,
-        "source": population.source,
-        "rows": population.rows,
-        "columns": list(population.columns),
-        "skipped_columns": [dataclasses.asdict(item) for item in population.skipped_columns],
-        "options": options.to_dict(),
-    }
+    return population.to_dict() | {"options": options.to_dict()}
 
 
 def entry(findings: Findings) -> dict[str, Any]:

@@ -25,7 +25,8 @@ def notes_on(
         )
     if outcome.found > options.top:
         notes.append(
-            f"{outcome.found - options.top} further pairs were found; raise top to see them."
+            f"{outcome.found - options.top} further pairs were found; raise top (of detect: "
+            "--pairs) to see them."
         )
     notes += _binned(attributes, options)
     notes += _visited(outcome, len(attributes), options)

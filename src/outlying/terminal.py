@@ -61,9 +61,9 @@ def detected(detection: Detection, is_terminal: bool, *, with_rows: bool = True)
     return write(detection, width(is_terminal), _style(is_terminal))
 
 
-def flagged_line(item: Flagged, detection: Detection) -> str:
-    """Write why a row is explained, as a line above its findings."""
-    return flags.line(item, detection.settings) + "\n\n"
+def flagged_line(item: Flagged, detection: Detection, is_terminal: bool) -> str:
+    """Write why a row is explained, above its findings."""
+    return flags.line(item, detection.settings, width(is_terminal)) + "\n\n"
 
 
 def width(is_terminal: bool) -> int:

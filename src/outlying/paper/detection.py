@@ -28,7 +28,6 @@ class Place:
     rank: int
     votes: int
     first: int
-    most_votes: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ def detected(table: Table, claim: Claim, seeds: int, told: Callable[[], None]) -
 def _place(ranked: tuple[Flagged, ...], row: int, seed: int) -> Place:
     own = next(item for item in ranked if item.row == row)
     first = ranked[0]
-    return Place(seed, own.rank, own.votes or 0, first.row + 1, first.votes or 0)
+    return Place(seed, own.rank, own.votes or 0, first.row + 1)
 
 
 def _ranked(explainer: Explainer, scale: str, seed: int) -> tuple[Flagged, ...]:

@@ -33,11 +33,6 @@ def _notes(detection: Detection, width: int) -> list[str]:
     return ["\n".join(lines)] if lines else []
 
 
-def line(item: Flagged, settings: Settings) -> str:
-    """Say in one line why a row is flagged, and how it ranks."""
-    return f"{item.rank}. data row {item.row + 1:,}: {reason(item, settings)}"
-
-
 def detector(settings: Settings) -> str:
     """Name what has ranked the rows."""
     bagging = settings.bagging
@@ -52,11 +47,17 @@ def detector(settings: Settings) -> str:
     )
 
 
+def line(item: Flagged, settings: Settings, width: int) -> str:
+    """Say why a row is flagged, and how it ranks."""
+    number = f"{item.rank}. "
+    said = f"data row {item.row + 1:,}: {reason(item, settings)}"
+    return wrapped(said, width, number, " " * len(number))
+
+
 def _row(item: Flagged, detection: Detection, width: int, style: Style) -> str:
-    text = line(item, detection.settings)
-    margin = " " * (text.index(".") + 2)
+    margin = " " * len(f"{item.rank}. ")
     return (
-        wrapped(text, width, "", margin)
+        line(item, detection.settings, width)
         + "\n"
         + style(values(item.values, width, margin), "detail")
     )
