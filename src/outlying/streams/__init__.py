@@ -1,0 +1,1 @@
+"""Tables that outgrow memory: two passes over batches of rows, whoever feeds them."""
