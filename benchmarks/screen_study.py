@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import importlib
 import itertools
 import time
 from collections.abc import Iterable, Iterator
@@ -25,12 +24,10 @@ from benchmarks import planted
 from benchmarks.machine import header
 from benchmarks.quality import hics
 from benchmarks.quality.cases import Case
-from outlying import guided
+from outlying import guided, prepared
 from outlying.scored import needed as needed_rarity
 from outlying.scored import plain
 from outlying.search import Evaluation
-
-explain: Any = importlib.import_module("outlying.explain")  # the package's name is the function
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Table: TypeAlias = tuple[dict[str, Any], list[int]]  # columns, and the rows to look at
@@ -144,12 +141,12 @@ def _of_row(ready: Any, row: int, rng: np.random.Generator) -> Iterator[tuple[fl
 def evaluation(ready: Any, row: int) -> Evaluation[Any, Any]:
     """Prepare the properties and conditions of a row, as for an answer."""
     options, rows = ready.options, ready.table.rows
-    traits = [explain._trait(attribute, row, options) for attribute in ready.attributes]
+    traits = [prepared._trait(attribute, row, options) for attribute in ready.attributes]
     premises = [
         premise
         for attribute in ready.attributes
-        for premise in explain._useful(
-            explain._premises(attribute, row, rows, options), rows, options
+        for premise in prepared._useful(
+            prepared._premises(attribute, row, rows, options), rows, options
         )
     ]
     return Evaluation(traits, premises, rows, options, ready.shared)
@@ -190,8 +187,8 @@ def page(found: dict[str, Errors], seconds: float) -> str:
         "Error of ln(rarity), estimated against exact, where anything is estimated. *Random "
         "contexts* were drawn blindly. The second table holds contexts in which the object is "
         f"truly {low:g} to {high:g} times rarer than a typical member; more of them were drawn. "
-        f"Tables of more than {explain.SCREENED:,} rows are screened by so many, and neighbours "
-        f"counted among {explain.NEARBY:,} ({seconds:.0f} s in all).\n",
+        f"Tables of more than {prepared.SCREENED:,} rows are screened by so many, and neighbours "
+        f"counted among {prepared.NEARBY:,} ({seconds:.0f} s in all).\n",
         "## Random contexts\n",
         *_quantiles({name: of.logs[of.is_random] for name, of in found.items()}),
         f"\n## Where the exact rarity lies between {low:g} and {high:g}\n",

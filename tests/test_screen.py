@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import itertools
 import math
 import re
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 
 import outlying
-from outlying import screen
+from outlying import prepared, screen
 from outlying.conditions import Condition
 from outlying.density import Floats
 from outlying.describe import Premise
@@ -23,8 +22,6 @@ from outlying.sampling import drawn
 from outlying.shelf import Shelf
 from outlying.table import CategoricalColumn, Column, Mask, NumericColumn, Rows
 from outlying.vicinity import Sample, Vicinity
-
-explain: Any = importlib.import_module("outlying.explain")  # the package's name is the function
 
 ROWS = 1500
 
@@ -199,8 +196,8 @@ def shape(pair: outlying.Pair) -> tuple[object, ...]:
 
 def test_large_tables_are_screened_by_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is given is computed from all rows."""
-    monkeypatch.setattr(explain, "SCREENED", 500)
-    monkeypatch.setattr(explain, "NEARBY", 1000)
+    monkeypatch.setattr(prepared, "SCREENED", 500)
+    monkeypatch.setattr(prepared, "NEARBY", 1000)
     rng = np.random.default_rng(4)
     city = rng.choice(["A", "B", "C"], 3000)
     temp = np.where(city == "A", 30.0, 5.0) + rng.normal(size=3000)

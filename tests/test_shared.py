@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import functools
-import importlib
 from typing import Any
 
 import numpy as np
 import pytest
 
 import outlying
-from outlying import shared, shelf
+from outlying import prepared, shared, shelf
 from outlying.conditions import Condition
 from outlying.shared import Group, Shared
-
-explain: Any = importlib.import_module("outlying.explain")
 
 ROWS = 900
 ASKED = (0, 1, 2, 450, 899)
@@ -55,8 +52,8 @@ def table() -> dict[str, Any]:
 def test_nothing_explained_before_changes_a_result(
     limits: str, screened: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(explain, "SCREENED", screened)
-    monkeypatch.setattr(explain, "NEARBY", 600)
+    monkeypatch.setattr(prepared, "SCREENED", screened)
+    monkeypatch.setattr(prepared, "NEARBY", 600)
     data = table()
     fresh = [outlying.explain(data, row=row).to_json() for row in ASKED]
     for module, name, value in LIMITS[limits]:

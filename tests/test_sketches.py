@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import outlying
 from benchmarks.planted import KINDS, plant
 from outlying.density import bandwidth, parzen, parzen_at
+from outlying.distribution import Distribution
 from outlying.sketches import CategoricalSketch, NumericSketch, Picture, numeric_sketch
 from tests import naive, strategies
 
@@ -67,7 +68,7 @@ def test_densities_at_the_values_are_those_at_points(kind: Any) -> None:
 
 def test_a_curve_encloses_one() -> None:
     values = np.sort(np.random.default_rng(3).normal(size=5000))
-    sketch = numeric_sketch(values / 8, "number", 3, "fixed")
+    sketch = numeric_sketch(Distribution.of(values / 8), "number", 3, "fixed")
     area = np.trapezoid(sketch.curve.heights / 8, sketch.curve.points)
     assert area == pytest.approx(1.0, abs=0.02)
     assert np.mean(sketch.ranked) == pytest.approx(1.0, abs=0.01)
@@ -77,10 +78,10 @@ def test_a_curve_encloses_one() -> None:
 def test_only_positive_numbers_may_be_logarithmic() -> None:
     rng = np.random.default_rng(4)
     wide, narrow = np.sort(rng.lognormal(0, 2, 500)), np.sort(rng.uniform(5, 6, 500))
-    assert numeric_sketch(wide, "number", 0, "fixed").logarithmic is not None
-    assert numeric_sketch(wide, "date", 0, "fixed").logarithmic is None
-    assert numeric_sketch(narrow, "number", 0, "fixed").logarithmic is None
-    assert numeric_sketch(wide - 1, "number", 0, "fixed").logarithmic is None
+    assert numeric_sketch(Distribution.of(wide), "number", 0, "fixed").logarithmic is not None
+    assert numeric_sketch(Distribution.of(wide), "date", 0, "fixed").logarithmic is None
+    assert numeric_sketch(Distribution.of(narrow), "number", 0, "fixed").logarithmic is None
+    assert numeric_sketch(Distribution.of(wide - 1), "number", 0, "fixed").logarithmic is None
 
 
 def test_categories_are_counted() -> None:
@@ -101,10 +102,10 @@ def test_categories_are_counted() -> None:
 
 
 def test_large_tables_are_sketched_from_some_rows() -> None:
-    values = np.sort(np.random.default_rng(6).normal(size=50_000))
+    found = Distribution.of(np.sort(np.random.default_rng(6).normal(size=50_000)))
     all_rows, some = (
-        numeric_sketch(values, "number", 0, "fixed", np.sort(parzen(values))),
-        numeric_sketch(values, "number", 0, "fixed"),
+        numeric_sketch(found, "number", 0, "fixed", (np.sort(found.densities()), found.rows)),
+        numeric_sketch(found, "number", 0, "fixed"),
     )
     assert np.array_equal(all_rows.curve.heights, some.curve.heights)
     assert some.ranked == pytest.approx(all_rows.ranked, rel=0.03, abs=0.03)

@@ -5,33 +5,22 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeAlias
-
-import numpy as np
+from typing import Protocol, TypeAlias
 
 from outlying import outlierness
 from outlying.conditions import Condition
-from outlying.density import Counts, Floats, bandwidth, frequencies
-from outlying.findings import Pair, Ranges
+from outlying.distribution import Between
+from outlying.findings import Pair
 from outlying.options import Options
-from outlying.population import Attribute, CategoricalAttribute, NumericAttribute, Summary
+from outlying.population import Attribute, NumericAttribute, Summary
+from outlying.profiles import NumericProfile, Profile
 from outlying.screen import Property
-from outlying.search import Context, Evaluation, Hit
-from outlying.sketches import (
-    NumericSketch,
-    Picture,
-    Sketch,
-    categorical_sketch,
-    shown_categories,
-)
+from outlying.search import Context, Hit
+from outlying.sketches import Picture, Sketch, categorical_sketch, shown_categories
 from outlying.table import Mask, Rows
-from outlying.values import Value, value_of
+from outlying.values import Value
 from outlying.vicinity import Sample
 
-TYPICAL_SHARE = 0.9
-_GAPS_IN_A_RANGE = 3
-
-Sketcher: TypeAlias = Callable[[Floats, Floats], NumericSketch]
 Order: TypeAlias = tuple[float, int, float, int, str, tuple[str, ...], Context]
 
 
@@ -59,7 +48,7 @@ class Trait:
 
     def summary(self, mask: Mask) -> Summary | None:
         """Summarise its densities among the marked rows."""
-        return self.attribute.summary(mask, self.row, self.options.bandwidth)
+        return self.attribute.whole.summary(mask, self.row, self.options.bandwidth)
 
     def grouped(self, sample: Sample) -> Property:
         """Prepare to estimate it in many contexts."""
@@ -75,10 +64,17 @@ class Premise:
     """A condition that the object satisfies, with the rows that satisfy it too."""
 
     def __init__(
-        self, condition: Condition, group: int, test: Callable[[Rows | None], Mask]
+        self,
+        condition: Condition,
+        group: int,
+        test: Callable[[Rows | None], Mask],
+        bounds: tuple[float, float] = (math.nan, math.nan),
     ) -> None:
-        """Take how many rows satisfy it, and who marks them, among all rows or among some."""
-        self.condition, self.group, self._test = condition, group, test
+        """Take how many rows satisfy it, and who marks them, among all rows or among some.
+
+        `bounds` are those of an interval as numbers of the column.
+        """
+        self.condition, self.group, self._test, self.bounds = condition, group, test, bounds
 
     @property
     def attribute(self) -> str:
@@ -90,15 +86,42 @@ class Premise:
         return self._test(rows)
 
 
-def best_pairs(hits: Iterable[Hit], exact: Evaluation[Trait, Premise], top: int) -> list[Pair]:
+class Measured(Protocol):
+    """What a description asks of the exact scores of an object's pairs."""
+
+    @property
+    def properties(self) -> Sequence[Trait]:
+        """The properties of the object."""
+
+    @property
+    def candidates(self) -> Sequence[Premise]:
+        """The conditions that it satisfies."""
+
+    @property
+    def own(self) -> Sequence[int]:
+        """The property that each condition belongs to."""
+
+    @property
+    def rows(self) -> int:
+        """The rows of the population."""
+
+    def attributes(self, hit_property: int, context: Context) -> tuple[int, ...]:
+        """Give the attributes of a pair, its property first."""
+
+    def profile(self, place: int, context: Context) -> Profile:
+        """Describe a property in a context."""
+
+    def sketch(self, place: int, shown: Sequence[Value] | None = None) -> Sketch:
+        """Sketch a property over the whole table, with the given categories or the usual ones."""
+
+
+def best_pairs(hits: Iterable[Hit], exact: Measured, top: int) -> list[Pair]:
     """Describe the strongest hits, in order."""
     described = (pair_of(hit, exact) for hit in _worth_describing(hits, exact, top))
     return best_by_attributes(described)[:top]
 
 
-def _worth_describing(
-    hits: Iterable[Hit], exact: Evaluation[Trait, Premise], top: int
-) -> Iterator[Hit]:
+def _worth_describing(hits: Iterable[Hit], exact: Measured, top: int) -> Iterator[Hit]:
     """Give the strongest hits, and what ties with them; of several scales the strongest."""
     kept: dict[tuple[int, ...], tuple[float, int]] = {}
     last = (-math.inf, 0)
@@ -112,14 +135,12 @@ def _worth_describing(
             yield hit
 
 
-def pair_of(hit: Hit, exact: Evaluation[Trait, Premise]) -> tuple[Order, Pair]:
+def pair_of(hit: Hit, exact: Measured) -> tuple[Order, Pair]:
     """Describe a hit in full, with the key that orders it."""
     trait = exact.properties[hit.property]
     chosen = [exact.candidates[item] for item in hit.context]
     options, rows = trait.options, exact.rows
-    profile = exact.shared.profile(
-        exact.key(hit.property, hit.context), lambda: _profile(trait, exact.mask(hit.context))
-    )
+    profile = exact.profile(hit.property, hit.context)
     pair = Pair(
         property=trait.name,
         value=trait.value,
@@ -133,10 +154,11 @@ def pair_of(hit: Hit, exact: Evaluation[Trait, Premise]) -> tuple[Order, Pair]:
         lift=hit.summary.mean / hit.overall.mean,
         strength=hit.strength,
         overall_outlierness=hit.overall.outlierness(options.measure),
-        typical=profile.typical(trait, hit.summary.at_object),
+        typical=profile.typical(trait.place, hit.summary.at_object),
         reaches_threshold=hit.outlierness >= options.min_outlierness - outlierness.SAME_SCORE,
         measure=options.measure,
         min_confidence=options.min_confidence,
+        bound=_bound(hit, profile, exact),
         picture=_picture(hit, profile, exact),
     )
     names = tuple(premise.attribute for premise in chosen)
@@ -144,41 +166,51 @@ def pair_of(hit: Hit, exact: Evaluation[Trait, Premise]) -> tuple[Order, Pair]:
     return order, pair
 
 
-def _picture(
-    hit: Hit, profile: NumericProfile | CategoricalProfile, exact: Evaluation[Trait, Premise]
-) -> Picture:
+def _bound(hit: Hit, profile: Profile, exact: Measured) -> float:
+    """Give how far the numbers of a pair may be off, where values were counted in bins.
+
+    Rarity and lift as shares of themselves, outlierness and tail as they are; the largest of them.
+    """
+    place = exact.properties[hit.property].place
+    inside = profile.bounds(place)
+    overall = exact.profile(hit.property, ()).bounds(place) if inside is not None else None
+    if inside is None or overall is None:
+        return 0.0
+    rarity, lift = hit.summary.rarity, hit.summary.mean / hit.overall.mean
+    tail, own = inside.tail, profile.tail(hit.summary.at_object)
+    return max(
+        inside.rarity.off(rarity),
+        Between(1 / inside.rarity.high, 1 / inside.rarity.low).off(1 / rarity) / rarity,
+        Between(inside.mean.low / overall.mean.high, inside.mean.high / overall.mean.low).off(lift),
+        tail.high - own,
+        own - tail.low,
+    )
+
+
+def _picture(hit: Hit, profile: Profile, exact: Measured) -> Picture:
     """Sketch a pair: its property inside and outside of the context, and the context itself."""
     trait = exact.properties[hit.property]
-    around = [exact.properties[exact.own[item]] for item in hit.context]
-    inside, overall = _sketches(trait, profile)
+    around = [exact.own[item] for item in hit.context]
+    inside, overall = _sketches(hit, profile, exact)
     return Picture(
         place=trait.place,
         inside=inside,
         overall=overall,
         densities=(1 / hit.summary.rarity, 1 / hit.overall.rarity),
         areas=tuple(area / hit.summary.mean for area in profile.areas(hit.summary.at_object)),
-        context=tuple(_sketch(other) for other in around),
-        places=tuple(other.place for other in around),
+        context=tuple(exact.sketch(other) for other in around),
+        places=tuple(exact.properties[other].place for other in around),
     )
 
 
-def _sketches(trait: Trait, profile: NumericProfile | CategoricalProfile) -> tuple[Sketch, Sketch]:
+def _sketches(hit: Hit, profile: Profile, exact: Measured) -> tuple[Sketch, Sketch]:
     """Sketch a property inside of a context and over the whole table, with the same categories."""
     if isinstance(profile, NumericProfile):
-        return profile.sketch, _sketch(trait)
-    shown = shown_categories(profile.counts, int(trait.position))
+        return profile.sketch, exact.sketch(hit.property)
+    own = profile.labels.index(exact.properties[hit.property].place)
+    shown = shown_categories(profile.counts, own)
     inside = categorical_sketch(profile.counts, profile.labels, shown)
-    return inside, _sketch(trait, shown)
-
-
-def _sketch(trait: Trait, shown: Sequence[int] | None = None) -> Sketch:
-    """Sketch an attribute over the whole table."""
-    attribute = trait.attribute
-    if isinstance(attribute, NumericAttribute):
-        return attribute.sketch(trait.options.bandwidth)
-    if shown is None:
-        shown = shown_categories(attribute.totals, int(trait.position))
-    return categorical_sketch(attribute.totals, attribute.categories, shown)
+    return inside, exact.sketch(hit.property, [profile.labels[code] for code in shown])
 
 
 def best_by_attributes(pairs: Iterable[tuple[Order, Pair]]) -> list[Pair]:
@@ -188,102 +220,3 @@ def best_by_attributes(pairs: Iterable[tuple[Order, Pair]]) -> list[Pair]:
         attributes = tuple(condition.attribute for condition in pair.conditions)
         kept.setdefault((pair.property, attributes), pair)
     return list(kept.values())
-
-
-class NumericProfile:
-    """A numeric property in a context: how rare its values are, and where most of them lie."""
-
-    def __init__(self, values: Floats, densities: Floats, sketch: Sketcher) -> None:
-        """Take sorted values with the density at each, and find where 90% of them lie.
-
-        These are the values of highest density. A range of them ends where the next one is further
-        off than the window of the density can see, or than three usual steps between values
-        (rounded values have steps wider than the window). Of fewer than ten rows, nearly all is not
-        all.
-        """
-        self.known = len(values)
-        self.ranked = np.sort(densities)
-        share = TYPICAL_SHARE * len(values)
-        rank = math.ceil(share - 1e-9) if len(values) >= 10 else math.floor(share)
-        self.least = float(self.ranked[len(values) - rank]) * (1 - outlierness.SAME_DENSITY)
-        self.kept = values[densities >= self.least]
-        self.ends = np.flatnonzero(np.diff(self.kept) > _widest_gap(values))
-        self.sketch = sketch(values, self.ranked)
-
-    @property
-    def nbytes(self) -> int:
-        """How much memory it takes."""
-        own = self.ranked.nbytes + self.kept.nbytes + self.ends.nbytes
-        return own + self.sketch.nbytes
-
-    def tail(self, at_object: float) -> float:
-        """Give the share of rows at least as rare as an object."""
-        limit = at_object * (1 + outlierness.SAME_DENSITY)
-        return float(np.searchsorted(self.ranked, limit, side="right") / self.known)
-
-    def areas(self, at_object: float) -> tuple[float, float]:
-        """Give the areas above and below the cdf of the densities."""
-        return outlierness.areas(self.ranked, at_object)
-
-    def typical(self, trait: Trait, at_object: float) -> Ranges:
-        """Say where the 90% of highest density lie; ranges end where the object lies between."""
-        attribute, kept, ends = trait.attribute, self.kept, self.ends
-        if at_object < self.least:
-            place = int(np.searchsorted(kept, trait.position)) - 1
-            if 0 <= place < len(kept) - 1:
-                ends = np.union1d(ends, [place])
-        starts, stops = kept[np.append(0, ends + 1)], kept[np.append(ends, len(kept) - 1)]
-        return tuple(
-            (_shown(attribute, low), _shown(attribute, high))
-            for low, high in zip(starts, stops, strict=True)
-        )
-
-
-class CategoricalProfile:
-    """A categorical property in a context: how many rows each category has."""
-
-    def __init__(self, counts: Counts, labels: Sequence[Value]) -> None:
-        self.counts, self.labels, self.known = counts, labels, int(counts.sum())
-
-    @property
-    def nbytes(self) -> int:
-        """How much memory it takes."""
-        return self.counts.nbytes
-
-    def tail(self, at_object: float) -> float:
-        """Give the share of rows at least as rare as an object."""
-        return outlierness.tail(frequencies(self.counts), at_object, self.counts)
-
-    def areas(self, at_object: float) -> tuple[float, float]:
-        """Give the areas above and below the cdf of the frequencies."""
-        return outlierness.areas(frequencies(self.counts), at_object, self.counts)
-
-    def typical(self, trait: Trait, at_object: float) -> tuple[Value, ...]:  # noqa: ARG002
-        """Name the most frequent categories that hold 90% of the rows."""
-        order = np.argsort(-self.counts, kind="stable")
-        shares = np.cumsum(self.counts[order]) / self.known
-        codes = order[: int(np.searchsorted(shares, TYPICAL_SHARE - 1e-9)) + 1]
-        return tuple(self.labels[code] for code in codes)
-
-
-def _profile(trait: Trait, mask: Mask) -> NumericProfile | CategoricalProfile:
-    attribute = trait.attribute
-    if isinstance(attribute, CategoricalAttribute):
-        return CategoricalProfile(attribute.counts(mask), attribute.categories)
-    values, densities = attribute.densities(mask, trait.options.bandwidth)
-    kind = trait.options.bandwidth
-    return NumericProfile(
-        values, densities, lambda values, ranked: attribute.sketched(values, ranked, kind)
-    )
-
-
-def _shown(attribute: Attribute, number: float) -> Value:
-    """Give a number of the attribute's scale as people know it."""
-    unscaled = attribute.unscaled(number) if isinstance(attribute, NumericAttribute) else number
-    return value_of(attribute.column.form, unscaled)
-
-
-def _widest_gap(values: Floats) -> float:
-    steps = np.diff(values)
-    steps = steps[steps > 0]
-    return max(bandwidth(values), _GAPS_IN_A_RANGE * float(np.median(steps)))

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,32 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying import describe, sources
-from outlying.bins import binned
-from outlying.conditions import Condition
-from outlying.describe import Premise, Trait
 from outlying.errors import InfiniteValueError, OptionError, SourceError
 from outlying.findings import Findings, Population
-from outlying.guided import guided
-from outlying.intervals import candidates
 from outlying.many import Targets, Where, position
 from outlying.notes import notes_on
 from outlying.options import Options
-from outlying.population import Attribute, CategoricalAttribute, NumericAttribute, attribute_of
+from outlying.population import NumericAttribute
+from outlying.prepared import Prepared
 from outlying.references import References, Yardstick, enough_rows
-from outlying.sampling import drawn
-from outlying.search import ROUNDING, Evaluation, Outcome, Progress, exhaustive
-from outlying.selection import Selection, is_asked_for, optional, select
-from outlying.shared import Shared
-from outlying.shelf import Shelf
-from outlying.table import Rows, Table, retyped, without_infinities
-from outlying.values import value_of
-from outlying.vicinity import Sample
+from outlying.search import Progress
+from outlying.selection import is_asked_for, optional
+from outlying.table import Table, retyped, without_infinities
 from outlying.workers import in_order, usable_workers
-
-#: Tables of more rows are screened by a sample of this many.
-SCREENED = 2048
-#: What is near the object is counted among this many.
-NEARBY = 16_384
 
 
 def explain(
@@ -95,7 +79,7 @@ class Explainer:
                 f"{self.table.source} has one row only; a row is explained by comparing it with "
                 "others, so at least two are needed"
             )
-        self._ready: _Ready | None = None
+        self._ready: Prepared | None = None
         self._references: References | None = None
 
     @property
@@ -123,7 +107,7 @@ class Explainer:
         """Explain a row or a new object, without a comparison with ordinary rows."""
         if isinstance(target, int):
             return _findings(self._population(), target, progress)
-        ready = _Ready.of(_with_object(self.table, target, self.options), self.options)
+        ready = Prepared.of(_with_object(self.table, target, self.options), self.options)
         return _findings(ready, self.table.rows, progress, is_new=True)
 
     def explain_many(
@@ -189,9 +173,9 @@ class Explainer:
         """Leave out what can be prepared again, where another process needs a copy."""
         return self.__dict__ | {"_ready": None, "_references": None}
 
-    def _population(self) -> _Ready:
+    def _population(self) -> Prepared:
         if self._ready is None:
-            self._ready = _Ready.of(self.table, self.options)
+            self._ready = Prepared.of(self.table, self.options)
         return self._ready
 
     def _yardstick(self, row: int | None) -> Yardstick | None:
@@ -218,39 +202,7 @@ class Explainer:
 
     def _strongest(self, row: int) -> float:
         """Give the strength of the strongest pair of a row."""
-        _, outcome = _searched(self._population(), row, only_strongest=True)
-        return max((hit.strength for hit in outcome.best), default=-math.inf)
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _Ready:
-    """A table whose columns are chosen and prepared."""
-
-    table: Table
-    options: Options
-    selection: Selection
-    attributes: tuple[Attribute, ...]  # by name, so that the order of columns decides nothing
-    drawn: Rows  # some rows, in the order in which they were drawn
-    shelf: Shelf
-    shared: Shared
-
-    @classmethod
-    def of(cls, table: Table, options: Options) -> _Ready:
-        selection = select(table, options)
-        columns = (binned(c, options.discretise, options.bins) for c in selection.columns)
-        ordered = sorted(columns, key=lambda column: column.name)
-        attributes = tuple(attribute_of(column) for column in ordered)
-        rows = drawn(selection.columns, table.rows, NEARBY)
-        shelf = Shelf(_sample(rows, table.rows, options))
-        return cls(table, options, selection, attributes, rows, shelf, Shared())
-
-
-def _sample(rows: Rows, total: int, options: Options) -> Sample:
-    """Choose the rows by which contexts are screened; all of a small table."""
-    if total <= SCREENED or options.exact or options.bandwidth == "adaptive":
-        everything = np.arange(total)
-        return Sample(total, everything, everything)
-    return Sample(total, rows[:SCREENED], rows)
+        return self._population().strongest(row)
 
 
 def _typed(table: Table, options: Options) -> Table:
@@ -291,10 +243,10 @@ def _with_object(table: Table, values: Mapping[str, Any], options: Options) -> T
 
 
 def _findings(
-    ready: _Ready, row: int, progress: Progress | None, *, is_new: bool = False
+    ready: Prepared, row: int, progress: Progress | None, *, is_new: bool = False
 ) -> Findings:
     options, rows = ready.options, ready.table.rows
-    exact, outcome = _searched(ready, row, progress)
+    exact, outcome = ready.searched(row, progress)
     pairs = describe.best_pairs(outcome.best, exact, options.top)
     return Findings(
         row=None if is_new else row,
@@ -315,65 +267,3 @@ def _findings(
         ),
         effort=outcome.effort,
     )
-
-
-def _searched(
-    ready: _Ready, row: int, progress: Progress | None = None, *, only_strongest: bool = False
-) -> tuple[Evaluation[Trait, Premise], Outcome]:
-    """Search the pairs of one row."""
-    options, rows = ready.options, ready.table.rows
-    traits = [_trait(attribute, row, options) for attribute in ready.attributes]
-    premises: list[Premise] = []
-    for place, attribute in enumerate(ready.attributes):
-        if progress is not None:  # the first object of a population waits for the mixtures
-            progress(place, len(ready.attributes))
-        premises += _useful(_premises(attribute, row, rows, options), rows, options)
-    exact = Evaluation(traits, premises, rows, options, ready.shared, progress)
-    if options.search == "exhaustive":
-        return exact, exhaustive(exact)
-    if only_strongest:
-        return exact, guided(exact, ready.shelf, 1, is_hasty=True)
-    return exact, guided(exact, ready.shelf, options.top)
-
-
-def _trait(attribute: Attribute, row: int, options: Options) -> Trait:
-    """Give the property of the object in an attribute: its value, or that it has none."""
-    if attribute.column.is_missing(row):
-        attribute = attribute.missingness
-    return Trait(attribute.column.name, attribute, row, options)
-
-
-def _premises(attribute: Attribute, row: int, rows: int, options: Options) -> list[Premise]:
-    """Give the conditions of one attribute that the object satisfies, from fine to coarse."""
-    name = attribute.column.name
-    if attribute.column.is_missing(row):
-        gaps = attribute.missingness
-        test = functools.partial(gaps.equal, 1)
-        return [Premise(Condition(name, "missing"), int(gaps.totals[1]), test)]
-    if isinstance(attribute, CategoricalAttribute):
-        condition = Condition(name, "equals", value=attribute.column.value(row))
-        code = int(attribute.codes[row])
-        test = functools.partial(attribute.equal, code)
-        return [Premise(condition, int(attribute.totals[code]), test)]
-    if attribute.is_constant:
-        return []
-    found = attribute.segments(options.seed)
-    value = attribute.scaled(row)
-    return [
-        _interval_premise(attribute, low, high)
-        for low, high in candidates(attribute.sorted, found, value, rows, options)
-    ]
-
-
-def _useful(premises: list[Premise], rows: int, options: Options) -> list[Premise]:
-    """Drop conditions that keep too few rows, or all: these say nothing."""
-    least = options.min_support * rows - ROUNDING
-    return [premise for premise in premises if least <= premise.group < rows]
-
-
-def _interval_premise(attribute: NumericAttribute, low: float, high: float) -> Premise:
-    form = attribute.column.form
-    ends = [value_of(form, attribute.unscaled(bound)) for bound in (low, high)]
-    condition = Condition(attribute.column.name, "interval", low=ends[0], high=ends[1])
-    test = functools.partial(attribute.between, low, high)
-    return Premise(condition, attribute.rows_between(low, high), test)

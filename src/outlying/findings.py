@@ -9,10 +9,11 @@ import builtins
 import dataclasses
 import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 from outlying.conditions import Condition
 from outlying.options import Measure, Options
+from outlying.profiles import Ranges
 from outlying.sketches import Picture
 from outlying.table import SkippedColumn
 from outlying.values import Value, plain
@@ -27,8 +28,6 @@ SCHEMA = 1
 
 #: Confidences closer than this are the same.
 SAME_CONFIDENCE = 1e-9
-
-Ranges: TypeAlias = tuple[tuple[Value, Value], ...]
 
 
 class Yardstick(Protocol):
@@ -46,7 +45,9 @@ class Pair:
     """A property of the object and the context in which it is exceptional.
 
     `typical` holds ranges for a numeric property, the most frequent categories for a categorical
-    one. `known` counts the rows of the group that have the property at all.
+    one. `known` counts the rows of the group that have the property at all. `bound` says how far
+    outlierness and tail, and as shares of themselves rarity and lift, may be off: 0 where every
+    value was counted, more where a table beyond memory was counted in bins.
     """
 
     property: str
@@ -65,6 +66,7 @@ class Pair:
     reaches_threshold: bool
     measure: Measure = dataclasses.field(default="relative", repr=False)
     min_confidence: float = dataclasses.field(default=0.0, repr=False)
+    bound: float = dataclasses.field(default=0.0, repr=False)
     yardstick: Yardstick | None = dataclasses.field(default=None, repr=False, compare=False)
     picture: Picture | None = dataclasses.field(default=None, repr=False, compare=False)
 
@@ -149,6 +151,7 @@ PAIR_FIELDS = (
     "overall_outlierness",
     "typical",
     "reaches_threshold",
+    "bound",
     "confidence",
     "exceptional",
     "sentence",

@@ -8,27 +8,26 @@ computed from all rows.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
-import heapq
 import itertools
 import math
-from collections.abc import Iterator
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
 from outlying.bits import Contexts, Places
 from outlying.density import Floats
-from outlying.findings import Effort
 from outlying.joins import PAIRS, Joins, keys
-from outlying.outlierness import CONDITION_PENALTY, SAME_DENSITY, SAME_SCORE
+from outlying.outlierness import CONDITION_PENALTY, SAME_DENSITY
 from outlying.scored import Rank, Scored, needed, nine_digits, or_less, plain
-from outlying.search import Context, Evaluation, Hit, Outcome, rank_of
+from outlying.screen import Estimate
+from outlying.search import Context, Evaluation, Outcome
+from outlying.settling import Looks, Ranked, Settling, Shortlist
 from outlying.shelf import Shelf
 from outlying.table import Mask
 from outlying.vicinity import Vicinity
-
-Key: TypeAlias = tuple[int, Context]  # property and context
 
 BEAM = 15
 #: In tables of more columns, pairs of conditions are screened from the most promising on, so many
@@ -39,8 +38,6 @@ MOST_PAIRS = 2_000_000
 MARGIN = 1.1
 #: So many contexts near the threshold are looked at, for all properties together.
 MOST_LOOKS = 2000
-#: Pairs are computed exactly until the estimates of the rest are weaker by this.
-SLACK = 0.5
 #: So many times as many pairs as asked for, where only a sample was screened.
 MOST_VERIFIED = 4
 _MOST_EXTENDED = 500_000
@@ -57,8 +54,15 @@ def guided(
     In haste all is left to the estimates, and only what is given is computed exactly.
     """
     with _one_thread(), np.errstate(divide="ignore", invalid="ignore"):
-        run = _Guided(exact, shelf, is_hasty=is_hasty)
-        return run.outcome(top)
+        return _Guided(exact, shelf, is_hasty=is_hasty).outcome(top)
+
+
+def shortlisted(
+    exact: Evaluation[Any, Any], shelf: Shelf, top: int, *, is_hasty: bool = False
+) -> Shortlist:
+    """Find by a sample alone which pairs are worth to be computed exactly."""
+    with _one_thread(), np.errstate(divide="ignore", invalid="ignore"):
+        return _Guided(exact, shelf, is_hasty=is_hasty).shortlist(top)
 
 
 @contextlib.contextmanager
@@ -85,6 +89,7 @@ class _Guided:
 
     def __init__(self, exact: Evaluation[Any, Any], shelf: Shelf, *, is_hasty: bool) -> None:
         self.exact, self.shelf, self.sample = exact, shelf, shelf.sample
+        self.looks = Looks(exact)
         self.is_hasty = is_hasty
         self.leave_it_to_estimates = is_hasty or not self.sample.is_whole
         self.most = exact.options.max_conditions
@@ -94,21 +99,49 @@ class _Guided:
         self.levels = self.joins.levels
         self.short_places = shelf.places_of(self.numbers[self.joins.short], len(exact.properties))
         self.screened = self.unvisited = 0
-        self.hits: dict[Key, Hit | None] = {}
 
     def outcome(self, top: int) -> Outcome:
         """Search all properties, then look exactly at what is strongest of all."""
         searched = self._searched()
+        short = self._short(searched, top, ())
+        return Settling(short, self.looks, top).outcome(lambda: self._closest(searched, top))
+
+    def shortlist(self, top: int) -> Shortlist:
+        """Search all properties, and give what is to be looked at exactly."""
+        searched = self._searched()
+        short = self._short(searched, top, ())
+        if len(short.ranked) < top + _CLOSEST:  # else some that were dropped are close enough
+            short = self._short(searched, top, self._closest(searched, top))
+        if not self.is_hasty:
+            return short
+        pairs = [*short.pairs, *((place, ()) for place in range(len(searched)))]
+        found = {(place, context): searched[place].estimate(context) for place, context in pairs}
+        return dataclasses.replace(short, estimates=found)
+
+    def _short(self, searched: list[_Property], top: int, closest: Iterable[Ranked]) -> Shortlist:
+        """Rank the pairs that reach the threshold; of a sample, some of the strongest count."""
         ranked = sorted((rank, found.place) for found in searched for rank in found.reported())
-        hits, dropped = self._verified(ranked, top)
-        closest = [] if hits else self._closest(searched, dropped, top)
-        return Outcome(
-            tuple(hits),
-            tuple(closest),
-            min(self.levels, self.most),
-            self._found(ranked, dropped) if hits else len(closest),
-            Effort(self.screened, len(self.hits), len(dropped), self.unvisited),
+        most = len(ranked) if self.sample.is_whole else MOST_VERIFIED * (top + 1)
+        others = {self.exact.attributes(place, rank[-1]) for rank, place in ranked[most:]}
+        return Shortlist(
+            ranked=tuple(ranked[:most]),
+            closest=tuple(closest),
+            others=frozenset(others),
+            levels=min(self.levels, self.most),
+            screened=self.screened,
+            unvisited=self.unvisited,
+            estimates={},
         )
+
+    def _closest(self, searched: list[_Property], top: int) -> list[Ranked]:
+        """Give the pairs that are strongest of their property, reach the threshold or not."""
+        ranked = [(rank, found.place) for found in searched for rank in found.closest()]
+        if self.is_hasty:
+            return sorted(ranked)[:_CLOSEST]
+        if self.sample.is_whole:
+            return ranked
+        by_property = itertools.groupby(ranked, key=lambda item: item[1])
+        return sorted(min(some) for _, some in by_property)[: top + _CLOSEST]
 
     def _searched(self) -> list[_Property]:
         """Screen short contexts for each property, then extend the strongest, level by level."""
@@ -133,56 +166,6 @@ class _Guided:
         grown = self.joins.extended(leaders, places, len(self.exact.properties))
         for found, contexts in zip(some, grown, strict=True):
             found.long_contexts(contexts)
-
-    def _verified(
-        self, ranked: list[tuple[Rank, int]], top: int
-    ) -> tuple[list[Hit], dict[Key, Hit | None]]:
-        """Compute the strongest pairs exactly; give those that reach the threshold, and others."""
-        hits: list[Hit] = []
-        dropped: dict[Key, Hit | None] = {}
-        best: dict[tuple[int, ...], float] = {}
-        most = len(ranked) if self.sample.is_whole else MOST_VERIFIED * (top + 1)
-        for number, (rank, place) in enumerate(ranked):
-            if len(best) >= top and (
-                number >= most or -rank[0] < heapq.nlargest(top, best.values())[-1] - SLACK
-            ):
-                break
-            hit = self.look(place, rank[-1])
-            if hit is not None and self.exact.reaches(hit):
-                hits.append(hit)
-                attributes = self.exact.attributes(place, hit.context)
-                best[attributes] = max(hit.score, best.get(attributes, -math.inf))
-            else:
-                dropped[place, rank[-1]] = hit
-        return hits, dropped
-
-    def _closest(
-        self, searched: list[_Property], dropped: dict[Key, Hit | None], top: int
-    ) -> list[Hit]:
-        """Give the strongest pair of each property, where no pair of any reaches the threshold."""
-        ranked = [(rank, found.place) for found in searched for rank in found.closest()]
-        if self.is_hasty:
-            ranked = sorted(ranked)[:_CLOSEST]
-        elif not self.sample.is_whole:  # each look takes long
-            by_property = itertools.groupby(ranked, key=lambda item: item[1])
-            ranked = sorted(min(some) for _, some in by_property)[: top + _CLOSEST]
-        hits = [*dropped.values(), *(self.look(place, rank[-1]) for rank, place in ranked)]
-        known = [hit for hit in hits if hit is not None and hit.outlierness > SAME_SCORE]
-        best: dict[int, Hit] = {}
-        for hit in sorted(known, key=rank_of):
-            best.setdefault(hit.property, hit)
-        return [best[place] for place in sorted(best)]
-
-    def _found(self, ranked: list[tuple[Rank, int]], dropped: dict[Key, Hit | None]) -> int:
-        """Count the pairs that differ in more than the scale of an interval."""
-        pairs = {(place, rank[-1]) for rank, place in ranked} - dropped.keys()
-        return len({self.exact.attributes(place, context) for place, context in pairs})
-
-    def look(self, place: int, context: Context) -> Hit | None:
-        """Score a pair exactly, once."""
-        if (place, context) not in self.hits:
-            self.hits[place, context] = self.exact.look(place, context)
-        return self.hits[place, context]
 
 
 class _Property:
@@ -331,9 +314,17 @@ class _Property:
         near = self.vicinity.counted(contexts, grouped.radii(width))
         return found.rows, mean, near / (found.known * width)
 
+    def estimate(self, context: Context) -> Estimate:
+        """Give what is typical in a context, and how far from the object its neighbours are."""
+        numbers = np.array([[0, *(item + 1 for item in context)]])
+        found = self.run.shelf.summaries(self.grouped, self.run.numbers[numbers], None)
+        mean, width = self.grouped.seen_from(found, self.trait.position)
+        reach = self.grouped.reach(float(width[0]))
+        return Estimate(float(mean[0]), float(width[0]), self.grouped.unit, reach)
+
     def looked_at(self, contexts: Contexts) -> tuple[Floats, Floats, Floats]:
         """Give the same exactly, one context after the other."""
-        hits = [self.run.look(self.place, plain(context)) for context in contexts]
+        hits = [self.run.looks.look(self.place, plain(context)) for context in contexts]
         units = [hit.summary.unit for hit in hits if hit is not None]
         scale = units[0] / self.grouped.unit if units else 1.0  # the screen has one of its own
         figures = [
@@ -352,9 +343,11 @@ class _Property:
         if self.run.leave_it_to_estimates or self.is_exact:
             return reaches
         for number in np.flatnonzero(rarity < self.needed * MARGIN):
-            if len(self.run.hits) >= MOST_LOOKS:  # many pairs: those near the threshold are weak
+            if (
+                len(self.run.looks.hits) >= MOST_LOOKS
+            ):  # many pairs: those near the threshold are weak
                 break
-            hit = self.run.look(self.place, plain(scored.contexts[places[number]]))
+            hit = self.run.looks.look(self.place, plain(scored.contexts[places[number]]))
             reaches[number] = self.exact.reaches(hit)
         return reaches
 

@@ -71,17 +71,34 @@ def candidates(
 ) -> list[tuple[float, float]]:
     """Give the intervals around the object's value that may serve as conditions, finest first.
 
-    `values` are the sorted known values of the attribute, `rows` counts the whole population.
+    `values` are the sorted known values of the attribute among so many rows. Where only some rows
+    of a table were drawn, the object's value may lie beside all of theirs: the nearest interval is
+    then drawn out to it.
     """
     if len(found) == 1:
-        return [] if options.scales == "one" else [_neighbourhood(values, value, rows, options)]
-    own = int(np.searchsorted(found.lows, value, side="right")) - 1
+        around = [] if options.scales == "one" else [_neighbourhood(values, value, rows, options)]
+    else:
+        around = _around(found, value, options)
+    return list(dict.fromkeys((min(low, value), max(high, value)) for low, high in around))
+
+
+def _around(found: Segments, value: float, options: Options) -> list[tuple[float, float]]:
+    """Give intervals made of the segments around a value."""
+    own = _nearest(found, value)
     finest = _finest(found, own, options.interval)
     if options.scales == "one":
         return [finest]
     merged = dict.fromkeys(_merges(found, own))
     coarser = [(float(found.lows[a]), float(found.highs[b])) for a, b in merged][1:]
-    return list(dict.fromkeys([finest, *coarser[-(MOST_SCALES - 1) :]]))
+    return [finest, *coarser[-(MOST_SCALES - 1) :]]
+
+
+def _nearest(found: Segments, value: float) -> int:
+    """Give the segment that holds a value, or the nearest one; the first of two."""
+    own = max(0, int(np.searchsorted(found.lows, value, side="right")) - 1)
+    if own + 1 < len(found) and found.lows[own + 1] - value < value - found.highs[own]:
+        return own + 1
+    return own
 
 
 def _finest(found: Segments, own: int, interval: Interval) -> tuple[float, float]:
@@ -137,7 +154,7 @@ def _neighbourhood(
     share = max(options.min_support, WINDOW_SHARE)
     size = min(len(values), math.ceil(share * rows - 1e-9))
     left = int(np.searchsorted(values, value, side="left"))
-    right = int(np.searchsorted(values, value, side="right")) - 1
+    right = max(left, int(np.searchsorted(values, value, side="right")) - 1)
     spare = len(values) - size
     starts = [spare * number // (WINDOWS - 1) for number in range(WINDOWS)]
     start = min(starts, key=lambda start: abs(left + right - (2 * start + size - 1)))

@@ -16,11 +16,19 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.density import Counts, Floats, frequencies, parzen, parzen_mean
+from outlying.distribution import Distribution
 from outlying.intervals import Segments, segments
 from outlying.options import Bandwidth, Measure
 from outlying.outlierness import outlierness
+from outlying.profiles import CategoricalProfile, NumericProfile
 from outlying.screen import Categories, Numbers
-from outlying.sketches import NumericSketch, numeric_sketch
+from outlying.sketches import (
+    CategoricalSketch,
+    NumericSketch,
+    categorical_sketch,
+    numeric_sketch,
+    shown_categories,
+)
 from outlying.table import CategoricalColumn, Column, Mask, NumericColumn, Rows
 from outlying.values import Form, Value
 from outlying.vicinity import Sample
@@ -59,29 +67,43 @@ class Typical:
     width: float  # of the window; 1 for categories
 
 
-class NumericAttribute:
-    """A numeric column, sorted and scaled."""
+def exponent_of(largest: float) -> int:
+    """Give the power of two by which to divide values, the largest of them given."""
+    return int(np.frexp(largest)[1])
 
-    def __init__(self, column: NumericColumn) -> None:
-        self.column = column
-        ordered = np.sort(column.values) + 0.0  # what is missing comes last; there is one zero
+
+def unit_of(form: Form, exponent: int) -> float:
+    """Give what turns densities of values divided by 2**exponent into those per unit."""
+    per_unit = np.ldexp(1.0, min(-exponent, 1023))
+    return float(per_unit * (_MICROSECONDS_PER_DAY if form in _FORMS_IN_DAYS else 1))
+
+
+class NumericAttribute:
+    """A numeric column, sorted and scaled; of a large table, only the rows that were drawn."""
+
+    def __init__(self, column: NumericColumn, rows: Rows | None = None) -> None:
+        self.column, self._rows = column, rows
+        values = column.values if rows is None else column.values[rows]
+        ordered = np.sort(values) + 0.0  # what is missing comes last; there is one zero
         ordered = ordered[: len(ordered) - np.count_nonzero(np.isnan(ordered))]
         largest = float(np.max(np.abs(ordered[[0, -1]]))) if len(ordered) else 0.0
-        self.exponent = int(np.frexp(largest)[1])
+        self.exponent = exponent_of(largest)
         self.sorted: Floats = self._rescaled(ordered)
-        per_unit = np.ldexp(1.0, min(-self.exponent, 1023))
         self._segments: dict[int | None, Segments] = {}
         self._order: Rows | None = None
         self._numbers: Numbers | None = None
         self._sketch: NumericSketch | None = None
-        self.unit = float(
-            per_unit * (_MICROSECONDS_PER_DAY if column.form in _FORMS_IN_DAYS else 1)
-        )
+        self.unit = unit_of(column.form, self.exponent)
 
     @functools.cached_property
     def missingness(self) -> CategoricalAttribute:
         """The question whether this attribute is missing."""
-        return gaps_of(self.column)
+        return gaps_of(self.column, self._rows)
+
+    @functools.cached_property
+    def whole(self) -> NumericAttribute:
+        """The same column with all its rows."""
+        return self if self._rows is None else NumericAttribute(self.column)
 
     @property
     def is_constant(self) -> bool:
@@ -167,17 +189,22 @@ class NumericAttribute:
         """Summarise a context for an object with so many rows near it."""
         return Summary(typical.mean, near * (1 / (typical.known * typical.width)), self.unit)
 
-    def sketch(self, bandwidth: Bandwidth) -> NumericSketch:
+    def sketch(
+        self,
+        row: int,  # noqa: ARG002
+        bandwidth: Bandwidth,
+        shown: Sequence[Value] | None = None,  # noqa: ARG002
+    ) -> NumericSketch:
         """Sketch all values for pictures, once."""
         if self._sketch is None:
-            self._sketch = self.sketched(self.sorted, None, bandwidth)
+            found = Distribution.of(self.sorted, bandwidth)
+            self._sketch = numeric_sketch(found, self.column.form, self.exponent, bandwidth)
         return self._sketch
 
-    def sketched(
-        self, values: Floats, ranked: Floats | None, bandwidth: Bandwidth
-    ) -> NumericSketch:
-        """Sketch some of the sorted values; `ranked` are their densities, where known."""
-        return numeric_sketch(values, self.column.form, self.exponent, bandwidth, ranked)
+    def profile(self, mask: Mask, bandwidth: Bandwidth) -> NumericProfile:
+        """Describe the values in a context."""
+        found = Distribution.of(self.sorted[mask[self.order]], bandwidth)
+        return NumericProfile(found, self.column.form, self.exponent, bandwidth)
 
     def densities(self, mask: Mask, bandwidth: Bandwidth) -> tuple[Floats, Floats]:
         """Give the values in a context, sorted, with the density at each."""
@@ -188,29 +215,44 @@ class NumericAttribute:
 class CategoricalAttribute:
     """A categorical column, or the question whether a column is missing, as codes."""
 
-    def __init__(self, column: Column, codes: npt.NDArray[np.int32], labels: int) -> None:
-        self.column = column
+    def __init__(
+        self,
+        column: Column,
+        codes: npt.NDArray[np.int32],
+        labels: int,
+        rows: Rows | None = None,
+    ) -> None:
+        self.column, self._rows = column, rows
         self.codes = codes
         self.labels = labels
+        self.exponent = 0
         self._totals: Counts | None = None
         self._categories: Categories | None = None
         self._members: dict[int, Rows] = {}
 
     @classmethod
-    def of(cls, column: CategoricalColumn) -> CategoricalAttribute:
+    def of(cls, column: CategoricalColumn, rows: Rows | None = None) -> CategoricalAttribute:
         """Take a categorical column as it is."""
-        return cls(column, column.codes, len(column.labels))
+        return cls(column, column.codes, len(column.labels), rows)
 
     @functools.cached_property
     def missingness(self) -> CategoricalAttribute:
         """The question whether this attribute is missing."""
-        return gaps_of(self.column)
+        return gaps_of(self.column, self._rows)
+
+    @functools.cached_property
+    def whole(self) -> CategoricalAttribute:
+        """The same column with all its rows."""
+        if self._rows is None:
+            return self
+        return CategoricalAttribute(self.column, self.codes, self.labels)
 
     @property
     def totals(self) -> Counts:
-        """How many rows each category has."""
+        """How many rows each category has; of a large table, of those that were drawn."""
         if self._totals is None:
-            self._totals = np.bincount(self.codes[self.codes >= 0], minlength=self.labels)
+            codes = self.codes if self._rows is None else self.codes[self._rows]
+            self._totals = np.bincount(codes[codes >= 0], minlength=self.labels)
         return self._totals
 
     def equal(self, code: int, rows: Rows | None = None) -> Mask:
@@ -262,6 +304,24 @@ class CategoricalAttribute:
             return None
         return self.seen(typical, int(np.count_nonzero(mask[self.rows_near(row, typical)])))
 
+    def sketch(
+        self,
+        row: int,
+        bandwidth: Bandwidth,  # noqa: ARG002
+        shown: Sequence[Value] | None = None,
+    ) -> CategoricalSketch:
+        """Sketch all rows for pictures, with the given categories or those usual for a row."""
+        labels = self.categories
+        if shown is None:
+            codes = shown_categories(self.totals, int(self.codes[row]))
+        else:
+            codes = [labels.index(label) for label in shown]
+        return categorical_sketch(self.totals, labels, codes)
+
+    def profile(self, mask: Mask, bandwidth: Bandwidth) -> CategoricalProfile:  # noqa: ARG002
+        """Describe the categories in a context."""
+        return CategoricalProfile(self.counts(mask), self.categories)
+
     def seen(self, typical: Typical, near: int) -> Summary:
         """Summarise a context for an object with so many rows of its category."""
         return Summary(typical.mean, near / typical.known, 1.0)
@@ -270,13 +330,13 @@ class CategoricalAttribute:
 Attribute: TypeAlias = NumericAttribute | CategoricalAttribute
 
 
-def gaps_of(column: Column) -> CategoricalAttribute:
+def gaps_of(column: Column, rows: Rows | None = None) -> CategoricalAttribute:
     """Ask of a column whether it is missing: 0 for known, 1 for missing."""
-    return CategoricalAttribute(column, column.missing().astype(np.int32), 2)
+    return CategoricalAttribute(column, column.missing().astype(np.int32), 2, rows)
 
 
-def attribute_of(column: Column) -> Attribute:
-    """Prepare a column of either kind."""
+def attribute_of(column: Column, rows: Rows | None = None) -> Attribute:
+    """Prepare a column of either kind, by all its rows or by some."""
     if isinstance(column, NumericColumn):
-        return NumericAttribute(column)
-    return CategoricalAttribute.of(column)
+        return NumericAttribute(column, rows)
+    return CategoricalAttribute.of(column, rows)

@@ -58,6 +58,16 @@ class Summaries:
         return cls(*figures)
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Estimate:
+    """What is typical of a property in one context; NaN where there is nothing to compare."""
+
+    mean: float  # mean(F)
+    width: float  # of the window
+    unit: float  # what turns these densities into densities per unit of the column
+    reach: float  # half of the window, on the scale of the attribute
+
+
 class Property(Protocol):
     """A property in groups, the same for all objects."""
 
@@ -81,6 +91,9 @@ class Property(Protocol):
 
     def radii(self, widths: Floats) -> Floats:
         """Give how far a window reaches to each side."""
+
+    def reach(self, width: float) -> float:
+        """Give half of a window on the scale of the attribute."""
 
     def seen_from(self, found: Summaries, value: float) -> tuple[Floats, Floats]:
         """Give mean(F) and the window where an object of this value joins; NaN: all are equal."""
@@ -169,6 +182,10 @@ class Numbers:
     def radii(self, widths: Floats) -> Floats:
         """Give how far a window reaches to each side."""
         return np.asarray(widths / 2 * _SAME)
+
+    def reach(self, width: float) -> float:
+        """Give half of a window on the scale of the attribute."""
+        return width / 2 * self.deviation
 
     def seen_from(self, found: Summaries, value: float) -> tuple[Floats, Floats]:
         """Give mean(F) and the window where an object of this value joins; NaN: all are equal.
@@ -265,6 +282,10 @@ class Categories:
     def radii(self, widths: Floats) -> Floats:
         """Give how far a window reaches to each side: nowhere."""
         return np.zeros(len(widths))
+
+    def reach(self, width: float) -> float:  # noqa: ARG002
+        """Give half of a window: nothing."""
+        return 0.0
 
     def seen_from(self, found: Summaries, value: float) -> tuple[Floats, Floats]:
         """Give mean(F), and 1 for the window; NaN where there is no other category."""

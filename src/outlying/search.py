@@ -18,9 +18,12 @@ from outlying.conditions import Condition
 from outlying.findings import Effort
 from outlying.options import Options
 from outlying.outlierness import SAME_SCORE, rounded, strength
-from outlying.population import Attribute, Summary
+from outlying.population import Attribute, Summary, Typical
+from outlying.profiles import Profile
 from outlying.shared import Group, Key, Shared
+from outlying.sketches import Sketch
 from outlying.table import Mask, Rows
+from outlying.values import Value
 from outlying.vicinity import Sample
 
 Context: TypeAlias = tuple[int, ...]
@@ -105,7 +108,7 @@ C = TypeVar("C", bound=Candidate)
 
 
 class Evaluation(Generic[P, C]):
-    """Exact scores of pairs; what both kinds of search share."""
+    """Scores of the pairs of one object; who measures them, in memory or not, is left open."""
 
     def __init__(
         self,
@@ -113,50 +116,24 @@ class Evaluation(Generic[P, C]):
         candidates: Sequence[C],
         rows: int,
         options: Options,
-        shared: Shared,
         progress: Progress | None = None,
     ) -> None:
-        self.shared = shared
         self.properties, self.candidates, self.options = properties, candidates, options
         self.rows, self.progress = rows, progress or _quiet
         self.least_rows = options.min_support * rows - ROUNDING
         places = {item.name: place for place, item in enumerate(properties)}
         self.own = [places[item.attribute] for item in candidates]
-        self.numbers = [shared.number(item.condition) for item in candidates]
-        self.everything = np.ones(rows, dtype=bool)
         self._overall: dict[int, Summary | None] = {}
+
+    def measured(self, place: int, context: Context) -> tuple[int, Summary | None]:
+        """Count the rows of a context and summarise a property there."""
+        raise NotImplementedError
 
     def overall(self, place: int) -> Summary | None:
         """Summarise a property without conditions, once."""
         if place not in self._overall:
-            self._overall[place] = self._summary(place, ())[1]
+            self._overall[place] = self.measured(place, ())[1]
         return self._overall[place]
-
-    def _summary(self, place: int, context: Context) -> tuple[int, Summary | None]:
-        """Count the rows of a context and summarise a property there; what is typical is shared."""
-        trait = self.properties[place]
-        if self.options.bandwidth == "adaptive":
-            mask = self.mask(context)
-            return int(np.count_nonzero(mask)), trait.summary(mask)
-        group = self.shared.group(
-            self.key(place, context), lambda: self._group(trait.attribute, context)
-        )
-        if group.typical is None:
-            return group.rows, None
-        near = trait.attribute.rows_near(trait.row, group.typical)
-        for item in context:
-            near = near[self.mask_of(item)[near]]
-        return group.rows, trait.attribute.seen(group.typical, len(near))
-
-    def key(self, place: int, context: Context) -> Key:
-        """Give what names a property in a context among all objects."""
-        numbers = self.numbers
-        return self.properties[place].attribute, tuple([numbers[item] for item in context])
-
-    def _group(self, attribute: Attribute, context: Context) -> Group:
-        mask = self.mask(context)
-        rows = int(np.count_nonzero(mask))
-        return Group(rows, attribute.typical(mask) if rows >= self.least_rows else None)
 
     def hit(self, place: int, context: Context, group: int, summary: Summary | None) -> Hit | None:
         """Score a property in a context; None where there is nothing to compare."""
@@ -175,6 +152,64 @@ class Evaluation(Generic[P, C]):
         """Tell whether a pair reaches the threshold."""
         return hit is not None and hit.outlierness >= self.options.min_outlierness - SAME_SCORE
 
+    def look(self, place: int, context: Context) -> Hit | None:
+        """Score a property in a context; None, too, where the context keeps too few rows."""
+        group, summary = self.measured(place, context)
+        return None if group < self.least_rows else self.hit(place, context, group, summary)
+
+    def attributes(self, hit_property: int, context: Context) -> tuple[int, ...]:
+        """Give the attributes of a pair, its property first; scales do not count."""
+        return (hit_property, *(self.own[item] for item in context))
+
+
+class Exact(Evaluation[P, C]):
+    """Scores computed from all rows, which are in memory."""
+
+    def __init__(
+        self,
+        properties: Sequence[P],
+        candidates: Sequence[C],
+        rows: int,
+        options: Options,
+        shared: Shared,
+        progress: Progress | None = None,
+    ) -> None:
+        super().__init__(properties, candidates, rows, options, progress)
+        self.shared = shared
+        self.numbers = [shared.number(item.condition) for item in candidates]
+        self.everything = np.ones(rows, dtype=bool)
+
+    def measured(self, place: int, context: Context) -> tuple[int, Summary | None]:
+        """Count the rows of a context and summarise a property there; what is typical is shared."""
+        trait = self.properties[place]
+        if self.options.bandwidth == "adaptive":
+            mask = self.mask(context)
+            return int(np.count_nonzero(mask)), trait.summary(mask)
+        attribute = trait.attribute.whole
+        group = self.shared.group(self.key(place, context), lambda: self._group(attribute, context))
+        if group.typical is None:
+            return group.rows, None
+        near = self.near(place, context, group.typical)
+        return group.rows, attribute.seen(group.typical, near)
+
+    def near(self, place: int, context: Context, typical: Typical) -> int:
+        """Count the rows of a context that lie near the object."""
+        trait = self.properties[place]
+        near = trait.attribute.whole.rows_near(trait.row, typical)
+        for item in context:
+            near = near[self.mask_of(item)[near]]
+        return len(near)
+
+    def key(self, place: int, context: Context) -> Key:
+        """Give what names a property in a context among all objects."""
+        numbers = self.numbers
+        return self.properties[place].attribute.whole, tuple([numbers[item] for item in context])
+
+    def _group(self, attribute: Attribute, context: Context) -> Group:
+        mask = self.mask(context)
+        rows = int(np.count_nonzero(mask))
+        return Group(rows, attribute.typical(mask) if rows >= self.least_rows else None)
+
     def mask_of(self, item: int) -> Mask:
         """Mark the rows that satisfy a condition."""
         return self.shared.mask(self.numbers[item], lambda: self.candidates[item].marked(None))
@@ -186,17 +221,21 @@ class Evaluation(Generic[P, C]):
             mask &= self.mask_of(item)
         return mask
 
-    def look(self, place: int, context: Context) -> Hit | None:
-        """Score a property in a context; None, too, where the context keeps too few rows."""
-        group, summary = self._summary(place, context)
-        return None if group < self.least_rows else self.hit(place, context, group, summary)
+    def profile(self, place: int, context: Context) -> Profile:
+        """Give what a description needs of a property in a context, once for all objects."""
+        attribute = self.properties[place].attribute.whole
+        return self.shared.profile(
+            self.key(place, context),
+            lambda: attribute.profile(self.mask(context), self.options.bandwidth),
+        )
 
-    def attributes(self, hit_property: int, context: Context) -> tuple[int, ...]:
-        """Give the attributes of a pair, its property first; scales do not count."""
-        return (hit_property, *(self.own[item] for item in context))
+    def sketch(self, place: int, shown: Sequence[Value] | None = None) -> Sketch:
+        """Sketch a property over the whole table, with the given categories or the usual ones."""
+        trait = self.properties[place]
+        return trait.attribute.whole.sketch(trait.row, self.options.bandwidth, shown)
 
 
-def exhaustive(exact: Evaluation[Any, Any]) -> Outcome:
+def exhaustive(exact: Exact[Any, Any]) -> Outcome:
     """Find every minimal pair: the paper's search."""
     run = _Exhaustive(exact)
     run.level_wise(exact.options.max_conditions)
@@ -210,7 +249,7 @@ def _quiet(done: int, total: int) -> None:
 class _Exhaustive:
     """Level by level over all contexts: what is fixed, and what has been found so far."""
 
-    def __init__(self, exact: Evaluation[Any, Any]) -> None:
+    def __init__(self, exact: Exact[Any, Any]) -> None:
         self.exact = exact
         self.own_bit = [1 << place for place in exact.own]
         self.reported: list[Hit] = []

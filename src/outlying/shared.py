@@ -69,6 +69,7 @@ class Shared:
         self._masks: _Memory[int, Mask] = _Memory()
         self._groups: _Memory[Key, Group] = _Memory()
         self._profiles: _Memory[Key, Profile] = _Memory()
+        self._sizes: _Memory[Key, tuple[int, int]] = _Memory()
 
     def number(self, condition: Condition) -> int:
         """Give a condition a number: quicker to look up than what it says."""
@@ -81,6 +82,10 @@ class Shared:
     def group(self, key: Key, make: Callable[[], Group]) -> Group:
         """Give a context as one property sees it."""
         return self._groups.give(key, make, lambda _: 1, MOST_GROUPS)
+
+    def sizes(self, key: Key, make: Callable[[], tuple[int, int]]) -> tuple[int, int]:
+        """Give the rows of a context, and those of them that have a property."""
+        return self._sizes.give(key, make, lambda _: 1, MOST_GROUPS)
 
     def profile(self, key: Key, make: Callable[[], Kind]) -> Kind:
         """Give what is needed to describe a property in a context."""

@@ -13,7 +13,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from outlying.density import Counts, Floats, bandwidth, parzen_at
+from outlying.density import Counts, Floats
+from outlying.distribution import Distribution
 from outlying.options import Bandwidth
 from outlying.values import Form, Value
 
@@ -101,55 +102,68 @@ class Picture:
     places: tuple[float | Value, ...]  # of the object in these
 
 
-def thinned(values: Floats) -> Floats:
-    """Give some of many sorted values, evenly by rank, the first and the last included."""
-    if len(values) <= _ENOUGH_ROWS:
-        return values
-    return values[np.linspace(0, len(values) - 1, _ENOUGH_ROWS).astype(np.int64)]
-
-
 def numeric_sketch(
-    values: Floats, form: Form, exponent: int, kind: Bandwidth, ranked: Floats | None = None
+    found: Distribution,
+    form: Form,
+    exponent: int,
+    kind: Bandwidth,
+    ranked: tuple[Floats, Counts] | None = None,
 ) -> NumericSketch:
-    """Sketch sorted values, which are not all equal and were divided by 2**exponent.
+    """Sketch values that were divided by 2**exponent.
 
-    `ranked` are the densities at them, sorted, where these are known already.
+    `ranked` are the densities at them, sorted, with their rows, where these are known already.
     """
-    width = bandwidth(values)
-    points = _points(values[0] - width / 2, values[-1] + width / 2, values)
-    if ranked is None:
-        ranked = np.sort(parzen_at(values, thinned(values), width, kind))
-    places = np.linspace(0, len(ranked) - 1, min(len(ranked), _MOST_RANKS)).round()
+    low, high, reach = found.values[0], found.values[-1], found.width / 2
+    points = _points(low - reach, high + reach, found)
     return NumericSketch(
         form=form,
-        known=len(values),
-        quantiles=tuple(np.ldexp(_at_shares(values), exponent).tolist()),
-        curve=Curve(_unscaled(points, exponent), parzen_at(values, points, width, kind)),
-        logarithmic=_logarithmic(values, form, exponent),
-        ranked=ranked[places.astype(np.int64)] / (np.add.reduce(ranked) / len(ranked)),
+        known=found.known,
+        quantiles=tuple(np.ldexp(_at_shares(found), exponent).tolist()),
+        curve=Curve(_unscaled(points, exponent), found.densities_at(points, kind)),
+        logarithmic=_logarithmic(found, form, exponent),
+        ranked=_at_even_shares(*(ranked or _ranked(found, kind))),
     )
 
 
-def _at_shares(values: Floats) -> Floats:
-    places = np.round(np.multiply(SHARES, len(values) - 1)).astype(np.int64)
-    return np.asarray(values[places])
+def _ranked(found: Distribution, kind: Bandwidth) -> tuple[Floats, Counts]:
+    """Give the densities of some rows, sorted, one row each."""
+    densities = np.sort(found.densities_at(_thinned(found), kind))
+    return densities, np.ones(len(densities), dtype=np.int64)
 
 
-def _points(low: float, high: float, values: Floats) -> Floats:
+def _at_even_shares(densities: Floats, rows: Counts) -> Floats:
+    """Give densities at even shares of the rows, as multiples of their mean."""
+    total = int(rows.sum())
+    places = np.linspace(0, total - 1, min(total, _MOST_RANKS)).round()
+    chosen = densities[np.searchsorted(np.cumsum(rows), places, side="right")]
+    return np.asarray(chosen / np.average(densities, weights=rows))
+
+
+def _thinned(found: Distribution) -> Floats:
+    """Give the values of many rows, evenly by rank, the first and the last included."""
+    number = min(found.known, _ENOUGH_ROWS)
+    return found.at_ranks(np.linspace(0, found.known - 1, number).astype(np.int64))
+
+
+def _at_shares(found: Distribution) -> Floats:
+    return found.at_ranks(np.round(np.multiply(SHARES, found.known - 1)).astype(np.int64))
+
+
+def _points(low: float, high: float, found: Distribution) -> Floats:
     """Choose where to know a density: evenly along the axis, and where the values are."""
-    ranks = np.linspace(0, len(values) - 1, min(len(values), _RANKED_POINTS)).astype(np.int64)
-    return np.unique(np.concatenate((np.linspace(low, high, _EVEN_POINTS), values[ranks])))
+    number = min(found.known, _RANKED_POINTS)
+    at_ranks = found.at_ranks(np.linspace(0, found.known - 1, number).astype(np.int64))
+    return np.unique(np.concatenate((np.linspace(low, high, _EVEN_POINTS), at_ranks)))
 
 
-def _logarithmic(values: Floats, form: Form, exponent: int) -> Curve | None:
-    if form not in _MAY_BE_LOGARITHMIC or values[0] <= 0:
+def _logarithmic(found: Distribution, form: Form, exponent: int) -> Curve | None:
+    low, high = found.values[[0, -1]]
+    if form not in _MAY_BE_LOGARITHMIC or low <= 0 or high / low < _LEAST_RATIO:
         return None
-    if values[-1] / values[0] < _LEAST_RATIO:
-        return None
-    logs = np.log2(thinned(values))
-    width = bandwidth(logs)
-    points = _points(logs[0] - width / 2, logs[-1] + width / 2, logs)
-    return Curve(_unscaled(np.exp2(points), exponent), parzen_at(logs, points, width))
+    logs = Distribution.of(np.log2(_thinned(found)))
+    reach = logs.width / 2
+    points = _points(logs.values[0] - reach, logs.values[-1] + reach, logs)
+    return Curve(_unscaled(np.exp2(points), exponent), logs.densities_at(points))
 
 
 def _unscaled(points: Floats, exponent: int) -> Floats:

@@ -1,0 +1,81 @@
+"""What the pairs of an object ask of all rows: looks at distributions, and counts.
+
+Everything is asked in terms of columns and their values, so that whoever reads the rows needs to
+know nothing of objects, pairs and conditions.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from outlying.describe import Premise, Trait
+from outlying.population import NumericAttribute
+from outlying.search import Context, Evaluation
+from outlying.settling import Shortlist
+from outlying.streams.rules import Look, Rule
+from outlying.table import NumericColumn
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """An object by its properties and conditions, and what its shortlist asks."""
+
+    asked: Evaluation[Trait, Premise]
+    short: Shortlist
+
+    def looks(self) -> Iterator[Look]:
+        """Give the distributions that are needed, those without conditions included."""
+        for place, context in self.short.pairs:
+            yield self.look(place, context)
+            for other in (place, *(self.asked.own[item] for item in context)):
+                yield self.look(other, ())
+
+    def counts(self) -> Iterator[tuple[Rule, ...]]:
+        """Give the counts that are needed where the rest is estimated."""
+        for place, context in self.short.estimates:
+            yield from self.sizes(place, context)
+
+    def look(self, place: int, context: Context) -> Look:
+        """Ask for the distribution of a property in a context."""
+        trait = self.asked.properties[place]
+        if trait.value is None:
+            return Look(trait.name, "gaps", self.rules(context))
+        kind = "numbers" if isinstance(trait.attribute.column, NumericColumn) else "labels"
+        return Look(trait.name, kind, self.rules(context))
+
+    def sizes(self, place: int, context: Context) -> tuple[tuple[Rule, ...], ...]:
+        """Ask for the rows of a context, those that have a property, those near the object."""
+        trait, rules = self.asked.properties[place], self.rules(context)
+        known = () if trait.value is None else (Rule(trait.name, "known"),)
+        near = self._near(trait, self.short.estimates[place, context].reach)
+        return rules, _joined(rules, *known), _joined(rules, near)
+
+    def rules(self, context: Context) -> tuple[Rule, ...]:
+        """Give the conditions of a context."""
+        return _joined((), *(_rule(self.asked.candidates[item]) for item in context))
+
+    @staticmethod
+    def _near(trait: Trait, reach: float) -> Rule:
+        """Give the rule of the rows near the object."""
+        attribute = trait.attribute
+        if isinstance(attribute, NumericAttribute):
+            low, high = trait.position - reach, trait.position + reach
+            return Rule(trait.name, "interval", attribute.unscaled(low), attribute.unscaled(high))
+        if trait.value is None:
+            return Rule(trait.name, "missing")
+        return Rule(trait.name, "equals", label=trait.value)
+
+
+def _rule(premise: Premise) -> Rule:
+    condition = premise.condition
+    if condition.kind == "interval":
+        return Rule(condition.attribute, "interval", *premise.bounds)
+    if condition.kind == "missing":
+        return Rule(condition.attribute, "missing")
+    return Rule(condition.attribute, "equals", label=condition.value)
+
+
+def _joined(rules: tuple[Rule, ...], *more: Rule) -> tuple[Rule, ...]:
+    """Put rules together in an order that depends on what they say alone."""
+    return tuple(sorted((*rules, *more), key=lambda rule: (rule.column, rule.kind, str(rule))))
