@@ -119,6 +119,9 @@ class Bounds:
 
     def __init__(self, found: Distribution, value: float) -> None:
         self.found, self.value = found, value
+        # a single frequent value may lie inside of a bin: ends in order err on the safe side
+        self.lows = np.minimum.accumulate(found.lows[::-1])[::-1]
+        self.highs = np.maximum.accumulate(found.highs)
         half = (found.highs - found.lows) / 2
         doubt = math.sqrt(float(np.average(half * half, weights=found.rows)))
         share = 1.06 * found.known**-0.2 * doubt
@@ -129,7 +132,7 @@ class Bounds:
         """Count the rows that are surely within half a window of any row of each bin."""
         found, reach = self.found, self.widths[0] / 2
         places = np.arange(len(found.rows))
-        right = np.searchsorted(found.highs, found.lows + reach, side="right")
+        right = np.searchsorted(self.highs, found.lows + reach, side="right")
         alone = right <= places  # not even all rows of the bin itself
         counts = _reached(found.before, found.rows, np.maximum(right, places + 1))
         return np.where(alone, counts - found.rows + 1, counts)
@@ -137,7 +140,7 @@ class Bounds:
     def _most_reached(self) -> Counts:
         """Count the rows that may be within half a window of a row of each bin."""
         found = self.found
-        right = np.searchsorted(found.lows, found.highs + self.widths[1] / 2, side="right")
+        right = np.searchsorted(self.lows, found.highs + self.widths[1] / 2, side="right")
         return _reached(found.before, found.rows, right)
 
     @functools.cached_property

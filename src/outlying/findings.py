@@ -201,8 +201,8 @@ class Effort:
 class Findings:
     """Why a row is an outlier: its pairs, strongest first, and what a reader should know.
 
-    `row` is the position of the object, from 0; None for a new object. `found` counts the pairs
-    before `top` cut them.
+    `row` is the position of the object, from 0; None for a new object, and for a row of a table
+    without order, which `key` names by its values. `found` counts the pairs before `top` cut them.
     """
 
     row: int | None
@@ -213,6 +213,7 @@ class Findings:
     found: int
     notes: tuple[str, ...]
     effort: Effort | None = None  # None after an exhaustive search
+    key: tuple[tuple[str, Value], ...] = ()
 
     @property
     def object(self) -> dict[str, Value]:
@@ -308,6 +309,7 @@ def entry(findings: Findings) -> dict[str, Any]:
     """Give one object of a JSON result."""
     return {
         "row": None if findings.row is None else findings.row + 1,
+        "key": {name: plain(value) for name, value in findings.key} or None,
         "values": {name: plain(value) for name, value in findings.values},
         "pairs": [pair.to_dict() for pair in findings.pairs],
         "notes": list(findings.notes),

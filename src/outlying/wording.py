@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from outlying.values import printable, text_of
+from outlying.values import Value, printable, text_of
 
 if TYPE_CHECKING:
     from outlying.findings import Findings, Pair
@@ -99,9 +100,16 @@ def name_of(findings: Findings) -> str:
     """Name what is explained, and what it was compared with."""
     people = findings.population
     source = f"{printable(people.source)} ({people.rows:,} rows)"
+    if findings.key:
+        return f"The row with {key_of(findings.key)} in {source}"
     if findings.row is None:
         return f"The new object against {source}"
     return f"Data row {findings.row + 1:,} of {source}"
+
+
+def key_of(key: Sequence[tuple[str, Value]]) -> str:
+    """Write the values by which a row is known."""
+    return " and ".join(f"{printable(name, 40)} = {printable(text_of(v), 60)}" for name, v in key)
 
 
 def summed_up(findings: Findings) -> str:

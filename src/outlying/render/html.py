@@ -28,6 +28,7 @@ from outlying.wording import (
     everyone,
     figures,
     glossary,
+    key_of,
     members,
     name_of,
     percent,
@@ -79,12 +80,14 @@ class Report:
         self.detection = detection
         self._objects: list[str] = []
         self._rows: list[int | None] = []
+        self._keys: list[tuple[tuple[str, Value], ...]] = []
         self._stories = Stories()
 
     def add(self, findings: Findings, flagged: Flagged | None = None) -> None:
         """Take one more object, with what has flagged it, if anything has."""
         self._stories.add(findings)
         self._rows.append(findings.row)
+        self._keys.append(findings.key)
         self._objects.append(
             _rendered(
                 "object.html",
@@ -103,7 +106,9 @@ class Report:
         return f"Number {flagged.rank}: {detected.reason(flagged, self.detection.settings)}."
 
     def _name(self, place: int) -> str:
-        row = self._rows[place]
+        row, key = self._rows[place], self._keys[place]
+        if key:
+            return f"The row with {key_of(key)}"
         return f"New object {place + 1:,}" if row is None else f"Data row {row + 1:,}"
 
     def page(self) -> str:
@@ -131,10 +136,12 @@ class Report:
             return f"What is odd in {source}, and why?"
         count = len(self._objects)
         if self.is_many and count != 1:
-            if None in self._rows:
+            if None in self._rows and not any(self._keys):
                 return f"Why are these {count:,} new objects outliers against {source}?"
             return f"Why are these {count:,} rows of {source} outliers?"
         row = self._rows[0] if self._rows else None
+        if any(self._keys):
+            return f"Why is the row with {key_of(self._keys[0])} of {source} an outlier?"
         if row is None:
             return f"Why is the new object an outlier against {source}?"
         return f"Why is row {row + 1:,} of {source} an outlier?"

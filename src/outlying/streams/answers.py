@@ -10,7 +10,7 @@ import numpy as np
 
 from outlying.describe import Premise, Trait
 from outlying.distribution import Distribution
-from outlying.population import NumericAttribute, Summary, Typical, exponent_of, unit_of
+from outlying.population import NumericAttribute, Summary, exponent_of, unit_of
 from outlying.profiles import CategoricalProfile, NumericProfile, Profile
 from outlying.search import Context, Evaluation
 from outlying.sketches import Sketch, categorical_sketch, shown_categories
@@ -131,7 +131,9 @@ class Answered(Evaluation[Trait, Premise]):
         return categorical_sketch(profile.counts, profile.labels, codes)
 
 
-def counter_of(question: Question, answers: Answers) -> Callable[[int, Context], tuple[int, int, int]]:
+def counter_of(
+    question: Question, answers: Answers
+) -> Callable[[int, Context], tuple[int, int, int]]:
     """Give who counts rows for an object whose pairs are estimated otherwise."""
 
     def count(place: int, context: Context) -> tuple[int, int, int]:

@@ -13,7 +13,8 @@ from outlying.describe import Premise, Trait
 from outlying.population import NumericAttribute
 from outlying.search import Context, Evaluation
 from outlying.settling import Shortlist
-from outlying.streams.rules import Look, Rule
+from outlying.streams.rules import Rule, Rules, rule_set
+from outlying.streams.verify import Look
 from outlying.table import NumericColumn
 
 
@@ -31,7 +32,7 @@ class Question:
             for other in (place, *(self.asked.own[item] for item in context)):
                 yield self.look(other, ())
 
-    def counts(self) -> Iterator[tuple[Rule, ...]]:
+    def counts(self) -> Iterator[Rules]:
         """Give the counts that are needed where the rest is estimated."""
         for place, context in self.short.estimates:
             yield from self.sizes(place, context)
@@ -44,16 +45,16 @@ class Question:
         kind = "numbers" if isinstance(trait.attribute.column, NumericColumn) else "labels"
         return Look(trait.name, kind, self.rules(context))
 
-    def sizes(self, place: int, context: Context) -> tuple[tuple[Rule, ...], ...]:
+    def sizes(self, place: int, context: Context) -> tuple[Rules, ...]:
         """Ask for the rows of a context, those that have a property, those near the object."""
         trait, rules = self.asked.properties[place], self.rules(context)
         known = () if trait.value is None else (Rule(trait.name, "known"),)
         near = self._near(trait, self.short.estimates[place, context].reach)
-        return rules, _joined(rules, *known), _joined(rules, near)
+        return rules, rule_set((*rules, *known)), rule_set((*rules, near))
 
-    def rules(self, context: Context) -> tuple[Rule, ...]:
+    def rules(self, context: Context) -> Rules:
         """Give the conditions of a context."""
-        return _joined((), *(_rule(self.asked.candidates[item]) for item in context))
+        return rule_set(_rule(self.asked.candidates[item]) for item in context)
 
     @staticmethod
     def _near(trait: Trait, reach: float) -> Rule:
@@ -74,8 +75,3 @@ def _rule(premise: Premise) -> Rule:
     if condition.kind == "missing":
         return Rule(condition.attribute, "missing")
     return Rule(condition.attribute, "equals", label=condition.value)
-
-
-def _joined(rules: tuple[Rule, ...], *more: Rule) -> tuple[Rule, ...]:
-    """Put rules together in an order that depends on what they say alone."""
-    return tuple(sorted((*rules, *more), key=lambda rule: (rule.column, rule.kind, str(rule))))
