@@ -18,10 +18,12 @@ from outlying.cli_targets import Decorator, Naming, decorated
 from outlying.detections import Detection, Flagged
 from outlying.errors import OptionError
 from outlying.explain import Explainer
-from outlying.findings import Findings, heading
+from outlying.findings import Findings, Population, heading
 from outlying.jsonlines import Partial
-from outlying.many import Targets, population_of
+from outlying.many import Targets
+from outlying.options import Options
 from outlying.output import Output
+from outlying.search import Progress
 from outlying.stories import Stories
 from outlying.terminal import (
     ProgressLine,
@@ -56,11 +58,36 @@ def writing_options(command: Callable[..., None]) -> Callable[..., None]:
     return decorated(command, _OPTIONS)
 
 
+class Told:
+    """Findings that are there already: those of a table which is read as a stream."""
+
+    table = None
+
+    def __init__(self, findings: list[Findings], options: Options) -> None:
+        self.findings, self.options = findings, options
+
+    @property
+    def population(self) -> Population:
+        """What the rows were compared with."""
+        return self.findings[0].population
+
+    def prepare(self, progress: Progress | None = None, workers: int | None = None) -> None:
+        """Do nothing: all is done."""
+
+    def explain(self, **_: Any) -> Findings:
+        """Give the only findings."""
+        return self.findings[0]
+
+    def explain_many(self, **_: Any) -> Iterator[Findings]:
+        """Give the findings."""
+        yield from self.findings
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Loaded:
     """What is explained, and what has detected it, if anything has."""
 
-    explainer: Explainer
+    explainer: Explainer | Told
     targets: Targets
     detection: Detection | None = None
 
@@ -110,7 +137,7 @@ def run(job: Job, load: Callable[[], Loaded]) -> None:
             out.write_all(count(write(_Run.of(job, loaded, line), out.is_terminal)))
 
 
-def _write_one(job: Job, out: Output, explainer: Explainer, targets: Targets) -> None:
+def _write_one(job: Job, out: Output, explainer: Explainer | Told, targets: Targets) -> None:
     with progress_line() as line:
         findings = explainer.explain(**next(iter(targets)), progress=line.step)
         explainer.prepare(line.step, workers=job.workers)
@@ -127,7 +154,7 @@ class _Run:
     """Everything that is needed to explain many."""
 
     job: Job
-    explainer: Explainer
+    explainer: Explainer | Told
     targets: Targets
     detection: Detection | None
     line: ProgressLine
@@ -153,9 +180,8 @@ class _Run:
 
     def header(self) -> dict[str, Any]:
         """Describe what the lines answer."""
-        table, options = self.explainer.table, self.explainer.options
-        population = population_of(table, options)
-        head = jsonlines.header(population, options, table, self.targets, outlying.__version__)
+        found, version = self.explainer, outlying.__version__
+        head = jsonlines.header(found.population, found.options, found.table, self.targets, version)
         return head | self.detected()
 
     def detected(self) -> dict[str, Any]:
@@ -169,7 +195,7 @@ class _Run:
 
     def entries(self, done: int = 0) -> Iterator[dict[str, Any]]:
         """Give the objects of the JSON result."""
-        population = population_of(self.explainer.table, self.explainer.options)
+        population = self.explainer.population
         left = itertools.islice(self.flagged(), done, None)
         for item, findings in zip(left, self.findings(done), strict=True):
             own = {} if item is None else {"detection": item.summary()}
@@ -196,7 +222,7 @@ def _document(run: _Run, is_terminal: bool) -> Iterator[str]:  # noqa: ARG001 - 
         objects.append(content)
     told = [story.to_dict() for story in stories.told()]
     options = run.explainer.options
-    whole = heading(population_of(run.explainer.table, options), options)
+    whole = heading(run.explainer.population, options)
     whole |= {**run.detected(), "objects": objects, "stories": told}
     yield json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
 
@@ -205,8 +231,7 @@ def _page(run: _Run, is_terminal: bool) -> Iterator[str]:  # noqa: ARG001 - as t
     from outlying.render.html import Report
 
     options = run.explainer.options
-    people = population_of(run.explainer.table, options)
-    report = Report(people, options, is_many=True, detection=run.detection)
+    report = Report(run.explainer.population, options, is_many=True, detection=run.detection)
     for item, findings in zip(run.flagged(), run.findings(), strict=True):
         report.add(findings, item)
     yield report.page().rstrip("\n")

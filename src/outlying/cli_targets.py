@@ -15,7 +15,7 @@ import click
 from outlying.errors import ColumnError, ObjectError, OptionError, RowError, unknown_name
 from outlying.many import Targets
 from outlying.options import Options
-from outlying.table import Table
+from outlying.table import Column, Table
 from outlying.values import Value, read_text, text_of
 
 Decorator: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
@@ -27,6 +27,7 @@ _ONE = ("row", "where", "object_file")
 _FLAGS = {
     "row": "--row",
     "where": "--where",
+    "where_file": "--where-file",
     "object_file": "--object",
     "rows": "--rows",
     "rows_file": "--rows-file",
@@ -40,6 +41,11 @@ _OPTIONS: tuple[Decorator, ...] = (
         multiple=True,
         metavar="COLUMN=VALUE",
         help="The only row with this value; repeat to narrow.",
+    ),
+    click.option(
+        "--where-file",
+        metavar="FILE",
+        help='Many rows by their values: JSON lines such as {"id": 17}, or - for standard input.',
     ),
     click.option(
         "--object",
@@ -90,6 +96,7 @@ class Naming:
 
     row: int | None
     where: tuple[str, ...]
+    where_file: str | None
     object_file: str | None
     rows: tuple[str, ...]
     rows_file: str | None
@@ -104,7 +111,8 @@ class Naming:
         if not used:
             raise OptionError(
                 "which row? Name it by --row N, --where COLUMN=VALUE or --object FILE; many by "
-                "--rows 3,17,40-60, --rows-file FILE, --where-true COLUMN or --objects FILE"
+                "--rows 3,17,40-60, --rows-file FILE, --where-file FILE, --where-true COLUMN or "
+                "--objects FILE"
             )
         if len(used) > 1:
             raise OptionError(
@@ -116,7 +124,7 @@ class Naming:
     @classmethod
     def found(cls) -> Naming:
         """Name nothing: the rows are found, be they many."""
-        return cls(None, (), None, (), None, None, None)
+        return cls(None, (), None, None, (), None, None, None)
 
     @property
     def is_many(self) -> bool:
@@ -131,7 +139,7 @@ class Naming:
     @property
     def is_repeatable(self) -> bool:
         """Whether the same command would name the same objects again."""
-        return "-" not in (self.object_file, self.objects_file)
+        return "-" not in (self.object_file, self.objects_file, self.where_file)
 
     def compared(self, table: Table) -> Table:
         """Leave out the column that marks the rows, and say so."""
@@ -147,11 +155,35 @@ class Naming:
             return _new_objects(self.objects_file, table, options)
         if self.where_true is not None:
             return Targets(rows=tuple(marked(whole, self.where_true)))
+        if self.where_file is not None:
+            keys = json_lines(self.where_file, "keys", RowError)
+            return Targets(rows=tuple(_row(table, key, place) for place, key in keys))
         if self.where:
-            return Targets(rows=(table.find(dict(_condition(i, table) for i in self.where)),))
+            return Targets(rows=(table.find(self._conditions(table)),))
         if self.row is not None:
             return Targets(rows=(_checked(self.row, table),))
         return Targets(rows=tuple(self._numbers(table)))
+
+    def streamed(self, table: Table) -> dict[str, Any]:
+        """Give what is named as keywords of explain_many; `table` has the columns, but no rows."""
+        if self.object_file is not None:
+            return {"objects": [json_object(self.object_file)]}
+        if self.objects_file is not None:
+            lines = json_lines(self.objects_file, "objects", ObjectError)
+            return {"objects": [item for _, item in lines]}
+        if self.where_file is not None:
+            return {"where": [key for _, key in json_lines(self.where_file, "keys", RowError)]}
+        if self.where:
+            return {"where": [self._conditions(table)]}
+        if self.where_true is not None:
+            return {"where": {self.where_true: _mark(table.column(self.where_true))}}
+        raise OptionError(
+            f"{table.source} is read as a stream, whose rows have no numbers; name them by "
+            "--where COLUMN=VALUE, --where-file FILE or --where-true COLUMN"
+        )
+
+    def _conditions(self, table: Table) -> dict[str, Value]:
+        return dict(_condition(item, table) for item in self.where)
 
     def _numbers(self, table: Table) -> list[int]:
         if self.rows_file is None:
@@ -229,13 +261,40 @@ def _lines(file: str) -> Iterator[tuple[str, str]]:
 
 
 def _new_objects(file: str, table: Table, options: Options) -> Targets:
-    content = _content(file, "objects", ObjectError)
+    lines = json_lines(file, "objects", ObjectError)
+    places = [place for place, _ in lines]
+    return Targets.new(table, options, [item for _, item in lines], places.__getitem__)
+
+
+def json_lines(
+    file: str, what: str, kind: type[RowError | ObjectError]
+) -> list[tuple[str, Mapping[str, Any]]]:
+    """Read JSON objects, one per line, each with its place."""
+    content = _content(file, what, kind)
     lines = [(n, line) for n, line in enumerate(content.split("\n"), start=1) if line.strip()]
     if not lines:
-        raise ObjectError(f"{_shown(file)} holds no object; needed is one JSON object per line")
-    places = [f"line {number} of {_shown(file)}" for number, _ in lines]
-    objects = [_parsed(line, place) for (_, line), place in zip(lines, places, strict=True)]
-    return Targets.new(table, options, objects, places.__getitem__)
+        raise kind(f"{_shown(file)} holds no object; needed is one JSON object per line")
+    named = [(f"line {number} of {_shown(file)}", line) for number, line in lines]
+    return [(place, _parsed(line, place)) for place, line in named]
+
+
+def _row(table: Table, key: Mapping[str, Any], place: str) -> int:
+    try:
+        return table.find(key)
+    except (RowError, ColumnError) as error:
+        raise RowError(f"{place}: {error}") from None
+
+
+def _mark(column: Column) -> Value:
+    """Give the value by which a column marks rows in a table that is read as a stream."""
+    if column.form == "boolean":
+        return True
+    if column.form in ("integer", "number"):
+        return 1
+    raise RowError(
+        f"--where-true: column {column.name!r} holds {column.form}s; where a table is read as a "
+        "stream it must hold true and false, or 1 and 0"
+    )
 
 
 def json_object(file: str) -> Mapping[str, Any]:

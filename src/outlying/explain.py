@@ -16,7 +16,7 @@ import numpy.typing as npt
 from outlying import describe, sources
 from outlying.errors import InfiniteValueError, OptionError, SourceError
 from outlying.findings import Findings, Population
-from outlying.many import Targets, Where, position
+from outlying.many import Targets, Where, population_of, position
 from outlying.notes import notes_on
 from outlying.options import Options
 from outlying.population import NumericAttribute
@@ -86,6 +86,11 @@ class Explainer:
     def rows(self) -> int:
         """The number of rows of the population."""
         return self.table.rows
+
+    @property
+    def population(self) -> Population:
+        """What rows are compared with, before any is."""
+        return population_of(self.table, self.options)
 
     def explain(
         self,

@@ -56,14 +56,14 @@ def line(content: Mapping[str, Any]) -> str:
 
 
 def header(
-    population: Population, options: Options, table: Table, targets: Targets, version: str
+    population: Population, options: Options, table: Table | None, targets: Targets, version: str
 ) -> dict[str, Any]:
-    """Describe what the lines answer, as JSON gives it back."""
+    """Describe what the lines answer, as JSON gives it back; a table may be too large to hold."""
     rows = None if targets.rows is None else [row + 1 for row in targets.rows]
     objects = None if targets.objects is None else _hash_of_objects(targets)
     whole = heading(population, options) | {
         "version": version,
-        "fingerprint": fingerprint(table),
+        "fingerprint": None if table is None else fingerprint(table),
         "targets": {"count": len(targets), "rows": rows, "objects": objects},
     }
     return dict(json.loads(line(whole)))

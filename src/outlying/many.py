@@ -22,10 +22,11 @@ Name: TypeAlias = Callable[[int], str]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Targets:
-    """Rows of a table by position, or new objects; in the order asked for."""
+    """Rows of a table by position or by values, or new objects; in the order asked for."""
 
     rows: tuple[int, ...] | None = None
     objects: tuple[Mapping[str, Any], ...] | None = None
+    keys: tuple[Mapping[str, Any], ...] | None = None
 
     @classmethod
     def of(
@@ -64,12 +65,14 @@ class Targets:
         return cls(objects=tuple(objects))
 
     def __len__(self) -> int:
-        return len(self.rows or self.objects or ())
+        return len(self.rows or self.objects or self.keys or ())
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Give each as keywords of Explainer.explain."""
         if self.rows is not None:
             yield from ({"row": row} for row in self.rows)
+        elif self.keys is not None:
+            yield from ({"where": key} for key in self.keys)
         else:
             yield from ({"object": item} for item in self.objects or ())
 
