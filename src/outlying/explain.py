@@ -33,7 +33,7 @@ from outlying.search import ROUNDING, Evaluation, Outcome, Progress, exhaustive
 from outlying.selection import Selection, is_asked_for, optional, select
 from outlying.shared import Shared
 from outlying.shelf import Shelf
-from outlying.table import Rows, Table, retyped, without_infinities
+from outlying.table import Rows, Table, infinities_note, retyped, without_infinities
 from outlying.values import value_of
 from outlying.vicinity import Sample
 from outlying.workers import in_order, usable_workers
@@ -240,7 +240,8 @@ class _Ready:
         columns = (binned(c, options.discretise, options.bins) for c in selection.columns)
         ordered = sorted(columns, key=lambda column: column.name)
         attributes = tuple(attribute_of(column) for column in ordered)
-        rows = drawn(selection.columns, table.rows, NEARBY)
+        asked = [column for column in table.columns if is_asked_for(column.name, options)]
+        rows = drawn(asked, table.rows, NEARBY)
         shelf = Shelf(_sample(rows, table.rows, options))
         return cls(table, options, selection, attributes, rows, shelf, Shared())
 
@@ -275,9 +276,7 @@ def _finite(table: Table, options: Options) -> Table:
             as_missing = options.infinite == "missing"
             kept, count = without_infinities(column, as_missing=as_missing)
         if count:
-            values = "an infinite value counts" if count == 1 else "infinite values count"
-            number = "" if count == 1 else f"{count:,} "
-            notes.append(f"column {column.name!r}: {number}{values} as missing")
+            notes.append(infinities_note(column.name, count))
         columns.append(kept)
     return dataclasses.replace(table, columns=tuple(columns), notes=tuple(notes))
 
