@@ -18,7 +18,7 @@ FLOORS: list[set[str]] = [
     {"options", "workers"},
     {"table", "density", "conditions", "settings"},
     {"outlierness", "mixture", "wording", "bits", "distribution", "bins", "coordinates"},
-    {"intervals", "sketches", "output", "vicinity", "judges"},
+    {"intervals", "sketches", "output", "vicinity", "judges", "marks"},
     {"screen", "joins", "sources", "selection", "profiles"},
     {"population", "findings"},
     {"shelf", "shared", "sampling", "stories", "detections", "many", "neighbours"},

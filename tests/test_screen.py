@@ -18,9 +18,8 @@ from outlying.conditions import Condition
 from outlying.density import Floats
 from outlying.describe import Premise
 from outlying.population import Attribute, Summary, attribute_of
-from outlying.sampling import drawn
 from outlying.shelf import Shelf
-from outlying.table import CategoricalColumn, Column, Mask, NumericColumn, Rows
+from outlying.table import CategoricalColumn, Mask, NumericColumn, Rows
 from outlying.vicinity import Sample, Vicinity
 
 ROWS = 1500
@@ -151,31 +150,6 @@ def test_the_screened_search_finds_what_the_exact_one_finds(
     for quick, sure in zip(found, exact, strict=True):
         reached = [pair for pair in quick.pairs if pair.reaches_threshold]
         assert reached == [pair for pair in sure.pairs if pair.reaches_threshold]
-
-
-def test_the_same_rows_are_drawn_in_any_order() -> None:
-    """Whatever the order of rows, of columns, and of the labels behind the codes."""
-    rng = np.random.default_rng(2)
-    numbers = {"x": rng.normal(size=50), "y": rng.integers(4, size=50).astype(float)}
-    numbers["y"][:5] = np.nan
-    labels = rng.choice(["p", "q", "r"], 50)
-
-    def chosen(order: Rows, names: str, known: tuple[str, ...], count: int) -> list[int]:
-        columns: dict[str, Column] = {
-            name: NumericColumn(name, "number", cells[order]) for name, cells in numbers.items()
-        }
-        codes = np.array([known.index(label) for label in labels[order]], dtype=np.int32)
-        columns["z"] = CategoricalColumn("z", "text", codes, known)
-        rows = drawn([columns[name] for name in names], 50, count)
-        return [int(order[row]) for row in rows]
-
-    plain = chosen(np.arange(50), "xyz", ("p", "q", "r"), 10)
-    assert len(set(plain)) == 10
-    order = rng.permutation(50)
-    assert chosen(order, "xyz", ("p", "q", "r"), 10) == plain
-    assert chosen(order, "zyx", ("r", "p", "q"), 10) == plain
-    assert chosen(order, "xyz", ("p", "q", "r"), 50)[:10] == plain
-    assert sorted(chosen(order, "xyz", ("p", "q", "r"), 60)) == list(range(50))
 
 
 def effort(findings: outlying.Findings) -> dict[str, int] | None:

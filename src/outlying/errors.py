@@ -33,14 +33,16 @@ class SourceError(OutlyingError):
 
 
 class InfiniteValueError(SourceError):
-    """A numeric column holds an infinite value; names the column and the first such row."""
+    """A numeric column holds an infinite value; names the column and the first such row.
 
-    def __init__(self, column: str, row: int | None) -> None:
+    Without a row it is in the object, or elsewhere: `place` says where.
+    """
+
+    def __init__(self, column: str, row: int | None, place: str = "in the object") -> None:
         self.column = column
         self.row = row
-        place = (
-            "in the object" if row is None else f"in row {row} (counted from 0; data row {row + 1})"
-        )
+        if row is not None:
+            place = f"in row {row} (counted from 0; data row {row + 1})"
         super().__init__(
             f"column {column!r} has an infinite value {place}; correct it, leave the column out "
             'with exclude=, or treat infinite values as missing with infinite="missing" '

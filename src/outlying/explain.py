@@ -24,7 +24,7 @@ from outlying.prepared import Prepared
 from outlying.references import References, Yardstick, enough_rows
 from outlying.search import Progress
 from outlying.selection import is_asked_for, optional
-from outlying.table import Table, retyped, without_infinities
+from outlying.table import Table, infinities_note, retyped, without_infinities
 from outlying.workers import in_order, usable_workers
 
 
@@ -232,9 +232,7 @@ def _finite(table: Table, options: Options) -> Table:
             as_missing = options.infinite == "missing"
             kept, count = without_infinities(column, as_missing=as_missing)
         if count:
-            values = "an infinite value counts" if count == 1 else "infinite values count"
-            number = "" if count == 1 else f"{count:,} "
-            notes.append(f"column {column.name!r}: {number}{values} as missing")
+            notes.append(infinities_note(column.name, count))
         columns.append(kept)
     return dataclasses.replace(table, columns=tuple(columns), notes=tuple(notes))
 

@@ -1,85 +1,83 @@
-"""Rows drawn by what they hold: the same rows whatever the order of rows and columns."""
+"""Rows drawn by what they hold: the same rows whatever the order of rows and columns.
+
+Equal rows are of one kind, known by its mark. The kinds with the least marks are kept with how
+many rows each has, and rows are drawn from these: so do passes over tables that outgrow memory,
+and the same rows are drawn there.
+"""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
 
-from outlying.table import Column, NumericColumn, Rows
+from outlying.marks import Marks, marks, mixed
+from outlying.table import Column, Rows
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
-_SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
+#: Rows are drawn from this many kinds.
+KINDS = 65_536
 
 
 def drawn(columns: Iterable[Column], rows: int, count: int) -> Rows:
-    """Draw rows as if at random, but always the same ones; all where there are no more.
+    """Draw rows as if at random, but always the same ones; all where there are no more."""
+    found = marks(columns, rows)
+    kinds, counts = _least_kinds(found, max(KINDS, count))
+    places = draw(kinds, counts, count)
+    kept = np.flatnonzero(found <= kinds[-1]) if len(kinds) else np.arange(0)
+    ordered = kept[np.argsort(found[kept], kind="stable")]
+    starts = np.cumsum(counts) - counts
+    return np.asarray(ordered[starts[places] + _times_before(places)], dtype=np.int64)
 
-    A row is drawn by its values, and by how many copies of it came before. Without the second,
-    copies would be drawn all or none: in a table of few distinct rows, a sample would hold one.
+
+def draw(kinds: Marks, counts: Rows, wanted: int) -> Rows:
+    """Draw rows from kinds with ascending marks: for each row drawn, the place of its kind.
+
+    Every so many-th row is drawn, so that each kind has its share. The order is as if random: any
+    number of the first ones is a fair sample as well.
     """
-    marks = _marks(columns, rows)
-    copy = _copy_numbers(marks)
-    again = copy > 0
-    marks[again] = _mixed(marks[again] + _mixed(copy[again].astype(np.uint64)))
-    return _least(marks, count)
+    total = int(counts.sum())
+    if total <= wanted:
+        places = np.repeat(np.arange(len(kinds)), counts)
+    else:
+        places = np.searchsorted(np.cumsum(counts), _evenly(total, wanted), side="right")
+    copies = _times_before(places)
+    order = mixed(kinds[places] + mixed(copies.astype(np.uint64)))
+    return np.asarray(places[np.lexsort((copies, kinds[places], order))], dtype=np.int64)
 
 
 def without_copies(columns: Iterable[Column], rows: int, most: int) -> tuple[Rows, Rows]:
     """Give the rows without all copies beyond a number, and for each row its place among these."""
-    marks = _marks(columns, rows)
-    kept = np.flatnonzero(_copy_numbers(marks) < most)
-    order = np.argsort(marks[kept], kind="stable")
-    return kept, order[np.searchsorted(marks[kept], marks, sorter=order)]
+    found = marks(columns, rows)
+    kept = np.flatnonzero(_times_before(found) < most)
+    order = np.argsort(found[kept], kind="stable")
+    return kept, order[np.searchsorted(found[kept], found, sorter=order)]
 
 
-def _copy_numbers(marks: npt.NDArray[np.uint64]) -> Rows:
-    """Count for each row the equal ones before it."""
-    order = np.argsort(marks, kind="stable")
-    ordered = marks[order]
+def _least_kinds(found: Marks, most: int) -> tuple[Marks, Rows]:
+    """Give the least of the distinct marks, and how many rows have each."""
+    if most < len(found):  # without copies, so many rows are enough
+        some = found[found <= np.partition(found, most)[most]]
+        kinds, counts = np.unique(some, return_counts=True)
+        if len(kinds) >= most:
+            return kinds[:most], counts[:most]
+    kinds, counts = np.unique(found, return_counts=True)
+    return kinds[:most], counts[:most]
+
+
+def _evenly(total: int, wanted: int) -> Rows:
+    """Give the middles of so many equal parts, rounded down: floor((2i + 1) total / (2 wanted))."""
+    odd = 2 * np.arange(wanted, dtype=np.int64) + 1
+    parts = max(1, 2 * wanted)
+    whole, rest = divmod(total, parts)  # in two steps, as the product may be too large
+    return odd * whole + odd * rest // parts
+
+
+def _times_before(numbers: Marks | Rows) -> Rows:
+    """Count for each number the equal ones before it."""
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
     begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-    copy = np.empty(len(marks), dtype=np.int64)
-    copy[order] = np.arange(len(marks)) - np.repeat(begins, np.diff(np.append(begins, len(marks))))
-    return copy
-
-
-def _marks(columns: Iterable[Column], rows: int) -> npt.NDArray[np.uint64]:
-    """Give each row a number that looks random, and depends on its values alone."""
-    marks = np.zeros(rows, dtype=np.uint64)
-    for place, column in enumerate(sorted(columns, key=lambda column: column.name)):
-        salt = np.full(1, place + 1, dtype=np.uint64)  # or columns could change places
-        marks += _mixed(_cells(column) + _mixed(salt))
-    return _mixed(marks)
-
-
-def _least(marks: npt.NDArray[np.uint64], count: int) -> Rows:
-    """Give the rows with the least numbers, in the order of these."""
-    if count < len(marks):
-        first = np.argpartition(marks, count)[:count]
-        return np.asarray(first[np.lexsort((first, marks[first]))], dtype=np.int64)
-    return np.asarray(np.argsort(marks, kind="stable"), dtype=np.int64)
-
-
-def _cells(column: Column) -> npt.NDArray[np.uint64]:
-    """Give equal values equal numbers, and no value one of its own."""
-    if isinstance(column, NumericColumn):
-        bits = (column.values + 0.0).view(np.uint64)  # the two zeros are one
-        return np.where(np.isnan(column.values), np.uint64(1), bits)
-    labels = [_number(str(label)) for label in column.labels]
-    return np.array([*labels, 1], dtype=np.uint64)[column.codes]
-
-
-def _number(label: str) -> int:
-    digest = hashlib.blake2b(label.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "little")
-
-
-def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Scatter 64-bit numbers (the finaliser of SplitMix64)."""
-    mixed = numbers * _GOLDEN
-    mixed = (mixed ^ (mixed >> _SHIFTS[0])) * _FACTORS[0]
-    mixed = (mixed ^ (mixed >> _SHIFTS[1])) * _FACTORS[1]
-    return np.asarray(mixed ^ (mixed >> _SHIFTS[2]))
+    before = np.empty(len(numbers), dtype=np.int64)
+    sizes = np.diff(np.append(begins, len(numbers)))
+    before[order] = np.arange(len(numbers)) - np.repeat(begins, sizes)
+    return before

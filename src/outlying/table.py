@@ -107,10 +107,14 @@ class CategoricalColumn:
         """Mark the rows of exactly this category."""
         if is_missing(value):
             return self.missing()
-        is_key = self.form == "text" and isinstance(value, int) and not isinstance(value, bool)
-        label = str(value) if is_key else self._checked(value)  # keys beyond 2**53 are texts here
+        label = self.label_of(value)
         code = self.labels.index(label) if label in self.labels else len(self.labels)
         return np.asarray(self.codes == code)
+
+    def label_of(self, value: object) -> str | bool:
+        """Give the label that a value stands for; ValueError says what would have been allowed."""
+        is_key = self.form == "text" and isinstance(value, int) and not isinstance(value, bool)
+        return str(value) if is_key else self._checked(value)  # keys beyond 2**53 are texts here
 
     def _checked(self, value: object) -> str | bool:
         wanted = bool if self.form == "boolean" else str
@@ -324,3 +328,10 @@ def without_infinities(column: Column, *, as_missing: bool) -> tuple[Column, int
     return numeric_column(
         column.name, np.where(infinite, np.nan, column.values), column.form
     ), count
+
+
+def infinities_note(name: str, count: int) -> str:
+    """Say that infinite values of a column count as missing."""
+    values = "an infinite value counts" if count == 1 else "infinite values count"
+    number = "" if count == 1 else f"{count:,} "
+    return f"column {name!r}: {number}{values} as missing"
