@@ -1,0 +1,206 @@
+"""Numbers as codes: how the values of a column that no memory holds are counted.
+
+Every coding turns numbers into whole numbers from 0 on, 0 for a missing value, so that one count of
+codes tells the distribution. Whole numbers of a narrow range and few distinct values are coded
+exactly; of all others a grid of fine bins is laid over the column. A number has the same code
+wherever and whenever it is met, so counts of parts of a table simply add up.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from outlying.streams.layouts import Zone, atoms_of, outer_edges, parts_of, scale_of
+from outlying.streams.ordinals import Scale, first_reaching, floats
+from outlying.table import Floats
+
+Codes: TypeAlias = npt.NDArray[np.int64]
+
+#: The most bins, and the widest range of whole numbers; one row of counts takes a megabyte.
+MOST_BINS = 131_072
+LEAST_BINS = 4_096
+#: The most distinct values of a column that are all kept.
+MOST_VALUES = 100_000
+#: Counts of all looks together should take no more memory than this.
+BUDGET = 256 * 2**20
+
+_BLOCK = 32_768  # rows at a time, so that what is computed of them stays in cache
+_EXTRA = 1.5  # a grid has zones and outer bins besides those asked for
+
+
+def affordable_bins(looks: int, budget: int = BUDGET) -> int:
+    """Choose how many bins grids may have, so that the counts of all looks fit the memory."""
+    each = int(budget / (8 * _EXTRA * max(1, looks)))
+    return max(LEAST_BINS, min(MOST_BINS, each - each % LEAST_BINS))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Edges:
+    """What each code stands for: a representative value, the least and the greatest number."""
+
+    values: Floats
+    lows: Floats
+    highs: Floats
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Range:
+    """Whole numbers from `low` on, `span` of them; a column coded so has no others."""
+
+    low: float
+    span: int
+
+    @property
+    def size(self) -> int:
+        """The number of codes, that of missing values included."""
+        return self.span + 1
+
+    def codes(self, numbers: Floats) -> Codes:
+        """Code numbers; NaN is 0."""
+        return _in_blocks(self._code, numbers)
+
+    def edges(self) -> Edges:
+        """Give what the codes stand for; code 0 stands for no number."""
+        values = self.low - 1 + np.arange(self.size, dtype=np.float64)
+        return Edges(values, values, values)
+
+    def _code(self, numbers: Floats, codes: Codes) -> None:
+        places = np.subtract(numbers, self.low - 1)
+        np.fmax(places, 0.0, out=places)  # NaN gives way
+        np.fmin(places, self.span, out=places)
+        np.copyto(codes, places, casting="unsafe")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Grid:
+    """Fine bins where rows are dense, coarse ones elsewhere; `Grid.of` lays one over a column.
+
+    The central part of the column is cut into cells of equal width and each cell into equal parts,
+    which takes a few operations per number. The few numbers outside are looked up among edges.
+    Codes ascend with the numbers, apart from those of `atoms`, frequent single values, at the end.
+    """
+
+    scale: Scale
+    parts: npt.NDArray[np.int32]  # of each cell
+    below: Floats  # edges before the first cell
+    above: Floats  # edges after the last cell
+    atoms: Floats
+
+    @classmethod
+    def of(
+        cls,
+        sample: Floats,
+        low: float,
+        high: float,
+        bins: int = MOST_BINS,
+        around: Iterable[Zone] = (),
+    ) -> Grid:
+        """Lay a grid over a column by a sorted sample of it and its least and greatest value.
+
+        There are about as many bins as asked for, and a quarter more in the zones `around` some
+        values, each given with a radius.
+        """
+        zones = tuple(around)
+        atoms, smooth = atoms_of(sample)
+        scale, central = scale_of(smooth, atoms, (low, high), bins)
+        parts = parts_of(scale, smooth, bins, zones)
+        below, above = outer_edges(sample, (low, high), central, bins, zones)
+        return cls(scale, parts, below, above, atoms)
+
+    @property
+    def size(self) -> int:
+        """The number of codes, that of missing values included."""
+        return self._first_atom + len(self.atoms)
+
+    def codes(self, numbers: Floats) -> Codes:
+        """Code numbers; NaN is 0."""
+        codes = self._ascending(numbers)
+        shifts = np.arange(self._first_atom, self.size) - self._ascending(self.atoms)
+        for atom, shift in zip(self.atoms, shifts, strict=True):
+            codes += np.multiply(numbers == atom, shift)  # faster than to look where
+        return codes
+
+    def edges(self) -> Edges:
+        """Give what the codes stand for, to the last bit; code 0 stands for no number."""
+        goals = np.arange(self._first_atom, dtype=np.int64)
+        firsts = first_reaching(self._ascending, goals, self._guesses())
+        lows, highs = floats(firsts), floats(np.append(firsts[1:], firsts[-1]) - 1)
+        highs[-1] = np.finfo(np.float64).max
+        values = np.clip(lows / 2 + highs / 2, lows, np.maximum(lows, highs))
+        both = [np.concatenate((column, self.atoms)) for column in (values, lows, highs)]
+        return Edges(*both)
+
+    @property
+    def _first_central(self) -> int:
+        return len(self.below) + 2
+
+    @property
+    def _first_above(self) -> int:
+        return self._first_central + int(np.add.reduce(self.parts, dtype=np.int64))
+
+    @property
+    def _first_atom(self) -> int:
+        return self._first_above + len(self.above) + 1
+
+    def _ascending(self, numbers: Floats) -> Codes:
+        """Code numbers as if no value had a code of its own."""
+        slopes, offsets = self._lines()
+
+        def code(numbers: Floats, codes: Codes) -> None:
+            places = self.scale.places(numbers)
+            cells = places.astype(np.int32).astype(np.int64)
+            np.multiply(places, slopes.take(cells, mode="clip"), out=places)
+            np.add(places, offsets.take(cells, mode="clip"), out=places)
+            np.copyto(codes, places, casting="unsafe")
+            outer = np.flatnonzero((cells - 1).view(np.uint64) >= self.scale.cells)
+            codes[outer] = self._outer(numbers[outer], cells[outer] == 0)
+
+        return _in_blocks(code, numbers)
+
+    def _lines(self) -> tuple[Floats, Floats]:
+        """Give for each cell the line from places to codes.
+
+        Codes ascend in spite of rounding: both ends of a cell's line are whole numbers.
+        """
+        slopes = np.concatenate(([0], self.parts, [0])).astype(np.float64)
+        starts = self._first_central + np.cumsum(slopes) - slopes
+        return slopes, starts - np.arange(len(slopes)) * slopes
+
+    def _outer(self, numbers: Floats, is_below: npt.NDArray[np.bool_]) -> Codes:
+        codes = np.searchsorted(self.above, numbers, side="right") + self._first_above
+        codes[is_below] = np.searchsorted(self.below, numbers[is_below], side="right") + 1
+        codes[np.isnan(numbers)] = 0
+        return codes
+
+    def _guesses(self) -> Floats:
+        """Give about the least number of each code."""
+        cells = np.arange(1, self.scale.cells + 1)
+        first = np.cumsum(self.parts) - self.parts
+        within = np.arange(int(np.add.reduce(self.parts))) - np.repeat(first, self.parts)
+        places = np.repeat(cells, self.parts) + within / np.repeat(self.parts, self.parts)
+        lowest, end = [-np.inf, -np.inf], self.scale.numbers(np.array([self.scale.cells + 1.0]))
+        return np.concatenate((lowest, self.below, self.scale.numbers(places), end, self.above))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Dictionary:
+    """All distinct values, as they are met, and the grid to count by where they are too many."""
+
+    grid: Grid
+    limit: int = MOST_VALUES
+
+
+Coding: TypeAlias = Range | Dictionary | Grid
+
+
+def _in_blocks(code: Callable[[Floats, Codes], None], numbers: Floats) -> Codes:
+    codes = np.empty(len(numbers), dtype=np.int64)
+    for start in range(0, len(numbers), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        code(numbers[block], codes[block])
+    return codes

@@ -1,0 +1,107 @@
+"""Numbers in a row: floating-point numbers by their rank, and cells of equal width over them.
+
+The rank of a number, its ordinal, is a whole number that is one more for the next larger number.
+Ranks make it possible to find by halving, to the last bit, where a rule that ascends with the
+numbers reaches a value.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from outlying.table import Floats
+
+Ordinals: TypeAlias = npt.NDArray[np.int64]
+
+LARGEST = float(np.finfo(np.float64).max)
+
+_SIGN = np.int64(63)
+_POSITIVE = np.int64(2**63 - 1)
+_NEAR = 4096  # a guess is seldom farther off
+_ONE = np.int64(1)
+
+
+def ordinals(numbers: Floats) -> Ordinals:
+    """Give the ranks of numbers: equal for equal ones, ascending; NaN has any."""
+    bits = (numbers + 0.0).view(np.int64)  # the two zeros are one
+    return bits ^ ((bits >> _SIGN) & _POSITIVE)
+
+
+def floats(ranks: Ordinals) -> Floats:
+    """Give the numbers of these ranks."""
+    bits = ranks ^ ((ranks >> _SIGN) & _POSITIVE)
+    return bits.view(np.float64) + 0.0
+
+
+_GREATEST = int(ordinals(np.array([LARGEST]))[0])
+_LEAST = int(ordinals(np.array([-LARGEST]))[0])
+
+
+def first_reaching(
+    function: Callable[[Floats], Ordinals], goals: Ordinals, guesses: Floats
+) -> Ordinals:
+    """Find the rank of the least number for which an ascending function is at least a goal.
+
+    Where no number is, the rank is one more than that of the greatest. Good guesses save time.
+    """
+    near = ordinals(np.clip(guesses, -LARGEST, LARGEST))
+    below = np.maximum(near, _LEAST + _NEAR) - _NEAR
+    reached = np.minimum(near, _GREATEST - _NEAR) + _NEAR
+    below[function(floats(below)) >= goals] = _LEAST - 1
+    reached[function(floats(reached)) < goals] = _GREATEST + 1
+    while len(open_ := np.flatnonzero(below + 1 < reached)):
+        left, right = below[open_], reached[open_]
+        middle = (left >> _ONE) + (right >> _ONE) + (left & right & _ONE)
+        is_reached = function(floats(middle)) >= goals[open_]
+        reached[open_] = np.where(is_reached, middle, right)
+        below[open_] = np.where(is_reached, left, middle)
+    return reached
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Scale:
+    """Cells of equal width, numbered from 1, over a part of the numbers; 0 and `cells` + 1 are outer.
+
+    The width is one of values, or one of ranks, which is nearly one of logarithms.
+    """
+
+    start: float
+    factor: float  # cells for one unit; 0: there are none
+    cells: int
+    is_ranked: bool
+
+    @classmethod
+    def over(cls, low: float, high: float, cells: int, *, is_ranked: bool) -> Scale:
+        """Divide the numbers from `low` to `high`; where this is not possible, all are outer."""
+        first, last = _coordinates(np.array([low, high]), is_ranked)
+        with np.errstate(over="ignore", divide="ignore"):
+            factor = float(np.float64(cells) / (last - first))
+            if not 0.0 < factor < np.inf:
+                return cls(0.0, 0.0, cells, is_ranked)
+            return cls(float(first - 1.0 / factor), factor, cells, is_ranked)
+
+    def places(self, numbers: Floats) -> Floats:
+        """Give the cells of numbers, and in the fraction the place inside; NaN is in cell 0."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            places = np.subtract(_coordinates(numbers, self.is_ranked), self.start)
+            np.multiply(places, self.factor, out=places)
+        np.fmax(places, 0.0, out=places)
+        return np.fmin(places, self.cells + 1, out=places)
+
+    def numbers(self, places: Floats) -> Floats:
+        """Give about the numbers that are at these places."""
+        if self.factor == 0.0:
+            return np.zeros(len(places))
+        coordinates = self.start + places / self.factor
+        if self.is_ranked:
+            return floats(np.clip(coordinates, _LEAST, _GREATEST).astype(np.int64))
+        return np.clip(coordinates, -LARGEST, LARGEST)
+
+
+def _coordinates(numbers: Floats, is_ranked: bool) -> Floats:
+    return ordinals(numbers).astype(np.float64) if is_ranked else numbers

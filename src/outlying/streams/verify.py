@@ -1,0 +1,256 @@
+"""The verify pass: exact counts and distributions of columns inside contexts.
+
+What is asked is known beforehand, by a search among a sample of the rows: looks at columns, each
+among the rows that satisfy some rules, and numbers of such rows. One pass answers all.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from outlying.bits import Words, rows_in
+from outlying.density import Counts
+from outlying.streams.grids import Codes, Coding
+from outlying.streams.passes import Batch
+from outlying.streams.rules import (
+    Cells,
+    Contexts,
+    Labelled,
+    Rule,
+    Rules,
+    row_numbers,
+    rule_set,
+    tested,
+)
+from outlying.streams.tallies import LabelTally, Seen, SeenLabels, Tally, numeric_tally
+from outlying.table import Floats
+from outlying.values import Form
+
+_MOST_ROWS = 262_144  # of a batch that are worked on at a time
+_LEAST_ROWS = 16_384
+_CELLS = 2**22  # of all columns together; each takes 16 bytes while it is worked on
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Look:
+    """A question: how a column is distributed among the rows that satisfy all rules.
+
+    Asked for "gaps", it is only how many rows have a value and how many have none.
+    """
+
+    column: str
+    asks: Literal["numbers", "labels", "gaps"]
+    rules: Rules = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rules", rule_set(self.rules))
+
+    @property
+    def known(self) -> Rules:
+        """The rules of the rows that also have a value in the column."""
+        return rule_set((*self.rules, Rule(self.column, "known")))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class ColumnPlan:
+    """How a column is read, and how its numbers are coded where a look asks for them."""
+
+    form: Form
+    coding: Coding | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class VerifyPlan:
+    """All that is asked of a table; `counts` are rules of which to count the rows."""
+
+    columns: Mapping[str, ColumnPlan]
+    looks: tuple[Look, ...] = ()
+    counts: tuple[Rules, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SeenGaps:
+    """How many rows of a context have a value in a column, and how many have none."""
+
+    known: int
+    missing: int
+
+
+Answer: TypeAlias = Seen | SeenLabels | SeenGaps
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Verified:
+    """The answers, in the order of the plan's questions."""
+
+    rows: int
+    looks: tuple[Answer, ...]
+    counts: tuple[int, ...]
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class VerifyState:
+    """What is known of some of the rows."""
+
+    rows: int
+    counts: Counts  # of rows in each context
+    tallies: dict[str, Tally]
+
+
+class VerifyPass:
+    """One pass that answers all questions of a plan."""
+
+    def __init__(self, plan: VerifyPlan) -> None:
+        self.plan = plan
+        self._contexts = Contexts(_sets(plan))
+        self._lines = _lines_of(plan.looks)
+        self._asked = _asked(self._lines)
+        self._groups = _by_column(self._contexts.rules)
+
+    def __reduce__(self) -> tuple[type[VerifyPass], tuple[VerifyPlan]]:
+        return VerifyPass, (self.plan,)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are read."""
+        return sorted({*self._groups, *self._lines})
+
+    def start(self) -> VerifyState:
+        """Give the state of no rows."""
+        tallies = {name: self._empty(name, looks) for name, looks in self._lines.items()}
+        return VerifyState(0, np.zeros(len(self._contexts.sets), dtype=np.int64), tallies)
+
+    def add(self, state: VerifyState, batch: Batch) -> VerifyState:
+        """Take in a batch of rows."""
+        rows = _rows_at_once(len(self.columns))
+        for start in range(0, batch.num_rows, rows):
+            self._add(state, batch.slice(start, rows))
+        return state
+
+    def merge(self, state: VerifyState, other: VerifyState) -> VerifyState:
+        """Put the states of two parts of the table together."""
+        tallies: dict[str, Any] = state.tallies
+        for name, tally in other.tallies.items():
+            tallies[name] = tallies[name].merged(tally)
+        return VerifyState(state.rows + other.rows, state.counts + other.counts, tallies)
+
+    def finish(self, state: VerifyState) -> Verified:
+        """Give the answers."""
+        seen: dict[Look, Answer] = {}
+        for name, looks in self._lines.items():
+            rows = [self._count(state, look.rules) for look in looks]
+            seen.update(zip(looks, state.tallies[name].seen(rows), strict=True))
+        for look in self.plan.looks:
+            if look.asks == "gaps":
+                known = self._count(state, look.known)
+                seen[look] = SeenGaps(known, self._count(state, look.rules) - known)
+        answers = tuple(seen[look] for look in self.plan.looks)
+        counts = tuple(self._count(state, rule_set(rules)) for rules in self.plan.counts)
+        return Verified(state.rows, answers, counts)
+
+    def _empty(self, name: str, looks: Sequence[Look]) -> Tally:
+        if looks[0].asks == "labels":
+            return LabelTally.empty(len(looks))
+        coding = self.plan.columns[name].coding
+        if coding is None:
+            raise ValueError(f"column {name!r} is looked at, so its plan needs a coding")
+        return numeric_tally(coding, len(looks))
+
+    def _count(self, state: VerifyState, rules: Rules) -> int:
+        return int(state.counts[self._contexts.number[rules]]) if rules else state.rows
+
+    def _add(self, state: VerifyState, batch: Batch) -> None:
+        columns = self.plan.columns
+        cells = {name: _cells(batch.column(name), columns[name]) for name in self.columns}
+        codes = {name: _coded(state.tallies, name, cells[name]) for name in self._lines}
+        state.rows += batch.num_rows
+        self._tell(state, codes, (), None)
+        words = [tested(cells[name], rules) for name, rules in self._groups.items()]
+        if not words:
+            return
+        for numbers, found in self._contexts.rows(np.concatenate(words)):
+            state.counts[numbers] += rows_in(np.bitwise_count(found))
+            for number, rows in zip(numbers, found, strict=True):
+                self._tell(state, codes, self._contexts.sets[number], rows)
+
+    def _tell(
+        self, state: VerifyState, codes: Mapping[str, Codes], rules: Rules, words: Words | None
+    ) -> None:
+        """Count what the looks at a context want to know of its rows; None: of all."""
+        if rules not in self._asked:
+            return
+        rows = None if words is None else row_numbers(words)
+        for name, line in self._asked[rules]:
+            inside = codes[name] if rows is None else codes[name].take(rows)
+            state.tallies[name].lines.count(line, inside)
+
+
+def _sets(plan: VerifyPlan) -> Iterator[Rules]:
+    """Give the rules of all rows that are counted."""
+    yield from (look.rules for look in plan.looks)
+    yield from (look.known for look in plan.looks if look.asks == "gaps")
+    yield from (rule_set(rules) for rules in plan.counts)
+
+
+def _lines_of(looks: Iterable[Look]) -> dict[str, list[Look]]:
+    """Give the looks at each column, whose places are the lines of its tally."""
+    lines: dict[str, list[Look]] = {}
+    for look in dict.fromkeys(looks):
+        if look.asks != "gaps":
+            lines.setdefault(look.column, []).append(look)
+    return lines
+
+
+def _asked(lines: Mapping[str, Sequence[Look]]) -> dict[Rules, list[tuple[str, int]]]:
+    """Give for each context the columns that are looked at in it, and their lines."""
+    asked: dict[Rules, list[tuple[str, int]]] = {}
+    for name, looks in lines.items():
+        for line, look in enumerate(looks):
+            asked.setdefault(look.rules, []).append((name, line))
+    return asked
+
+
+def _by_column(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
+    groups: dict[str, list[Rule]] = {}
+    for rule in rules:
+        groups.setdefault(rule.column, []).append(rule)
+    return groups
+
+
+def _coded(tallies: dict[str, Tally], name: str, cells: Any) -> Codes:
+    """Code the cells of a column; its tally may become another one."""
+    tallies[name], codes = tallies[name].coded(cells)
+    return codes
+
+
+def _rows_at_once(columns: int) -> int:
+    """Choose how many rows to work on at a time: the fewer, the more columns there are."""
+    rows = _CELLS // max(1, columns)
+    return max(_LEAST_ROWS, min(_MOST_ROWS, rows - rows % _LEAST_ROWS))
+
+
+def _cells(array: Any, plan: ColumnPlan) -> Cells:
+    if plan.form in ("text", "boolean"):
+        return Labelled(*coded(array))
+    return numbers(array, plan.form)
+
+
+def numbers(array: Any, form: Form) -> Floats:
+    """Give the numbers of an Arrow array; NaN where there is none or an infinite one."""
+    import pyarrow as pa
+
+    if form not in ("integer", "number"):
+        array = array.cast(pa.int64())
+    values = np.asarray(array.cast(pa.float64(), safe=False).fill_null(np.nan))
+    return values if np.isfinite(values).all() else np.where(np.isinf(values), np.nan, values)
+
+
+def coded(array: Any) -> tuple[npt.NDArray[np.int32], list[str | bool]]:
+    """Give the categories of an Arrow array as codes into labels, -1 where there is none."""
+    encoded = array.dictionary_encode()
+    return np.asarray(encoded.indices.fill_null(-1)), encoded.dictionary.to_pylist()
