@@ -35,6 +35,21 @@ class Distribution:
         distinct = values[starts]
         return cls(distinct, np.diff(np.append(starts, len(values))), distinct, distinct)
 
+    def joined(self, value: float) -> Distribution:
+        """Take in one more row."""
+        own = np.flatnonzero((self.lows <= value) & (self.highs >= value))
+        if len(own):
+            rows = self.rows.copy()
+            rows[own[0]] += 1
+            return dataclasses.replace(self, rows=rows)
+        place = int(np.searchsorted(self.values, value))
+        values, lows, highs = (
+            np.insert(ends, place, value) for ends in (self.values, self.lows, self.highs)
+        )
+        rows = np.insert(self.rows, place, 1)
+        ends = (values, values) if self.is_exact else (lows, highs)
+        return Distribution(values, rows, *ends)
+
     @property
     def is_exact(self) -> bool:
         """Whether the rows are where the values are."""

@@ -17,7 +17,7 @@ from outlying import describe, sources
 from outlying.errors import InfiniteValueError, OptionError, SourceError
 from outlying.findings import Findings, Population
 from outlying.many import Targets, Where, population_of, position
-from outlying.notes import notes_on
+from outlying.notes import JOINED, notes_on
 from outlying.options import Options
 from outlying.population import NumericAttribute
 from outlying.prepared import Prepared
@@ -266,7 +266,7 @@ def _findings(
         notes=(
             *ready.table.notes,
             *notes_on(outcome, ready.attributes, ready.shelf.sample, options),
-            *(["The new object joined the population as one more row."] if is_new else []),
+            *([JOINED] if is_new else []),
         ),
         effort=outcome.effort,
     )

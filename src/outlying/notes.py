@@ -10,9 +10,16 @@ from outlying.population import Attribute, CategoricalAttribute
 from outlying.search import Outcome
 from outlying.vicinity import Sample
 
+JOINED = "The new object joined the population as one more row."
+
 
 def notes_on(
-    outcome: Outcome, attributes: Sequence[Attribute], sample: Sample, options: Options
+    outcome: Outcome,
+    attributes: Sequence[Attribute],
+    sample: Sample,
+    options: Options,
+    *,
+    is_streamed: bool = False,
 ) -> list[str]:
     """Say what a reader must know to judge the result."""
     notes = []
@@ -30,7 +37,7 @@ def notes_on(
         )
     notes += _binned(attributes, options)
     notes += _visited(outcome, len(attributes), options)
-    notes += _sampled(outcome, sample)
+    notes += _sampled(outcome, sample, is_streamed)
     if options.measure == "paper" and any(
         isinstance(attribute, CategoricalAttribute) for attribute in attributes
     ):
@@ -82,14 +89,17 @@ def _visited(outcome: Outcome, attributes: int, options: Options) -> list[str]:
     return notes
 
 
-def _sampled(outcome: Outcome, sample: Sample) -> list[str]:
+def _sampled(outcome: Outcome, sample: Sample, is_streamed: bool) -> list[str]:
     """Say what a sample decided, and what was verified."""
-    effort = outcome.effort
+    effort, drawn = outcome.effort, len(sample.nearby)
     if effort is None or sample.is_whole:
         return []
-    return [
+    remedy = "" if is_streamed else " (exact=True searches all rows)"
+    notes = [
         f"{effort.screened:,} pairs of context and property were screened by "
         f"{len(sample.screened):,} of the {sample.rows:,} rows, {effort.verified:,} of the "
-        f"strongest were computed from all rows, {effort.dropped:,} of these dropped "
-        "(exact=True searches all rows)."
+        f"strongest were computed from all rows, {effort.dropped:,} of these dropped{remedy}."
     ]
+    if drawn < sample.rows:
+        notes.append(f"Intervals of numeric columns were found in {drawn:,} of the rows.")
+    return notes

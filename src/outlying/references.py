@@ -45,6 +45,18 @@ class References:
         self.count = 0
         self._found: dict[int, float] | None = None
 
+    @classmethod
+    def known(
+        cls,
+        found: dict[int, float],
+        count: int,
+        copies: Callable[[int, Sequence[int]], list[int]],
+    ) -> References:
+        """Take rows that have been searched already, so many of which count."""
+        references = cls(lambda: ([], 0), lambda _: 0.0, copies)
+        references._found, references.count = found, count
+        return references
+
     def found(
         self, progress: Progress | None = None, workers: int | None = None
     ) -> dict[int, float]:

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, cast
 
 import numpy as np
 
+from outlying.density import Counts, frequencies
 from outlying.describe import Premise, Trait
 from outlying.distribution import Distribution
-from outlying.population import NumericAttribute, Summary, exponent_of, unit_of
+from outlying.population import Summary, exponent_of, unit_of
 from outlying.profiles import CategoricalProfile, NumericProfile, Profile
 from outlying.search import Context, Evaluation
+from outlying.settling import Key
 from outlying.sketches import Sketch, categorical_sketch, shown_categories
 from outlying.streams.questions import Question
-from outlying.streams.rules import Look, Rule
-from outlying.streams.verify import Gaps, Labels, Seen, Verified
+from outlying.streams.rules import Rules
+from outlying.streams.tallies import SeenLabels
+from outlying.streams.verify import Answer, Look, SeenGaps, Verified, VerifyPlan
 from outlying.values import Form, Value
 
 
 class Answers:
     """What all rows say to what was asked of them; what is made of it is made once."""
 
-    def __init__(self, verified: Verified, ranges: Mapping[str, float]) -> None:
-        """Take the largest number of each column, without its sign."""
-        self.verified = verified
+    def __init__(self, plan: VerifyPlan, verified: Verified, ranges: Mapping[str, float]) -> None:
+        """Take what was asked, the answers, and the largest number of each column, unsigned."""
+        self.looks = dict(zip(plan.looks, verified.looks, strict=True))
+        self.counts = dict(zip(plan.counts, verified.counts, strict=True))
         self.exponents = {name: exponent_of(largest) for name, largest in ranges.items()}
         self._groups: dict[Look, Group] = {}
 
@@ -33,65 +38,90 @@ class Answers:
         """Give the rows that were looked at."""
         if look not in self._groups:
             exponent = self.exponents.get(look.column, 0)
-            self._groups[look] = group_of(self.verified.looks[look], form, exponent)
+            self._groups[look] = group_of(self.looks[look], form, exponent)
         return self._groups[look]
 
-    def count(self, rules: tuple[Rule, ...]) -> int:
+    def count(self, rules: Rules) -> int:
         """Give how many rows satisfy all of some rules."""
-        return self.verified.counts[rules]
+        return self.counts[rules]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Group:
-    """A property in a context: how many rows there are, and what they hold."""
+class Categories:
+    """A property in a context by its categories, or by the question whether it is missing."""
+
+    rows: int
+    labels: Sequence[Value]
+    counts: Counts
+
+    @functools.cached_property
+    def profile(self) -> CategoricalProfile:
+        """What a description needs."""
+        return CategoricalProfile(self.counts, self.labels)
+
+    def summary(self, trait: Trait) -> Summary | None:
+        """Summarise the group for an object; None where there is only one category."""
+        if np.count_nonzero(self.counts) < 2:
+            return None
+        shares = frequencies(self.counts)
+        own = shares[self.labels.index(trait.place)]
+        return Summary(float(np.add.reduce(shares * shares)), float(own), 1.0)
+
+    def joined(self, trait: Trait) -> Categories:
+        """Take in one more row, a new object."""
+        rows = dict(zip(self.labels, self.counts.tolist(), strict=True))
+        rows[trait.place] = rows.get(trait.place, 0) + 1
+        labels = tuple(sorted(rows, key=str))
+        return Categories(self.rows + 1, labels, np.array([rows[label] for label in labels]))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Numbers:
+    """A numeric property in a context; values are divided by 2**exponent."""
 
     rows: int
     form: Form
     exponent: int
-    found: Distribution | None  # None for categories, and where all numbers are equal
-    labels: Sequence[Value] = ()
-    counts: np.ndarray[tuple[int], np.dtype[np.int64]] = dataclasses.field(
-        default_factory=lambda: np.zeros(0, dtype=np.int64)
-    )
+    found: Distribution
 
     @functools.cached_property
-    def profile(self) -> Profile:
+    def profile(self) -> NumericProfile:
         """What a description needs."""
-        if self.found is None:
-            return CategoricalProfile(self.counts, self.labels)
         return NumericProfile(self.found, self.form, self.exponent)
 
     def summary(self, trait: Trait) -> Summary | None:
-        """Summarise the group for an object; None where there is nothing to compare."""
-        if isinstance(trait.attribute, NumericAttribute):
-            return None if self.found is None else self._of_numbers(self.found, trait)
-        if np.count_nonzero(self.counts) < 2:
+        """Summarise the group for an object; None where all values are equal."""
+        found = self.found
+        if len(found.values) < 2:
             return None
-        shares = self.counts / self.counts.sum()
-        own = shares[self.labels.index(trait.place)]
-        return Summary(float(np.add.reduce(shares * shares)), float(own), 1.0)
-
-    def _of_numbers(self, found: Distribution, trait: Trait) -> Summary:
-        value = float(np.ldexp(trait.attribute.column.values[trait.row], -self.exponent))
-        near = max(1, found.near(value, found.width / 2))
+        near = max(1, found.near(self._scaled(trait), found.width / 2))
         at_object = near * (1 / (found.known * found.width))
         return Summary(found.mean, at_object, unit_of(self.form, self.exponent))
 
+    def joined(self, trait: Trait) -> Numbers:
+        """Take in one more row, a new object."""
+        more = self.found.joined(self._scaled(trait))
+        return dataclasses.replace(self, rows=self.rows + 1, found=more)
 
-def group_of(seen: Seen | Labels | Gaps, form: Form, exponent: int) -> Group:
+    def _scaled(self, trait: Trait) -> float:
+        return float(np.ldexp(cast(float, trait.place), -self.exponent))
+
+
+Group: TypeAlias = Categories | Numbers
+
+
+def group_of(seen: Answer, form: Form, exponent: int) -> Group:
     """Make a group of what was counted."""
-    if isinstance(seen, Gaps):
+    if isinstance(seen, SeenGaps):
         counts = np.array([seen.known, seen.missing])
-        return Group(seen.rows, form, 0, None, ("known", "missing"), counts)
-    if isinstance(seen, Labels):
-        return Group(seen.rows, form, 0, None, seen.labels, seen.counts)
-    if len(seen.values) < 2:
-        return Group(seen.rows, form, exponent, None)
+        return Categories(seen.known + seen.missing, ("known", "missing"), counts)
+    if isinstance(seen, SeenLabels):
+        return Categories(seen.rows, seen.labels, seen.counts)
     values = np.ldexp(seen.values, -exponent)
-    if seen.is_exact:
-        return Group(seen.rows, form, exponent, Distribution(values, seen.counts, values, values))
-    lows, highs = np.ldexp(seen.lows, -exponent), np.ldexp(seen.highs, -exponent)
-    return Group(seen.rows, form, exponent, Distribution(values, seen.counts, lows, highs))
+    ends = (values, values)
+    if not seen.is_exact:
+        ends = np.ldexp(seen.lows, -exponent), np.ldexp(seen.highs, -exponent)
+    return Numbers(seen.rows, form, exponent, Distribution(values, seen.counts, *ends))
 
 
 class Answered(Evaluation[Trait, Premise]):
@@ -101,11 +131,16 @@ class Answered(Evaluation[Trait, Premise]):
         asked = question.asked
         super().__init__(asked.properties, asked.candidates, asked.rows, asked.options)
         self.question, self.answers = question, answers
+        self._groups: dict[Key, Group] = {}
 
     def group(self, place: int, context: Context) -> Group:
         """Give a property in a context."""
-        form = self.properties[place].attribute.column.form
-        return self.answers.group(self.question.look(place, context), form)
+        if (place, context) not in self._groups:
+            trait = self.properties[place]
+            look = self.question.look(place, context)
+            group = self.answers.group(look, trait.attribute.column.form)
+            self._groups[place, context] = group.joined(trait) if self.question.is_new else group
+        return self._groups[place, context]
 
     def measured(self, place: int, context: Context) -> tuple[int, Summary | None]:
         """Count the rows of a context and summarise a property there."""
@@ -131,13 +166,13 @@ class Answered(Evaluation[Trait, Premise]):
         return categorical_sketch(profile.counts, profile.labels, codes)
 
 
-def counter_of(
-    question: Question, answers: Answers
-) -> Callable[[int, Context], tuple[int, int, int]]:
-    """Give who counts rows for an object whose pairs are estimated otherwise."""
+class Counting:
+    """Counts rows for an object whose pairs are estimated otherwise."""
 
-    def count(place: int, context: Context) -> tuple[int, int, int]:
-        rows, known, near = (answers.count(rules) for rules in question.sizes(place, context))
-        return rows, known, near
+    def __init__(self, question: Question, answers: Answers) -> None:
+        self.question, self.answers = question, answers
 
-    return count
+    def __call__(self, place: int, context: Context) -> tuple[int, int, int]:
+        """Count the rows of a context, those that have the property, those near the object."""
+        rows, known, near = self.question.sizes(place, context)
+        return self.answers.count(rows), self.answers.count(known), self.answers.count(near)

@@ -8,22 +8,28 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from typing import cast
 
 from outlying.describe import Premise, Trait
 from outlying.population import NumericAttribute
 from outlying.search import Context, Evaluation
 from outlying.settling import Shortlist
 from outlying.streams.rules import Rule, Rules, rule_set
+from outlying.streams.tallies import Label
 from outlying.streams.verify import Look
 from outlying.table import NumericColumn
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """An object by its properties and conditions, and what its shortlist asks."""
+    """An object by its properties and conditions, and what its shortlist asks.
+
+    A new object is one more row, which whoever reads the others does not see.
+    """
 
     asked: Evaluation[Trait, Premise]
     short: Shortlist
+    is_new: bool = False
 
     def looks(self) -> Iterator[Look]:
         """Give the distributions that are needed, those without conditions included."""
@@ -42,8 +48,9 @@ class Question:
         trait = self.asked.properties[place]
         if trait.value is None:
             return Look(trait.name, "gaps", self.rules(context))
-        kind = "numbers" if isinstance(trait.attribute.column, NumericColumn) else "labels"
-        return Look(trait.name, kind, self.rules(context))
+        if isinstance(trait.attribute.column, NumericColumn):
+            return Look(trait.name, "numbers", self.rules(context))
+        return Look(trait.name, "labels", self.rules(context))
 
     def sizes(self, place: int, context: Context) -> tuple[Rules, ...]:
         """Ask for the rows of a context, those that have a property, those near the object."""
@@ -65,7 +72,7 @@ class Question:
             return Rule(trait.name, "interval", attribute.unscaled(low), attribute.unscaled(high))
         if trait.value is None:
             return Rule(trait.name, "missing")
-        return Rule(trait.name, "equals", label=trait.value)
+        return Rule(trait.name, "equals", label=cast(Label, trait.value))
 
 
 def _rule(premise: Premise) -> Rule:
@@ -74,4 +81,4 @@ def _rule(premise: Premise) -> Rule:
         return Rule(condition.attribute, "interval", *premise.bounds)
     if condition.kind == "missing":
         return Rule(condition.attribute, "missing")
-    return Rule(condition.attribute, "equals", label=condition.value)
+    return Rule(condition.attribute, "equals", label=cast(Label, condition.value))

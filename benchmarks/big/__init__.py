@@ -1,0 +1,1 @@
+"""Tables that outgrow memory: time, memory and bytes, beside a plain scan into histograms."""

@@ -1,0 +1,65 @@
+"""How the numbers of each column are counted in the verify pass: exactly where they are few."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+import numpy as np
+
+from outlying.density import Floats
+from outlying.distribution import Distribution
+from outlying.population import NumericAttribute
+from outlying.streams.grids import MOST_BINS, Coding, Dictionary, Grid, Range, affordable_bins
+from outlying.streams.profile import Profile
+from outlying.streams.questions import Question
+from outlying.streams.rules import Rules
+from outlying.streams.verify import ColumnPlan, Look
+from outlying.table import NumericColumn
+
+_NEARLY_ALL = 0.95  # a sample with so many distinct values comes of more than can be kept
+
+
+def codings(
+    profile: Profile, looks: Sequence[Look], counts: Iterable[Rules], questions: Sequence[Question]
+) -> dict[str, ColumnPlan]:
+    """Plan all columns that are asked about."""
+    named = {rule.column for look in looks for rule in look.rules}
+    named |= {rule.column for rules in counts for rule in rules}
+    numeric = [look.column for look in looks if look.asks == "numbers"]
+    bins = affordable_bins(len(numeric))
+    plans = {}
+    for name in sorted(named | {look.column for look in looks}):
+        coding = _coding(profile, name, bins, questions) if name in numeric else None
+        plans[name] = ColumnPlan(profile.reader(name), coding)
+    return plans
+
+
+def _coding(profile: Profile, name: str, bins: int, questions: Sequence[Question]) -> Coding:
+    column = cast(NumericColumn, profile.table.column(name))
+    low, high = profile.ends(name)
+    if column.form == "integer" and high - low < MOST_BINS:
+        return Range(low, int(high - low) + 1)
+    values = column.values[: profile.drawn]
+    sample = np.sort(values[~np.isnan(values)])
+    grid = Grid.of(sample, low, high, bins, _zones(name, sample, profile.rows, questions))
+    distinct = 1 + np.count_nonzero(np.diff(sample))
+    return grid if distinct > _NEARLY_ALL * len(sample) else Dictionary(grid)
+
+
+def _zones(
+    name: str, sample: Floats, rows: int, questions: Sequence[Question]
+) -> list[tuple[float, float]]:
+    """Give where rows near an object are: around its value, as far as its window may reach."""
+    if len(sample) < 2 or sample[0] == sample[-1]:
+        return []
+    found = Distribution.of(sample)
+    window = found.width * (found.known / rows) ** 0.2
+    values = {
+        float(cast(float, trait.place))
+        for question in questions
+        if not question.short.estimates
+        for trait in question.asked.properties
+        if trait.name == name and isinstance(trait.attribute, NumericAttribute)
+    }
+    return [(value, window) for value in sorted(values)]
