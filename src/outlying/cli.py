@@ -127,7 +127,10 @@ def explain(
 
     def load() -> Loaded:
         table = sources.read(source)
-        chosen = {"columns": names(columns, table) or None, "exclude": names(exclude, table)}
+        chosen: dict[str, Any] = {
+            "columns": names(columns, table) or None,
+            "exclude": names(exclude, table),
+        }
         kept = naming.compared(table)
         explainer = Explainer(kept, **given, **chosen, types=read_types(types, table))
         return Loaded(explainer, naming.targets(table, explainer.table, explainer.options))

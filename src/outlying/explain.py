@@ -8,24 +8,28 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from outlying import describe, sources
-from outlying.errors import InfiniteValueError, OptionError, SourceError
+from outlying.errors import InfiniteValueError, OptionError, RowError, SourceError
 from outlying.findings import Findings, Population
-from outlying.many import Targets, Where, population_of, position
+from outlying.many import Targets, Where, items, population_of, position
 from outlying.notes import JOINED, notes_on
-from outlying.options import Options
+from outlying.options import Engine, Options, check_choice
 from outlying.population import NumericAttribute
 from outlying.prepared import Prepared
 from outlying.references import References, Yardstick, enough_rows
 from outlying.search import Progress
 from outlying.selection import is_asked_for, optional
+from outlying.streams.wanted import Wanted
 from outlying.table import Table, infinities_note, retyped, without_infinities
 from outlying.workers import in_order, usable_workers
+
+if TYPE_CHECKING:
+    from outlying.streams.reading import Stream
 
 
 def explain(
@@ -34,17 +38,20 @@ def explain(
     row: int | None = None,
     object: Mapping[str, Any] | None = None,  # noqa: A002 - the word users know
     where: Mapping[str, Any] | None = None,
+    engine: Engine = "auto",
     progress: Progress | None = None,
     **options: Any,
 ) -> Findings:
     """Explain why one row of a table, or a new object against it, is an outlier.
 
     `data` is a path to a CSV, TSV, Parquet or JSON lines file, a pandas, polars or Arrow table, a
-    dict of arrays or a NumPy array. Name the row by its position from 0 (`row=`), by values that
-    only it has (`where=`), or give a new object as a mapping of column to value (`object=`).
-    Options are those of `outlying.Options`.
+    dict of arrays or a NumPy array; or what is read as a stream because it may outgrow memory: a
+    folder or pattern of files, a DuckDB relation, a polars LazyFrame, a Spark DataFrame, or what
+    `outlying.scan` gives. `engine` says which way a file is read. Name the row by its position from
+    0 (`row=`), by values that only it has (`where=`), or give a new object as a mapping of column
+    to value (`object=`). Options are those of `outlying.Options`.
     """
-    return Explainer(data, **options).explain(
+    return Explainer(data, engine=engine, **options).explain(
         row=row, object=object, where=where, progress=progress
     )
 
@@ -55,6 +62,7 @@ def explain_many(
     rows: Iterable[int] | None = None,
     where: Where | None = None,
     objects: Iterable[Mapping[str, Any]] | None = None,
+    engine: Engine = "auto",
     workers: int | None = None,
     progress: Progress | None = None,
     **options: Any,
@@ -63,7 +71,7 @@ def explain_many(
 
     `data` and the options are those of `explain`.
     """
-    return Explainer(data, **options).explain_many(
+    return Explainer(data, engine=engine, **options).explain_many(
         rows=rows, where=where, objects=objects, workers=workers, progress=progress
     )
 
@@ -71,16 +79,20 @@ def explain_many(
 class Explainer:
     """A population prepared once, to explain as many of its rows or new objects as wanted."""
 
-    def __init__(self, data: Any, **options: Any) -> None:
+    def __init__(self, data: Any, *, engine: Engine = "auto", **options: Any) -> None:
         self.options = Options.of(**options)
+        self._ready: Prepared | None = None
+        self._references: References | None = None
+        self._stream = _stream(data, engine, self.options)
+        if self._stream is not None:
+            self.table: Table = self._stream.table
+            return
         self.table = _typed(sources.read(data), self.options)
         if self.table.rows < 2:
             raise SourceError(
                 f"{self.table.source} has one row only; a row is explained by comparing it with "
                 "others, so at least two are needed"
             )
-        self._ready: Prepared | None = None
-        self._references: References | None = None
 
     @property
     def rows(self) -> int:
@@ -103,6 +115,11 @@ class Explainer:
         """Explain one row (by position or by values) or one new object."""
         if sum(given is not None for given in (row, object, where)) != 1:
             raise OptionError("name exactly one of row=, object= and where=")
+        if self._stream is not None:
+            if row is not None:
+                raise self._no_positions()
+            wanted = Wanted(where) if object is None else Wanted(objects=[object])
+            return self._streamed(self._stream, wanted, None, progress)[0]
         if object is not None:
             return self._alone(object, progress).compared_by(self._yardstick(None))
         place = self.table.find(where) if where is not None else position(self.table, row)
@@ -131,8 +148,44 @@ class Explainer:
         somewhat ahead of that by other processes: `workers` of them, by default one for each core.
         `progress` is told how many are done, of how many.
         """
+        if self._stream is not None:
+            wanted = self._wanted(rows, where, objects)
+            return iter(self._streamed(self._stream, wanted, workers, progress))
         targets = Targets.of(self.table, self.options, rows=rows, where=where, objects=objects)
         return self._explained(targets, usable_workers(workers), progress)
+
+    def _wanted(
+        self,
+        rows: Iterable[int] | None,
+        where: Where | None,
+        objects: Iterable[Mapping[str, Any]] | None,
+    ) -> Wanted:
+        """Say what is wanted of a table that is read as a stream."""
+        if sum(given is not None for given in (rows, where, objects)) != 1:
+            raise OptionError("name exactly one of where= and objects=")
+        if rows is not None:
+            raise self._no_positions()
+        if objects is not None:
+            return Wanted(objects=items("objects", objects))
+        if isinstance(where, Mapping):
+            return Wanted(where, "every")
+        return Wanted(items("where", where), "each")
+
+    def _no_positions(self) -> RowError:
+        return RowError(
+            f"{self.table.source} is read as a stream, whose rows have no order and no position; "
+            "name the row by values that only it has: where={column: value}"
+        )
+
+    def _streamed(
+        self, stream: Stream, wanted: Wanted, workers: int | None, progress: Progress | None
+    ) -> list[Findings]:
+        def in_memory(table: Table) -> Explainer:
+            explainer = Explainer(table)
+            explainer.options = self.options
+            return explainer
+
+        return stream.explained(wanted, usable_workers(workers), progress, in_memory)
 
     def _explained(
         self, targets: Targets, workers: int, progress: Progress | None
@@ -147,7 +200,7 @@ class Explainer:
 
     def prepare(self, progress: Progress | None = None, workers: int | None = None) -> None:
         """Explain the reference rows now, not when a confidence is first asked for."""
-        yardstick = self._yardstick(None)
+        yardstick = None if self._stream is not None else self._yardstick(None)
         if yardstick is not None:
             yardstick.references.found(progress, workers)
 
@@ -158,6 +211,7 @@ class Explainer:
 
         Every row is searched, which takes some ten milliseconds each, more in wide tables.
         """
+        self._must_be_in_memory("strengths()")
         rows = range(self.table.rows)
         found = np.zeros(self.table.rows)
         self._population()  # once, before there are several processes
@@ -170,9 +224,16 @@ class Explainer:
 
     def find_intervals(self) -> None:
         """Find the natural intervals of all columns now, not when a row is first explained."""
+        self._must_be_in_memory("find_intervals()")
         for attribute in self._population().attributes:
             if isinstance(attribute, NumericAttribute) and not attribute.is_constant:
                 attribute.segments(self.options.seed)
+
+    def _must_be_in_memory(self, what: str) -> None:
+        if self._stream is not None:
+            raise OptionError(
+                f"{what} needs all rows in memory; {self.table.source} is read as a stream"
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be prepared again, where another process needs a copy."""
@@ -208,6 +269,21 @@ class Explainer:
     def _strongest(self, row: int) -> float:
         """Give the strength of the strongest pair of a row."""
         return self._population().strongest(row)
+
+
+def _stream(data: Any, engine: Engine, options: Options) -> Stream | None:
+    """Open what is read as a stream; None for what is read into memory."""
+    check_choice("engine", engine, get_args(Engine))
+    if isinstance(data, (Table, np.ndarray, Mapping)):
+        return None
+    from outlying.feeders import feeder_of
+
+    feeder = feeder_of(data, engine)
+    if feeder is None:
+        return None
+    from outlying.streams.reading import Stream
+
+    return Stream(feeder, options)
 
 
 def _typed(table: Table, options: Options) -> Table:

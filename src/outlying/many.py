@@ -42,12 +42,12 @@ class Targets:
         if sum(given is not None for given in (rows, where, objects)) != 1:
             raise OptionError("name exactly one of rows=, where= and objects=")
         if rows is not None:
-            return cls(rows=tuple(_positions(table, _items("rows", rows))))
+            return cls(rows=tuple(_positions(table, items("rows", rows))))
         if isinstance(where, Mapping):
             return cls(rows=tuple(_matching(table, where)))
         if where is not None:
-            return cls(rows=tuple(_found(table, _items("where", where))))
-        return cls.new(table, options, _items("objects", objects))
+            return cls(rows=tuple(_found(table, items("where", where))))
+        return cls.new(table, options, items("objects", objects))
 
     @classmethod
     def new(
@@ -107,7 +107,8 @@ def population_of(table: Table, options: Options) -> Population:
     return Population(table.source, table.rows, names, selection.skipped)
 
 
-def _items(name: str, given: object) -> list[Any]:
+def items(name: str, given: object) -> list[Any]:
+    """Take several of something; a single one is refused with what is allowed."""
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         kind = "positions" if name == "rows" else "mappings of column to value"
         raise OptionError(f"{name} is {given!r}; allowed: a list or other iterable of {kind}")

@@ -16,6 +16,7 @@ Interval = Literal["run", "span"]
 Bandwidth = Literal["fixed", "adaptive"]
 Infinite = Literal["error", "missing"]
 Discretise = Literal["equi-width", "equi-depth"]
+Engine = Literal["auto", "memory", "duckdb", "spark"]
 ColumnType = Literal["numeric", "categorical", "datetime"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {

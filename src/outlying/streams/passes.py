@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 if TYPE_CHECKING:
     import pyarrow
 
+    from outlying.table import SkippedColumn
+
 Batch: TypeAlias = "pyarrow.RecordBatch"
 Progress: TypeAlias = Callable[[int, int], None]  # rows done, of how many; 0: nobody knows
 
@@ -48,6 +50,10 @@ class Feeder(Protocol):
     @property
     def source(self) -> str:
         """How results name the table."""
+
+    @property
+    def skipped(self) -> tuple[SkippedColumn, ...]:
+        """Columns that batches cannot hold, and why."""
 
     @property
     def traffic(self) -> Traffic:

@@ -1,0 +1,161 @@
+"""A table that is read as a stream: what is asked of it, and the way to an answer.
+
+A table that turns out to be small is explained as one in memory; of a larger one, rows that were
+drawn and two passes have to do.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from outlying.errors import OptionError, SourceError
+from outlying.findings import Findings
+from outlying.many import Targets
+from outlying.options import Options
+from outlying.search import Progress
+from outlying.selection import optional
+from outlying.streams.explained import Named, Streamed
+from outlying.streams.profile import Profile, ProfilePass
+from outlying.streams.wanted import Wanted
+from outlying.table import CategoricalColumn, Column, NumericColumn, Table
+from outlying.values import Value
+
+if TYPE_CHECKING:
+    from outlying.streams.passes import Feeder
+
+_NEEDS_MEMORY = {
+    "exact": (False, "exact=True searches all rows"),
+    "search": ("guided", 'search="exhaustive" visits all contexts'),
+    "bandwidth": ("fixed", 'bandwidth="adaptive" needs the density at every row'),
+    "discretise": (None, "discretise= cuts all values into bins"),
+}
+
+
+class InMemory(Protocol):
+    """A table in memory, to be explained."""
+
+    def explain(
+        self,
+        *,
+        row: int | None = None,
+        object: Mapping[str, Any] | None = None,  # noqa: A002
+    ) -> Findings:
+        """Explain a row or a new object."""
+
+
+class Stream:
+    """A table whose rows are read when they are needed, and not kept."""
+
+    def __init__(self, feeder: Feeder, options: Options) -> None:
+        for name, (allowed, why) in _NEEDS_MEMORY.items():
+            if getattr(options, name) != allowed:
+                raise OptionError(
+                    f"{why}, which needs the table in memory; {feeder.source} is read as a "
+                    "stream: leave the option out, or read the table into memory first"
+                )
+        self.feeder, self.options = feeder, options
+        self.schema = feeder.schema()
+        self.table = self._plan(Wanted()).table
+
+    def _plan(self, wanted: Wanted) -> ProfilePass:
+        return ProfilePass.of(
+            self.feeder.source,
+            self.schema,
+            self.options,
+            where=wanted.where,
+            meaning=wanted.meaning,
+            skipped=self.feeder.skipped,
+        )
+
+    def explained(
+        self,
+        wanted: Wanted,
+        workers: int,
+        progress: Progress | None,
+        in_memory: Callable[[Table], InMemory],
+    ) -> list[Findings]:
+        """Explain all that is wanted, in two passes at most."""
+        plan = self._plan(wanted)
+        profile = plan.finish(self.feeder.fold(plan, plan.columns, progress), self.feeder.source)
+        if profile.rows < 2:
+            raise SourceError(
+                f"{self.feeder.source} has {profile.rows} rows; a row is explained by comparing it "
+                "with others, so at least two are needed"
+            )
+        named = _named(profile, wanted)
+        if profile.is_whole:
+            return _explained_whole(profile, named, wanted, in_memory)
+        if wanted.objects:
+            profile, named = _with_objects(profile, wanted.objects, self.options)
+        return Streamed(self.feeder, profile, self.options).explained(named, workers, progress)
+
+
+def _named(profile: Profile, wanted: Wanted) -> list[Named]:
+    """Give the rows that were found, each with the values that name it."""
+    count = profile.table.rows - profile.drawn
+    wheres = wanted.where if wanted.meaning == "each" else [wanted.where] * count
+    return [
+        Named(profile.drawn + place, _key(profile, place, where))
+        for place, where in zip(range(count), wheres, strict=True)
+    ]
+
+
+def _key(profile: Profile, place: int, where: Mapping[str, Any]) -> tuple[tuple[str, Value], ...]:
+    """Name a row by what was looked for, as the table holds it, and by columns of identifiers."""
+    held = profile.values(place)
+    identifiers = [item.name for item in profile.skipped if "identifier" in item.reason]
+    return tuple((name, held[name]) for name in dict.fromkeys((*where, *identifiers)))
+
+
+def _explained_whole(
+    profile: Profile,
+    named: Sequence[Named],
+    wanted: Wanted,
+    in_memory: Callable[[Table], InMemory],
+) -> list[Findings]:
+    """Explain rows of a table of which all rows were drawn."""
+    columns = tuple(_first(column, profile.drawn) for column in profile.table.columns)
+    table = dataclasses.replace(profile.table, columns=columns, rows=profile.drawn)
+    explainer = in_memory(table)
+    if wanted.objects:
+        Targets.new(table, Options.of(), wanted.objects)
+        return [explainer.explain(object=item) for item in wanted.objects]
+    return [
+        dataclasses.replace(
+            explainer.explain(row=_copy(profile, item.row)),
+            row=None,
+            key=item.key,
+            values=tuple(profile.values(item.row - profile.drawn).items()),
+        )
+        for item in named
+    ]
+
+
+def _first(column: Column, rows: int) -> Column:
+    if isinstance(column, NumericColumn):
+        return dataclasses.replace(column, values=column.values[:rows])
+    return CategoricalColumn(column.name, column.form, column.codes[:rows], column.labels)
+
+
+def _copy(profile: Profile, row: int) -> int:
+    """Find a row that was looked for among those that were drawn."""
+    places = np.arange(profile.drawn)
+    for column in profile.table.columns:
+        places = places[column.same(row, places)]
+    return int(places[0])
+
+
+def _with_objects(
+    profile: Profile, objects: Sequence[Mapping[str, Any]], options: Options
+) -> tuple[Profile, list[Named]]:
+    """Put new objects behind the rows that were drawn."""
+    Targets.new(profile.table, options, objects)
+    table = profile.table
+    for item in objects:
+        table = table.with_object(item, optional(table, options))
+    more = dataclasses.replace(profile, table=table)
+    return more, [Named(profile.drawn + place, is_new=True) for place in range(len(objects))]
