@@ -31,7 +31,7 @@ FLOORS: list[set[str]] = [
     {"feeders"},
     {"explain", "cli_columns"},
     {"cli_many", "detect"},
-    {"cli_detect", "paper"},
+    {"cli_detect", "cli_stream", "paper"},
     {"cli_paper"},
     {"cli"},
     {"__main__"},

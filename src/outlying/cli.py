@@ -20,6 +20,7 @@ from outlying.cli_columns import types as read_types
 from outlying.cli_detect import command as detect
 from outlying.cli_many import Job, Loaded, run, writing_options
 from outlying.cli_paper import paper
+from outlying.cli_stream import Reading, stream_options, streamed
 from outlying.cli_targets import Naming, naming_options
 from outlying.errors import OptionError
 from outlying.explain import Explainer
@@ -99,6 +100,7 @@ def _number(name: str, kind: Any, help_text: str) -> Decorator:
 @_choice("interval", choices.Interval, "A run of values, or the span of the whole component.")
 @_choice("bandwidth", choices.Bandwidth, "One window for all rows, or wider ones in thin places.")
 @column_options
+@stream_options
 @_choice("infinite", choices.Infinite, "Refuse infinite values, or count them as missing.")
 @_choice("discretise", choices.Discretise, "Cut numbers into bins first: the older method.")
 @_number("bins", int, "How many bins, with --discretise.")
@@ -118,14 +120,20 @@ def explain(
 ) -> None:
     """Explain one row of SOURCE, or many: a CSV, TSV, Parquet or JSON lines file.
 
-    Name the row by --row, by --where, or give a new object by --object; name many by --rows,
-    --rows-file, --where-true or --objects.
+    Or of what is read as a stream: a folder or pattern of such files, a database (DuckDB, SQLite,
+    postgresql://...) with --table, spark://HOST:PORT/path-or-table. Name the row by --row, by
+    --where, or give a new object by --object; name many by --rows, --rows-file, --where-file,
+    --where-true or --objects.
     """
     naming = Naming.taken_from(given)
+    reading = Reading.taken_from(source, given)
     job = Job.of(naming, form, output, resume, workers)
     choices.Options.of(**given)  # a wrong value is said before a large file is read
 
     def load() -> Loaded:
+        feeder = reading.feeder()
+        if feeder is not None:
+            return streamed(feeder, job, given, columns, exclude, types)
         table = sources.read(source)
         chosen: dict[str, Any] = {
             "columns": names(columns, table) or None,
