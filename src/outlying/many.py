@@ -41,12 +41,12 @@ class Targets:
         if sum(given is not None for given in (rows, where, objects)) != 1:
             raise OptionError("name exactly one of rows=, where= and objects=")
         if rows is not None:
-            return cls(rows=tuple(_positions(table, _items("rows", rows))))
+            return cls(rows=tuple(_positions(table, items("rows", rows))))
         if isinstance(where, Mapping):
             return cls(rows=tuple(_matching(table, where)))
         if where is not None:
-            return cls(rows=tuple(_found(table, _items("where", where))))
-        return cls.new(table, options, _items("objects", objects))
+            return cls(rows=tuple(_found(table, items("where", where))))
+        return cls.new(table, options, items("objects", objects))
 
     @classmethod
     def new(
@@ -59,7 +59,7 @@ class Targets:
         """Check new objects against the columns of the table; `name` tells where one stands."""
         fits = _Fit(table, options)
         for place, item in enumerate(objects):
-            with _named(name(place)):
+            with named(name(place)):
                 fits.check(item)
         return cls(objects=tuple(objects))
 
@@ -104,7 +104,8 @@ def population_of(table: Table, options: Options) -> Population:
     return Population(table.source, table.rows, names, selection.skipped)
 
 
-def _items(name: str, given: object) -> list[Any]:
+def items(name: str, given: object) -> list[Any]:
+    """Make a list of what was given for an option that takes several."""
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         kind = "positions" if name == "rows" else "mappings of column to value"
         raise OptionError(f"{name} is {given!r}; allowed: a list or other iterable of {kind}")
@@ -118,7 +119,7 @@ def _positions(table: Table, rows: Sequence[object]) -> Iterator[int]:
                 f"rows[{place}] is {bool(row)}; allowed: positions, whole numbers from 0 "
                 "(numpy.flatnonzero gives those of a mask)"
             )
-        with _named(f"rows[{place}]"):
+        with named(f"rows[{place}]"):
             yield position(table, row)
 
 
@@ -136,12 +137,12 @@ def _found(table: Table, wheres: Sequence[object]) -> Iterator[int]:
                 f"where[{place}] is {where!r}; allowed: a mapping of column to value, "
                 "such as {'id': 'A17'}"
             )
-        with _named(f"where[{place}]"):
+        with named(f"where[{place}]"):
             yield table.find(where)
 
 
 @contextlib.contextmanager
-def _named(item: str) -> Iterator[None]:
+def named(item: str) -> Iterator[None]:
     """Say of an error which item it is about; its type stays."""
     try:
         yield
