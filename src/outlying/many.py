@@ -60,7 +60,7 @@ class Targets:
         """Check new objects against the columns of the table; `name` tells where one stands."""
         fits = _Fit(table, options)
         for place, item in enumerate(objects):
-            with _named(name(place)):
+            with named(name(place)):
                 fits.check(item)
         return cls(objects=tuple(objects))
 
@@ -108,7 +108,7 @@ def population_of(table: Table, options: Options) -> Population:
 
 
 def items(name: str, given: object) -> list[Any]:
-    """Take several of something; a single one is refused with what is allowed."""
+    """Make a list of what was given for an option that takes several."""
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         kind = "positions" if name == "rows" else "mappings of column to value"
         raise OptionError(f"{name} is {given!r}; allowed: a list or other iterable of {kind}")
@@ -122,7 +122,7 @@ def _positions(table: Table, rows: Sequence[object]) -> Iterator[int]:
                 f"rows[{place}] is {bool(row)}; allowed: positions, whole numbers from 0 "
                 "(numpy.flatnonzero gives those of a mask)"
             )
-        with _named(f"rows[{place}]"):
+        with named(f"rows[{place}]"):
             yield position(table, row)
 
 
@@ -140,12 +140,12 @@ def _found(table: Table, wheres: Sequence[object]) -> Iterator[int]:
                 f"where[{place}] is {where!r}; allowed: a mapping of column to value, "
                 "such as {'id': 'A17'}"
             )
-        with _named(f"where[{place}]"):
+        with named(f"where[{place}]"):
             yield table.find(where)
 
 
 @contextlib.contextmanager
-def _named(item: str) -> Iterator[None]:
+def named(item: str) -> Iterator[None]:
     """Say of an error which item it is about; its type stays."""
     try:
         yield

@@ -93,7 +93,12 @@ def unique_names(source: str, names: Iterable[object]) -> list[str]:
 
 def skip(name: str, what: str) -> Reading:
     """Leave a column out because of what it holds."""
-    return Reading(SkippedColumn(name, f"holds {what}, which cannot be compared"))
+    return Reading(skipped(name, what))
+
+
+def skipped(name: str, what: str) -> SkippedColumn:
+    """Say of a column that what it holds cannot be compared."""
+    return SkippedColumn(name, f"holds {what}, which cannot be compared")
 
 
 def read_array(name: str, values: npt.NDArray[Any], missing: Mask | None = None) -> Reading:

@@ -1,0 +1,154 @@
+"""What the first pass leaves behind: facts about all rows, and a table in memory of some."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from outlying.errors import InfiniteValueError, SourceError
+from outlying.sampling import draw
+from outlying.selection import Grounds, Selection, reason_to_skip
+from outlying.streams.cells import Field, arrow
+from outlying.streams.kinds import estimate
+from outlying.streams.profile import ProfilePass, ProfileState
+from outlying.streams.facts import Facts, Tally, is_beyond, settled
+from outlying.streams.wheres import Columns, refuse_number
+from outlying.table import Column, SkippedColumn, Table, infinities_note
+from outlying.values import Value
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_UNEVEN = 1.1  # kinds that have so much more or fewer rows than all have are not typical
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Profile:
+    """What a table holds, and some of its rows in memory."""
+
+    table: Table  # the rows drawn, then those that were looked for, in the order of the wheres
+    rows: int  # of the whole table
+    drawn: int
+    fields: tuple[Field, ...]  # how the columns of the table are read in another pass
+    facts: Mapping[str, Facts]
+    skipped: tuple[SkippedColumn, ...]
+    beside: tuple[Mapping[str, Value], ...]  # what the rows looked for hold in other columns
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no row was left out."""
+        return self.drawn == self.rows
+
+    @property
+    def selection(self) -> Selection:
+        """The columns that take part, chosen by what all rows hold; there may be none."""
+        unused = {column.name for column in self.skipped}
+        used = tuple(column for column in self.table.columns if column.name not in unused)
+        return Selection(used, self.skipped)
+
+
+def finish(plan: ProfilePass, state: ProfileState, source: str) -> Profile:
+    """Make a table in memory of what was kept, typed by what all rows hold."""
+    _refuse(plan, state, source)
+    fields = [settled(field, state.tallies[field.name], state.rows) for field in plan.fields]
+    compared = tuple(field for field in fields if field.is_compared)
+    if plan.sought is not None:
+        plan.sought.check(Columns(fields, plan.unread))
+    places, found = draw(state.kinds.marks, state.kinds.counts, plan.sample), _found(plan, state)
+    columns = _columns(compared, [state.kinds.rows().take(arrow().array(places)), *found])
+    notes = tuple(_notes(plan, state))
+    table = Table(columns, len(columns[0]), source, plan.unread, notes)
+    facts = {field.name: _facts(field, state.tallies[field.name]) for field in compared}
+    skipped = (*plan.unusable, *_left_out(plan, state.rows, columns, facts))
+    others = [field for field in fields if not field.is_compared]
+    beside = tuple(row for rows in found for row in _values(others, rows))
+    return Profile(table, state.rows, len(places), compared, facts, skipped, beside)
+
+
+def _refuse(plan: ProfilePass, state: ProfileState, source: str) -> None:
+    if state.rows == 0:
+        raise SourceError(f"{source}: there are no rows, only column names")
+    for field in plan.compared:
+        if state.tallies[field.name].infinite and plan.options.infinite == "error":
+            raise InfiniteValueError(field.name, None, "in some row")
+
+
+def _found(plan: ProfilePass, state: ProfileState) -> list[pyarrow.Table]:
+    """Give the rows that were looked for, in the order of the wheres; no table for none."""
+    sought, found = plan.sought, state.found
+    if sought is None:
+        return []
+    if sought.meaning == "every":
+        refuse_number(sought.wheres[0], state.fitting)
+        places = np.repeat(np.arange(len(found.marks)), found.counts)
+    else:
+        places = sought.places(found.marks, found.counts)
+    return [found.rows().take(arrow().array(places))] if len(places) else []
+
+
+def _columns(fields: Sequence[Field], tables: Sequence[pyarrow.Table]) -> tuple[Column, ...]:
+    names = [field.name for field in fields]
+    joined = arrow().concat_tables([table.select(names) for table in tables])
+    return tuple(field.column(joined.column(field.name)) for field in fields)
+
+
+def _values(fields: Sequence[Field], rows: pyarrow.Table) -> Iterator[dict[str, Value]]:
+    columns = [field.column(rows.column(field.name)) for field in fields]
+    for row in range(len(rows)):
+        yield {column.name: column.value(row) for column in columns}
+
+
+def _facts(field: Field, tally: Tally) -> Facts:
+    missing = tally.missing + tally.infinite
+    if field.is_numeric:
+        return Facts(missing, tally.low, tally.high, None, is_exact=True)
+    seen = tally.distinct
+    return Facts(missing, math.nan, math.nan, seen.count, seen.is_exact)
+
+
+def _left_out(
+    plan: ProfilePass, rows: int, columns: Sequence[Column], facts: Mapping[str, Facts]
+) -> Iterator[SkippedColumn]:
+    """Leave out columns by the same rules and in the same words as in memory."""
+    declared = dict(plan.options.types)
+    for column in columns:
+        grounds = _grounds(column, facts[column.name], rows)
+        reason = reason_to_skip(grounds, column.name in declared, is_streamed=True)
+        if reason:
+            yield SkippedColumn(column.name, reason)
+
+
+def _grounds(column: Column, facts: Facts, rows: int) -> Grounds:
+    is_constant = facts.low == facts.high if facts.distinct is None else facts.distinct == 1
+    only = column.value(0) if is_constant and facts.missing == 0 else None
+    texts = facts.distinct if column.form == "text" else None
+    return Grounds(rows, facts.missing, only, texts, facts.is_exact)
+
+
+def _notes(plan: ProfilePass, state: ProfileState) -> Iterator[str]:
+    for field in plan.compared:
+        tally = state.tallies[field.name]
+        if field.form == "integer" and is_beyond(tally.low, tally.high):
+            yield f"column {field.name!r}: whole numbers beyond 2**53 read as categories"
+    for field in plan.compared:
+        if state.tallies[field.name].infinite:
+            yield infinities_note(field.name, state.tallies[field.name].infinite)
+    if _is_uneven(state):
+        yield (
+            f"some rows are repeated very often, others are not; the sample is drawn from "
+            f"{len(state.kinds.marks):,} of about {estimate(state.kinds.marks):,} distinct rows, "
+            "and may hold too many or too few copies"
+        )
+
+
+def _is_uneven(state: ProfileState) -> bool:
+    """Tell whether the kinds that were kept have far more or fewer copies than all have."""
+    kept = int(state.kinds.counts.sum())
+    if kept == state.rows:
+        return False
+    share = (kept / len(state.kinds.marks)) / (state.rows / estimate(state.kinds.marks))
+    return not 1 / _UNEVEN < share < _UNEVEN
