@@ -10,8 +10,16 @@ import numpy as np
 from outlying.density import Floats
 from outlying.distribution import Distribution
 from outlying.population import NumericAttribute
-from outlying.streams.grids import MOST_BINS, Coding, Dictionary, Grid, Range, affordable_bins
-from outlying.streams.profile import Profile
+from outlying.streams.grids import (
+    MOST_BINS,
+    MOST_VALUES,
+    Coding,
+    Dictionary,
+    Grid,
+    Range,
+    affordable_bins,
+)
+from outlying.streams.profiled import Profile
 from outlying.streams.questions import Question
 from outlying.streams.rules import Rules
 from outlying.streams.verify import ColumnPlan, Look
@@ -28,10 +36,13 @@ def codings(
     named |= {rule.column for rules in counts for rule in rules}
     numeric = [look.column for look in looks if look.asks == "numbers"]
     bins = affordable_bins(len(numeric))
+    asked = named | {look.column for look in looks}
     plans = {}
-    for name in sorted(named | {look.column for look in looks}):
-        coding = _coding(profile, name, bins, questions) if name in numeric else None
-        plans[name] = ColumnPlan(profile.reader(name), coding)
+    for field in profile.fields:
+        if field.name in asked:
+            is_counted = field.name in numeric
+            coding = _coding(profile, field.name, bins, questions) if is_counted else None
+            plans[field.name] = ColumnPlan(field, coding)
     return plans
 
 
@@ -44,7 +55,8 @@ def _coding(profile: Profile, name: str, bins: int, questions: Sequence[Question
     sample = np.sort(values[~np.isnan(values)])
     grid = Grid.of(sample, low, high, bins, _zones(name, sample, profile.rows, questions))
     distinct = 1 + np.count_nonzero(np.diff(sample))
-    return grid if distinct > _NEARLY_ALL * len(sample) else Dictionary(grid)
+    is_surely_long = profile.rows > MOST_VALUES and distinct > _NEARLY_ALL * len(sample)
+    return grid if is_surely_long else Dictionary(grid)
 
 
 def _zones(

@@ -23,7 +23,7 @@ from outlying.search import Evaluation, Outcome, Progress
 from outlying.settling import Shortlist, settled
 from outlying.streams.answers import Answered, Answers, Counting
 from outlying.streams.codings import codings
-from outlying.streams.profile import Profile
+from outlying.streams.profiled import Profile
 from outlying.streams.questions import Question
 from outlying.streams.verify import VerifyPass, VerifyPlan
 from outlying.values import Value
@@ -98,7 +98,12 @@ class Streamed:
         plan = VerifyPlan(codings(self.profile, looks, counts, some), looks, counts)
         work = VerifyPass(plan)
         state = self.feeder.fold(work, work.columns, progress)
-        return Answers(plan, work.finish(state), self.profile.largest)
+        largest = {
+            name: max(map(abs, self.profile.ends(name)))
+            for name, column in plan.columns.items()
+            if column.coding is not None
+        }
+        return Answers(plan, work.finish(state), largest)
 
     def _references(self, compared: Sequence[Question], answers: Answers) -> References | None:
         """Give the strengths of ordinary rows."""
@@ -133,7 +138,7 @@ class Streamed:
         found = Findings(
             row=None,
             key=item.key,
-            values=tuple(self.profile.table.values(item.row).items()),
+            values=tuple(self._values(item).items()),
             population=self._population(),
             options=self.options,
             pairs=tuple(pairs),
@@ -143,6 +148,11 @@ class Streamed:
         )
         own = None if item.is_new else item.row
         return found.compared_by(None if references is None else Yardstick(references, own))
+
+    def _values(self, item: Named) -> dict[str, Value]:
+        if item.is_new:
+            return self.profile.table.values(item.row)
+        return self.profile.values(item.row - self.profile.drawn)
 
     def _population(self) -> Population:
         selection = self.ready.selection

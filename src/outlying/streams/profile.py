@@ -16,9 +16,9 @@ from outlying.sampling import KINDS
 from outlying.selection import Selection, is_asked_for, some
 from outlying.sources.columns import skipped, unique_names
 from outlying.streams.cells import Field, arrow, form_of, plain_texts
+from outlying.streams.facts import Tally
 from outlying.streams.kinds import Kinds
 from outlying.streams.passes import Batch
-from outlying.streams.facts import Tally
 from outlying.streams.wheres import MOST_ROWS, Columns, Meaning, Sought
 from outlying.table import Rows, SkippedColumn
 from outlying.values import EXPECTS
@@ -68,7 +68,7 @@ class ProfilePass:
         A where names one row; several name one each (`meaning="each"`); or one stands for every
         row with its values (`meaning="every"`).
         """
-        fields, unusable = _fields(source, schema, options)
+        fields, unusable = fields_of(source, schema, options)
         unread = (*skipped, *unusable)
         columns = Columns(fields, unread)
         _check_names(columns, options)
@@ -146,7 +146,7 @@ class ProfilePass:
             state.found.add(known_by, lambda some: _rows(self.fields, arrays, places[some]))
 
 
-def _fields(
+def fields_of(
     source: str, schema: pyarrow.Schema, options: Options
 ) -> tuple[list[Field], list[SkippedColumn]]:
     """Tell how each column is read, or why not."""

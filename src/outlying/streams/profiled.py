@@ -13,9 +13,9 @@ from outlying.errors import InfiniteValueError, SourceError
 from outlying.sampling import draw
 from outlying.selection import Grounds, Selection, reason_to_skip
 from outlying.streams.cells import Field, arrow
+from outlying.streams.facts import Facts, Tally, is_beyond, settled
 from outlying.streams.kinds import estimate
 from outlying.streams.profile import ProfilePass, ProfileState
-from outlying.streams.facts import Facts, Tally, is_beyond, settled
 from outlying.streams.wheres import Columns, refuse_number
 from outlying.table import Column, SkippedColumn, Table, infinities_note
 from outlying.values import Value
@@ -42,6 +42,15 @@ class Profile:
     def is_whole(self) -> bool:
         """Whether no row was left out."""
         return self.drawn == self.rows
+
+    def ends(self, name: str) -> tuple[float, float]:
+        """Give the least and the greatest number of a column."""
+        return float(self.facts[name].low), float(self.facts[name].high)
+
+    def values(self, place: int) -> dict[str, Value]:
+        """Give all that is known of a row that was looked for, by its place among these."""
+        others = self.beside[place] if self.beside else {}
+        return {**others, **self.table.values(self.drawn + place)}
 
     @property
     def selection(self) -> Selection:

@@ -17,9 +17,10 @@ from outlying.findings import Findings
 from outlying.many import Targets
 from outlying.options import Options
 from outlying.search import Progress
-from outlying.selection import optional
+from outlying.selection import optional, some
 from outlying.streams.explained import Named, Streamed
-from outlying.streams.profile import Profile, ProfilePass
+from outlying.streams.profile import ProfilePass, fields_of
+from outlying.streams.profiled import Profile, finish
 from outlying.streams.wanted import Wanted
 from outlying.table import CategoricalColumn, Column, NumericColumn, Table
 from outlying.values import Value
@@ -59,7 +60,10 @@ class Stream:
                 )
         self.feeder, self.options = feeder, options
         self.schema = feeder.schema()
-        self.table = self._plan(Wanted()).table
+        fields, unusable = fields_of(feeder.source, self.schema, options)
+        columns = tuple(field.empty() for field in fields)
+        self.table = Table(columns, 0, feeder.source, (*feeder.skipped, *unusable))
+        self._plan(Wanted())
 
     def _plan(self, wanted: Wanted) -> ProfilePass:
         return ProfilePass.of(
@@ -80,7 +84,8 @@ class Stream:
     ) -> list[Findings]:
         """Explain all that is wanted, in two passes at most."""
         plan = self._plan(wanted)
-        profile = plan.finish(self.feeder.fold(plan, plan.columns, progress), self.feeder.source)
+        profile = finish(plan, self.feeder.fold(plan, plan.columns, progress), self.feeder.source)
+        some(profile.selection)
         if profile.rows < 2:
             raise SourceError(
                 f"{self.feeder.source} has {profile.rows} rows; a row is explained by comparing it "

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from outlying.bits import Words, rows_in
 from outlying.density import Counts
+from outlying.streams.cells import Field, Numbers
 from outlying.streams.grids import Codes, Coding
 from outlying.streams.passes import Batch
 from outlying.streams.rules import (
@@ -28,8 +28,6 @@ from outlying.streams.rules import (
     tested,
 )
 from outlying.streams.tallies import LabelTally, Seen, SeenLabels, Tally, numeric_tally
-from outlying.table import Floats
-from outlying.values import Form
 
 _MOST_ROWS = 262_144  # of a batch that are worked on at a time
 _LEAST_ROWS = 16_384
@@ -60,7 +58,7 @@ class Look:
 class ColumnPlan:
     """How a column is read, and how its numbers are coded where a look asks for them."""
 
-    form: Form
+    field: Field
     coding: Coding | None = None
 
 
@@ -235,22 +233,7 @@ def _rows_at_once(columns: int) -> int:
 
 
 def _cells(array: Any, plan: ColumnPlan) -> Cells:
-    if plan.form in ("text", "boolean"):
-        return Labelled(*coded(array))
-    return numbers(array, plan.form)
-
-
-def numbers(array: Any, form: Form) -> Floats:
-    """Give the numbers of an Arrow array; NaN where there is none or an infinite one."""
-    import pyarrow as pa
-
-    if form not in ("integer", "number"):
-        array = array.cast(pa.int64())
-    values = np.asarray(array.cast(pa.float64(), safe=False).fill_null(np.nan))
-    return values if np.isfinite(values).all() else np.where(np.isinf(values), np.nan, values)
-
-
-def coded(array: Any) -> tuple[npt.NDArray[np.int32], list[str | bool]]:
-    """Give the categories of an Arrow array as codes into labels, -1 where there is none."""
-    encoded = array.dictionary_encode()
-    return np.asarray(encoded.indices.fill_null(-1)), encoded.dictionary.to_pylist()
+    cells = plan.field.read(array)
+    if isinstance(cells, Numbers):
+        return cells.values
+    return Labelled(cells.codes, cells.labels)
