@@ -70,7 +70,7 @@ def _zones(
     values = {
         float(cast(float, trait.place))
         for question in questions
-        if not question.short.estimates
+        if not question.is_estimated
         for trait in question.asked.properties
         if trait.name == name and isinstance(trait.attribute, NumericAttribute)
     }

@@ -31,9 +31,14 @@ class Question:
     short: Shortlist
     is_new: bool = False
 
+    @property
+    def is_estimated(self) -> bool:
+        """Whether counts are enough, as the rest is estimated by the sample."""
+        return bool(self.short.estimates)
+
     def looks(self) -> Iterator[Look]:
         """Give the distributions that are needed, those without conditions included."""
-        for place, context in self.short.pairs:
+        for place, context in () if self.is_estimated else self.short.pairs:
             yield self.look(place, context)
             for other in (place, *(self.asked.own[item] for item in context)):
                 yield self.look(other, ())
