@@ -9,6 +9,7 @@ two equal random numbers of 64 bits.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, TypeAlias
@@ -123,6 +124,7 @@ def _cells(column: Column) -> Cells:
     return CodedCells(column.name, column.codes, label_numbers(column.labels))
 
 
+@functools.cache
 def _salt(name: str) -> np.uint64:
     return np.uint64(_digest(name.encode("utf-8", "surrogatepass")) | 1)
 

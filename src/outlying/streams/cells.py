@@ -57,13 +57,13 @@ class Numbers:
         """Look at numbers once; infinite ones become missing, unless they may stay."""
         low, high = (float(f(values)) if len(values) else math.nan for f in (np.min, np.max))
         if math.isfinite(low) and math.isfinite(high):
-            return cls(values, 0, 0, low, high)
+            return cls(values, 0, 0, low + 0.0, high + 0.0)
         missing, infinite = int(np.count_nonzero(np.isnan(values))), 0
         if is_finite:
             infinite = int(np.count_nonzero(np.isinf(values)))
             values = np.where(np.isinf(values), np.nan, values) if infinite else values
         low, high = (float(f.reduce(values, initial=np.nan)) for f in (np.fmin, np.fmax))
-        return cls(values, missing, infinite, low, high)
+        return cls(values, missing, infinite, low + 0.0, high + 0.0)
 
     @property
     def has_gaps(self) -> bool:
@@ -261,13 +261,15 @@ def categories(array: Array, form: Form = "text", are_distinct: bool = True) -> 
     pa, array = arrow(), _joined(array)
     if form == "boolean":
         encoded = array.cast(pa.int8()).fill_null(-1).to_numpy().astype(np.int32)
-        return _used(encoded, pa.array(["False", "True"], pa.large_string()), form)
+        texts = pa.array(["False", "True"], pa.large_string())
+        are_both = array.true_count and array.false_count
+        return Coded(encoded, texts, form) if are_both else _used(encoded, texts, form)
     if not are_distinct and _is_text(array.type) and _mostly_differ(array):
         return _as_they_are(array)
-    if not pa.types.is_dictionary(array.type):
-        array = array.dictionary_encode()
-    codes = array.indices.fill_null(-1).cast(pa.int32()).to_numpy()
-    return _used(codes, _texts(array.dictionary), form)
+    encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+    codes = encoded.indices.cast(pa.int32()).fill_null(-1).to_numpy()
+    texts = _texts(encoded.dictionary)
+    return Coded(codes, texts) if _is_text(array.type) else _used(codes, texts)
 
 
 def plain_texts(array: Array) -> pyarrow.Array:

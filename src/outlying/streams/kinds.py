@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from outlying.marks import Marks, mixed
 from outlying.streams.cells import arrow
@@ -52,8 +53,9 @@ class Distinct:
     def _take_in(self, marks: Marks) -> None:
         if not self.is_exact:
             marks = marks[marks < self.marks[-1]]
-        if len(marks):
-            self.marks = np.union1d(self.marks, marks)[: self.most + 1]
+        ordered, _ = np.unique(marks, return_counts=True)
+        places, is_new = _among(self.marks, ordered)
+        self.marks = np.insert(self.marks, places[is_new], ordered[is_new])[: self.most + 1]
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -85,10 +87,9 @@ class Kinds:
         found, counts = np.unique(close, return_counts=True)
 
         def taken(new: Marks) -> pyarrow.Table:
-            place = np.minimum(np.searchsorted(new, close), len(new) - 1)
-            is_new = new[place] == close
-            one = np.empty(len(new), dtype=np.int64)
-            one[place[is_new]] = near[is_new]
+            place, is_other = _among(new, close)
+            one = np.zeros(len(new), dtype=np.int64)
+            one[place[~is_other]] = near[~is_other]
             return rows(one)
 
         self._take_in(found, counts, taken)
@@ -103,19 +104,19 @@ class Kinds:
         self._take_in(other.marks, other.counts, taken)
 
     def _take_in(self, marks: Marks, counts: Rows, taken: Callable[[Marks], pyarrow.Table]) -> None:
-        union = np.union1d(self.marks, marks)[: self.most]
-        own, others = (np.searchsorted(union, some) for some in (self.marks, marks))
-        own, others = own[own < len(union)], others[others < len(union)]
-        total, places = np.zeros(len(union), dtype=np.int64), np.full(len(union), -1)
-        total[own] += self.counts[: len(own)]
-        total[others] += counts[: len(others)]
-        places[own] = self._places[: len(own)]
-        new = np.flatnonzero(places < 0)
-        if len(new):
-            places[new] = np.arange(len(new)) + sum(map(len, self._stored))
-            self._stored.append(taken(union[new]))
-        self.marks, self.counts, self._places = union, total, places
-        if sum(map(len, self._stored)) > 3 * self.most:
+        """Take in distinct marks in ascending order."""
+        places, is_new = _among(self.marks, marks)
+        self.counts[places[~is_new]] += counts[~is_new]
+        if not is_new.any():
+            return
+        before, stored = places[is_new], sum(map(len, self._stored))
+        self.counts = np.insert(self.counts, before, counts[is_new])[: self.most]
+        self.marks = np.insert(self.marks, before, marks[is_new])[: self.most]
+        self._places = np.insert(self._places, before, -1)[: self.most]
+        new = np.flatnonzero(self._places < 0)
+        self._places[new] = stored + np.arange(len(new))
+        self._stored.append(taken(self.marks[new]))
+        if stored + len(new) > 3 * self.most:
             self._tidy()
 
     def _tidy(self) -> None:
@@ -135,3 +136,12 @@ class Kinds:
 
 def _joined(tables: Iterable[pyarrow.Table]) -> pyarrow.Table:
     return arrow().concat_tables(tables, promote_options="permissive").combine_chunks()
+
+
+def _among(known: Marks, marks: Marks) -> tuple[Rows, npt.NDArray[np.bool_]]:
+    """Find marks among ascending ones: where each is or would be, and which are new."""
+    places = np.searchsorted(known, marks)
+    is_new = np.ones(len(marks), dtype=bool)
+    inside = places < len(known)
+    is_new[inside] = known[places[inside]] != marks[inside]
+    return places, is_new
