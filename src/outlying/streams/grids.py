@@ -157,23 +157,28 @@ class Grid:
             np.multiply(places, slopes.take(cells, mode="clip"), out=places)
             np.add(places, offsets.take(cells, mode="clip"), out=places)
             np.copyto(codes, places, casting="unsafe")
-            outer = np.flatnonzero((cells - 1).view(np.uint64) >= self.scale.cells)
-            codes[outer] = self._outer(numbers[outer], cells[outer] == 0)
 
-        return _in_blocks(code, numbers)
+        codes = _in_blocks(code, numbers)
+        outer = np.flatnonzero((codes - 1).view(np.uint64) >= self.size - 1)
+        codes[outer] = self._outer(numbers[outer], codes[outer] == 0)
+        return codes
 
     def _lines(self) -> tuple[Floats, Floats]:
-        """Give for each cell the line from places to codes.
+        """Give for each cell the line from places to codes; outer cells have 0 and `size`.
 
         Codes ascend in spite of rounding: both ends of a cell's line are whole numbers.
         """
         slopes = np.concatenate(([0], self.parts, [0])).astype(np.float64)
         starts = self._first_central + np.cumsum(slopes) - slopes
-        return slopes, starts - np.arange(len(slopes)) * slopes
+        offsets = starts - np.arange(len(slopes)) * slopes
+        offsets[0], offsets[-1] = 0, self.size
+        return slopes, offsets
 
     def _outer(self, numbers: Floats, is_below: npt.NDArray[np.bool_]) -> Codes:
-        codes = np.searchsorted(self.above, numbers, side="right") + self._first_above
-        codes[is_below] = np.searchsorted(self.below, numbers[is_below], side="right") + 1
+        codes = np.zeros(len(numbers), dtype=np.int64)
+        below, above = numbers[is_below], numbers[~is_below]
+        codes[is_below] = np.searchsorted(self.below, below, side="right") + 1
+        codes[~is_below] = np.searchsorted(self.above, above, side="right") + self._first_above
         codes[np.isnan(numbers)] = 0
         return codes
 

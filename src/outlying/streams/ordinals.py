@@ -29,13 +29,14 @@ _ONE = np.int64(1)
 def ordinals(numbers: Floats) -> Ordinals:
     """Give the ranks of numbers: equal for equal ones, ascending; NaN has any."""
     bits = (numbers + 0.0).view(np.int64)  # the two zeros are one
-    return bits ^ ((bits >> _SIGN) & _POSITIVE)
+    sign = bits >> _SIGN  # -1 or 0
+    return (bits ^ (sign & _POSITIVE)) - sign
 
 
 def floats(ranks: Ordinals) -> Floats:
     """Give the numbers of these ranks."""
-    bits = ranks ^ ((ranks >> _SIGN) & _POSITIVE)
-    return bits.view(np.float64) + 0.0
+    sign = ranks >> _SIGN
+    return ((ranks + sign) ^ (sign & _POSITIVE)).view(np.float64)
 
 
 _GREATEST = int(ordinals(np.array([LARGEST]))[0])
@@ -65,7 +66,7 @@ def first_reaching(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scale:
-    """Cells of equal width, numbered from 1, over a part of the numbers; 0 and `cells` + 1 are outer.
+    """Cells of equal width, numbered from 1, over some numbers; 0 and `cells` + 1 are outer.
 
     The width is one of values, or one of ranks, which is nearly one of logarithms.
     """
@@ -80,10 +81,11 @@ class Scale:
         """Divide the numbers from `low` to `high`; where this is not possible, all are outer."""
         first, last = _coordinates(np.array([low, high]), is_ranked)
         with np.errstate(over="ignore", divide="ignore"):
-            factor = float(np.float64(cells) / (last - first))
-            if not 0.0 < factor < np.inf:
-                return cls(0.0, 0.0, cells, is_ranked)
-            return cls(float(first - 1.0 / factor), factor, cells, is_ranked)
+            factor = cells / (last - first)
+            start = first - 1.0 / factor
+        if not (0.0 < factor < np.inf and abs(start) < np.inf):
+            return cls(0.0, 0.0, cells, is_ranked)
+        return cls(float(start), float(factor), cells, is_ranked)
 
     def places(self, numbers: Floats) -> Floats:
         """Give the cells of numbers, and in the fraction the place inside; NaN is in cell 0."""
@@ -97,7 +99,8 @@ class Scale:
         """Give about the numbers that are at these places."""
         if self.factor == 0.0:
             return np.zeros(len(places))
-        coordinates = self.start + places / self.factor
+        with np.errstate(over="ignore"):
+            coordinates = self.start + places / self.factor
         if self.is_ranked:
             return floats(np.clip(coordinates, _LEAST, _GREATEST).astype(np.int64))
         return np.clip(coordinates, -LARGEST, LARGEST)

@@ -20,7 +20,7 @@ from outlying.streams.rules import Labelled
 from outlying.table import Floats
 
 _FIRST_SIZE = 64  # codes for which there is room at first
-_FEW = 4  # a count of all codes pays for at least a share of 1/4 as many rows
+_FEW = 2  # a count of all codes pays for at least a share of 1/2 as many rows
 
 Label: TypeAlias = str | bool
 
