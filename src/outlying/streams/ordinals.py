@@ -22,7 +22,7 @@ LARGEST = float(np.finfo(np.float64).max)
 
 _SIGN = np.int64(63)
 _POSITIVE = np.int64(2**63 - 1)
-_NEAR = 4096  # a guess is seldom farther off
+_DISTANCES = 4096, 16  # how far off guesses are at most, mostly
 _ONE = np.int64(1)
 
 
@@ -36,7 +36,8 @@ def ordinals(numbers: Floats) -> Ordinals:
 def floats(ranks: Ordinals) -> Floats:
     """Give the numbers of these ranks."""
     sign = ranks >> _SIGN
-    return ((ranks + sign) ^ (sign & _POSITIVE)).view(np.float64)
+    bits: Ordinals = (ranks + sign) ^ (sign & _POSITIVE)
+    return bits.view(np.float64)
 
 
 _GREATEST = int(ordinals(np.array([LARGEST]))[0])
@@ -51,10 +52,12 @@ def first_reaching(
     Where no number is, the rank is one more than that of the greatest. Good guesses save time.
     """
     near = ordinals(np.clip(guesses, -LARGEST, LARGEST))
-    below = np.maximum(near, _LEAST + _NEAR) - _NEAR
-    reached = np.minimum(near, _GREATEST - _NEAR) + _NEAR
-    below[function(floats(below)) >= goals] = _LEAST - 1
-    reached[function(floats(reached)) < goals] = _GREATEST + 1
+    below, reached = np.full(len(near), _LEAST - 1), np.full(len(near), _GREATEST + 1)
+    for distance in _DISTANCES:
+        left = np.maximum(near, _LEAST + distance) - distance
+        right = np.minimum(near, _GREATEST - distance) + distance
+        below = np.where(function(floats(left)) < goals, left, below)
+        reached = np.where(function(floats(right)) >= goals, right, reached)
     while len(open_ := np.flatnonzero(below + 1 < reached)):
         left, right = below[open_], reached[open_]
         middle = (left >> _ONE) + (right >> _ONE) + (left & right & _ONE)
