@@ -138,18 +138,9 @@ def _of_row(ready: Any, row: int, rng: np.random.Generator) -> Iterator[tuple[fl
                         yield float(scored.rarity[place]), hit.summary.rarity, is_random
 
 
-def evaluation(ready: Any, row: int) -> Evaluation[Any, Any]:
+def evaluation(ready: prepared.Prepared, row: int) -> Evaluation[Any, Any]:
     """Prepare the properties and conditions of a row, as for an answer."""
-    options, rows = ready.options, ready.table.rows
-    traits = [prepared._trait(attribute, row, options) for attribute in ready.attributes]
-    premises = [
-        premise
-        for attribute in ready.attributes
-        for premise in prepared._useful(
-            prepared._premises(attribute, row, rows, options), rows, options
-        )
-    ]
-    return Evaluation(traits, premises, rows, options, ready.shared)
+    return ready.exact(row)
 
 
 def _chosen(rarity: Floats, rng: np.random.Generator) -> Iterator[tuple[int, bool]]:

@@ -21,7 +21,7 @@ from outlying import sampling, selection, sources
 from outlying.errors import ColumnError, InfiniteValueError, OptionError, RowError, SourceError
 from outlying.options import Options
 from outlying.selection import chosen, is_asked_for
-from outlying.streams import kinds, tallies
+from outlying.streams import facts, kinds
 from outlying.streams.profile import ProfilePass, ProfileState
 from outlying.streams.profiled import Profile, finish
 from outlying.table import Column, SkippedColumn, Table
@@ -212,7 +212,7 @@ def test_order_cuts_and_merges_change_nothing(
     options = Options.of(types=kept, infinite="missing")
     most, sample = sizes
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tallies, "MOST_TEXTS", 2)
+        patch.setattr(facts, "MOST_TEXTS", 2)
         plain = profile_of(table, options, most=most, sample=sample)
         mixed = profile_of(table, options, most=most, sample=sample, seed=seed)
     assert seen(plain) == seen(mixed)
@@ -287,7 +287,7 @@ def test_a_column_is_left_out_by_what_all_rows_hold() -> None:
 def test_many_texts_are_counted_up_to_a_limit_and_then_estimated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(tallies, "MOST_TEXTS", 1000)
+    monkeypatch.setattr(facts, "MOST_TEXTS", 1000)
     monkeypatch.setattr(selection, "MOST_TEXTS", 1000)
     texts = [f"text {number}" for number in range(20_000)] * 2
     few = [f"t{number % 1000}" for number in range(40_000)]

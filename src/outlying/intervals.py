@@ -19,6 +19,7 @@ from outlying.options import Interval, Options
 MOST_POINTS = 512
 MOST_SCALES = 3
 WINDOW_SHARE = 0.2
+WIDER = 1.05  # in a sample, so that a window keeps its share of all rows
 WINDOWS = 17  # of each attribute without structure, evenly spread over the ranks
 NARROWEST = 0.5  # the least width of a component, in Parzen bandwidths
 
@@ -67,7 +68,13 @@ def _point_starts(values: Floats) -> Counts:
 
 
 def candidates(
-    values: Floats, found: Segments, value: float, rows: int, options: Options
+    values: Floats,
+    found: Segments,
+    value: float,
+    rows: int,
+    options: Options,
+    *,
+    is_sample: bool = False,
 ) -> list[tuple[float, float]]:
     """Give the intervals around the object's value that may serve as conditions, finest first.
 
@@ -76,7 +83,8 @@ def candidates(
     then drawn out to it.
     """
     if len(found) == 1:
-        around = [] if options.scales == "one" else [_neighbourhood(values, value, rows, options)]
+        share = max(options.min_support, WINDOW_SHARE) * (WIDER if is_sample else 1.0)
+        around = [] if options.scales == "one" else [_neighbourhood(values, value, share * rows)]
     else:
         around = _around(found, value, options)
     return list(dict.fromkeys((min(low, value), max(high, value)) for low, high in around))
@@ -143,16 +151,13 @@ def _cover(starts: list[int], own: int, count: int) -> tuple[int, int]:
     return starts[index], end - 1
 
 
-def _neighbourhood(
-    values: Floats, value: float, rows: int, options: Options
-) -> tuple[float, float]:
+def _neighbourhood(values: Floats, value: float, rows: float) -> tuple[float, float]:
     """Give a window of ranks around the object: the context of an attribute without structure.
 
     It is one of some windows that are the same for all objects, so that these can share what is
     found in them: the one whose middle is nearest, the first of two.
     """
-    share = max(options.min_support, WINDOW_SHARE)
-    size = min(len(values), math.ceil(share * rows - 1e-9))
+    size = min(len(values), math.ceil(rows - 1e-9))
     left = int(np.searchsorted(values, value, side="left"))
     right = max(left, int(np.searchsorted(values, value, side="right")) - 1)
     spare = len(values) - size

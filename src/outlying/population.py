@@ -78,6 +78,13 @@ def unit_of(form: Form, exponent: int) -> float:
     return float(per_unit * (_MICROSECONDS_PER_DAY if form in _FORMS_IN_DAYS else 1))
 
 
+def _largest(values: Floats) -> float:
+    """Give the largest number without its sign; 0 where there is none."""
+    return max(
+        float(np.fmax.reduce(values, initial=0.0)), -float(np.fmin.reduce(values, initial=0.0))
+    )
+
+
 class NumericAttribute:
     """A numeric column, sorted and scaled; of a large table, only the rows that were drawn."""
 
@@ -86,8 +93,7 @@ class NumericAttribute:
         values = column.values if rows is None else column.values[rows]
         ordered = np.sort(values) + 0.0  # what is missing comes last; there is one zero
         ordered = ordered[: len(ordered) - np.count_nonzero(np.isnan(ordered))]
-        largest = float(np.max(np.abs(ordered[[0, -1]]))) if len(ordered) else 0.0
-        self.exponent = exponent_of(largest)
+        self.exponent = exponent_of(_largest(ordered if rows is None else column.values))
         self.sorted: Floats = self._rescaled(ordered)
         self._segments: dict[int | None, Segments] = {}
         self._order: Rows | None = None

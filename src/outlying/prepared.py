@@ -20,6 +20,7 @@ from outlying.conditions import Condition
 from outlying.describe import Premise, Trait
 from outlying.guided import guided, shortlisted
 from outlying.intervals import candidates
+from outlying.joins import SPARE
 from outlying.options import Options
 from outlying.population import (
     Attribute,
@@ -124,6 +125,16 @@ class Prepared:
         traits, premises = self.asked_of(row, progress)
         return Exact(traits, premises, self.rows, self.options, self.shared, progress)
 
+    def _useful(self, premises: list[Premise]) -> list[Premise]:
+        """Drop conditions that keep too few rows, or all: these say nothing.
+
+        A few rows less may have been drawn; the exact look tells.
+        """
+        known = len(self.shelf.sample.nearby)
+        share = self.options.min_support * (SPARE if self.is_large else 1.0)
+        least = share * known - ROUNDING
+        return [premise for premise in premises if least <= premise.group < known]
+
     def asked_of(
         self, row: int, progress: Progress | None = None
     ) -> tuple[list[Trait], list[Premise]]:
@@ -134,8 +145,8 @@ class Prepared:
         for place, attribute in enumerate(self.attributes):
             if progress is not None:  # the first object of a population waits for the mixtures
                 progress(place, len(self.attributes))
-            found = _premises(attribute, row, known, self.options)
-            premises += _useful(found, known, self.options)
+            found = _premises(attribute, row, known, self.options, is_large=self.is_large)
+            premises += self._useful(found)
         return traits, premises
 
 
@@ -156,7 +167,9 @@ def _trait(attribute: Attribute, row: int, options: Options) -> Trait:
     return Trait(attribute.column.name, attribute, row, options)
 
 
-def _premises(attribute: Attribute, row: int, rows: int, options: Options) -> list[Premise]:
+def _premises(
+    attribute: Attribute, row: int, rows: int, options: Options, *, is_large: bool
+) -> list[Premise]:
     """Give the conditions of one attribute that the object satisfies, from fine to coarse."""
     name = attribute.column.name
     if attribute.column.is_missing(row):
@@ -174,14 +187,10 @@ def _premises(attribute: Attribute, row: int, rows: int, options: Options) -> li
     value = attribute.scaled(row)
     return [
         _interval_premise(attribute, low, high)
-        for low, high in candidates(attribute.sorted, found, value, rows, options)
+        for low, high in candidates(
+            attribute.sorted, found, value, rows, options, is_sample=is_large
+        )
     ]
-
-
-def _useful(premises: list[Premise], rows: int, options: Options) -> list[Premise]:
-    """Drop conditions that keep too few rows, or all: these say nothing."""
-    least = options.min_support * rows - ROUNDING
-    return [premise for premise in premises if least <= premise.group < rows]
 
 
 def _interval_premise(attribute: NumericAttribute, low: float, high: float) -> Premise:

@@ -115,7 +115,10 @@ class Settling:
         return [best[place] for place in sorted(best)]
 
     def _found(self) -> int:
-        """Count the pairs that differ in more than the scale of an interval."""
+        """Count the pairs that differ in more than the scale of an interval.
+
+        Where enough were found, those that were only estimated count, too.
+        """
         pairs = {(place, rank[-1]) for rank, place in self.short.ranked} - self.dropped.keys()
         attributes = {self.exact.attributes(place, context) for place, context in pairs}
-        return len(attributes | self.short.others)
+        return len(attributes | self.short.others if len(attributes) >= self.top else attributes)

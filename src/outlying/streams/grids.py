@@ -62,18 +62,20 @@ class Range:
 
     def codes(self, numbers: Floats) -> Codes:
         """Code numbers; NaN is 0."""
-        return _in_blocks(self._code, numbers)
+        return _fresh(self.code, numbers)
+
+    def code(self, numbers: Floats, codes: Codes) -> None:
+        """Code numbers into an array that is there already."""
+        for rows in _blocks(len(numbers)):
+            places = np.subtract(numbers[rows], self.low - 1)
+            np.fmax(places, 0.0, out=places)  # NaN gives way
+            np.fmin(places, self.span, out=places)
+            np.copyto(codes[rows], places, casting="unsafe")
 
     def edges(self) -> Edges:
         """Give what the codes stand for; code 0 stands for no number."""
         values = self.low - 1 + np.arange(self.size, dtype=np.float64)
         return Edges(values, values, values)
-
-    def _code(self, numbers: Floats, codes: Codes) -> None:
-        places = np.subtract(numbers, self.low - 1)
-        np.fmax(places, 0.0, out=places)  # NaN gives way
-        np.fmin(places, self.span, out=places)
-        np.copyto(codes, places, casting="unsafe")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -119,11 +121,17 @@ class Grid:
 
     def codes(self, numbers: Floats) -> Codes:
         """Code numbers; NaN is 0."""
-        codes = self._ascending(numbers)
+        return _fresh(self.code, numbers)
+
+    def code(self, numbers: Floats, codes: Codes) -> None:
+        """Code numbers into an array that is there already."""
+        self._code_ascending(numbers, codes)
         shifts = np.arange(self._first_atom, self.size) - self._ascending(self.atoms)
-        for atom, shift in zip(self.atoms, shifts, strict=True):
-            codes += np.multiply(numbers == atom, shift)  # faster than to look where
-        return codes
+        for rows in _blocks(len(numbers)):
+            for atom, shift in zip(self.atoms, shifts, strict=True):
+                codes[rows] += np.multiply(
+                    numbers[rows] == atom, shift
+                )  # sooner than to look where
 
     def edges(self) -> Edges:
         """Give what the codes stand for, to the last bit; code 0 stands for no number."""
@@ -149,31 +157,43 @@ class Grid:
 
     def _ascending(self, numbers: Floats) -> Codes:
         """Code numbers as if no value had a code of its own."""
+        return _fresh(self._code_ascending, numbers)
+
+    def _code_ascending(self, numbers: Floats, codes: Codes) -> None:
         slopes, offsets = self._lines()
+        found = [np.zeros(0, dtype=np.int64)]
+        for rows in _blocks(len(numbers)):
+            block = codes[rows]
+            self._code_cells(numbers[rows], block, slopes, offsets)
+            outer = (block - 1).view(np.uint64) >= self.size - 1
+            found.append(np.flatnonzero(outer) + rows.start)
+        outer = np.concatenate(found)
+        codes[outer] = self._outer(numbers[outer], codes[outer] == 0)
 
-        def code(numbers: Floats, codes: Codes) -> None:
-            places = self.scale.places(numbers)
-            cells = places.astype(np.int32).astype(np.int64)
-            np.multiply(places, slopes.take(cells, mode="clip"), out=places)
-            np.add(places, offsets.take(cells, mode="clip"), out=places)
-            np.copyto(codes, places, casting="unsafe")
-            outer = np.flatnonzero((cells - 1).view(np.uint64) >= self.scale.cells)
-            codes[outer] = self._outer(numbers[outer], cells[outer] == 0)
-
-        return _in_blocks(code, numbers)
+    def _code_cells(self, numbers: Floats, codes: Codes, slopes: Floats, offsets: Floats) -> None:
+        """Code by cells; numbers in none get 0 or `size`."""
+        places = self.scale.places(numbers)
+        cells = places.astype(np.int32).astype(np.int64)
+        np.multiply(places, slopes.take(cells, mode="clip"), out=places)
+        np.add(places, offsets.take(cells, mode="clip"), out=places)
+        np.copyto(codes, places, casting="unsafe")
 
     def _lines(self) -> tuple[Floats, Floats]:
-        """Give for each cell the line from places to codes.
+        """Give for each cell the line from places to codes; outer cells have 0 and `size`.
 
         Codes ascend in spite of rounding: both ends of a cell's line are whole numbers.
         """
         slopes = np.concatenate(([0], self.parts, [0])).astype(np.float64)
         starts = self._first_central + np.cumsum(slopes) - slopes
-        return slopes, starts - np.arange(len(slopes)) * slopes
+        offsets = starts - np.arange(len(slopes)) * slopes
+        offsets[0], offsets[-1] = 0, self.size
+        return slopes, offsets
 
     def _outer(self, numbers: Floats, is_below: npt.NDArray[np.bool_]) -> Codes:
-        codes = np.searchsorted(self.above, numbers, side="right") + self._first_above
-        codes[is_below] = np.searchsorted(self.below, numbers[is_below], side="right") + 1
+        codes = np.zeros(len(numbers), dtype=np.int64)
+        below, above = numbers[is_below], numbers[~is_below]
+        codes[is_below] = np.searchsorted(self.below, below, side="right") + 1
+        codes[~is_below] = np.searchsorted(self.above, above, side="right") + self._first_above
         codes[np.isnan(numbers)] = 0
         return codes
 
@@ -198,9 +218,11 @@ class Dictionary:
 Coding: TypeAlias = Range | Dictionary | Grid
 
 
-def _in_blocks(code: Callable[[Floats, Codes], None], numbers: Floats) -> Codes:
+def _fresh(code: Callable[[Floats, Codes], None], numbers: Floats) -> Codes:
     codes = np.empty(len(numbers), dtype=np.int64)
-    for start in range(0, len(numbers), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        code(numbers[block], codes[block])
+    code(numbers, codes)
     return codes
+
+
+def _blocks(rows: int) -> list[slice]:
+    return [slice(start, start + _BLOCK) for start in range(0, rows, _BLOCK)]

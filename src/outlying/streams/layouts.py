@@ -15,7 +15,7 @@ from outlying.table import Floats
 Zone: TypeAlias = tuple[float, float]
 
 _BINS_PER_CELL = 16
-_OUTER = 0.005  # the share of the sample on either side that no cell covers
+_OUTER = 0.002  # the share of the sample on either side that no cell covers
 _CROWDED = 0.02  # where a cell holds a greater share, cells by rank may be better
 _KNOTS = 512  # of the smoothed distribution of the sample
 _MOST_ATOMS = 4  # each costs a comparison for every row
@@ -38,10 +38,16 @@ def scale_of(smooth: Floats, atoms: Floats, whole: Zone, bins: int) -> tuple[Sca
     cells = max(1, bins // _BINS_PER_CELL)
     central = _central(smooth, atoms, whole)
     plain, ranked = (Scale.over(*central, cells, is_ranked=kind) for kind in (False, True))
-    crowd = _crowd(plain, smooth)
-    is_better = crowd > _CROWDED and _crowd(ranked, smooth) < crowd
-    scale = ranked if plain.factor == 0.0 or is_better else plain
+    scale = ranked if _is_better(ranked, plain, smooth) else plain
     return scale, (central if scale.factor else None)
+
+
+def _is_better(ranked: Scale, plain: Scale, smooth: Floats) -> bool:
+    """Tell whether cells by rank are the better ones: where many rows would be in one cell."""
+    if plain.factor == 0.0 or ranked.factor == 0.0:
+        return ranked.factor > 0.0
+    crowd = _crowd(plain, smooth)
+    return crowd > _CROWDED and _crowd(ranked, smooth) < crowd
 
 
 def _central(smooth: Floats, atoms: Floats, whole: Zone) -> Zone:
@@ -87,7 +93,7 @@ def _overlaps(scale: Scale, zone: Zone) -> Floats:
     low, high = scale.places(np.array(_bounds(zone)))
     edges = np.arange(1, scale.cells + 2)
     common = np.maximum(np.minimum(high, edges[1:]) - np.maximum(low, edges[:-1]), 0.0)
-    return common / max(float(np.add.reduce(common)), _LEAST_OVERLAP)
+    return np.asarray(common / max(float(np.add.reduce(common)), _LEAST_OVERLAP))
 
 
 def _bounds(zone: Zone) -> Zone:
@@ -118,12 +124,17 @@ def _is_outside(numbers: Floats, first: float, last: float) -> npt.NDArray[np.bo
 
 def _within(zone: Zone, count: int) -> Floats:
     low, high = _bounds(zone)
-    return np.asarray(np.linspace(low / 2, high / 2, max(2, count)) * 2)
+    return _doubled(np.linspace(low / 2, high / 2, max(2, count)))
 
 
 def _refined(edges: Floats, most: int) -> Floats:
     """Divide the gaps between edges evenly, where there are not many edges already."""
     pieces = max(1, most // len(edges))
     places = np.linspace(0, len(edges) - 1, (len(edges) - 1) * pieces + 1)
-    between = np.interp(places, np.arange(len(edges)), edges / 2) * 2
+    between = _doubled(np.interp(places, np.arange(len(edges)), edges / 2))
     return np.unique(np.concatenate((edges, between)))
+
+
+def _doubled(halves: Floats) -> Floats:
+    """Double what was computed with halves, so that the greatest numbers are no exception."""
+    return np.asarray(np.clip(halves, -LARGEST / 2, LARGEST / 2) * 2)

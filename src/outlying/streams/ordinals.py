@@ -22,20 +22,22 @@ LARGEST = float(np.finfo(np.float64).max)
 
 _SIGN = np.int64(63)
 _POSITIVE = np.int64(2**63 - 1)
-_NEAR = 4096  # a guess is seldom farther off
+_DISTANCES = 4096, 16  # how far off guesses are at most, mostly
 _ONE = np.int64(1)
 
 
 def ordinals(numbers: Floats) -> Ordinals:
     """Give the ranks of numbers: equal for equal ones, ascending; NaN has any."""
     bits = (numbers + 0.0).view(np.int64)  # the two zeros are one
-    return bits ^ ((bits >> _SIGN) & _POSITIVE)
+    sign = bits >> _SIGN  # -1 or 0
+    return (bits ^ (sign & _POSITIVE)) - sign
 
 
 def floats(ranks: Ordinals) -> Floats:
     """Give the numbers of these ranks."""
-    bits = ranks ^ ((ranks >> _SIGN) & _POSITIVE)
-    return bits.view(np.float64) + 0.0
+    sign = ranks >> _SIGN
+    bits: Ordinals = (ranks + sign) ^ (sign & _POSITIVE)
+    return bits.view(np.float64)
 
 
 _GREATEST = int(ordinals(np.array([LARGEST]))[0])
@@ -50,10 +52,12 @@ def first_reaching(
     Where no number is, the rank is one more than that of the greatest. Good guesses save time.
     """
     near = ordinals(np.clip(guesses, -LARGEST, LARGEST))
-    below = np.maximum(near, _LEAST + _NEAR) - _NEAR
-    reached = np.minimum(near, _GREATEST - _NEAR) + _NEAR
-    below[function(floats(below)) >= goals] = _LEAST - 1
-    reached[function(floats(reached)) < goals] = _GREATEST + 1
+    below, reached = np.full(len(near), _LEAST - 1), np.full(len(near), _GREATEST + 1)
+    for distance in _DISTANCES:
+        left = np.maximum(near, _LEAST + distance) - distance
+        right = np.minimum(near, _GREATEST - distance) + distance
+        below = np.where(function(floats(left)) < goals, left, below)
+        reached = np.where(function(floats(right)) >= goals, right, reached)
     while len(open_ := np.flatnonzero(below + 1 < reached)):
         left, right = below[open_], reached[open_]
         middle = (left >> _ONE) + (right >> _ONE) + (left & right & _ONE)
@@ -65,7 +69,7 @@ def first_reaching(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scale:
-    """Cells of equal width, numbered from 1, over a part of the numbers; 0 and `cells` + 1 are outer.
+    """Cells of equal width, numbered from 1, over some numbers; 0 and `cells` + 1 are outer.
 
     The width is one of values, or one of ranks, which is nearly one of logarithms.
     """
@@ -80,10 +84,11 @@ class Scale:
         """Divide the numbers from `low` to `high`; where this is not possible, all are outer."""
         first, last = _coordinates(np.array([low, high]), is_ranked)
         with np.errstate(over="ignore", divide="ignore"):
-            factor = float(np.float64(cells) / (last - first))
-            if not 0.0 < factor < np.inf:
-                return cls(0.0, 0.0, cells, is_ranked)
-            return cls(float(first - 1.0 / factor), factor, cells, is_ranked)
+            factor = cells / (last - first)
+            start = first - 1.0 / factor
+        if not (0.0 < factor < np.inf and abs(start) < np.inf):
+            return cls(0.0, 0.0, cells, is_ranked)
+        return cls(float(start), float(factor), cells, is_ranked)
 
     def places(self, numbers: Floats) -> Floats:
         """Give the cells of numbers, and in the fraction the place inside; NaN is in cell 0."""
@@ -97,7 +102,8 @@ class Scale:
         """Give about the numbers that are at these places."""
         if self.factor == 0.0:
             return np.zeros(len(places))
-        coordinates = self.start + places / self.factor
+        with np.errstate(over="ignore"):
+            coordinates = self.start + places / self.factor
         if self.is_ranked:
             return floats(np.clip(coordinates, _LEAST, _GREATEST).astype(np.int64))
         return np.clip(coordinates, -LARGEST, LARGEST)

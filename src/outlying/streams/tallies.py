@@ -20,7 +20,7 @@ from outlying.streams.rules import Labelled
 from outlying.table import Floats
 
 _FIRST_SIZE = 64  # codes for which there is room at first
-_FEW = 4  # a count of all codes pays for at least a share of 1/4 as many rows
+_FEW = 2  # a count of all codes pays for at least a share of 1/2 as many rows
 
 Label: TypeAlias = str | bool
 
@@ -86,7 +86,7 @@ class Lines:
             np.add.at(moved._counts[line], places, counts)
         return moved
 
-    def add(self, other: Lines, places: Codes | None = None) -> None:
+    def add(self, other: Lines, places: npt.NDArray[np.integer[Any]] | None = None) -> None:
         """Add the counts of others, code by code, or at distinct places of these lines."""
         if places is None:
             self._counts[:, : self.size] += other.counts
@@ -115,9 +115,10 @@ class BinTally:
         self.coding = coding
         self.lines = lines
 
-    def coded(self, numbers: Floats) -> tuple[BinTally, Codes]:
+    def code(self, numbers: Floats, codes: Codes) -> BinTally:
         """Code numbers; gives the tally to count them with."""
-        return self, self.coding.codes(numbers)
+        self.coding.code(numbers, codes)
+        return self
 
     def merged(self, other: NumericTally) -> BinTally:
         """Add the counts of another tally of the column."""
@@ -146,19 +147,19 @@ class ValueTally:
         """Give the tally of no rows."""
         return cls(coding, Lines(lines, 1, _FIRST_SIZE), np.array([np.nan]))
 
-    def coded(self, numbers: Floats) -> tuple[NumericTally, Codes]:
+    def code(self, numbers: Floats, codes: Codes) -> NumericTally:
         """Code numbers; gives the tally to count them with, another one if values are too many."""
         numbers = numbers + 0.0  # the two zeros are one
-        codes = self._looked_up(numbers)
+        codes[:] = self._looked_up(numbers)
         unknown = np.flatnonzero(codes < 0)
         fresh = np.unique(numbers[unknown])
         fresh = fresh[~np.isnan(fresh)]
         if len(self.values) + len(fresh) - 1 > self.coding.limit:
-            return self.binned().coded(numbers)
+            return self.binned().code(numbers, codes)
         self._learn(fresh)
         places = np.searchsorted(fresh, numbers[unknown]) + len(self.values) - len(fresh)
         codes[unknown] = np.where(np.isnan(numbers[unknown]), 0, places)
-        return self, codes
+        return self
 
     def merged(self, other: NumericTally) -> NumericTally:
         """Add the counts of another tally of the column."""
@@ -185,13 +186,13 @@ class ValueTally:
         self.values = np.concatenate((self.values, fresh))
         self.lines.extend(len(self.values))
 
-    def _looked_up(self, numbers: Floats) -> Codes:
+    def _looked_up(self, numbers: Floats) -> npt.NDArray[np.int32]:
         """Find the codes of numbers, -1 where they have none; NaN has 0, or -1 with other bits."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
         places = pc.index_in(pa.array(numbers), value_set=pa.array(self.values))
-        return np.asarray(places.fill_null(-1)).astype(np.int64)
+        return np.asarray(places.fill_null(-1))
 
 
 NumericTally: TypeAlias = BinTally | ValueTally
@@ -209,10 +210,11 @@ class LabelTally:
         """Give the tally of no rows."""
         return cls(Lines(lines, 1, _FIRST_SIZE), {})
 
-    def coded(self, cells: Labelled) -> tuple[LabelTally, Codes]:
+    def code(self, cells: Labelled, codes: Codes) -> LabelTally:
         """Code cells; gives the tally to count them with."""
-        places = self._places(cells.labels)
-        return self, np.append(places, 0)[cells.codes]
+        places = np.append(self._places(cells.labels), 0)  # -1 is the last
+        places.take(cells.codes, out=codes, mode="wrap")
+        return self
 
     def merged(self, other: LabelTally) -> LabelTally:
         """Add the counts of another tally of the column."""

@@ -11,22 +11,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from outlying.bits import Words, rows_in
+from outlying.bits import BITS, rows_in
 from outlying.density import Counts
 from outlying.streams.cells import Field, Numbers
+from outlying.streams.contexts import Contexts, row_numbers
 from outlying.streams.grids import Codes, Coding
+from outlying.streams.memory import Memory
 from outlying.streams.passes import Batch
-from outlying.streams.rules import (
-    Cells,
-    Contexts,
-    Labelled,
-    Rule,
-    Rules,
-    row_numbers,
-    rule_set,
-    tested,
-)
+from outlying.streams.rules import Cells, Labelled, Rule, Rules, rule_set
 from outlying.streams.tallies import LabelTally, Seen, SeenLabels, Tally, numeric_tally
 
 _MOST_ROWS = 262_144  # of a batch that are worked on at a time
@@ -98,6 +92,10 @@ class VerifyState:
     rows: int
     counts: Counts  # of rows in each context
     tallies: dict[str, Tally]
+    memory: Memory = dataclasses.field(default_factory=Memory)
+
+    def __reduce__(self) -> tuple[type[VerifyState], tuple[Any, ...]]:
+        return VerifyState, (self.rows, self.counts, self.tallies)
 
 
 class VerifyPass:
@@ -107,8 +105,7 @@ class VerifyPass:
         self.plan = plan
         self._contexts = Contexts(_sets(plan))
         self._lines = _lines_of(plan.looks)
-        self._asked = _asked(self._lines)
-        self._groups = _by_column(self._contexts.rules)
+        self._asked = self._by_context()
 
     def __reduce__(self) -> tuple[type[VerifyPass], tuple[VerifyPlan]]:
         return VerifyPass, (self.plan,)
@@ -116,12 +113,12 @@ class VerifyPass:
     @property
     def columns(self) -> list[str]:
         """The columns that are read."""
-        return sorted({*self._groups, *self._lines})
+        return sorted({*self._contexts.columns, *self._lines})
 
     def start(self) -> VerifyState:
         """Give the state of no rows."""
         tallies = {name: self._empty(name, looks) for name, looks in self._lines.items()}
-        return VerifyState(0, np.zeros(len(self._contexts.sets), dtype=np.int64), tallies)
+        return VerifyState(0, np.zeros(len(self._contexts.number), dtype=np.int64), tallies)
 
     def add(self, state: VerifyState, batch: Batch) -> VerifyState:
         """Take in a batch of rows."""
@@ -163,29 +160,41 @@ class VerifyPass:
         return int(state.counts[self._contexts.number[rules]]) if rules else state.rows
 
     def _add(self, state: VerifyState, batch: Batch) -> None:
-        columns = self.plan.columns
+        columns, memory = self.plan.columns, state.memory
         cells = {name: _cells(batch.column(name), columns[name]) for name in self.columns}
-        codes = {name: _coded(state.tallies, name, cells[name]) for name in self._lines}
+        codes = {name: _coded(state, name, cells[name]) for name in self._lines}
         state.rows += batch.num_rows
-        self._tell(state, codes, (), None)
-        words = [tested(cells[name], rules) for name, rules in self._groups.items()]
-        if not words:
-            return
-        for numbers, found in self._contexts.rows(np.concatenate(words)):
-            state.counts[numbers] += rows_in(np.bitwise_count(found))
-            for number, rows in zip(numbers, found, strict=True):
-                self._tell(state, codes, self._contexts.sets[number], rows)
+        for name, line in self._asked.get(None, ()):
+            state.tallies[name].lines.count(line, codes[name])
+        bits = memory.array("bits", (len(state.counts), -(-batch.num_rows // BITS)), np.uint8)
+        contexts = self._contexts.rows(cells, batch.num_rows, memory)
+        for number, words in enumerate(contexts):
+            np.bitwise_count(words, out=bits[number])
+            if number in self._asked:
+                self._look(state, self._asked[number], codes, row_numbers(words))
+        state.counts += rows_in(bits)
 
-    def _tell(
-        self, state: VerifyState, codes: Mapping[str, Codes], rules: Rules, words: Words | None
+    def _look(
+        self,
+        state: VerifyState,
+        asked: Iterable[tuple[str, int]],
+        codes: Mapping[str, Codes],
+        rows: npt.NDArray[np.int64],
     ) -> None:
-        """Count what the looks at a context want to know of its rows; None: of all."""
-        if rules not in self._asked:
-            return
-        rows = None if words is None else row_numbers(words)
-        for name, line in self._asked[rules]:
-            inside = codes[name] if rows is None else codes[name].take(rows)
+        """Count what the looks at a context want to know of its rows."""
+        inside = state.memory.array("inside", rows.shape, np.int64)
+        for name, line in asked:
+            codes[name].take(rows, out=inside, mode="clip")
             state.tallies[name].lines.count(line, inside)
+
+    def _by_context(self) -> dict[int | None, list[tuple[str, int]]]:
+        """Give for each context the columns that are looked at in it, and their lines."""
+        asked: dict[int | None, list[tuple[str, int]]] = {}
+        for name, looks in self._lines.items():
+            for line, look in enumerate(looks):
+                number = self._contexts.number[look.rules] if look.rules else None
+                asked.setdefault(number, []).append((name, line))
+        return asked
 
 
 def _sets(plan: VerifyPlan) -> Iterator[Rules]:
@@ -204,25 +213,10 @@ def _lines_of(looks: Iterable[Look]) -> dict[str, list[Look]]:
     return lines
 
 
-def _asked(lines: Mapping[str, Sequence[Look]]) -> dict[Rules, list[tuple[str, int]]]:
-    """Give for each context the columns that are looked at in it, and their lines."""
-    asked: dict[Rules, list[tuple[str, int]]] = {}
-    for name, looks in lines.items():
-        for line, look in enumerate(looks):
-            asked.setdefault(look.rules, []).append((name, line))
-    return asked
-
-
-def _by_column(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
-    groups: dict[str, list[Rule]] = {}
-    for rule in rules:
-        groups.setdefault(rule.column, []).append(rule)
-    return groups
-
-
-def _coded(tallies: dict[str, Tally], name: str, cells: Any) -> Codes:
+def _coded(state: VerifyState, name: str, cells: Any) -> Codes:
     """Code the cells of a column; its tally may become another one."""
-    tallies[name], codes = tallies[name].coded(cells)
+    codes = state.memory.array(f"codes of {name}", (len(cells),), np.int64)
+    state.tallies[name] = state.tallies[name].code(cells, codes)
     return codes
 
 
