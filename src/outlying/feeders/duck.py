@@ -10,15 +10,17 @@ Dates and timestamps that are infinite, which the engine knows, are read as miss
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import re
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from outlying.errors import ColumnError, SourceError
 from outlying.feeders.local import BATCH_ROWS, Field, LocalFeeder, Shape, changed
 from outlying.sources import engine
-from outlying.sources.columns import skip, unique_names
+from outlying.sources.columns import skip_reason, unique_names
 from outlying.streams.passes import Batch
 from outlying.table import SkippedColumn
 
@@ -33,7 +35,6 @@ MEMORY = "500MB"
 
 _SETTINGS: engine.Config = {
     "preserve_insertion_order": False,
-    "parquet_metadata_cache": True,  # a query is bound several times before it runs
     "arrow_large_buffer_size": True,  # texts of one batch may be longer than 2 GiB
 }
 
@@ -51,10 +52,20 @@ _SQL = {
 }
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Typed:
+    """The SQL of a column with a type that Arrow has, or what it holds that cannot be used."""
+
+    sql: str
+    reason: str | None = None
+
+
 @contextlib.contextmanager
 def private_connection(memory: str = MEMORY) -> Iterator[DuckDBPyConnection]:
     """Open a database of our own in memory that streams, in no particular order."""
     with engine.connection({**_SETTINGS, "memory_limit": memory}) as connected:
+        # a query is bound several times before it runs
+        connected.execute("SET parquet_metadata_cache = true")
         yield connected
 
 
@@ -73,23 +84,28 @@ class DuckFeeder(LocalFeeder):
         with plain_errors(self.source), self._opened() as relation:
             return self._shape_of(relation, relation.columns)
 
-    def _shape_of(self, relation: DuckDBPyRelation, names: Sequence[str]) -> Shape:
-        """Plan the columns of a relation, with their names as people know them."""
-        kinds = kinds_of(relation)
-        plans = [_typed(f"#{place}", kind) for place, kind in enumerate(kinds, start=1)]
-        names = unique_names(self.source, names)
-        self._seen = list(zip(relation.columns, kinds, strict=True))
-        skipped = [skip(n, plan[0]).column for n, plan in zip(names, plans, strict=True) if plan[1]]
-        usable = [(n, plan[0]) for n, plan in zip(names, plans, strict=True) if not plan[1]]
-        if not usable:
-            return Shape((), _as_skipped(skipped))
-        with reader_of(relation.limit(0), [sql for _, sql in usable]) as reader:
-            types = reader.schema.types
-        fields = [
-            Field(name, sql, comes, _final(sql, comes))
-            for (name, sql), comes in zip(usable, types, strict=True)
-        ]
-        return Shape(tuple(fields), _as_skipped(skipped))
+    def _shape_of(
+        self,
+        relation: DuckDBPyRelation,
+        names: Sequence[str],
+        kinds: Mapping[str, str] = MappingProxyType({}),
+        unusable: Mapping[str, str] = MappingProxyType({}),
+    ) -> Shape:
+        """Plan the columns of a relation, with their names as people know them.
+
+        Some may have another type than the engine says, or a reason to be left out.
+        """
+        unique_names(self.source, names)
+        self._seen = list(zip(relation.columns, kinds_of(relation), strict=True))
+        usable, skipped = [], []
+        for place, (name, (_, kind)) in enumerate(zip(names, self._seen, strict=True), start=1):
+            sql = _typed(f"#{place}", kinds.get(name, kind))
+            reason = unusable.get(name, sql.reason)
+            if reason is None:
+                usable.append((name, sql.sql))
+            else:
+                skipped.append(SkippedColumn(name, skip_reason(reason)))
+        return Shape(_fields(relation, usable), tuple(skipped))
 
     def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
         with plain_errors(self.source, fields), self._opened() as relation:
@@ -126,8 +142,7 @@ class DuckFeeder(LocalFeeder):
 
         if not self._shared or not duckdb.__version__.startswith("1."):
             return 0
-        counted = relation.aggregate("count(*)").fetchone()
-        return int(counted[0]) if counted else 0
+        return int(relation.aggregate("count(*)").fetchall()[0][0])
 
 
 def kinds_of(relation: DuckDBPyRelation) -> list[str]:
@@ -148,12 +163,18 @@ def reader_of(
         yield reader
 
 
-def _typed(column: str, kind: str) -> tuple[str, bool]:
-    """Give the SQL of a column by the engine's type, or what it holds that cannot be used."""
+def _fields(relation: DuckDBPyRelation, usable: list[tuple[str, str]]) -> tuple[Field, ...]:
+    with reader_of(relation.limit(0), [sql for _, sql in usable]) as reader:
+        types = reader.schema.types
+    planned = zip(usable, types, strict=False)  # without columns, there is one that means nothing
+    return tuple(Field(name, sql, comes, _final(sql, comes)) for (name, sql), comes in planned)
+
+
+def _typed(column: str, kind: str) -> Typed:
     if kind in _SQL:
-        return _SQL[kind].replace("{}", column), False
+        return Typed(_SQL[kind].replace("{}", column))
     plan = engine.plan_of(column, kind)
-    return (plan, True) if isinstance(plan, str) else (column, False)
+    return Typed(column, plan if isinstance(plan, str) else None)
 
 
 def _final(sql: str, comes: pyarrow.DataType) -> pyarrow.DataType:
@@ -165,10 +186,6 @@ def _final(sql: str, comes: pyarrow.DataType) -> pyarrow.DataType:
     if pyarrow.types.is_timestamp(comes) and comes.tz is not None:
         return pyarrow.timestamp(comes.unit, "UTC")
     return comes
-
-
-def _as_skipped(columns: Sequence[object]) -> tuple[SkippedColumn, ...]:
-    return tuple(column for column in columns if isinstance(column, SkippedColumn))
 
 
 @contextlib.contextmanager

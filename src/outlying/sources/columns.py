@@ -93,7 +93,12 @@ def unique_names(source: str, names: Iterable[object]) -> list[str]:
 
 def skip(name: str, what: str) -> Reading:
     """Leave a column out because of what it holds."""
-    return Reading(SkippedColumn(name, f"holds {what}, which cannot be compared"))
+    return Reading(SkippedColumn(name, skip_reason(what)))
+
+
+def skip_reason(what: str) -> str:
+    """Say why a column is left out that holds these things."""
+    return f"holds {what}, which cannot be compared"
 
 
 def read_array(name: str, values: npt.NDArray[Any], missing: Mask | None = None) -> Reading:

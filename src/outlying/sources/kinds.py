@@ -57,6 +57,8 @@ class Kind:
     sql: str
     make: Callable[[str], engine.Plan]
     note: str | None = None
+    bare: str | None = None
+    """Faster SQL, for texts that are all known to be read by `sql` or missing."""
 
     def plan(self, field: str) -> engine.Plan:
         """Plan a field of this kind."""
@@ -67,13 +69,14 @@ def _matches(pattern: str) -> str:
     return f"regexp_full_match({{}}, {engine.quoted(f' *(?:{pattern}) *')})"
 
 
-def _cast(pattern: str, kind: str) -> str:
+def _cast(pattern: str, kind: str, make: Callable[[str], engine.Plan]) -> Kind:
     """Cast only what looks as it should: casts also round, drop zones, and know words (epoch)."""
-    return f"CASE WHEN {_matches(pattern)} THEN TRY_CAST({{}} AS {kind}) END"
+    bare = f"TRY_CAST({{}} AS {kind})"
+    return Kind(f"CASE WHEN {_matches(pattern)} THEN {bare} END", make, bare=bare)
 
 
 def _iso(form: Form, kind: str) -> Kind:
-    return Kind(_cast(ISO_PATTERNS[form], kind), partial(engine.as_moment, form=form))
+    return _cast(ISO_PATTERNS[form], kind, partial(engine.as_moment, form=form))
 
 
 # a pattern, not a list: the engine turns long lists into joins
@@ -81,19 +84,19 @@ _IS_WORD = _matches("|".join(map(re.escape, ("", *MISSING_WORDS))))
 _WHOLE = "-?[0-9]+"
 _CLOCK = "(?:[01]?[0-9]|2[0-3]):[0-9:.]+"  # without zones and 24:00
 _REAL = Kind("nullif(TRY_CAST({} AS DOUBLE), 'NaN'::DOUBLE)", engine.as_real)
-LONG = Kind(_cast(_WHOLE, "VARCHAR"), engine.as_long_integer)
+LONG = dataclasses.replace(_cast(_WHOLE, "VARCHAR", engine.as_long_integer), bare=None)
 _SWAPPED = "TRY_CAST(translate({}, ',.', '.,') AS DOUBLE)"
 TEXT = Kind("{}", engine.as_text)
 _KINDS = {
     # yes and no, T and F stay what they are: texts
-    "BOOLEAN": (Kind(_cast("(?i)true|false", "BOOLEAN"), engine.as_array),),
-    "BIGINT": (Kind(_cast(_WHOLE, "BIGINT"), engine.as_array), _REAL),
+    "BOOLEAN": (_cast("(?i)true|false", "BOOLEAN", engine.as_array),),
+    "BIGINT": (_cast(_WHOLE, "BIGINT", engine.as_array), _REAL),
     # the older engine takes whole numbers beyond BIGINT for DOUBLE
     **dict.fromkeys(("HUGEINT", "BIGNUM", "DOUBLE"), (LONG, _REAL)),
     COMMAS: (Kind(_SWAPPED, engine.as_real, "decimal commas read as decimal points"),),
     "TIMESTAMP": (_iso("date", "DATE"), _iso("datetime", "TIMESTAMP")),
     "TIMESTAMP WITH TIME ZONE": (_iso("instant", "TIMESTAMPTZ"),),
-    "TIME": (Kind(_cast(_CLOCK, "TIME"), partial(engine.as_microseconds, form="time")),),
+    "TIME": (_cast(_CLOCK, "TIME", partial(engine.as_microseconds, form="time")),),
 }
 
 

@@ -134,5 +134,5 @@ def distrust(connected: DuckDBPyConnection) -> tuple[str, ...]:
     known = connected.execute(
         "SELECT list_contains(flatten(list(parameters)), 'can_have_nan') FROM duckdb_functions() "
         "WHERE function_name = 'read_parquet'"
-    ).fetchone()
-    return ("can_have_nan = true",) if known and known[0] else ()
+    ).fetchall()
+    return ("can_have_nan = true",) if known and known[0][0] else ()
