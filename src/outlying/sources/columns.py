@@ -98,7 +98,12 @@ def skip(name: str, what: str) -> Reading:
 
 def skipped(name: str, what: str) -> SkippedColumn:
     """Say of a column that what it holds cannot be compared."""
-    return SkippedColumn(name, f"holds {what}, which cannot be compared")
+    return SkippedColumn(name, skip_reason(what))
+
+
+def skip_reason(what: str) -> str:
+    """Say why a column is left out that holds these things."""
+    return f"holds {what}, which cannot be compared"
 
 
 def read_array(name: str, values: npt.NDArray[Any], missing: Mask | None = None) -> Reading:

@@ -52,7 +52,7 @@ def read(file: TextFile) -> Table:
     """
     import duckdb
 
-    layout = _layout_of(file)
+    layout = layout_of(file)
     with engine.plain_errors(file.source), engine.connection() as connected:
         try:
             return _read(connected, file, layout)
@@ -106,12 +106,13 @@ def _load(connected: DuckDBPyConnection, file: TextFile, layout: Layout) -> None
     settings = {"auto_detect": "false", "header": "false", "columns": "{" + columns + "}"}
     connected.execute(
         f"CREATE OR REPLACE TEMP TABLE {kinds.TABLE} AS FROM read_csv(?, "
-        f"{_settings(file, layout, **settings)})",
+        f"{settings_of(file, layout, **settings)})",
         [engine.literal_path(file.path)],
     )
 
 
-def _settings(file: TextFile, layout: Layout, **more: str) -> str:
+def settings_of(file: TextFile, layout: Layout, **more: str) -> str:
+    """Write the settings of the engine's reader that leave it no guesses but those asked for."""
     settings = {
         "delim": engine.quoted(layout.delimiter),
         "quote": engine.quoted('"'),
@@ -130,20 +131,22 @@ def _settings(file: TextFile, layout: Layout, **more: str) -> str:
 
 def _sniffed(connected: DuckDBPyConnection, file: TextFile, layout: Layout) -> kinds.Sniffed:
     """Let the engine find header and types in all rows, also with decimal commas between ;."""
-    sniffed = _sniff(connected, file, layout)
+    sniffed = sniff(connected, file, layout)
     if layout.delimiter != ";" or "VARCHAR" not in sniffed.types:
         return sniffed
-    commas = _sniff(connected, file, layout, decimal_separator=engine.quoted(",")).types
+    commas = sniff(connected, file, layout, decimal_separator=engine.quoted(",")).types
     both = zip(sniffed.types, commas, strict=True)
     types = [kinds.COMMAS if pair == ("VARCHAR", "DOUBLE") else pair[0] for pair in both]
     return dataclasses.replace(sniffed, types=types)
 
 
-def _sniff(
+def sniff(
     connected: DuckDBPyConnection, file: TextFile, layout: Layout, **more: str
 ) -> kinds.Sniffed:
+    """Let the engine find header and types, in all rows unless told otherwise."""
     words = ", ".join(map(engine.quoted, kinds.UNTYPED_WORDS))
-    settings = _settings(file, layout, sample_size="-1", nullstr=f"[{words}]", **more)
+    given = {"sample_size": "-1", "nullstr": f"[{words}]", **more}
+    settings = settings_of(file, layout, **given)
     found = connected.execute(
         f"SELECT HasHeader, Columns, DateFormat, TimestampFormat FROM sniff_csv(?, {settings})",  # noqa: S608
         [engine.literal_path(file.path)],
@@ -153,7 +156,8 @@ def _sniff(
     return kinds.Sniffed(header, types, {"DATE": dates, "TIMESTAMP": moments})
 
 
-def _layout_of(file: TextFile) -> Layout:
+def layout_of(file: TextFile) -> Layout:
+    """Find what divides the fields of a file, and how many there are."""
     with file.open_text() as stream:
         lines = list(islice(stream, _LINES_LOOKED_AT))
     blank = next((place for place, line in enumerate(lines) if line.strip()), len(lines))
@@ -191,11 +195,11 @@ def _rewritten(file: TextFile, layout: Layout, folder: Path) -> TextFile:
     path = folder / "copy.csv"
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, delimiter=layout.delimiter, lineterminator="\n")
-        writer.writerows(record[: layout.fields] for record in _records(file, layout))
+        writer.writerows(record[: layout.fields] for record in records(file, layout))
     return dataclasses.replace(file, path=path, compressed=False)
 
 
-def _records(file: TextFile, layout: Layout) -> Iterator[list[str]]:
+def records(file: TextFile, layout: Layout) -> Iterator[list[str]]:
     """Give all records, up to the first line that does not have the fields of the first one."""
     with file.open_text() as stream, _fields_of_any_length():
         reader = csv.reader(stream, delimiter=layout.delimiter, strict=True)

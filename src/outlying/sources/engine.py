@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 Finish: TypeAlias = Callable[[str, Any, Mask | None], Reading]
 
-_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+Config: TypeAlias = dict[str, str | bool | int | float | list[str]]
+
+_CONFIG: Config = {
     "autoinstall_known_extensions": False,  # nothing is fetched from the network
     "autoload_known_extensions": False,
     "allow_persistent_secrets": False,
@@ -48,11 +50,11 @@ class Plan:
 
 
 @contextmanager
-def connection() -> Iterator[DuckDBPyConnection]:
+def connection(config: Config | None = None) -> Iterator[DuckDBPyConnection]:
     """Open a database of our own in memory, with the clock of the machine kept out."""
     import duckdb
 
-    connected = duckdb.connect(":memory:", config=_CONFIG)
+    connected = duckdb.connect(":memory:", config=_CONFIG | (config or {}))
     try:
         connected.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
         yield connected

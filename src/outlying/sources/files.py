@@ -31,7 +31,7 @@ def read(data: str | os.PathLike[Any]) -> Table:
     if re.search("[\ud800-\udfff]", source):  # how Python holds bytes that are no text
         raise SourceError(f"{source!a}: the name is not valid UTF-8; rename the file")
     path = Path(source).expanduser() if source.startswith("~/") else Path(source)
-    _check_readable(source, path)
+    check_readable(source, path)
     suffix = _suffix_of(source, path)
     if suffix == ".parquet":
         return parquet.read(source, path)
@@ -40,7 +40,8 @@ def read(data: str | os.PathLike[Any]) -> Table:
     return _TEXTS[file.suffix](file)
 
 
-def _check_readable(source: str, path: Path) -> None:
+def check_readable(source: str, path: Path) -> None:
+    """Refuse what is not there, not a file, empty, or not ours to read."""
     try:
         if path.is_dir():
             raise SourceError(f"{source}: is a folder; give the path of one file in it")

@@ -32,6 +32,13 @@ UNTYPED_WORDS = (
 
 _TESTS_AT_ONCE = 200
 _ISO = "%Y-%m-%d"
+_NOTATIONS = {
+    "DATE": ("%y-%m-%d", _ISO, "%d-%m-%y", "%d-%m-%Y", "%m-%d-%y", "%m-%d-%Y"),
+    "TIMESTAMP": (
+        *("%y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S", "%d-%m-%y %H:%M:%S", "%d-%m-%Y %H:%M:%S"),
+        *("%m-%d-%y %I:%M:%S %p", "%m-%d-%Y %I:%M:%S %p", "%Y-%m-%d %H:%M:%S.%f"),
+    ),
+}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,6 +57,8 @@ class Kind:
     sql: str
     make: Callable[[str], engine.Plan]
     note: str | None = None
+    bare: str | None = None
+    """Faster SQL, for texts that are all known to be read by `sql` or missing."""
 
     def plan(self, field: str) -> engine.Plan:
         """Plan a field of this kind."""
@@ -60,13 +69,14 @@ def _matches(pattern: str) -> str:
     return f"regexp_full_match({{}}, {engine.quoted(f' *(?:{pattern}) *')})"
 
 
-def _cast(pattern: str, kind: str) -> str:
+def _cast(pattern: str, kind: str, make: Callable[[str], engine.Plan]) -> Kind:
     """Cast only what looks as it should: casts also round, drop zones, and know words (epoch)."""
-    return f"CASE WHEN {_matches(pattern)} THEN TRY_CAST({{}} AS {kind}) END"
+    bare = f"TRY_CAST({{}} AS {kind})"
+    return Kind(f"CASE WHEN {_matches(pattern)} THEN {bare} END", make, bare=bare)
 
 
 def _iso(form: Form, kind: str) -> Kind:
-    return Kind(_cast(ISO_PATTERNS[form], kind), partial(engine.as_moment, form=form))
+    return _cast(ISO_PATTERNS[form], kind, partial(engine.as_moment, form=form))
 
 
 # a pattern, not a list: the engine turns long lists into joins
@@ -74,19 +84,19 @@ _IS_WORD = _matches("|".join(map(re.escape, ("", *MISSING_WORDS))))
 _WHOLE = "-?[0-9]+"
 _CLOCK = "(?:[01]?[0-9]|2[0-3]):[0-9:.]+"  # without zones and 24:00
 _REAL = Kind("nullif(TRY_CAST({} AS DOUBLE), 'NaN'::DOUBLE)", engine.as_real)
-_LONG = Kind(_cast(_WHOLE, "VARCHAR"), engine.as_long_integer)
+LONG = dataclasses.replace(_cast(_WHOLE, "VARCHAR", engine.as_long_integer), bare=None)
 _SWAPPED = "TRY_CAST(translate({}, ',.', '.,') AS DOUBLE)"
 TEXT = Kind("{}", engine.as_text)
 _KINDS = {
     # yes and no, T and F stay what they are: texts
-    "BOOLEAN": (Kind(_cast("(?i)true|false", "BOOLEAN"), engine.as_array),),
-    "BIGINT": (Kind(_cast(_WHOLE, "BIGINT"), engine.as_array), _REAL),
+    "BOOLEAN": (_cast("(?i)true|false", "BOOLEAN", engine.as_array),),
+    "BIGINT": (_cast(_WHOLE, "BIGINT", engine.as_array), _REAL),
     # the older engine takes whole numbers beyond BIGINT for DOUBLE
-    **dict.fromkeys(("HUGEINT", "BIGNUM", "DOUBLE"), (_LONG, _REAL)),
+    **dict.fromkeys(("HUGEINT", "BIGNUM", "DOUBLE"), (LONG, _REAL)),
     COMMAS: (Kind(_SWAPPED, engine.as_real, "decimal commas read as decimal points"),),
     "TIMESTAMP": (_iso("date", "DATE"), _iso("datetime", "TIMESTAMP")),
     "TIMESTAMP WITH TIME ZONE": (_iso("instant", "TIMESTAMPTZ"),),
-    "TIME": (Kind(_cast(_CLOCK, "TIME"), partial(engine.as_microseconds, form="time")),),
+    "TIME": (_cast(_CLOCK, "TIME", partial(engine.as_microseconds, form="time")),),
 }
 
 
@@ -97,7 +107,7 @@ def found_in(connected: DuckDBPyConnection, sniffed: Sniffed) -> list[Kind]:
     pairs.reverse()  # what fits first is then put in last
     for start in range(0, len(pairs), _TESTS_AT_ONCE):
         batch = pairs[start : start + _TESTS_AT_ONCE]
-        tests = ", ".join(f"bool_or({_loss(kind, place)})" for place, kind in batch)
+        tests = ", ".join(f"bool_or({loss(kind, place)})" for place, kind in batch)
         query = f"SELECT {tests} FROM {TABLE} WHERE rowid >= {int(sniffed.has_header)}"  # noqa: S608
         for (place, kind), loses in zip(batch, connected.execute(query).fetchall()[0], strict=True):
             found[place] = found[place] if loses else kind
@@ -106,15 +116,37 @@ def found_in(connected: DuckDBPyConnection, sniffed: Sniffed) -> list[Kind]:
 
 def _kinds_of(name: str, sniffed: Sniffed) -> tuple[Kind, ...]:
     kinds, notation = _KINDS.get(name, ()), sniffed.notations.get(name)
-    if notation is None:
-        return kinds
+    return kinds if notation is None else (*kinds, _noted(name, notation))
+
+
+def _noted(name: str, notation: str) -> Kind:
+    """Read dates or timestamps in a notation."""
     parsed = f"try_strptime({{}}, {engine.quoted(notation)})"
     sql = f"CASE WHEN {_matches('[0-9].*')} THEN {parsed} END"  # it takes words for 1900-01-01
+    if name == "DATE":
+        sql = f"CAST({sql} AS DATE)"
     plan = partial(engine.as_moment, form="date" if name == "DATE" else "datetime")
-    return (*kinds, Kind(sql, plan, None if notation == _ISO else f"dates read as {notation}"))
+    return Kind(sql, plan, None if notation == _ISO else f"dates read as {notation}")
 
 
-def _loss(kind: Kind, place: int) -> str:
+def every_kind(*, commas: bool) -> list[Kind]:
+    """Give all kinds but text, those first that are to be taken where several lose no value.
+
+    The notations of dates are those that DuckDB looks for, and in the order in which it does.
+    """
+    names = ("BOOLEAN", "DOUBLE", *([COMMAS] if commas else []))
+    times = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIME")
+    known = [kind for name in (*names, *times) for kind in _KINDS[name]]
+    noted = [
+        _noted(name, notation.replace("-", mark))
+        for name, notations in _NOTATIONS.items()
+        for notation in notations
+        for mark in "-/. "
+    ]
+    return [_KINDS["BIGINT"][0], *known, *noted]
+
+
+def loss(kind: Kind, place: int) -> str:
     """Write the test of a value: true if it is lost, false if it is read, NULL if it is missing."""
     known = f"{{}} IS NOT NULL AND NOT {_IS_WORD}"
     test = f"CASE WHEN {kind.sql} IS NOT NULL THEN false WHEN {known} THEN true END"
@@ -123,7 +155,7 @@ def _loss(kind: Kind, place: int) -> str:
 
 def is_header(connected: DuckDBPyConnection, found: list[Kind]) -> bool:
     """Tell whether the line that DuckDB takes for a header is none that reads like the others."""
-    tests = [_loss(kind, place) for place, kind in enumerate(found) if kind is not TEXT]
+    tests = [loss(kind, place) for place, kind in enumerate(found) if kind is not TEXT]
     query = f"SELECT {', '.join(tests) or 'NULL'} FROM {TABLE} WHERE rowid = 0"  # noqa: S608
     losses = connected.execute(query).fetchall()[0]
     return True in losses or False not in losses

@@ -24,18 +24,21 @@ if TYPE_CHECKING:
 class Field:
     """A node of the file's schema, as far as the engine's own description is not enough."""
 
+    file: str
     name: str
     children: int
     logical: str | None
     digits: int
+    kind: str | None
+    """The engine's type, of nodes without children."""
 
 
 def read(source: str, path: Path) -> Table:
     """Read all columns of one Parquet file."""
-    _check_magic(source, path)
+    check_magic(source, path)
     with engine.plain_errors(source), engine.connection() as connected:
         place = [engine.literal_path(path)]
-        fields = _columns(connected, place)
+        fields = columns_of(connected, place)[0]
         names = unique_names(source, [field.name for field in fields])
         aliases = ", ".join(f"p{i}" for i in range(len(names)))
         relation = f"read_parquet(?, {_settings(connected)}) AS file({aliases})"
@@ -49,19 +52,24 @@ def read(source: str, path: Path) -> Table:
 
 
 def _plan(field: Field, alias: str, kind: str) -> engine.Plan | str:
-    """Plan a column, with two corrections for DuckDB 1.
+    return wrong_in_engine(field) or engine.plan_of(alias, "null" if is_null(field) else kind)
 
-    Its results know no type for columns without values, and its decimals of more than 38 digits
-    are wrong numbers.
-    """
+
+def is_null(field: Field) -> bool:
+    """Tell whether a column has no values by its type, for which DuckDB 1 has no name."""
+    return field.logical == "NullType()"
+
+
+def wrong_in_engine(field: Field) -> str | None:
+    """Say what a column holds that DuckDB 1 reads as wrong numbers."""
     import duckdb
 
     if field.digits > 38 and duckdb.__version__.startswith("1."):
         return "decimals of more than 38 digits"
-    return engine.plan_of(alias, "null" if field.logical == "NullType()" else kind)
+    return None
 
 
-def _check_magic(source: str, path: Path) -> None:
+def check_magic(source: str, path: Path) -> None:
     """Refuse what is cut off or no Parquet file at all, in clearer words than the engine's."""
     with path.open("rb") as stream:
         start = stream.read(4)
@@ -75,24 +83,33 @@ def _check_magic(source: str, path: Path) -> None:
         )
 
 
-def _columns(connected: DuckDBPyConnection, place: list[str]) -> list[Field]:
-    """List the columns as they are called in the file.
+def columns_of(connected: DuckDBPyConnection, places: list[str]) -> list[list[Field]]:
+    """List the columns of each file as they are called there.
 
-    The engine renames those that differ only in case, and those without a name. The schema is a
+    The engine renames those that differ only in case, and those without a name. A schema is a
     tree written depth first; the columns are the children of its root.
     """
     nodes = connected.execute(
-        "SELECT name, coalesce(num_children, 0), logical_type, coalesce(precision, 0) "
-        "FROM parquet_schema(?)",
-        place,
+        "SELECT file_name, name, coalesce(num_children, 0), logical_type, coalesce(precision, 0), "
+        "duckdb_type FROM parquet_schema(?)",
+        [places],
     ).fetchall()
     fields = [Field(*node) for node in nodes]
-    columns = []
-    index = 1
+    columns: list[list[Field]] = []
+    index = 0
     while index < len(fields):
-        columns.append(fields[index])
-        index = _after(fields, index)
+        end = _after(fields, index)
+        columns.append(_children(fields, index + 1, end))
+        index = end
     return columns
+
+
+def _children(fields: list[Field], start: int, end: int) -> list[Field]:
+    found = []
+    while start < end:
+        found.append(fields[start])
+        start = _after(fields, start)
+    return found
 
 
 def _after(fields: list[Field], index: int) -> int:
@@ -104,14 +121,18 @@ def _after(fields: list[Field], index: int) -> int:
 
 
 def _settings(connected: DuckDBPyConnection) -> str:
-    """Read the file and nothing else: no columns from folder names, no trust in statistics.
+    """Read the file and nothing else: no columns from folder names, no trust in statistics."""
+    return ", ".join(("hive_partitioning = false", *distrust(connected)))
 
-    The statistics of a column with NaN may be wrong, and newer versions of the engine use them
-    unless told otherwise; older versions do not know the setting.
+
+def distrust(connected: DuckDBPyConnection) -> tuple[str, ...]:
+    """Give the setting that keeps the engine from trusting statistics.
+
+    Those of a column with NaN may be wrong, and newer versions of the engine use them unless told
+    otherwise; older versions do not know the setting.
     """
     known = connected.execute(
         "SELECT list_contains(flatten(list(parameters)), 'can_have_nan') FROM duckdb_functions() "
         "WHERE function_name = 'read_parquet'"
-    ).fetchone()
-    settings = "hive_partitioning = false"
-    return f"{settings}, can_have_nan = true" if known and known[0] else settings
+    ).fetchall()
+    return ("can_have_nan = true",) if known and known[0][0] else ()
