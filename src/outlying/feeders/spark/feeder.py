@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from outlying.errors import ColumnError, unknown_name
+from outlying.errors import ColumnError, SourceError, unknown_name
 from outlying.feeders.spark.columns import Plan, plan_of
 from outlying.feeders.spark.faults import plain_errors
 from outlying.feeders.spark.parts import PIECES, Failure, fold_part, merge_parts, merged
 from outlying.feeders.spark.shipping import task_of
-from outlying.feeders.spark.watch import ClassicWatch, ConnectWatch, Watch, run
+from outlying.feeders.spark.watch import run, watch_of
 from outlying.sources.columns import skip, unique_names
 from outlying.streams.passes import Pass, Progress, State, Traffic
 from outlying.table import SkippedColumn
@@ -33,11 +33,19 @@ class SparkFeeder:
     """A DataFrame of PySpark, classic or Spark Connect.
 
     Each pass is one query: columns that are not asked for are not read, and nothing is cached.
+    Who knows how to read the table again says so with `again`: columns that have vanished would
+    come out of Parquet files as missing values.
     """
 
-    def __init__(self, frame: Any, source: str = "Spark DataFrame") -> None:
+    def __init__(
+        self,
+        frame: Any,
+        source: str = "Spark DataFrame",
+        again: Callable[[], Any] | None = None,
+    ) -> None:
         self._frame = frame
         self._source = source
+        self._again = again
         self._traffic = Traffic()
 
     @property
@@ -65,8 +73,9 @@ class SparkFeeder:
 
     def fold(self, work: Pass[State], columns: Sequence[str], progress: Progress | None) -> State:
         """Run a pass on the executors; the driver receives a single state."""
-        watch = self._watch()
         with plain_errors(self._source):
+            watch = watch_of(self._frame.sparkSession)
+            self._look_again(columns)
             states = self._states(work, columns)
             rows = run(states.collect, watch, progress)
             self._traffic.scans += 1
@@ -80,25 +89,40 @@ class SparkFeeder:
         names = unique_names(self._source, [field.name for field in fields])
         return {name: plan_of(f.dataType) for name, f in zip(names, fields, strict=True)}
 
-    def _watch(self) -> Watch:
-        session = self._frame.sparkSession
-        return ConnectWatch(session) if self._remote else ClassicWatch(session.sparkContext)
-
     @property
     def _remote(self) -> bool:
         return type(self._frame).__module__.startswith("pyspark.sql.connect")
 
+    def _look_again(self, columns: Sequence[str]) -> None:
+        """Refuse a table that has lost columns, or has them with another type, since."""
+        if self._again is None:
+            return
+        before, fresh = (
+            self._frame.schema,
+            run(self._again, watch_of(self._frame.sparkSession), None),
+        )
+        now = {field.name: field.dataType for field in fresh.schema.fields}
+        changed = [
+            f.name for f in before.fields if f.name in columns and now.get(f.name) != f.dataType
+        ]
+        if changed:
+            what = "has another type" if changed[0] in now else "is gone"
+            raise SourceError(
+                f"{self._source}: column {changed[0]!r} {what} since the table was first looked "
+                "at; read it again"
+            )
+
     def _states(self, work: Pass[State], columns: Sequence[str]) -> Any:
         """Plan the pass: a state of each part, then ever fewer."""
-        fields = [(name, self._plan(name).type) for name in columns]
-        size = self._size()
         import pyarrow
 
+        fields = [(name, self._plan(name).type) for name in columns]
+        size = self._size()
         fold = task_of(fold_part, work, pyarrow.schema(fields), size)
         merge = task_of(merge_parts, work, size)
         cores = self._cores()
         parts = self._selected(columns).coalesce(max(_LEAST_TASKS, cores * _TASKS_PER_CORE))
-        with _quiet():
+        with without_warnings():
             states = parts.mapInArrow(fold, PIECES)
             for width in widths(cores):
                 states = states.repartition(width, "part").mapInArrow(merge, PIECES)
@@ -149,7 +173,7 @@ def _received(rows: Sequence[Any], work: Pass[State]) -> State:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def without_warnings() -> Iterator[None]:
     """PySpark warns of new versions of pandas, which are not used here."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*pandas", category=FutureWarning)

@@ -58,7 +58,7 @@ def _self_contained(package: str, modules: dict[str, tuple[bool, str]], work: by
         import sys
 
         class Shipped(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
-            def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+            def find_spec(self, name: str, *_: Any) -> Any:
                 known = name in modules
                 return importlib.util.spec_from_loader(name, self) if known else None
 

@@ -36,6 +36,15 @@ class Watch(Protocol):
         """Count what the finished job moved."""
 
 
+def watch_of(session: Any) -> Watch:
+    """Give what can watch jobs of a session."""
+    if type(session).__module__.startswith("pyspark.sql.connect"):
+        return ConnectWatch(session)
+    if session.sparkContext._jsc is None:
+        raise SourceError("the Spark session was stopped; read the table in a new one")
+    return ClassicWatch(session.sparkContext)
+
+
 def run(action: Callable[[], Result], watch: Watch, progress: Progress | None) -> Result:
     """Run an action that waits for a job; whatever ends the waiting ends the job."""
     outcome: Future[Result] = Future()
@@ -114,7 +123,7 @@ class ClassicWatch:
         return sorted({stage for job in jobs if job is not None for stage in job.stageIds})
 
     def _expect_executors(self) -> None:
-        """A cluster of its own without workers would let the job wait for ever."""
+        """Refuse to wait for ever, as the job would on a cluster that has no workers."""
         now = time.monotonic()
         cluster = self._context.master.startswith("spark://")
         if not cluster or len(self._context._jsc.sc().statusTracker().getExecutorInfos()) > 1:
