@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import time
 from collections import Counter
 from pathlib import Path
@@ -72,8 +73,6 @@ class Slow(Rows):
     folder: Path
 
     def add(self, state: int, batch: Batch) -> int:
-        import os
-
         (self.folder / f"begun-{os.getpid()}-{time.monotonic_ns()}").touch()
         while not (self.folder / "go").exists():
             time.sleep(0.05)
@@ -99,8 +98,6 @@ class Bulky(Rows):
     bytes: int
 
     def start(self) -> Any:
-        import os
-
         return (0, os.urandom(self.bytes))
 
     def add(self, state: Any, batch: Batch) -> Any:
@@ -109,6 +106,23 @@ class Bulky(Rows):
     def merge(self, state: Any, other: Any) -> Any:
         assert len(state[1]) == len(other[1]) == self.bytes
         return (state[0] + other[0], other[1])
+
+
+@dataclasses.dataclass(frozen=True)
+class Origin:
+    """Tell what has loaded the package where the pass runs."""
+
+    def start(self) -> set[str]:
+        return set()
+
+    def add(self, state: set[str], batch: Batch) -> set[str]:
+        import outlying
+
+        assert outlying.__spec__ is not None
+        return state | {type(outlying.__spec__.loader).__name__}
+
+    def merge(self, state: set[str], other: set[str]) -> set[str]:
+        return state | other
 
 
 @dataclasses.dataclass(frozen=True)

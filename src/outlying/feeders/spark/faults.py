@@ -108,7 +108,7 @@ def words(text: str) -> str:
     for pattern, said in _WORDS:
         found = re.search(pattern, text)
         if found is not None:
-            return said.format(*(group.replace(", ", ".") for group in found.groups()))
+            return said.format(*(re.sub(r"(\d), (\d)", r"\1.\2", it) for it in found.groups()))
     return f"Spark cannot read it: {reason(text)}"
 
 
@@ -117,8 +117,14 @@ def reason(text: str) -> str:
     python = re.search(r"^Traceback .*?^(\w[\w.]*: .*?)$", text, re.MULTILINE | re.DOTALL)
     if python is not None:
         return python[1]
-    causes = re.findall(r"^Caused by: (.+)$", text, re.MULTILINE)
-    lines = causes[-1:] or [line for line in text.splitlines() if re.match(r"[: ]*[\[\w]", line)]
-    line = next((line for line in reversed(lines[:2]) if line), "") if not causes else causes[-1]
-    line = re.sub(r"^.*?\b[\w.$]+(?:Exception|Error): (?=\S)", "", line)
-    return re.sub(r"^\[[\w.]+\] | ?SQLSTATE: \w+;?$", "", line.strip(": ")) or "no reason is given"
+    lines = [line.strip(": ") for line in text.splitlines() if line.strip()]
+    causes = [line for line in lines if line.startswith("Caused by: ")]
+    first = [line for line in lines if not line.startswith("An error occurred while calling")]
+    return _bare((causes[-1:] or first or ["no reason is given"])[0])
+
+
+def _bare(line: str) -> str:
+    """Leave out where it happened, classes of Java and codes."""
+    line = re.sub(r"^.*: Lost task .*?\(TID \d+\) \(.*?\): ", "", line)
+    line = re.sub(r"^(?:Caused by: )?(?:[\w$]+\.)+[\w$]+: ", "", line)
+    return re.sub(r"^\[[\w.]+\] | ?SQLSTATE: \w+;?$", "", line)

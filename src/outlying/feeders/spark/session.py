@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import os
 import re
 import shutil
@@ -57,14 +57,19 @@ def _parts(url: str) -> tuple[str, str]:
 
 
 def _require_packages() -> None:
-    if not all(map(importlib.util.find_spec, ("pyspark", "pyarrow", "pandas"))):
-        raise MissingExtraError("Spark", "spark")
+    """Ask for what PySpark needs: pyarrow for batches; pandas, though unused."""
+    try:
+        with without_warnings():
+            for name in ("pyarrow", "pandas", "pyspark.sql"):
+                importlib.import_module(name)
+    except ImportError:
+        raise MissingExtraError("Spark", "spark") from None
 
 
 def _session(master: str) -> Any:
     """Give a session; one that is there already is used, if it is of the same master."""
-    with without_warnings():
-        from pyspark.sql import SparkSession
+    from pyspark.sql import SparkSession
+
     scheme, _, rest = master.partition("://")
     if scheme in _PORTS:
         _reach(master, rest.split("/")[0], _PORTS[scheme])
