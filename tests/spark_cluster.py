@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+SOON_READY = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for Java that does little
 
 
 def require_java() -> None:
@@ -80,6 +81,7 @@ class Cluster:
         command = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{role}"]
         own = ["--host", "127.0.0.1", "--webui-port", "0"]
         settings = {"SPARK_HOME": str(home), "SPARK_DAEMON_MEMORY": "256m"}
+        settings["JDK_JAVA_OPTIONS"] = SOON_READY
         with (self.folder / f"{role}-{number}.log").open("wb") as log:
             return subprocess.Popen(
                 [*command, *own, *given],

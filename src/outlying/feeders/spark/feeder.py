@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 FAN_IN = 16  # states that a task of the tree merges
 _TASKS_PER_CORE = 8
-_LEAST_TASKS = 256  # parts are put together only beyond
-_BATCH = 64 * 2**20  # bytes of states in one Arrow batch
+LEAST_TASKS = 256  # parts are put together only beyond
+_BATCH = 256 * 2**20  # bytes of states in one Arrow batch
 _SMALLEST = 2**10
 
 
@@ -121,7 +121,7 @@ class SparkFeeder:
         fold = task_of(fold_part, work, pyarrow.schema(fields), size)
         merge = task_of(merge_parts, work, size)
         cores = self._cores()
-        parts = self._selected(columns).coalesce(max(_LEAST_TASKS, cores * _TASKS_PER_CORE))
+        parts = self._selected(columns).coalesce(max(LEAST_TASKS, cores * _TASKS_PER_CORE))
         with without_warnings():
             states = parts.mapInArrow(fold, PIECES)
             for width in widths(cores):

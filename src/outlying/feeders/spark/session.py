@@ -17,7 +17,7 @@ from typing import Any
 from outlying.errors import MissingExtraError, SourceError
 from outlying.feeders.spark.faults import plain_errors
 from outlying.feeders.spark.feeder import SparkFeeder, without_warnings
-from outlying.feeders.spark.watch import run, watch_of
+from outlying.feeders.spark.watch import VECTORED, run, watch_of
 
 _ADDRESSES = (
     "allowed: spark://HOST:PORT/TABLE, spark://HOST:PORT//folder/of.parquet, or a master "
@@ -29,7 +29,7 @@ _SETTINGS = {
     "spark.log.level": "OFF",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    f"spark.hadoop.{VECTORED}": "false",  # or what is read could not be told
 }
 _PACKED = {".gz", ".bz2", ".zst", ".lz4", ".deflate"}
 

@@ -16,6 +16,7 @@ from outlying.streams.passes import Progress, Traffic
 Result = TypeVar("Result")
 
 PATIENCE = 60.0  # seconds without any executor
+VECTORED = "parquet.hadoop.vectored.io.enabled"
 _LOOK = 0.1  # seconds between looks at a job
 _FAREWELL = 10.0  # seconds for a cancelled job to end
 
@@ -42,7 +43,7 @@ def watch_of(session: Any) -> Watch:
         return ConnectWatch(session)
     if session.sparkContext._jsc is None:
         raise SourceError("the Spark session was stopped; read the table in a new one")
-    return ClassicWatch(session.sparkContext)
+    return ClassicWatch(session)
 
 
 def run(action: Callable[[], Result], watch: Watch, progress: Progress | None) -> Result:
@@ -80,8 +81,9 @@ def _settle(outcome: Future[Result], action: Callable[[], Result], watch: Watch)
 class ClassicWatch:
     """A job of a session that has its Spark in this process's Java machine."""
 
-    def __init__(self, context: Any) -> None:
-        self._context = context
+    def __init__(self, session: Any) -> None:
+        self._session = session
+        self._context = context = session.sparkContext
         self._group = f"outlying-{uuid.uuid4()}"
         self._tracker = context.statusTracker()
         self._pool = context.getLocalProperty("spark.scheduler.pool")
@@ -108,15 +110,22 @@ class ClassicWatch:
         self._context.cancelJobGroup(self._group)
 
     def add_to(self, traffic: Traffic) -> None:
-        """Add the metrics of the last attempt of each stage."""
+        """Add the metrics of the last attempt of each stage, as far as they are right."""
         spark = self._context._jsc.sc()
         spark.listenerBus().waitUntilEmpty()
         store = spark.statusStore()
         stages = [store.lastStageAttempt(stage) for stage in self._stages()]
-        read = sum(stage.inputBytes() for stage in stages)
         shuffled = sum(stage.shuffleWriteBytes() for stage in stages)
-        traffic.bytes_read = (traffic.bytes_read or 0) + read
         traffic.bytes_shuffled = (traffic.bytes_shuffled or 0) + shuffled
+        if self._counts_reads():
+            read = sum(stage.inputBytes() for stage in stages)
+            traffic.bytes_read = (traffic.bytes_read or 0) + read
+
+    def _counts_reads(self) -> bool:
+        """Tell whether Spark counts what it reads; of Parquet's vectored reads it does not."""
+        hadoop = self._context._jsc.hadoopConfiguration()
+        setting = self._session.conf.get(VECTORED, None) or hadoop.get(VECTORED)
+        return setting == "false" or int(self._session.version.split(".")[0]) < 4
 
     def _stages(self) -> list[int]:
         jobs = map(self._tracker.getJobInfo, self._tracker.getJobIdsForGroup(self._group))
