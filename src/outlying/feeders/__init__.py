@@ -1,0 +1,1 @@
+"""Who feeds a pass: engines that read a table as a stream of batches."""
