@@ -15,6 +15,7 @@ from outlying.errors import (
     SourceError,
 )
 from outlying.explain import Explainer, explain, explain_many
+from outlying.feeders import scan
 from outlying.findings import Findings, Pair, Population
 from outlying.options import Options
 from outlying.report import report
@@ -48,5 +49,6 @@ __all__ = [
     "explain",
     "explain_many",
     "report",
+    "scan",
     "stories",
 ]

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from outlying.errors import SourceError
-from outlying.feeders import paths
 from outlying.feeders.duck import plain_errors, private_connection
 from outlying.feeders.files import (
     FilesFeeder,
@@ -33,7 +32,8 @@ from outlying.sources.text import TextFile, check_compression, check_text
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_LOOKED_AT = 20_480
+_SNIFFED = 20_480
+_LOOKED_AT = 2048
 _TESTS_AT_ONCE = 200
 _NO_HEADER = "no header line found: columns are named column0, column1, ..."
 
@@ -114,20 +114,20 @@ class DelimitedFeeder(FilesFeeder):
         return layout
 
     def _found(self, connected: DuckDBPyConnection, layout: delimited.Layout) -> Reading:
-        looked = str(_LOOKED_AT)
+        looked = str(_SNIFFED)
         header = delimited.sniff(connected, self._texts[0], layout, sample_size=looked).has_header
         first = _first_record(self._texts[0], layout)
         found = self._kinds(connected, layout, header=header)
         if header and not _is_header(connected, first, found):
             header, found = False, self._kinds(connected, layout, header=False)
-        names = self._names(layout, first) if header else _numbered(layout)
+        names = self._header(layout, first) if header else _numbered(layout)
         if self.files.keys:
             check_spelling(self.files, [*names, *self.files.keys])
             foreign_keys(self.files, names)
         unique_names(self.source, [*names, *self.files.keys])
         return Reading(layout, header, tuple(names), tuple(found))
 
-    def _names(self, layout: delimited.Layout, first: list[str]) -> list[str]:
+    def _header(self, layout: delimited.Layout, first: list[str]) -> list[str]:
         """Take the names of the first file, which all others must have too."""
         for text in self._texts[1:]:
             other = _first_record(text, layout)
@@ -145,8 +145,8 @@ class DelimitedFeeder(FilesFeeder):
         rows = self._rows_of(layout, header=header)
         every = kinds.every_kind(commas=layout.delimiter == ";")
         pairs = [(place, kind) for place in range(layout.fields) for kind in every]
-        looked_at = f"(FROM {rows} LIMIT {_LOOKED_AT})"
-        left = [pair for pair, loses in _losses(connected, looked_at, pairs) if not loses]
+        connected.execute(f'CREATE OR REPLACE TEMP TABLE "some" AS FROM {rows} LIMIT {_LOOKED_AT}')
+        left = [pair for pair, loses in _losses(connected, '"some"', pairs) if not loses]
         first = list({place: (place, kind) for place, kind in reversed(left)}.values())
         tested = _losses(connected, rows, first)
         lost = {place for (place, _), loses in tested if loses is not False}
@@ -189,9 +189,7 @@ def _sql_of(kind: kinds.Kind, place: int) -> str:
     return sql
 
 
-def _is_header(
-    connected: DuckDBPyConnection, first: list[str], found: list[kinds.Kind]
-) -> bool:
+def _is_header(connected: DuckDBPyConnection, first: list[str], found: list[kinds.Kind]) -> bool:
     fields = ", ".join(f"{engine.quoted(text)} AS c{place}" for place, text in enumerate(first))
     connected.execute(f"CREATE OR REPLACE TEMP TABLE {kinds.TABLE} AS SELECT {fields}")
     return kinds.is_header(connected, found)

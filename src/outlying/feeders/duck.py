@@ -73,16 +73,27 @@ class DuckFeeder(LocalFeeder):
     """A relation of DuckDB, opened anew for every scan."""
 
     def __init__(
-        self, opened: Opened, source: str, workers: int | None = None, *, shared: bool = False
+        self,
+        opened: Opened,
+        source: str,
+        workers: int | None = None,
+        *,
+        shared: bool = False,
+        names: Sequence[str] | None = None,
     ) -> None:
-        """Feed from what `opened` gives; `shared` tells that its connection has other users."""
+        """Feed from what `opened` gives.
+
+        `shared` tells that its connection has other users, `names` what its columns are called
+        where the engine has renamed some.
+        """
         super().__init__(source, workers)
         self._opened = opened
         self._shared = shared
+        self._names = names
 
     def _inspect(self) -> Shape:
         with plain_errors(self.source), self._opened() as relation:
-            return self._shape_of(relation, relation.columns)
+            return self._shape_of(relation, self._names or relation.columns)
 
     def _shape_of(
         self,

@@ -10,7 +10,7 @@ import abc
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -154,7 +154,7 @@ class LocalFeeder(abc.ABC):
                 raise ColumnError(f"{self.source}: {unknown_name('column', name, known)}")
         return [known[name] for name in columns]
 
-    def _counted(self, fields: Sequence[Field]) -> Iterator[Batch]:
+    def _counted(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
         rows = 0
         with contextlib.closing(self._read(fields)) as batches:
             for batch in batches:

@@ -51,7 +51,7 @@ class ParquetFeeder(FilesFeeder):
         with plain_errors(self.source):
             columns = self._columns
             with self._relation() as relation:
-                names = self._names(relation.columns)
+                names = self._own_names(relation.columns)
                 shape = self._shape_of(relation, names, *self._corrections(names))
         notes = [*self.files.notes, *self._lacking(columns), *self._doubled(columns)]
         return Shape(shape.fields, shape.skipped, tuple(notes))
@@ -67,14 +67,14 @@ class ParquetFeeder(FilesFeeder):
             self._check_sorts(columns)
         return columns
 
-    def _names(self, engine_names: Sequence[str]) -> list[str]:
+    def _own_names(self, engine_names: Sequence[str]) -> list[str]:
         """Give the names of columns as they are in the file; the engine renames some."""
         if len(self._columns) > 1 or self.files.keys:
             return list(engine_names)
         return [field.name for field in self._columns[0]]
 
     def _corrections(self, names: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
-        """Give types that DuckDB 1 has no name for, and reasons to leave out what it reads wrong."""
+        """Give types that DuckDB 1 has no name for, and why to leave out what it reads wrong."""
         every = [field for fields in self._columns for field in fields]
         wrong = {field.name: why for field in every if (why := parquet.wrong_in_engine(field))}
         known = {field.name for field in every if not parquet.is_null(field)}

@@ -98,7 +98,7 @@ def _expanded(source: str, name: str) -> list[File]:
         check_readable(name, path)
         return [_found(path, ())]
     root = _root_of(path)
-    matches = [Path(match) for match in sorted(glob.glob(str(path), recursive=True))]
+    matches = [Path(match) for match in sorted(_matches(path))]
     files = [file for match in matches for file in _matched(source, match, root)]
     if not files:
         raise SourceError(
@@ -106,6 +106,10 @@ def _expanded(source: str, name: str) -> list[File]:
             "into folders of folders too"
         )
     return files
+
+
+def _matches(pattern: Path) -> list[str]:
+    return glob.glob(str(pattern), recursive=True)  # noqa: PTH207 (a pattern may be absolute)
 
 
 def _matched(source: str, path: Path, root: Path) -> list[File]:
