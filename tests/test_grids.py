@@ -84,6 +84,7 @@ def test_codes_ascend_with_numbers(drawn: tuple[Floats, Grid], others: list[floa
     assert np.all(np.diff(grid.codes(numbers)) >= 0)
 
 
+@settings(deadline=None)
 @given(grids())
 def test_missing_values_have_a_code_of_their_own(drawn: tuple[Floats, Grid]) -> None:
     column, grid = drawn
@@ -92,11 +93,19 @@ def test_missing_values_have_a_code_of_their_own(drawn: tuple[Floats, Grid]) -> 
     assert codes[1:-1].min() >= 1
 
 
+@settings(deadline=None)
 @given(grids())
 def test_the_two_zeros_are_one(drawn: tuple[Floats, Grid]) -> None:
     _, grid = drawn
     one, other = grid.codes(np.array([0.0, -0.0]))
     assert one == other
+
+
+def test_missing_values_have_their_code_where_cells_are_by_rank() -> None:
+    column = shapes()["over many sizes"]
+    grid = Grid.of(np.sort(column[:5000]), column.min(), column.max())
+    assert grid.scale.is_ranked
+    assert grid.codes(np.array([np.nan, -np.nan, column[0]])).tolist()[:2] == [0, 0]
 
 
 def test_a_grid_is_the_same_after_a_journey() -> None:

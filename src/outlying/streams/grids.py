@@ -129,9 +129,8 @@ class Grid:
         shifts = np.arange(self._first_atom, self.size) - self._ascending(self.atoms)
         for rows in _blocks(len(numbers)):
             for atom, shift in zip(self.atoms, shifts, strict=True):
-                codes[rows] += np.multiply(
-                    numbers[rows] == atom, shift
-                )  # sooner than to look where
+                is_atom = numbers[rows] == atom
+                codes[rows] += np.multiply(is_atom, shift)  # sooner than to look where
 
     def edges(self) -> Edges:
         """Give what the codes stand for, to the last bit; code 0 stands for no number."""
@@ -165,10 +164,9 @@ class Grid:
         for rows in _blocks(len(numbers)):
             block = codes[rows]
             self._code_cells(numbers[rows], block, slopes, offsets)
-            outer = (block - 1).view(np.uint64) >= self.size - 1
-            found.append(np.flatnonzero(outer) + rows.start)
-        outer = np.concatenate(found)
-        codes[outer] = self._outer(numbers[outer], codes[outer] == 0)
+            is_outer = (block - 1).view(np.uint64) >= self.size - 1
+            found.append(np.flatnonzero(is_outer) + rows.start)
+        self._code_outer(numbers, codes, np.concatenate(found))
 
     def _code_cells(self, numbers: Floats, codes: Codes, slopes: Floats, offsets: Floats) -> None:
         """Code by cells; numbers in none get 0 or `size`."""
@@ -189,13 +187,16 @@ class Grid:
         offsets[0], offsets[-1] = 0, self.size
         return slopes, offsets
 
-    def _outer(self, numbers: Floats, is_below: npt.NDArray[np.bool_]) -> Codes:
-        codes = np.zeros(len(numbers), dtype=np.int64)
-        below, above = numbers[is_below], numbers[~is_below]
-        codes[is_below] = np.searchsorted(self.below, below, side="right") + 1
-        codes[~is_below] = np.searchsorted(self.above, above, side="right") + self._first_above
-        codes[np.isnan(numbers)] = 0
-        return codes
+    def _code_outer(self, numbers: Floats, codes: Codes, rows: Codes) -> None:
+        """Look up numbers that are in no cell among the edges; missing ones get 0."""
+        is_missing = np.isnan(numbers[rows])
+        codes[rows[is_missing]] = 0
+        known = rows[~is_missing]
+        is_below = codes[known] == 0
+        below, above = known[is_below], known[~is_below]
+        codes[below] = np.searchsorted(self.below, numbers[below], side="right") + 1
+        places = np.searchsorted(self.above, numbers[above], side="right")
+        codes[above] = places + self._first_above
 
     def _guesses(self) -> Floats:
         """Give about the least number of each code."""

@@ -27,7 +27,7 @@ _ONE = np.int64(1)
 
 
 def ordinals(numbers: Floats) -> Ordinals:
-    """Give the ranks of numbers: equal for equal ones, ascending; NaN has any."""
+    """Give the ranks of numbers: equal for equal ones, ascending; those of NaN are far off."""
     bits = (numbers + 0.0).view(np.int64)  # the two zeros are one
     sign = bits >> _SIGN  # -1 or 0
     return (bits ^ (sign & _POSITIVE)) - sign
@@ -91,7 +91,7 @@ class Scale:
         return cls(float(start), float(factor), cells, is_ranked)
 
     def places(self, numbers: Floats) -> Floats:
-        """Give the cells of numbers, and in the fraction the place inside; NaN is in cell 0."""
+        """Give the cells of numbers, and in the fraction the place inside; NaN is outer."""
         with np.errstate(over="ignore", invalid="ignore"):
             places = np.subtract(_coordinates(numbers, self.is_ranked), self.start)
             np.multiply(places, self.factor, out=places)

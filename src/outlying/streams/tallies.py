@@ -94,15 +94,15 @@ class Lines:
             self._counts[:, places] += other.counts
 
     def __reduce__(self) -> tuple[Callable[..., Lines], tuple[Any, ...]]:
-        counts = self.counts
-        places = np.flatnonzero(counts)
+        counts = self.counts.astype(np.min_scalar_type(int(self.counts.max(initial=0))))
+        places = np.flatnonzero(counts).astype(np.min_scalar_type(counts.size))
         kept = counts.ravel()[places]
-        kept = kept.astype(np.min_scalar_type(int(kept.max(initial=0))))
-        places = places.astype(np.min_scalar_type(counts.size))
-        return _lines, (counts.shape, places, kept)
+        if places.nbytes + kept.nbytes < counts.nbytes:
+            return _lines, (counts.shape, places, kept)
+        return _lines, (counts.shape, slice(None), counts.ravel())
 
 
-def _lines(shape: tuple[int, int], places: Codes, counts: Counts) -> Lines:
+def _lines(shape: tuple[int, int], places: Any, counts: npt.NDArray[Any]) -> Lines:
     lines = Lines(*shape)
     lines.counts.reshape(-1)[places] = counts
     return lines
