@@ -11,15 +11,13 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, get_args
 
 from outlying.errors import OptionError, SourceError
+from outlying.options import Engine, check_choice
 
 if TYPE_CHECKING:
     from outlying.streams.passes import Feeder
-
-Engine: TypeAlias = Literal["auto", "memory", "duckdb", "spark"]
-ENGINES: tuple[Engine, ...] = ("auto", "memory", "duckdb", "spark")
 
 LARGE = 1 << 30
 """A file of more bytes is streamed unless told otherwise."""
@@ -61,8 +59,7 @@ def feeder_of(data: Any, engine: Engine = "auto") -> Feeder | None:
     "auto" streams what is larger than a gibibyte or no single file; "memory" streams nothing;
     "duckdb" streams every file it can; "spark" takes data of Spark only.
     """
-    if engine not in ENGINES:
-        raise OptionError(f"engine is {engine!r}; allowed: {', '.join(map(repr, ENGINES))}")
+    check_choice("engine", engine, get_args(Engine))
     if engine == "memory":
         _check_not_opened(data)
         return None
@@ -71,6 +68,29 @@ def feeder_of(data: Any, engine: Engine = "auto") -> Feeder | None:
     if engine == "auto" and not _is_streamed(data):
         return None
     return scan(data)
+
+
+def opened(
+    source: str,
+    engine: Engine = "auto",
+    *,
+    table: str | None = None,
+    query: str | None = None,
+    master: str | None = None,
+) -> Feeder | None:
+    """Give who feeds what a command names; None: it is to be read into memory."""
+    if master is not None or (engine == "spark" and not source.startswith("spark://")):
+        if master is None or engine not in ("auto", "spark"):
+            raise OptionError(
+                "Spark needs both: --engine spark --master URL, such as spark://HOST:PORT or "
+                "local[2]; or name the table spark://HOST:PORT/path-or-table"
+            )
+        from outlying.feeders import spark
+
+        return spark.connected(master, source if table is None else table)
+    if table is not None or query is not None:
+        return scan(source, table=table, query=query)
+    return feeder_of(source, engine)
 
 
 def _is_streamed(data: Any) -> bool:
