@@ -49,7 +49,7 @@ def grids(draw: st.DrawFn) -> tuple[Floats, Grid]:
     return column, Grid.of(sample, float(column.min()), float(column.max()), bins, zones)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(grids(), st.lists(FINITE, max_size=30))
 def test_numbers_are_within_their_edges(drawn: tuple[Floats, Grid], others: list[float]) -> None:
     column, grid = drawn
@@ -62,7 +62,6 @@ def test_numbers_are_within_their_edges(drawn: tuple[Floats, Grid], others: list
     assert np.all((edges.lows <= edges.values)[codes] & (edges.values <= edges.highs)[codes])
 
 
-@settings(deadline=None)
 @given(grids())
 def test_bins_are_in_order_and_do_not_overlap(drawn: tuple[Floats, Grid]) -> None:
     _, grid = drawn
@@ -75,7 +74,6 @@ def test_bins_are_in_order_and_do_not_overlap(drawn: tuple[Floats, Grid]) -> Non
     assert np.array_equal(ordinals(lows[there][1:]), ordinals(highs[there][:-1]) + 1)
 
 
-@settings(deadline=None)
 @given(grids(), st.lists(FINITE, min_size=1, max_size=30))
 def test_codes_ascend_with_numbers(drawn: tuple[Floats, Grid], others: list[float]) -> None:
     column, grid = drawn
@@ -84,7 +82,6 @@ def test_codes_ascend_with_numbers(drawn: tuple[Floats, Grid], others: list[floa
     assert np.all(np.diff(grid.codes(numbers)) >= 0)
 
 
-@settings(deadline=None)
 @given(grids())
 def test_missing_values_have_a_code_of_their_own(drawn: tuple[Floats, Grid]) -> None:
     column, grid = drawn
@@ -93,7 +90,6 @@ def test_missing_values_have_a_code_of_their_own(drawn: tuple[Floats, Grid]) -> 
     assert codes[1:-1].min() >= 1
 
 
-@settings(deadline=None)
 @given(grids())
 def test_the_two_zeros_are_one(drawn: tuple[Floats, Grid]) -> None:
     _, grid = drawn

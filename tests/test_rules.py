@@ -35,7 +35,7 @@ def satisfying(numbers: list[float], rule: Rule) -> list[int]:
     return [row for row, number in enumerate(numbers) if rule.low <= number <= rule.high]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.lists(INTERVALS | OTHERS, min_size=1, max_size=40), st.data())
 def test_numbers_are_tested_like_one_by_one(rules: list[Rule], data: st.DataObject) -> None:
     ends = [end for rule in rules for end in (rule.low, rule.high) if math.isfinite(end)]
@@ -84,7 +84,6 @@ SETS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(SETS, st.integers(1, 200), st.integers(0, 99))
 def test_contexts_are_where_all_rules_hold(sets: list[Rules], rows: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

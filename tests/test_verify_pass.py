@@ -183,14 +183,14 @@ def cut(data: st.DataObject, rows: list[Row]) -> list[list[Row]]:
     return [rows[a:b] for a, b in zip([0, *ends], [*ends, len(rows)], strict=True)]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(PLANS, st.lists(ROWS, max_size=40))
 def test_it_counts_what_a_loop_counts(plan: VerifyPlan, rows: list[Row]) -> None:
     work = VerifyPass(plan)
     check(work, work.finish(folded(work, [rows])), rows)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(PLANS, st.lists(ROWS, max_size=40), st.data())
 def test_cuts_order_and_merges_make_no_difference(
     plan: VerifyPlan, rows: list[Row], data: st.DataObject
@@ -208,7 +208,6 @@ def test_cuts_order_and_merges_make_no_difference(
     assert same(work.finish(states[0]), whole)
 
 
-@settings(deadline=None)
 @given(PLANS, st.lists(ROWS, max_size=20), st.lists(ROWS, max_size=20))
 def test_a_plan_travels(plan: VerifyPlan, rows: list[Row], more: list[Row]) -> None:
     work = VerifyPass(plan)

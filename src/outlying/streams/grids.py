@@ -67,14 +67,15 @@ class Range:
     def code(self, numbers: Floats, codes: Codes) -> None:
         """Code numbers into an array that is there already."""
         for rows in _blocks(len(numbers)):
-            places = np.subtract(numbers[rows], self.low - 1)
-            np.fmax(places, 0.0, out=places)  # NaN gives way
-            np.fmin(places, self.span, out=places)
+            places = np.subtract(numbers[rows], self.low)
+            np.fmax(places, -1.0, out=places)  # NaN gives way
+            np.fmin(places, self.span - 1, out=places)
+            np.add(places, 1.0, out=places)
             np.copyto(codes[rows], places, casting="unsafe")
 
     def edges(self) -> Edges:
         """Give what the codes stand for; code 0 stands for no number."""
-        values = self.low - 1 + np.arange(self.size, dtype=np.float64)
+        values = self.low + np.arange(-1, self.span, dtype=np.float64)
         return Edges(values, values, values)
 
 

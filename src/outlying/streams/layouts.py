@@ -124,17 +124,17 @@ def _is_outside(numbers: Floats, first: float, last: float) -> npt.NDArray[np.bo
 
 def _within(zone: Zone, count: int) -> Floats:
     low, high = _bounds(zone)
-    return _doubled(np.linspace(low / 2, high / 2, max(2, count)))
+    return _whole(np.linspace(low / 4, high / 4, max(2, count)))
 
 
 def _refined(edges: Floats, most: int) -> Floats:
     """Divide the gaps between edges evenly, where there are not many edges already."""
     pieces = max(1, most // len(edges))
     places = np.linspace(0, len(edges) - 1, (len(edges) - 1) * pieces + 1)
-    between = _doubled(np.interp(places, np.arange(len(edges)), edges / 2))
+    between = _whole(np.interp(places, np.arange(len(edges)), edges / 4))
     return np.unique(np.concatenate((edges, between)))
 
 
-def _doubled(halves: Floats) -> Floats:
-    """Double what was computed with halves, so that the greatest numbers are no exception."""
-    return np.asarray(np.clip(halves, -LARGEST / 2, LARGEST / 2) * 2)
+def _whole(quarters: Floats) -> Floats:
+    """Enlarge what was computed with quarters, so that the greatest numbers are no exception."""
+    return np.asarray(np.clip(quarters, -LARGEST / 4, LARGEST / 4) * 4)
