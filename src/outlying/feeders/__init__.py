@@ -44,7 +44,9 @@ def scan(data: Any, *, table: str | None = None, query: str | None = None) -> Fe
             f"table= and query= are for databases, not for {_kind_of(data)}; allowed: a file of "
             "DuckDB or SQLite, a postgresql:// address, an open connection of DuckDB or ADBC"
         )
-    found = _query_of(data) or _files(data)
+    found = _query_of(data)
+    if found is None:
+        found = _files(data)
     if found is None:
         raise SourceError(
             f"cannot scan {_kind_of(data)}; allowed: paths of Parquet, CSV or TSV files, folders "
@@ -205,7 +207,7 @@ def _is_query(data: Any) -> bool:
 
 
 def _is_feeder(data: Any) -> bool:
-    return all(hasattr(type(data), name) for name in ("fold", "schema"))
+    return all(hasattr(data, name) for name in ("fold", "schema", "traffic"))
 
 
 def _is_list_of_paths(data: Any) -> bool:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _SNIFFED = 20_480
 _LOOKED_AT = 2048
 _TESTS_AT_ONCE = 200
-_NO_HEADER = "no header line found: columns are named column0, column1, ..."
+NO_HEADER = "no header line found: columns are named column0, column1, ..."
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class DelimitedFeeder(FilesFeeder):
             shape = self._shape_of(relation, names)
         pairs = zip(self._reading.names, self._reading.kinds, strict=True)
         said = [f"column {name!r}: {kind.note}" for name, kind in pairs if kind.note]
-        notes = [*self.files.notes, *([] if self._reading.header else [_NO_HEADER]), *said]
+        notes = [*self.files.notes, *([] if self._reading.header else [NO_HEADER]), *said]
         return Shape(shape.fields, shape.skipped, tuple(notes))
 
     def _query(self, connected: DuckDBPyConnection) -> str:  # noqa: ARG002
@@ -184,9 +184,7 @@ def _losses(
 
 def _sql_of(kind: kinds.Kind, place: int) -> str:
     sql = (kind.bare or kind.sql).replace("{}", f"c{place}")
-    if kind is kinds.LONG:  # as Python writes it: without spaces and leading zeros
-        return rf"regexp_replace(trim({sql}), '^(-?)0*([0-9])', '\1\2')"
-    return sql
+    return f"trim({sql})" if kind is kinds.LONG else sql
 
 
 def _is_header(connected: DuckDBPyConnection, first: list[str], found: list[kinds.Kind]) -> bool:

@@ -66,6 +66,10 @@ def private_connection(memory: str = MEMORY) -> Iterator[DuckDBPyConnection]:
     with engine.connection({**_SETTINGS, "memory_limit": memory}) as connected:
         # a query is bound several times before it runs
         connected.execute("SET parquet_metadata_cache = true")
+        # it makes an error of what TRY_CAST cannot read in a CSV file, where NULL is asked for
+        known = connected.execute("FROM duckdb_optimizers() WHERE name = 'type_pushdown'")
+        if known.fetchall():
+            connected.execute("SET disabled_optimizers = 'type_pushdown'")
         yield connected
 
 

@@ -92,6 +92,16 @@ def _source_of(names: list[str]) -> str:
 
 def _expanded(source: str, name: str) -> list[File]:
     path = Path(name).expanduser() if name.startswith("~/") else Path(name)
+    try:
+        return _found_at(source, name, path)
+    except PermissionError as error:
+        raise SourceError(
+            f"{source}: no permission to read {error.filename}; check the rights of the files and "
+            "of the folders that they are in"
+        ) from None
+
+
+def _found_at(source: str, name: str, path: Path) -> list[File]:
     if path.is_dir():
         return _in_folder(source, path, path)
     if not is_pattern(name):
@@ -144,9 +154,13 @@ def _in_folder(source: str, folder: Path, root: Path) -> list[File]:
 
 def _visible(folder: Path) -> Iterable[Path]:
     """Give all files below a folder but those that engines keep for themselves (_x, .x)."""
-    for place, folders, names in os.walk(folder):
+    for place, folders, names in os.walk(folder, onerror=_refuse):
         folders[:] = [name for name in folders if not _hidden(name)]
         yield from (Path(place, name) for name in names if not _hidden(name))
+
+
+def _refuse(error: OSError) -> None:
+    raise error
 
 
 def _hidden(name: str) -> bool:
