@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from outlying.describe import Premise, Trait, best_pairs
+from outlying.errors import SourceError
 from outlying.findings import Findings, Pair, Population
 from outlying.guided import shortlisted
 from outlying.notes import JOINED, notes_on
@@ -98,6 +99,11 @@ class Streamed:
         plan = VerifyPlan(codings(self.profile, looks, counts, some), looks, counts)
         work = VerifyPass(plan)
         state = self.feeder.fold(work, work.columns, progress)
+        if state.rows != self.profile.rows:
+            raise SourceError(
+                f"{self.feeder.source} has changed while it was read: {self.profile.rows:,} rows "
+                f"in the first pass, {state.rows:,} in the second; try again when nobody writes"
+            )
         largest = {
             name: max(map(abs, self.profile.ends(name)))
             for name, column in plan.columns.items()
