@@ -35,7 +35,8 @@ def table(rows: int = ROWS) -> pa.Table:
     seconds = rng.integers(0, 40_000, rows)
     flags = np.where(rng.random(rows) < 0.3, True, False).astype(object)
     flags[rng.random(rows) < 0.02] = None
-    cities = np.where(rng.random(rows) < 0.01, None, city)
+    cities = city.astype(object)
+    cities[rng.random(rows) < 0.01] = None
     cities[7] = "Ål"
     return pa.table(
         {

@@ -65,6 +65,7 @@ def detect(
     """
     settings = _settings(detector, scores, whole("top", top, 1), lowest, options)
     explainer, given = _prepared(data, scores, options)
+    explainer.must_be_in_memory("detect")
     threads = usable_workers(workers)
     columns = select(explainer.table, explainer.options).columns
     if given is not None:

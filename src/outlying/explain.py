@@ -211,7 +211,7 @@ class Explainer:
 
         Every row is searched, which takes some ten milliseconds each, more in wide tables.
         """
-        self._must_be_in_memory("strengths()")
+        self.must_be_in_memory("strengths()")
         rows = range(self.table.rows)
         found = np.zeros(self.table.rows)
         self._population()  # once, before there are several processes
@@ -224,12 +224,13 @@ class Explainer:
 
     def find_intervals(self) -> None:
         """Find the natural intervals of all columns now, not when a row is first explained."""
-        self._must_be_in_memory("find_intervals()")
+        self.must_be_in_memory("find_intervals()")
         for attribute in self._population().attributes:
             if isinstance(attribute, NumericAttribute) and not attribute.is_constant:
                 attribute.segments(self.options.seed)
 
-    def _must_be_in_memory(self, what: str) -> None:
+    def must_be_in_memory(self, what: str) -> None:
+        """Refuse what cannot be asked of a table that is read as a stream."""
         if self._stream is not None:
             raise OptionError(
                 f"{what} needs all rows in memory; {self.table.source} is read as a stream"

@@ -82,8 +82,8 @@ class Targets:
 
     def after(self, done: int) -> Targets:
         """Give those that are left when the first ones are done."""
-        rows = None if self.rows is None else self.rows[done:]
-        return Targets(rows, None if self.objects is None else self.objects[done:])
+        named = (self.rows, self.objects, self.keys)
+        return Targets(*(None if some is None else some[done:] for some in named))
 
 
 def position(table: Table, row: object) -> int:
