@@ -137,12 +137,16 @@ def in_memory(table: pa.Table, options: Options) -> Table:
 
 
 def cells_of(columns: Any, rows: Any) -> dict[str, Any]:
-    """Give what some rows of columns hold, in a form that can be compared."""
+    """Give what some rows of columns hold; what columns without values would hold is no matter."""
 
     def plain(value: Any) -> Any:
         return ("zero",) if isinstance(value, float) and value == 0 else value
 
-    return {c.name: (c.form, [plain(c.value(int(row))) for row in rows]) for c in columns}
+    found = {c.name: (c.form, [plain(c.value(int(row))) for row in rows]) for c in columns}
+    return {
+        name: (form if any(value is not None for value in values) else None, values)
+        for name, (form, values) in found.items()
+    }
 
 
 def seen(profile: Profile) -> Any:

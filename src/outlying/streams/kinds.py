@@ -72,8 +72,8 @@ class Kinds:
     _stored: list[Any] = dataclasses.field(default_factory=list)
 
     @property
-    def are_all(self) -> bool:
-        """Whether there may still be room for others."""
+    def has_room(self) -> bool:
+        """Whether all kinds that were seen are kept, and another would be."""
         return len(self.marks) < self.most
 
     def rows(self) -> pyarrow.Table:
@@ -82,7 +82,7 @@ class Kinds:
 
     def add(self, marks: Marks, rows: Callable[[Rows], pyarrow.Table]) -> None:
         """Take in rows by their marks; those at some places are asked for when they are new."""
-        near = np.arange(len(marks)) if self.are_all else np.flatnonzero(marks <= self.marks[-1])
+        near = np.arange(len(marks)) if self.has_room else np.flatnonzero(marks <= self.marks[-1])
         close = marks[near]
         found, counts = np.unique(close, return_counts=True)
 
