@@ -82,8 +82,11 @@ class Targets:
 
     def after(self, done: int) -> Targets:
         """Give those that are left when the first ones are done."""
-        named = (self.rows, self.objects, self.keys)
-        return Targets(*(None if some is None else some[done:] for some in named))
+        return Targets(
+            rows=None if self.rows is None else self.rows[done:],
+            objects=None if self.objects is None else self.objects[done:],
+            keys=None if self.keys is None else self.keys[done:],
+        )
 
 
 def position(table: Table, row: object) -> int:
