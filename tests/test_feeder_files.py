@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -118,6 +119,10 @@ class TestParquet:
         write(tmp_path / "k=1" / "1.parquet", x=[1], k=[5])
         write(tmp_path / "k=2" / "1.parquet", x=[1], k=[5])
         feeder = outlying.scan(tmp_path)
+        if duckdb.__version__.startswith("1."):
+            with pytest.raises(SourceError, match="'k' is in the files and in the names"):
+                feeder.schema()
+            return
         assert rows_of(feeder, ["k"]) == [(1,), (2,)]
         assert any("'k': in the files and in the names" in note for note in notes_of(feeder))
 
