@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 
 import outlying
 from outlying.errors import ColumnError, SourceError
-from outlying.feeders import delimited, local
+from outlying.feeders import delimited, files, local
 from outlying.sources import read
 from outlying.streams.passes import Feeder
 from tests.feeding import Collect, Count, rows_of, table_of, types_of
@@ -192,6 +193,15 @@ class TestParquet:
         sizes = [batch.num_rows for batch in outlying.scan(path).fold(Collect(), ["a"], None)]
         assert sum(sizes) == 400_000
         assert max(sizes) <= local.BATCH_ROWS
+
+    def test_one_row_group_larger_than_memory(self, tmp_path: Path) -> None:
+        numbers = np.random.default_rng(0).random((4, 3_000_000))
+        table = pa.table({f"x{place}": column for place, column in enumerate(numbers)})
+        path = tmp_path / "t.parquet"
+        pq.write_table(table, path, row_group_size=len(table), use_dictionary=False)
+        assert path.stat().st_size > 90_000_000
+        feeder = files.feeder(path, memory="64MB")
+        assert feeder.fold(Count(), table.column_names, None) == 3_000_000
 
     def test_files_that_change_between_two_scans(self, tmp_path: Path) -> None:
         first = write(tmp_path / "1.parquet", x=[1])

@@ -72,6 +72,8 @@ def private_connection(memory: str = MEMORY) -> Iterator[DuckDBPyConnection]:
     ):
         # a query is bound several times before it runs
         connected.execute("SET parquet_metadata_cache = true")
+        # or else a row group is read as a whole, which may be larger than memory
+        connected.execute("SET disable_parquet_prefetching = true")
         # it makes an error of what TRY_CAST cannot read in a CSV file, where NULL is asked for
         known = connected.execute("FROM duckdb_optimizers() WHERE name = 'type_pushdown'")
         if known.fetchall():
