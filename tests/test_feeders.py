@@ -30,6 +30,7 @@ from outlying.feeders.duck import DuckFeeder
 from outlying.streams.passes import Batch, Feeder
 from tests.feeding import Collect, Count, Fails, Total, rows_of, table_of, types_of
 
+HOME = duckdb.connect()
 OLD = duckdb.__version__.startswith("1.")
 
 
@@ -173,20 +174,20 @@ CASES: dict[str, tuple[str, str, Any]] = {
 class TestDuckDB:
     def test_types(self) -> None:
         columns = ", ".join(f'{sql} AS "{name}"' for name, (sql, *_) in CASES.items())
-        feeder = outlying.scan(duckdb.connect().sql(f"SELECT {columns}"))
+        feeder = outlying.scan(HOME.sql(f"SELECT {columns}"))
         assert types_of(feeder) == {name: kind for name, (_, kind, _) in CASES.items()}
         assert rows_of(feeder) == [tuple(value for *_, value in CASES.values())]
 
     def test_nanoseconds(self) -> None:
         moment = "'2020-01-01 00:00:00.123456789'::TIMESTAMP_NS AS t"
-        feeder = outlying.scan(duckdb.connect().sql(f"SELECT {moment}"))
+        feeder = outlying.scan(HOME.sql(f"SELECT {moment}"))
         column = table_of(feeder).column("t")
         assert column.type == pa.timestamp("ns")
         assert column.cast(pa.int64()).to_pylist() == [1577836800123456789]
 
     def test_unusable_columns_are_named_with_the_reason(self) -> None:
         nested = "[1] AS l, {'x': 1} AS s, MAP {'x': 1} AS m, 'x'::BLOB AS b, '1'::BIT AS c"
-        feeder = outlying.scan(duckdb.connect().sql(f"SELECT 1 AS a, {nested}"))
+        feeder = outlying.scan(HOME.sql(f"SELECT 1 AS a, {nested}"))
         assert isinstance(feeder, DuckFeeder)
         assert feeder.schema().names == ["a"]
         reasons = {column.name: column.reason.split(",")[0] for column in feeder.skipped}
@@ -200,11 +201,11 @@ class TestDuckDB:
 
     def test_nothing_usable(self) -> None:
         with pytest.raises(SourceError, match="no column can be used: 'l' holds lists"):
-            outlying.scan(duckdb.connect().sql("SELECT [1] AS l")).schema()
+            outlying.scan(HOME.sql("SELECT [1] AS l")).schema()
 
     def test_too_long_integers_name_column_and_remedy(self) -> None:
         sql = "SELECT i AS a, i::HUGEINT * 10000000000000000 AS total FROM range(1000) t(i)"
-        feeder = outlying.scan(duckdb.connect().sql(sql))
+        feeder = outlying.scan(HOME.sql(sql))
         assert feeder.fold(Total(), ["a"], None) == 499500
         with pytest.raises(ColumnError, match=r"'total'.*beyond 64 bits.*DOUBLE.*exclude="):
             feeder.fold(Count(), ["a", "total"], None)
@@ -212,30 +213,30 @@ class TestDuckDB:
     @pytest.mark.parametrize("name", ['a"b', "a'b", "sel ect", "%s", "ü", "`x`", "a.b", "#1", "*"])
     def test_odd_names(self, name: str) -> None:
         quoted = '"' + name.replace('"', '""') + '"'
-        feeder = outlying.scan(duckdb.connect().sql(f"SELECT 1 AS x, 2 AS {quoted}"))
+        feeder = outlying.scan(HOME.sql(f"SELECT 1 AS x, 2 AS {quoted}"))
         assert feeder.schema().names == ["x", name]
         assert rows_of(feeder, [name]) == [(2,)]
 
     def test_names_that_differ_in_case_are_two_columns(self) -> None:
-        feeder = outlying.scan(duckdb.connect().sql('SELECT 1 AS a, 2 AS "A"'))
+        feeder = outlying.scan(HOME.sql('SELECT 1 AS a, 2 AS "A"'))
         assert table_of(feeder, ["A", "a"]).to_pylist() == [{"A": 2, "a": 1}]
 
     def test_one_name_twice(self) -> None:
         with pytest.raises(ColumnError, match="columns 1 and 2 are both called 'a'"):
-            outlying.scan(duckdb.connect().sql("SELECT 1 AS a, 2 AS a")).schema()
+            outlying.scan(HOME.sql("SELECT 1 AS a, 2 AS a")).schema()
 
     def test_unknown_columns(self) -> None:
-        feeder = outlying.scan(duckdb.connect().sql("SELECT 1 AS price"))
+        feeder = outlying.scan(HOME.sql("SELECT 1 AS price"))
         with pytest.raises(ColumnError, match="unknown column 'prize'; did you mean 'price'"):
             feeder.fold(Count(), ["prize"], None)
 
     def test_no_columns_still_count(self) -> None:
-        feeder = outlying.scan(duckdb.connect().sql("SELECT i FROM range(300000) t(i)"))
+        feeder = outlying.scan(HOME.sql("SELECT i FROM range(300000) t(i)"))
         assert feeder.fold(Count(), [], None) == 300000
         assert feeder.traffic.scans == 1
 
     def test_the_second_scan_knows_how_many_rows_there_are(self) -> None:
-        feeder = outlying.scan(duckdb.connect().sql("SELECT i FROM range(300000) t(i)"))
+        feeder = outlying.scan(HOME.sql("SELECT i FROM range(300000) t(i)"))
         told: list[tuple[int, int]] = []
         for _ in range(2):
             feeder.fold(Count(), ["i"], lambda done, total: told.append((done, total)))
@@ -373,7 +374,7 @@ class TestDispatch:
     def test_what_is_no_single_file_is_streamed(self, tmp_path: Path) -> None:
         path = tmp_path / "t.parquet"
         pq.write_table(pa.table({"a": [1, 2]}), path)
-        relation = duckdb.connect().sql("SELECT * FROM (VALUES (1), (2)) t(a)")
+        relation = HOME.sql("SELECT * FROM (VALUES (1), (2)) t(a)")
         several: list[Any] = [tmp_path, f"{tmp_path}/*.parquet", [path], (str(path),), relation]
         several += [pl.scan_parquet(path), outlying.scan(path)]
         for data in several:
@@ -387,7 +388,7 @@ class TestDispatch:
             assert feeders.feeder_of(data) is None
 
     def test_a_feeder_passes_through(self) -> None:
-        feeder: Feeder = outlying.scan(duckdb.connect().sql("SELECT 1 AS a"))
+        feeder: Feeder = outlying.scan(HOME.sql("SELECT 1 AS a"))
         assert outlying.scan(feeder) is feeder
         assert feeders.feeder_of(feeder) is feeder
         with pytest.raises(OptionError, match="memory"):

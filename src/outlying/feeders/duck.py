@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import re
+import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import MappingProxyType
@@ -63,9 +64,16 @@ class Typed:
 @contextlib.contextmanager
 def private_connection(memory: str = MEMORY) -> Iterator[DuckDBPyConnection]:
     """Open a database of our own in memory that streams, in no particular order."""
-    with engine.connection({**_SETTINGS, "memory_limit": memory}) as connected:
+    with (
+        tempfile.TemporaryDirectory(prefix="outlying-") as folder,  # for queries that sort or join
+        engine.connection(
+            {**_SETTINGS, "memory_limit": memory, "temp_directory": folder}
+        ) as connected,
+    ):
         # a query is bound several times before it runs
         connected.execute("SET parquet_metadata_cache = true")
+        # or else a row group is read as a whole, which may be larger than memory
+        connected.execute("SET disable_parquet_prefetching = true")
         # it makes an error of what TRY_CAST cannot read in a CSV file, where NULL is asked for
         known = connected.execute("FROM duckdb_optimizers() WHERE name = 'type_pushdown'")
         if known.fetchall():

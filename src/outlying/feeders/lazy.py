@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 _SOURCE = "polars LazyFrame"
+_OLDEST = (1, 38)
 
 
 class LazyFeeder(LocalFeeder):
@@ -25,13 +26,7 @@ class LazyFeeder(LocalFeeder):
 
     def __init__(self, frame: polars.LazyFrame, workers: int | None = None) -> None:
         super().__init__(_SOURCE, workers)
-        if not hasattr(frame, "collect_batches"):
-            import polars
-
-            raise SourceError(
-                f"polars {polars.__version__} cannot read a LazyFrame in batches; install polars "
-                "1.34 or later, or collect the frame first"
-            )
+        _check_version()
         self._frame = frame
 
     def _inspect(self) -> Shape:
@@ -79,6 +74,18 @@ class LazyFeeder(LocalFeeder):
 
     def _error(self, error: Exception) -> SourceError:
         return SourceError(f"{self.source}: cannot be read: {_first_line(error)}")
+
+
+def _check_version() -> None:
+    """Refuse older versions, whose batches just end where the query fails."""
+    import polars
+
+    version = tuple(int(part) for part in polars.__version__.split(".")[:2])
+    if version < _OLDEST:
+        raise SourceError(
+            f"polars {polars.__version__} cannot read a LazyFrame in batches; install polars "
+            f"{_OLDEST[0]}.{_OLDEST[1]} or later, or collect the frame first"
+        )
 
 
 def _first_line(error: Exception) -> str:

@@ -65,6 +65,7 @@ class ParquetFeeder(FilesFeeder):
             names = [field.name for fields in columns for field in fields]
             check_spelling(self.files, [*names, *self.files.keys])
             self._check_sorts(columns)
+            self._check_doubled(columns)
         return columns
 
     def _own_names(self, engine_names: Sequence[str]) -> list[str]:
@@ -110,6 +111,17 @@ class ParquetFeeder(FilesFeeder):
                     f"{field.file}; write both alike, or name only files that fit together"
                 )
 
+    def _check_doubled(self, columns: list[list[parquet.Field]]) -> None:
+        """Refuse what DuckDB 1 fails at."""
+        import duckdb
+
+        for key in self._doubled_keys(columns):
+            if duckdb.__version__.startswith("1."):
+                raise SourceError(
+                    f"{self.source}: column {key!r} is in the files and in the names of their "
+                    "folders; rename one of them, or install DuckDB 2 or later"
+                )
+
     def _lacking(self, columns: list[list[parquet.Field]]) -> list[str]:
         """Say which columns are not in all files."""
         counts: dict[str, int] = {}
@@ -125,12 +137,14 @@ class ParquetFeeder(FilesFeeder):
 
     def _doubled(self, columns: list[list[parquet.Field]]) -> list[str]:
         """Say which columns are in the files as well as in the names of their folders."""
-        names = {field.name for fields in columns for field in fields}
         return [
             f"column {key!r}: in the files and in the names of their folders, which are taken"
-            for key in self.files.keys
-            if key in names
+            for key in self._doubled_keys(columns)
         ]
+
+    def _doubled_keys(self, columns: list[list[parquet.Field]]) -> list[str]:
+        names = {field.name for fields in columns for field in fields}
+        return [key for key in self.files.keys if key in names]
 
     @functools.cached_property
     def _sizes(self) -> Mapping[str, int]:
