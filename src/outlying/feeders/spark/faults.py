@@ -12,6 +12,8 @@ _LIBRARIES = {"pyspark", "py4j", "grpc"}
 _PYTHON = "install it there, or set PYSPARK_PYTHON to a Python that has numpy, pandas and pyarrow"
 #: What Spark's text holds, and what is said instead; groups of the pattern fill the braces.
 _WORDS = (
+    (r"Permission denied: (user.+)", "permission denied ({0}); ask for the right to read it"),
+    (r"(\S+?):? \(?Permission denied", "permission denied for {0}; ask for the right to read it"),
     (
         r"TABLE_OR_VIEW_NOT_FOUND",
         "Spark's catalog has no such table; check its name, which may need a schema in front "
@@ -44,11 +46,6 @@ _WORDS = (
         "{0} is gone since the table was first looked at, or an executor cannot see it; "
         "read the table again, from a place that all machines share",
     ),
-    (r"(\S+) \(Permission denied\)", "permission denied for {0}; ask for the right to read it"),
-    (
-        r"Permission denied: (.+)",
-        "permission denied ({0}); ask for the right to read it",
-    ),
     (
         r"Python in worker has different version:? \(?([\d., ]+?)\)? than that in driver:? "
         r"([\d.]+)",
@@ -72,6 +69,11 @@ _WORDS = (
         r"JAVA_GATEWAY_EXITED",
         "Java could not start Spark; Spark 4 needs Java 17 or later "
         "(on Debian: apt-get install openjdk-17-jre-headless)",
+    ),
+    (
+        r"stopped SparkContext",
+        "the session has ended; either it was stopped, or nothing at the address answers as a "
+        "Spark master of the same version",
     ),
     (
         r"All masters are unresponsive|StatusCode\.UNAVAILABLE",
@@ -114,7 +116,7 @@ def words(text: str) -> str:
 
 def reason(text: str) -> str:
     """Take the line that tells most: the end of Python's traceback, or Java's first cause."""
-    python = re.search(r"^Traceback .*?^(\w[\w.]*: .*?)$", text, re.MULTILINE | re.DOTALL)
+    python = re.search(r"Traceback .*?^(\w[\w.]*: .*?)$", text, re.MULTILINE | re.DOTALL)
     if python is not None:
         return python[1]
     lines = [line.strip(": ") for line in text.splitlines() if line.strip()]

@@ -143,9 +143,9 @@ class SparkFeeder:
         raise ColumnError(f"{self._source}: {unknown_name('column', name, known)}")
 
     def _cores(self) -> int:
-        """Tell how many tasks run at once; a Connect server does not say."""
+        """Tell how many tasks run at once; a Connect server does not say, so take a few."""
         if self._remote:
-            return FAN_IN
+            return FAN_IN // 2
         return max(1, int(self._frame.sparkSession.sparkContext.defaultParallelism))
 
     def _size(self) -> int:
@@ -174,7 +174,7 @@ def _received(rows: Sequence[Any], work: Pass[State]) -> State:
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """PySpark warns of new versions of pandas, which are not used here."""
+    """Keep what PySpark says of versions of pandas and distutils from the user: it is not used."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*pandas", category=FutureWarning)
+        warnings.simplefilter("ignore")
         yield

@@ -7,6 +7,7 @@ of rows into one Arrow batch: with whole states in them, batches would outgrow t
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import pickle
 import zlib
 from collections.abc import Iterable, Iterator
@@ -117,19 +118,23 @@ def _failure(part: int, error: OutlyingError) -> Failure:
 
 def _gathered(batches: Iterator[Batch]) -> Iterator[Batch]:
     """Join small batches: Spark's have 10,000 rows, and each costs a pass some time."""
-    import pyarrow
-
     waiting: list[Batch] = []
     rows = size = 0
     for batch in batches:
         if waiting and (rows + batch.num_rows > _ROWS or size + batch.nbytes > _BYTES):
-            yield pyarrow.concat_batches(waiting)
+            yield _joined(waiting)
             waiting, rows, size = [], 0, 0
         if batch.num_rows:
             waiting.append(batch)
             rows, size = rows + batch.num_rows, size + batch.nbytes
     if waiting:
-        yield pyarrow.concat_batches(waiting)
+        yield _joined(waiting)
+
+
+def _joined(batches: list[Batch]) -> Batch:
+    import pyarrow
+
+    return pyarrow.Table.from_batches(batches).combine_chunks().to_batches()[0]
 
 
 def _typed(batch: Batch, schema: pyarrow.Schema) -> Batch:
@@ -148,8 +153,6 @@ def _rows(batches: Iterator[Batch]) -> Iterator[Piece]:
 
 
 def _as_batches(pieces: Iterator[Piece], size: int) -> Iterator[Batch]:
-    import itertools
-
     import pyarrow
 
     names = [field.split()[0] for field in PIECES.split(", ")]
