@@ -11,13 +11,14 @@ from outlying.streams.passes import Batch, Feeder
 
 
 class Collect:
-    """Keep all batches."""
+    """Keep all batches, with texts written out."""
 
     def start(self) -> list[Batch]:
         return []
 
     def add(self, state: list[Batch], batch: Batch) -> list[Batch]:
-        return [*state, batch]
+        types = [t.value_type if pa.types.is_dictionary(t) else t for t in batch.schema.types]
+        return [*state, batch.cast(pa.schema(list(zip(batch.schema.names, types, strict=True))))]
 
     def merge(self, state: list[Batch], other: list[Batch]) -> list[Batch]:
         return state + other

@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from outlying.errors import ColumnError, SourceError
+from outlying.feeders.labels import Asked
 from outlying.feeders.local import BATCH_ROWS, Field, LocalFeeder, Shape, changed
 from outlying.sources import engine
 from outlying.sources.columns import skip_reason, unique_names
@@ -135,16 +136,21 @@ class DuckFeeder(LocalFeeder):
             self._check_same(relation)
             expected = self._expected(relation)
             rows = 0
-            with reader_of(relation, [field.sql for field in fields]) as reader:
+            asked = self._asked(relation, fields)
+            with reader_of(relation, [sql for item in asked for sql in item.sql]) as reader:
                 for batch in reader:
                     rows += batch.num_rows
-                    yield batch
+                    yield _joined(batch, asked)
             if rows < expected:
                 raise SourceError(
                     f"{self.source}: reading ended after {rows} of {expected} rows, as the "
                     "connection was used for something else meanwhile; use another connection "
                     "for that (connection.cursor() makes one)"
                 )
+
+    def _asked(self, relation: DuckDBPyRelation, fields: Sequence[Field]) -> list[Asked]:  # noqa: ARG002
+        """Say how to ask for each column."""
+        return [Asked(field) for field in fields]
 
     def _check_same(self, relation: DuckDBPyRelation) -> None:
         now = dict(zip(relation.columns, kinds_of(relation), strict=True))
@@ -166,6 +172,17 @@ class DuckFeeder(LocalFeeder):
         if not self._shared or not duckdb.__version__.startswith("1."):
             return 0
         return int(relation.aggregate("count(*)").fetchall()[0][0])
+
+
+def _joined(batch: Batch, asked: Sequence[Asked]) -> Batch:
+    """Give one array for each column."""
+    import pyarrow
+
+    if not any(item.labels for item in asked):
+        return batch
+    arrays = iter(batch.columns)
+    columns = [item.joined([next(arrays) for _ in item.sql]) for item in asked]
+    return pyarrow.RecordBatch.from_arrays(columns, [f"c{n}" for n in range(len(columns))])
 
 
 def kinds_of(relation: DuckDBPyRelation) -> list[str]:

@@ -167,7 +167,8 @@ class LocalFeeder(abc.ABC):
         import pyarrow
 
         for field, array in zip(fields, batch.columns, strict=False):
-            if array.type != field.comes:
+            is_coded = pyarrow.types.is_dictionary(array.type)
+            if array.type != field.comes and not is_coded:
                 raise changed(self.source, f"column {field.name!r} is now of type {array.type}")
         if not fields:
             return batch.select([])

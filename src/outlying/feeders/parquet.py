@@ -22,11 +22,12 @@ from outlying.feeders.files import (
     place_list,
     places,
 )
+from outlying.feeders.labels import Asked, frequent
 from outlying.feeders.local import Field, Shape
 from outlying.sources import engine, parquet
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 _SORTS = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), "numbers"),
@@ -45,6 +46,8 @@ _SORTS = {
 class ParquetFeeder(FilesFeeder):
     """Parquet files that are one table."""
 
+    _labels: Mapping[str, tuple[str, ...]] | None = None
+
     def _inspect(self) -> Shape:
         for file in self.files.files:
             parquet.check_magic(file.name, file.path)
@@ -55,6 +58,12 @@ class ParquetFeeder(FilesFeeder):
                 shape = self._shape_of(relation, names, *self._corrections(names))
         notes = [*self.files.notes, *self._lacking(columns), *self._doubled(columns)]
         return Shape(shape.fields, shape.skipped, tuple(notes))
+
+    def _asked(self, relation: DuckDBPyRelation, fields: Sequence[Field]) -> list[Asked]:
+        """Ask for labels by their places in a list, where there are few."""
+        if self._labels is None:
+            self._labels = frequent(relation, self.shape.fields)
+        return [Asked(field, self._labels.get(field.name, ())) for field in fields]
 
     @functools.cached_property
     def _columns(self) -> list[list[parquet.Field]]:

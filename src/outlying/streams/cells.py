@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = "pyarrow.Array | pyarrow.ChunkedArray"
 
+_FEW = 64  # texts that are soon compared
 _FIRST = 4096  # rows that tell whether nearly all texts differ
 
 
@@ -317,10 +318,10 @@ def _texts(values: Any) -> Any:
 
 def _used(codes: Codes, texts: Any, form: Form = "text") -> Coded:
     """Leave out texts that no row has, and give equal ones one code."""
-    is_used = np.zeros(len(texts) + 1, dtype=bool)
-    is_used[codes] = True
-    is_used[-1] = False
-    distinct = texts.filter(arrow().array(is_used[:-1])).dictionary_encode()
+    is_used = np.bincount(codes + 1, minlength=len(texts) + 1)[1:] > 0
+    if is_used.all() and len(texts) <= _FEW and len(texts.unique()) == len(texts):
+        return Coded(codes, texts, form)
+    distinct = texts.filter(arrow().array(is_used)).dictionary_encode()
     ranks = np.full(len(texts) + 1, -1, dtype=np.int32)
     ranks[np.flatnonzero(is_used)] = distinct.indices.fill_null(-1).to_numpy()
     return Coded(ranks[codes], distinct.dictionary, form)

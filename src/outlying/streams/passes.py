@@ -56,11 +56,18 @@ class Feeder(Protocol):
         """Columns that batches cannot hold, and why."""
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of results should know about how the table was read."""
+
+    @property
     def traffic(self) -> Traffic:
         """What was moved so far."""
 
     def schema(self) -> pyarrow.Schema:
-        """Give the names of all columns and the Arrow types that batches will have."""
+        """Give the names of all columns and the Arrow types that batches will have.
+
+        Texts may come as dictionaries of them, from one batch to the next.
+        """
 
     def fold(self, work: Pass[State], columns: Sequence[str], progress: Progress | None) -> State:
         """Run a pass over all rows, of which only these columns are read; one scan."""

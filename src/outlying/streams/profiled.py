@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,6 +42,11 @@ class Profile:
     def is_whole(self) -> bool:
         """Whether no row was left out."""
         return self.drawn == self.rows
+
+    def with_notes(self, notes: Iterable[str]) -> Profile:
+        """Put notes before those on the table."""
+        table = dataclasses.replace(self.table, notes=(*notes, *self.table.notes))
+        return dataclasses.replace(self, table=table)
 
     def ends(self, name: str) -> tuple[float, float]:
         """Give the least and the greatest number of a column."""

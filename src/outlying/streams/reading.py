@@ -85,6 +85,7 @@ class Stream:
         """Explain all that is wanted, in two passes at most."""
         plan = self._plan(wanted)
         profile = finish(plan, self.feeder.fold(plan, plan.columns, progress), self.feeder.source)
+        profile = profile.with_notes(self.feeder.notes)
         some(profile.selection)
         if profile.rows < 2:
             raise SourceError(

@@ -54,6 +54,11 @@ class SparkFeeder:
         return self._source
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of results should know about how the table was read: nothing."""
+        return ()
+
+    @property
     def traffic(self) -> Traffic:
         """What was moved so far; with Spark Connect nobody tells."""
         return self._traffic
