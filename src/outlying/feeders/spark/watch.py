@@ -78,6 +78,13 @@ def _settle(outcome: Future[Result], action: Callable[[], Result], watch: Watch)
         outcome.set_exception(error)
 
 
+def _sum(before: int | None, more: int | None, first: bool) -> int | None:
+    """Add up; what was unknown once stays so."""
+    if more is None or (before is None and not first):
+        return None
+    return (before or 0) + more
+
+
 class ClassicWatch:
     """A job of a session that has its Spark in this process's Java machine."""
 
@@ -98,10 +105,10 @@ class ClassicWatch:
         yield
 
     def look(self) -> tuple[int, int]:
-        """Count tasks of all stages; those of merging become known late."""
+        """Count tasks of stages that have begun; those of merging become known late."""
         self._expect_executors()
         stages = [self._tracker.getStageInfo(stage) for stage in self._stages()]
-        known = [stage for stage in stages if stage is not None]
+        known = [s for s in stages if s is not None and s.numActiveTasks + s.numCompletedTasks]
         done = sum(stage.numCompletedTasks for stage in known)
         return done, sum(stage.numTasks for stage in known)
 
@@ -111,15 +118,24 @@ class ClassicWatch:
 
     def add_to(self, traffic: Traffic) -> None:
         """Add the metrics of the last attempt of each stage, as far as they are right."""
+        read, shuffled = self._moved()
+        first = traffic.scans == 1
+        traffic.bytes_read = _sum(traffic.bytes_read, read, first)
+        traffic.bytes_shuffled = _sum(traffic.bytes_shuffled, shuffled, first)
+
+    def _moved(self) -> tuple[int | None, int | None]:
+        """Give the bytes read and shuffled; the pass is over, so no fault may end it here."""
+        from py4j.protocol import Py4JError
+
         spark = self._context._jsc.sc()
-        spark.listenerBus().waitUntilEmpty()
-        store = spark.statusStore()
-        stages = [store.lastStageAttempt(stage) for stage in self._stages()]
+        try:
+            spark.listenerBus().waitUntilEmpty()
+            stages = [spark.statusStore().lastStageAttempt(stage) for stage in self._stages()]
+        except Py4JError:  # the bus is far behind, or stages are forgotten
+            return None, None
+        read = sum(stage.inputBytes() for stage in stages)
         shuffled = sum(stage.shuffleWriteBytes() for stage in stages)
-        traffic.bytes_shuffled = (traffic.bytes_shuffled or 0) + shuffled
-        if self._counts_reads():
-            read = sum(stage.inputBytes() for stage in stages)
-            traffic.bytes_read = (traffic.bytes_read or 0) + read
+        return (read if self._counts_reads() else None), shuffled
 
     def _counts_reads(self) -> bool:
         """Tell whether Spark counts what it reads; of Parquet's vectored reads it does not."""
