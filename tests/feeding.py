@@ -11,14 +11,13 @@ from outlying.streams.passes import Batch, Feeder
 
 
 class Collect:
-    """Keep all batches, with texts written out."""
+    """Keep all batches."""
 
     def start(self) -> list[Batch]:
         return []
 
     def add(self, state: list[Batch], batch: Batch) -> list[Batch]:
-        types = [t.value_type if pa.types.is_dictionary(t) else t for t in batch.schema.types]
-        return [*state, batch.cast(pa.schema(list(zip(batch.schema.names, types, strict=True))))]
+        return [*state, batch]
 
     def merge(self, state: list[Batch], other: list[Batch]) -> list[Batch]:
         return state + other
@@ -56,7 +55,15 @@ def table_of(feeder: Feeder, columns: Sequence[str] | None = None) -> pa.Table:
     schema = feeder.schema()
     names = list(schema.names) if columns is None else list(columns)
     wanted = pa.schema([schema.field(name) for name in names])
-    return pa.Table.from_batches(feeder.fold(Collect(), names, None), wanted)
+    batches = feeder.fold(Collect(), names, None)
+    return pa.Table.from_batches([_promised(batch, wanted) for batch in batches], wanted)
+
+
+def _promised(batch: Batch, schema: pa.Schema) -> Batch:
+    """Write texts out that come as dictionaries; all else must be as promised."""
+    given = zip(batch.schema.types, schema.types, strict=True)
+    types = [own if pa.types.is_dictionary(has) and own != has else has for has, own in given]
+    return batch.cast(pa.schema(list(zip(batch.schema.names, types, strict=True))))
 
 
 def rows_of(feeder: Feeder, columns: Sequence[str] | None = None) -> list[tuple[Any, ...]]:
