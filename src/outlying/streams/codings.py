@@ -11,13 +11,13 @@ from outlying.density import Floats
 from outlying.distribution import Distribution
 from outlying.population import NumericAttribute
 from outlying.streams.grids import (
+    LEAST_BINS,
     MOST_BINS,
     MOST_VALUES,
     Coding,
     Dictionary,
     Grid,
     Range,
-    affordable_bins,
 )
 from outlying.streams.profiled import Profile
 from outlying.streams.questions import Question
@@ -25,7 +25,17 @@ from outlying.streams.rules import Rules
 from outlying.streams.verify import ColumnPlan, Look
 from outlying.table import NumericColumn
 
+#: The most bins of a grid.
+FINEST = 1_048_576
+#: Counts of all looks together take no more bytes than this, in each thread or task.
+BUDGET = 128 * 2**20
+_BYTES = 12  # of a bin: a count, and half as much for bins beside those asked for
 _NEARLY_ALL = 0.95  # a sample with so many distinct values comes of more than can be kept
+
+
+def affordable(looks: int) -> int:
+    """Choose how many bins a grid may have, so that the counts of all looks fit the memory."""
+    return max(LEAST_BINS, min(FINEST, int(BUDGET / (_BYTES * max(1, looks)))))
 
 
 def codings(
@@ -35,7 +45,7 @@ def codings(
     named = {rule.column for look in looks for rule in look.rules}
     named |= {rule.column for rules in counts for rule in rules}
     numeric = [look.column for look in looks if look.asks == "numbers"]
-    bins = affordable_bins(len(numeric))
+    bins = affordable(len(numeric))
     asked = named | {look.column for look in looks}
     plans = {}
     for field in profile.fields:
