@@ -92,6 +92,13 @@ def test_a_worker_that_dies_in_the_middle(cluster: Cluster, table: Path, tmp_pat
     assert (after.rows, after.values, after.types) == (before.rows, before.values, before.types)
 
 
+def test_a_stopped_session(cluster: Cluster, table: Path) -> None:
+    feeder = connected(f"{cluster.url}/{table}")
+    stop_spark()
+    with pytest.raises(SourceError, match="the Spark session was stopped"):
+        feeder.fold(Origin(), ["a"], None)
+
+
 def test_a_cluster_without_workers(
     python: None, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
