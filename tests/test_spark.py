@@ -212,7 +212,7 @@ def test_progress_counts_tasks(spark: Any, tmp_path: Path) -> None:
         seen.append((done, known))
         (tmp_path / "go").touch()
 
-    assert SparkFeeder(spark.range(0, 10, 1, 2)).fold(Slow(tmp_path), ["id"], hear) == 10
+    assert SparkFeeder(spark.range(0, 10, 1, 2)).fold(Slow(tmp_path), ["id"], hear).rows == 10
     assert seen[0] == (0, 2)
     assert all(0 <= done <= known <= 2 + 2 + 1 for done, known in seen)
 
