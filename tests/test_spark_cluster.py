@@ -84,12 +84,23 @@ def test_a_worker_that_dies_in_the_middle(cluster: Cluster, table: Path, tmp_pat
 
     killer = threading.Thread(target=kill)
     killer.start()
-    rows = feeder.fold(Slow(tmp_path, free=2), ["a", "b"], None)
+    seen = feeder.fold(Slow(tmp_path, free=2), ["a", "b"], None)
     killer.join()
-    assert rows == ROWS
-    assert begun() > PARTS
-    after = feeder.fold(Everything(), ["a", "b"], None)
-    assert (after.rows, after.values, after.types) == (before.rows, before.values, before.types)
+    assert begun() > PARTS  # what was lost was done again
+    assert (seen.rows, seen.known, seen.values, seen.types) == (
+        ROWS,
+        before.known,
+        before.values,
+        before.types,
+    )
+    assert cluster.workers[0].poll() is not None
+
+
+def test_a_stopped_session(cluster: Cluster, table: Path) -> None:
+    feeder = connected(f"{cluster.url}/{table}")
+    stop_spark()
+    with pytest.raises(SourceError, match="the Spark session was stopped"):
+        feeder.fold(Origin(), ["a"], None)
 
 
 def test_a_cluster_without_workers(

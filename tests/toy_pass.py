@@ -67,13 +67,13 @@ class Rows:
 
 
 @dataclasses.dataclass(frozen=True)
-class Slow(Rows):
+class Slow(Everything):
     """Say in a folder that a part has begun; after the first few, wait there for a file."""
 
     folder: Path
     free: int = 0
 
-    def add(self, state: int, batch: Batch) -> int:
+    def add(self, state: Seen, batch: Batch) -> Seen:
         (self.folder / f"begun-{os.getpid()}-{time.monotonic_ns()}").touch()
         if len(list(self.folder.glob("begun-*"))) > self.free:
             while not (self.folder / "go").exists():
