@@ -45,7 +45,7 @@ def explain(path: str, objects: int = 1, **options: Any) -> dict[str, Any]:
     pair = found[0].pairs[0]
     return {
         "first": str(pair),
-        "conditions": [str(condition) for condition in pair.conditions],
+        "columns": [pair.property, *(condition.attribute for condition in pair.conditions)],
         "bound": max(pair.bound for item in found for pair in item.pairs),
     }
 

@@ -78,17 +78,34 @@ class Distribution:
         """Give the values of the rows at some places in their order."""
         return np.asarray(self.values[np.searchsorted(self.before[1:], ranks, side="right")])
 
-    def near(self, value: float, reach: float) -> int:
-        """Count the rows within a distance of a value."""
-        start = np.searchsorted(self.values, value - reach)
-        end = np.searchsorted(self.values, value + reach, side="right")
-        return int(self.before[end] - self.before[start])
+    def near(self, value: float, reach: float) -> float:
+        """Count the rows within a distance of a value; the rows of a bin lie evenly in it."""
+        return float(self._between(np.array([value]), reach)[0])
 
     @functools.cached_property
-    def neighbours(self) -> Counts:
+    def neighbours(self) -> Counts | Floats:
         """The rows within half a window of each value; see density.window_counts."""
+        if not self.is_exact:
+            return self._between(self.values, self.width / 2)
         right = np.searchsorted(self.values, self.values + self.width / 2, side="right")
         return _reached(self.before, self.rows, right)
+
+    def _between(self, points: Floats, reach: float) -> Counts | Floats:
+        """Count the rows within a distance of each point."""
+        if not self.is_exact:
+            ends, rows = self._cumulated
+            return np.interp(points + reach, ends, rows) - np.interp(points - reach, ends, rows)
+        end = np.searchsorted(self.values, points + reach, side="right")
+        return np.asarray(
+            self.before[end] - self.before[np.searchsorted(self.values, points - reach)]
+        )
+
+    @functools.cached_property
+    def _cumulated(self) -> tuple[Floats, Floats]:
+        """The ends of all bins, and the rows up to each; a value inside a bin moves to its end."""
+        ends = np.maximum.accumulate(np.stack([self.lows, self.highs], axis=1).ravel())
+        rows = np.stack([self.before[:-1], self.before[1:]], axis=1).ravel()
+        return ends, rows.astype(np.float64)
 
     @functools.cached_property
     def mean(self) -> float:
@@ -106,9 +123,7 @@ class Distribution:
         """Give the density at any points."""
         if bandwidth == "adaptive":
             return parzen_at(self.values, points, self.width, bandwidth)
-        end = np.searchsorted(self.values, points + self.width / 2, side="right")
-        start = np.searchsorted(self.values, points - self.width / 2)
-        return np.asarray((self.before[end] - self.before[start]) / (self.known * self.width))
+        return np.asarray(self._between(points, self.width / 2) / (self.known * self.width))
 
 
 def _reached(before: Counts, rows: Counts, right: Counts) -> Counts:
