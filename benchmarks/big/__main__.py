@@ -49,18 +49,17 @@ def _about() -> str:
 
 
 def _one(args: argparse.Namespace) -> Iterator[str]:
-    yield "| rows | file | histograms | a row | ratio | memory | with confidence | memory | bound |"
+    yield "| rows | read | histograms | a row | ratio | memory | with confidence | memory | bound |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
     for millions in args.millions:
         path = table(args.folder, millions)
-        size = path.stat().st_size / 1e6
         plain = _best(args.runs, job="histograms", path=str(path))
         alone = _best(args.runs, job="explain", path=str(path), references=0)
         full = _best(args.runs, job="explain", path=str(path))
         assert {"city", "temp"} == set(alone["facts"]["columns"]), alone["facts"]
         ratio = alone["seconds"] / plain["seconds"]
         yield (
-            f"| {millions}M | {size:,.0f} MB | {plain['seconds']:.1f} s | {alone['seconds']:.1f} s "
+            f"| {millions}M | {alone['facts']['read'] / 1e6:,.0f} MB | {plain['seconds']:.1f} s | {alone['seconds']:.1f} s "
             f"| {ratio:.1f} | {alone['megabytes']:,.0f} MB | {full['seconds']:.1f} s "
             f"| {full['megabytes']:,.0f} MB | {alone['facts']['bound']:.1g} |"
         )
@@ -71,13 +70,13 @@ def _many(args: argparse.Namespace) -> Iterator[str]:
     path = table(args.folder, millions)
     yield f"Many rows of {millions} million, in the same two passes:"
     yield ""
-    yield "| objects | seconds | memory | bound |"
-    yield "| --- | --- | --- | --- |"
+    yield "| objects | seconds | memory | read | bound |"
+    yield "| --- | --- | --- | --- | --- |"
     for objects in args.objects:
         run = _best(1, job="explain", path=str(path), objects=objects)
         yield (
             f"| {objects:,} | {run['seconds']:.1f} s | {run['megabytes']:,.0f} MB "
-            f"| {run['facts']['bound']:.1g} |"
+            f"| {run['facts']['read'] / 1e6:,.0f} MB | {run['facts']['bound']:.1g} |"
         )
 
 

@@ -39,14 +39,15 @@ def explain(path: str, objects: int = 1, **options: Any) -> dict[str, Any]:
     import outlying
 
     wheres = [{"id": ODD + place} for place in range(objects)]
-    found = list(
-        outlying.explain_many(outlying.scan(path), where=wheres, exclude=["id"], **options)
-    )
+    feeder = outlying.scan(path)
+    found = list(outlying.explain_many(feeder, where=wheres, exclude=["id"], **options))
     pair = found[0].pairs[0]
     return {
         "first": str(pair),
         "columns": [pair.property, *(condition.attribute for condition in pair.conditions)],
         "bound": max(pair.bound for item in found for pair in item.pairs),
+        "scans": feeder.traffic.scans,
+        "read": feeder.traffic.bytes_read,
     }
 
 
