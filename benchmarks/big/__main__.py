@@ -61,7 +61,8 @@ def _one(args: argparse.Namespace) -> Iterator[str]:
         yield (
             f"| {millions}M | {alone['facts']['read'] / 1e6:,.0f} MB | {plain['seconds']:.1f} s "
             f"| {alone['seconds']:.1f} s | {ratio:.1f} | {alone['megabytes']:,.0f} MB "
-            f"| {full['seconds']:.1f} s | {full['megabytes']:,.0f} MB | {alone['facts']['bound']:.1g} |"
+            f"| {full['seconds']:.1f} s | {full['megabytes']:,.0f} MB "
+            f"| {alone['facts']['bound']:.1g} |"
         )
 
 
