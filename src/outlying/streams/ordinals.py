@@ -90,10 +90,10 @@ class Scale:
             return cls(0.0, 0.0, cells, is_ranked)
         return cls(float(start), float(factor), cells, is_ranked)
 
-    def places(self, numbers: Floats) -> Floats:
+    def places(self, numbers: Floats, out: Floats | None = None) -> Floats:
         """Give the cells of numbers, and in the fraction the place inside; NaN is outer."""
         with np.errstate(over="ignore", invalid="ignore"):
-            places = np.subtract(_coordinates(numbers, self.is_ranked), self.start)
+            places = np.subtract(_coordinates(numbers, self.is_ranked), self.start, out=out)
             np.multiply(places, self.factor, out=places)
         np.fmax(places, 0.0, out=places)
         return np.fmin(places, self.cells + 1, out=places)
