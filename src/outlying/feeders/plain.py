@@ -79,9 +79,9 @@ def _agree(kind: Any, field: Field) -> bool:
     if types.is_string(kind) or types.is_large_string(kind):
         return types.is_string(field.comes) or types.is_large_string(field.comes)
     if types.is_timestamp(kind) and types.is_timestamp(field.comes):
-        return kind.unit == field.comes.unit and (kind.tz is None) == (field.comes.tz is None)
+        return bool(kind.unit == field.comes.unit and bool(kind.tz) == bool(field.comes.tz))
     plain = (types.is_integer, types.is_floating, types.is_boolean, types.is_date32)
-    return kind == field.comes and any(test(kind) for test in plain)
+    return any(test(kind) for test in plain) and bool(kind == field.comes)
 
 
 def _coded(path: Path, fields: Sequence[Field]) -> list[str]:
