@@ -83,7 +83,7 @@ class CodedCells:
 
     def scatter(self, block: slice, out: Marks, spare: Marks) -> None:  # noqa: ARG002
         """Write the shares of the labels."""
-        out[:] = self.shares[self.codes[block]]
+        self.shares.take(self.codes[block], out=out, mode="wrap")
 
 
 def marks(columns: Iterable[Column], rows: int) -> Marks:
@@ -96,26 +96,34 @@ def sums(columns: Sequence[Cells], rows: int) -> Marks:
     """Add up the shares of columns; scattered once more, this is a mark."""
     total = np.zeros(rows, dtype=np.uint64)
     share, spare = (np.empty(min(rows, _BLOCK), dtype=np.uint64) for _ in range(2))
-    for start in range(0, rows, _BLOCK):
-        block = slice(start, min(start + _BLOCK, rows))
-        size = block.stop - start
+    for block in _blocks(rows):
+        own, size = total[block], block.stop - block.start
         for column in columns:
             column.scatter(block, share[:size], spare[:size])
-            total[block] += share[:size]
+            np.add(own, share[:size], out=own)
     return total
 
 
 def mixed(numbers: Marks) -> Marks:
     """Scatter 64-bit numbers one to one (the finaliser of SplitMix64)."""
     result = numbers * _GOLDEN
-    spare = np.empty_like(result)
-    for shift, factor in zip(_SHIFTS, _FACTORS, strict=False):
-        np.right_shift(result, shift, out=spare)
-        result ^= spare
-        result *= factor
-    np.right_shift(result, _SHIFTS[2], out=spare)
-    result ^= spare
+    spare = np.empty(min(len(result), _BLOCK), dtype=np.uint64)
+    for block in _blocks(len(result)):
+        _mix(result[block], spare[: block.stop - block.start])
     return result
+
+
+def _mix(numbers: Marks, spare: Marks) -> None:
+    for shift, factor in zip(_SHIFTS, _FACTORS, strict=False):
+        np.right_shift(numbers, shift, out=spare)
+        numbers ^= spare
+        numbers *= factor
+    np.right_shift(numbers, _SHIFTS[2], out=spare)
+    numbers ^= spare
+
+
+def _blocks(rows: int) -> list[slice]:
+    return [slice(start, min(start + _BLOCK, rows)) for start in range(0, rows, _BLOCK)]
 
 
 def _cells(column: Column) -> Cells:

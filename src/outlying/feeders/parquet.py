@@ -7,10 +7,11 @@ same sort of values in all of them: numbers in one file and texts in the next ar
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from outlying.errors import SourceError
+from outlying.feeders import plain
 from outlying.feeders.duck import plain_errors
 from outlying.feeders.files import (
     FilesFeeder,
@@ -25,6 +26,7 @@ from outlying.feeders.files import (
 from outlying.feeders.labels import Asked, frequent
 from outlying.feeders.local import Field, Shape
 from outlying.sources import engine, parquet
+from outlying.streams.passes import Batch
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
@@ -58,6 +60,15 @@ class ParquetFeeder(FilesFeeder):
                 shape = self._shape_of(relation, names, *self._corrections(names))
         notes = [*self.files.notes, *self._lacking(columns), *self._doubled(columns)]
         return Shape(shape.fields, shape.skipped, tuple(notes))
+
+    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+        paths = [file.path for file in self.files.files]
+        if self.files.keys or not plain.are_plain(paths, fields):
+            yield from super()._read(fields)
+        else:
+            self.files.check_unchanged()
+            yield from plain.batches(self.source, paths, fields)
+            self.files.check_unchanged()
 
     def _asked(self, relation: DuckDBPyRelation, fields: Sequence[Field]) -> list[Asked]:
         """Ask for labels by their places in a list, where there are few."""

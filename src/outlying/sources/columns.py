@@ -217,11 +217,12 @@ def microseconds(values: npt.NDArray[Any]) -> Floats:
     unit, step = np.datetime_data(values.dtype)
     if unit in ("Y", "M"):
         values, unit, step = values.astype("datetime64[D]"), "D", 1
-    counts = values.astype(np.int64)
+    counts = values.view(np.int64)
     if unit in _PARTS_OF_A_MICROSECOND:
         numbers = (counts * step // _PARTS_OF_A_MICROSECOND[unit]).astype(np.float64)
     else:  # as floating point: seconds of far years do not fit as whole microseconds
-        numbers = counts.astype(np.float64) * (step * _MICROSECONDS.get(unit, 1))
+        numbers = counts.astype(np.float64)
+        numbers *= step * _MICROSECONDS.get(unit, 1)
     numbers[np.isnat(values)] = np.nan
     return numbers
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Array: TypeAlias = "pyarrow.Array | pyarrow.ChunkedArray"
 
 _FEW = 64  # texts that are soon compared
-_FIRST = 4096  # rows that tell whether nearly all texts differ
+_FIRST = 4096  # rows that tell whether nearly all texts differ, or whether all are used
 
 
 def arrow() -> Any:
@@ -318,13 +318,21 @@ def _texts(values: Any) -> Any:
 
 def _used(codes: Codes, texts: Any, form: Form = "text") -> Coded:
     """Leave out texts that no row has, and give equal ones one code."""
-    is_used = np.bincount(codes + 1, minlength=len(texts) + 1)[1:] > 0
+    is_used = _are_used(codes, len(texts))
     if is_used.all() and len(texts) <= _FEW and len(texts.unique()) == len(texts):
         return Coded(codes, texts, form)
     distinct = texts.filter(arrow().array(is_used)).dictionary_encode()
     ranks = np.full(len(texts) + 1, -1, dtype=np.int32)
     ranks[np.flatnonzero(is_used)] = distinct.indices.fill_null(-1).to_numpy()
     return Coded(ranks[codes], distinct.dictionary, form)
+
+
+def _are_used(codes: Codes, count: int) -> Mask:
+    """Tell which of so many codes there are; a look at the first rows is often enough."""
+    are_used = np.bincount(codes[:_FIRST] + 1, minlength=count + 1)[1:] > 0
+    if len(codes) <= _FIRST or are_used.all():
+        return are_used
+    return np.bincount(codes + 1, minlength=count + 1)[1:] > 0
 
 
 def _of_numbers(array: Array, form: Form) -> Coded:

@@ -60,7 +60,7 @@ class Contexts:
         words[:] = 0
         first = 0
         for name, book in self._books.items():
-            book.run(cells[name], words[first : first + len(book)])
+            book.run(cells[name], words[first : first + len(book)], memory)
             first += len(book)
         return words
 

@@ -44,7 +44,7 @@ class Tally:
     infinite: int = 0
     low: float | int = math.nan
     high: float | int = math.nan
-    is_whole: bool = True  # whether this is known of all numbers
+    is_whole: bool = True  # whether this is known of all numbers; of times, nobody asks
     distinct: Distinct = dataclasses.field(default_factory=lambda: Distinct(MOST_TEXTS))
 
     def merge(self, other: Tally) -> None:
@@ -66,7 +66,8 @@ class Tally:
         if field.is_numeric:
             return self._add_numbers(field, array)
         if field.form in ("number", "integer"):
-            self._look_at(Field(field.name, field.form, is_compared=False).numbers(array), array)
+            plain = Field(field.name, field.form, is_compared=False)
+            self._look_at(plain, plain.numbers(array), array)
         coded = field.coded(array, are_distinct=False)
         numbers = _numbers_of(field, coded)
         self.missing += coded.missing
@@ -77,21 +78,23 @@ class Tally:
         found = field.numbers(array)
         self.missing += found.missing
         self.infinite += found.infinite
-        self._look_at(found, array)
+        self._look_at(field, found, array)
         if not (field.may_be_keys and array.type.bit_width == 64):
             return NumberCells(field.name, found.values, found.has_gaps)
         if not _is_at_limit(found):
-            self._count(float_numbers(found.values))
+            if field.is_compared:
+                self._count(float_numbers(found.values))
             return NumberCells(field.name, found.values, found.has_gaps)
         numbers = _key_numbers(array)
-        self._count(numbers)
+        if field.is_compared:
+            self._count(numbers)
         return NumberedCells(field.name, numbers)
 
-    def _look_at(self, found: Numbers, array: Array) -> None:
+    def _look_at(self, field: Field, found: Numbers, array: Array) -> None:
         low, high = found.low, found.high
         if low == low and arrow().types.is_integer(array.type):
             low, high = _whole_range(found, array)
-        elif self.is_whole:
+        elif self.is_whole and field.form == "number":
             self.is_whole = _are_whole(found.values)
         self._reach(low, high)
 

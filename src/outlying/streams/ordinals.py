@@ -22,7 +22,7 @@ LARGEST = float(np.finfo(np.float64).max)
 
 _SIGN = np.int64(63)
 _POSITIVE = np.int64(2**63 - 1)
-_DISTANCES = 4096, 16  # how far off guesses are at most, mostly
+_DISTANCES = 16, 2**14, 2**28  # how far off guesses are at most, mostly
 _ONE = np.int64(1)
 
 
@@ -52,12 +52,7 @@ def first_reaching(
     Where no number is, the rank is one more than that of the greatest. Good guesses save time.
     """
     near = ordinals(np.clip(guesses, -LARGEST, LARGEST))
-    below, reached = np.full(len(near), _LEAST - 1), np.full(len(near), _GREATEST + 1)
-    for distance in _DISTANCES:
-        left = np.maximum(near, _LEAST + distance) - distance
-        right = np.minimum(near, _GREATEST - distance) + distance
-        below = np.where(function(floats(left)) < goals, left, below)
-        reached = np.where(function(floats(right)) >= goals, right, reached)
+    below, reached = _brackets(function, goals, near)
     while len(open_ := np.flatnonzero(below + 1 < reached)):
         left, right = below[open_], reached[open_]
         middle = (left >> _ONE) + (right >> _ONE) + (left & right & _ONE)
@@ -65,6 +60,26 @@ def first_reaching(
         reached[open_] = np.where(is_reached, middle, right)
         below[open_] = np.where(is_reached, left, middle)
     return reached
+
+
+def _brackets(
+    function: Callable[[Floats], Ordinals], goals: Ordinals, near: Ordinals
+) -> tuple[Ordinals, Ordinals]:
+    """Give ranks at which the goals are not reached yet, and such at which they are.
+
+    They are near guesses if these are good, and else further and further off.
+    """
+    below, reached = np.full(len(near), _LEAST - 1), np.full(len(near), _GREATEST + 1)
+    open_ = np.arange(len(near))
+    for distance in _DISTANCES:
+        left = np.maximum(near[open_], _LEAST + distance) - distance
+        right = np.minimum(near[open_], _GREATEST - distance) + distance
+        is_below = function(floats(left)) < goals[open_]
+        is_reached = function(floats(right)) >= goals[open_]
+        below[open_[is_below]] = left[is_below]
+        reached[open_[is_reached]] = right[is_reached]
+        open_ = open_[~(is_below & is_reached)]
+    return below, reached
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -90,10 +105,10 @@ class Scale:
             return cls(0.0, 0.0, cells, is_ranked)
         return cls(float(start), float(factor), cells, is_ranked)
 
-    def places(self, numbers: Floats) -> Floats:
+    def places(self, numbers: Floats, out: Floats | None = None) -> Floats:
         """Give the cells of numbers, and in the fraction the place inside; NaN is outer."""
         with np.errstate(over="ignore", invalid="ignore"):
-            places = np.subtract(_coordinates(numbers, self.is_ranked), self.start)
+            places = np.subtract(_coordinates(numbers, self.is_ranked), self.start, out=out)
             np.multiply(places, self.factor, out=places)
         np.fmax(places, 0.0, out=places)
         return np.fmin(places, self.cells + 1, out=places)

@@ -1,20 +1,23 @@
 """Many intervals of one column at once: first where among all ends a number is, then each interval.
 
-Where a number is among the ends is one small whole number, and to compare such numbers takes a
-fraction of the time that floating-point numbers take.
+Where a number is among the ends is one small whole number, and to compare such numbers digit by
+digit takes a fraction of the time that floating-point numbers take.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from outlying.bits import Words
+from outlying.streams.memory import Memory
 from outlying.streams.ordinals import Scale
-from outlying.table import Floats, Mask
+from outlying.streams.thresholds import Thresholds
+from outlying.table import Floats
 
 #: Closed; None stands for missing values.
 Interval: TypeAlias = tuple[float, float] | None
@@ -30,6 +33,7 @@ class Ranks:
     def __init__(self, intervals: Sequence[Interval]) -> None:
         self._ends = _ends(intervals)
         self._bounds = [self._bounds_of(interval) for interval in intervals]
+        self._thresholds = Thresholds(bound for bounds in self._bounds for bound in bounds)
         self._scale = _scale(self._ends)
         cells = self._scale.places(self._ends).astype(np.int64)
         self._before = np.searchsorted(cells, np.arange(_CELLS + 2), side="left")
@@ -46,24 +50,23 @@ class Ranks:
     def _unsure(self) -> int:
         return len(self._ends) + 2
 
-    def marks(self, numbers: Floats) -> Iterator[Mask]:
-        """Mark for each interval the numbers inside; marks hold until the next."""
-        ranked = self._ranked(numbers)
-        shifted, marks = np.empty_like(ranked), np.empty(len(ranked), dtype=np.bool_)
-        for first, last in self._bounds:
-            np.subtract(ranked, first, out=shifted)  # what was less is now more than all
-            yield np.less_equal(shifted, last - first, out=marks)
+    def run(self, numbers: Floats, words: Words, memory: Memory) -> None:
+        """Test the intervals; a line of words takes the bits of each."""
+        less = self._thresholds.run(self._ranked(numbers), words.shape[1], memory)
+        for line, (first, end) in zip(words, self._bounds, strict=True):
+            np.bitwise_xor(less[first], less[end], out=line)
 
     def _ranked(self, numbers: Floats) -> Ranked:
         """Count the ends at or before each number; NaN has more than all numbers."""
         ranked = np.empty(len(numbers), dtype=self._table.dtype)
+        spare = np.empty(min(len(numbers), _BLOCK))
         for start in range(0, len(numbers), _BLOCK):
-            self._rank(numbers[start : start + _BLOCK], ranked[start : start + _BLOCK])
+            self._rank(numbers[start : start + _BLOCK], ranked[start : start + _BLOCK], spare)
         return ranked
 
-    def _rank(self, numbers: Floats, ranked: Ranked) -> None:
+    def _rank(self, numbers: Floats, ranked: Ranked, spare: Floats) -> None:
         """Rank by cells; where there are ends in the cell of a number, it is compared with them."""
-        cells = self._scale.places(numbers).astype(np.int32)
+        cells = self._scale.places(numbers, out=spare[: len(numbers)]).astype(np.int32)
         self._table.take(cells, out=ranked, mode="clip")
         unsure = np.flatnonzero(ranked == self._unsure)
         if len(unsure):
@@ -81,13 +84,13 @@ class Ranks:
         return ranks
 
     def _bounds_of(self, interval: Interval) -> tuple[int, int]:
-        """Give the least and the greatest rank in an interval."""
+        """Give the least rank in an interval and the first one after it."""
         if interval is None:
-            return self._missing, self._missing
+            return self._missing, self._missing + 1
         low, end = interval[0], math.nextafter(interval[1], math.inf)
         first = 0 if low == -np.inf else int(np.searchsorted(self._ends, low)) + 1
         last = len(self._ends) if end == np.inf else int(np.searchsorted(self._ends, end))
-        return (first, last) if first <= last else (self._unsure, self._unsure)  # nothing is inside
+        return (first, last + 1) if first <= last else (0, 0)  # nothing is inside
 
 
 def _ends(intervals: Sequence[Interval]) -> Floats:

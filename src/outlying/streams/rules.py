@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.bits import Words
+from outlying.streams.memory import Memory
 from outlying.streams.ranks import Interval, Ranks
 from outlying.table import Codes, Floats, Mask
 
@@ -79,13 +80,13 @@ class Rulebook:
     def __len__(self) -> int:
         return len(self._rules)
 
-    def run(self, cells: Cells, words: Words) -> None:
+    def run(self, cells: Cells, words: Words, memory: Memory | None = None) -> None:
         """Test the rules; a line of words, empty at first, takes the bits of each."""
         lines = words.view(np.uint8)
         if isinstance(cells, Labelled):
             _note((_label_marks(cells, rule) for rule in self._rules), lines)
         elif self._ranks is not None:
-            _note(self._ranks.marks(cells), lines)
+            self._ranks.run(cells, words, memory or Memory())
         else:
             for start in range(0, len(cells), _BLOCK):
                 block = cells[start : start + _BLOCK]
