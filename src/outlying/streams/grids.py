@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.streams.layouts import Zone, atoms_of, outer_edges, parts_of, scale_of
-from outlying.streams.ordinals import Scale, first_reaching, floats
+from outlying.streams.ordinals import Scale, around_first_reaching, floats
 from outlying.table import Floats
 
 Codes: TypeAlias = npt.NDArray[np.int64]
@@ -29,6 +29,7 @@ MOST_VALUES = 100_000
 #: Counts of all looks together should take no more memory than this.
 BUDGET = 256 * 2**20
 
+_ULPS = 64  # by so many numbers that floating point knows, an edge may be off, to the safe side
 _BLOCK = 32_768  # rows at a time, so that what is computed of them stays in cache
 _EXTRA = 1.5  # a grid has zones and outer bins besides those asked for
 
@@ -134,10 +135,10 @@ class Grid:
                 codes[rows] += np.multiply(is_atom, shift)  # sooner than to look where
 
     def edges(self) -> Edges:
-        """Give what the codes stand for, to the last bit; code 0 stands for no number."""
+        """Give what the codes stand for, to the last bits; code 0 stands for no number."""
         goals = np.arange(self._first_atom, dtype=np.int64)
-        firsts = first_reaching(self._ascending, goals, self._guesses())
-        lows, highs = floats(firsts), floats(np.append(firsts[1:], firsts[-1]) - 1)
+        below, firsts = around_first_reaching(self._ascending, goals, self._guesses(), _ULPS)
+        lows, highs = floats(below + 1), floats(np.append(firsts[1:], firsts[-1]) - 1)
         highs[-1] = np.finfo(np.float64).max
         values = np.clip(lows / 2 + highs / 2, lows, np.maximum(lows, highs))
         both = [np.concatenate((column, self.atoms)) for column in (values, lows, highs)]

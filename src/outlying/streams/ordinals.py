@@ -51,15 +51,22 @@ def first_reaching(
 
     Where no number is, the rank is one more than that of the greatest. Good guesses save time.
     """
+    return around_first_reaching(function, goals, guesses, within=1)[1]
+
+
+def around_first_reaching(
+    function: Callable[[Floats], Ordinals], goals: Ordinals, guesses: Floats, within: int
+) -> tuple[Ordinals, Ordinals]:
+    """Give ranks below and at or above those, not farther apart than some."""
     near = ordinals(np.clip(guesses, -LARGEST, LARGEST))
     below, reached = _brackets(function, goals, near)
-    while len(open_ := np.flatnonzero(below + 1 < reached)):
+    while len(open_ := np.flatnonzero(below + within < reached)):
         left, right = below[open_], reached[open_]
         middle = (left >> _ONE) + (right >> _ONE) + (left & right & _ONE)
         is_reached = function(floats(middle)) >= goals[open_]
         reached[open_] = np.where(is_reached, middle, right)
         below[open_] = np.where(is_reached, left, middle)
-    return reached
+    return below, reached
 
 
 def _brackets(
