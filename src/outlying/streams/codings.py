@@ -25,6 +25,7 @@ from outlying.streams.rules import Rules
 from outlying.streams.verify import ColumnPlan, Look
 from outlying.table import NumericColumn
 
+_STEPS = {"integer": 1.0, "date": 86_400_000_000.0}
 _NEARLY_ALL = 0.95  # a sample with so many distinct values comes of more than can be kept
 
 
@@ -49,8 +50,9 @@ def codings(
 def _coding(profile: Profile, name: str, bins: int, questions: Sequence[Question]) -> Coding:
     column = cast(NumericColumn, profile.table.column(name))
     low, high = profile.ends(name)
-    if column.form == "integer" and high - low < MOST_BINS:
-        return Range(low, int(high - low) + 1)
+    step = _STEPS.get(column.form)
+    if step is not None and (high - low) / step < MOST_BINS and (high - low) % step == 0:
+        return Range(low, int((high - low) / step) + 1, step)
     values = column.values[: profile.drawn]
     sample = np.sort(values[~np.isnan(values)])
     grid = Grid.of(sample, low, high, bins, _zones(name, sample, profile.rows, questions))
