@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from outlying.feeders.local import Field
 from outlying.sources import engine
+from outlying.streams import arrays
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyRelation
@@ -51,7 +52,7 @@ def _dictionary(places: Any, others: Any, labels: tuple[str, ...]) -> Any:
     import pyarrow
     import pyarrow.compute
 
-    texts = pyarrow.array(labels, others.type)
+    texts = arrays.of_texts(labels).cast(others.type)
     if others.null_count < len(others):
         rest = others.dictionary_encode()
         added = pyarrow.compute.add(rest.indices, len(labels))

@@ -77,7 +77,7 @@ def _agree(kind: Any, field: Field) -> bool:
     if kind is None or types.is_dictionary(kind):
         return False
     if types.is_string(kind) or types.is_large_string(kind):
-        return types.is_string(field.comes) or types.is_large_string(field.comes)
+        return bool(types.is_string(field.comes) or types.is_large_string(field.comes))
     if types.is_timestamp(kind) and types.is_timestamp(field.comes):
         return bool(kind.unit == field.comes.unit and bool(kind.tz) == bool(field.comes.tz))
     plain = (types.is_integer, types.is_floating, types.is_boolean, types.is_date32)

@@ -12,6 +12,7 @@ from outlying.errors import ColumnError, MissingExtraError
 from outlying.marks import Marks, text_numbers
 from outlying.options import ColumnType
 from outlying.sources.columns import microseconds
+from outlying.streams import arrays
 from outlying.table import (
     CategoricalColumn,
     Codes,
@@ -238,16 +239,13 @@ def numbers(array: Array, form: Form) -> Floats:
     if pa.types.is_integer(array.type):
         values, missing = whole(array)
         return _with_gaps(values.astype(np.float64), missing)
-    return np.asarray(array.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    return arrays.filled(array.cast(pa.float64()), math.nan)
 
 
 def whole(array: Array) -> tuple[Any, Mask | None]:
     """Read whole numbers as they are, and mark those that are missing, if there are any."""
     array = _joined(array)
-    if array.null_count == 0:
-        return array.to_numpy(), None
-    gaps = array.is_null().to_numpy(zero_copy_only=False)
-    return array.fill_null(0).to_numpy(), gaps
+    return arrays.filled(array, 0), arrays.gaps(array)
 
 
 def coded(array: Array) -> tuple[Codes, list[str] | list[bool]]:
@@ -261,14 +259,14 @@ def categories(array: Array, form: Form = "text", are_distinct: bool = True) -> 
     """Read texts or booleans; texts may come several times where nearly all differ anyway."""
     pa, array = arrow(), _joined(array)
     if form == "boolean":
-        encoded = array.cast(pa.int8()).fill_null(-1).to_numpy().astype(np.int32)
-        texts = pa.array(["False", "True"], pa.large_string())
+        encoded = arrays.filled(array.cast(pa.int8()), -1).astype(np.int32)
+        texts = arrays.of_texts(["False", "True"])
         are_both = array.true_count and array.false_count
         return Coded(encoded, texts, form) if are_both else _used(encoded, texts, form)
     if not are_distinct and _is_text(array.type) and _mostly_differ(array):
         return _as_they_are(array)
     encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
-    codes = encoded.indices.cast(pa.int32()).fill_null(-1).to_numpy()
+    codes = arrays.filled(encoded.indices.cast(pa.int32()), -1)
     texts = _texts(encoded.dictionary)
     return Coded(codes, texts) if _is_text(array.type) else _used(codes, texts)
 
@@ -276,7 +274,7 @@ def categories(array: Array, form: Form = "text", are_distinct: bool = True) -> 
 def plain_texts(array: Array) -> pyarrow.Array:
     """Give texts of any kind as plain ones."""
     found = categories(array)
-    return found.texts.take(arrow().array(found.codes, mask=found.codes < 0))
+    return found.texts.take(arrays.of_numbers(found.codes, found.codes < 0))
 
 
 def _joined(array: Any) -> Any:
@@ -303,7 +301,7 @@ def _as_they_are(array: Any) -> Coded:
     if not array.null_count:
         return Coded(codes, array)
     known = array.cast(pa.large_string()).drop_null()
-    missing = array.is_null().to_numpy(zero_copy_only=False)
+    missing = np.asarray(arrays.gaps(array))
     return Coded(np.where(missing, -1, np.cumsum(~missing) - 1).astype(np.int32), known)
 
 
@@ -321,9 +319,9 @@ def _used(codes: Codes, texts: Any, form: Form = "text") -> Coded:
     is_used = _are_used(codes, len(texts))
     if is_used.all() and len(texts) <= _FEW and len(texts.unique()) == len(texts):
         return Coded(codes, texts, form)
-    distinct = texts.filter(arrow().array(is_used)).dictionary_encode()
+    distinct = texts.filter(arrays.of_marks(is_used)).dictionary_encode()
     ranks = np.full(len(texts) + 1, -1, dtype=np.int32)
-    ranks[np.flatnonzero(is_used)] = distinct.indices.fill_null(-1).to_numpy()
+    ranks[np.flatnonzero(is_used)] = arrays.filled(distinct.indices, -1)
     return Coded(ranks[codes], distinct.dictionary, form)
 
 
@@ -345,7 +343,7 @@ def _of_numbers(array: Array, form: Form) -> Coded:
         encoded = pa.array(numbers(array, form), from_pandas=True).dictionary_encode()
         values = [value_of(form, number) for number in encoded.dictionary.to_pylist()]
         texts = pa.array([text_of(value) for value in values], pa.large_string())
-    return _used(encoded.indices.fill_null(-1).to_numpy(), texts)
+    return _used(arrays.filled(encoded.indices, -1), texts)
 
 
 def _moments(array: Any) -> Any:

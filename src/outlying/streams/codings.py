@@ -30,6 +30,7 @@ FINEST = 1_048_576
 #: Counts of all looks together take no more bytes than this, in each thread or task.
 BUDGET = 128 * 2**20
 _BYTES = 12  # of a bin: a count, and half as much for bins beside those asked for
+_STEPS = {"integer": 1.0, "date": 86_400_000_000.0}
 _NEARLY_ALL = 0.95  # a sample with so many distinct values comes of more than can be kept
 
 
@@ -59,8 +60,9 @@ def codings(
 def _coding(profile: Profile, name: str, bins: int, questions: Sequence[Question]) -> Coding:
     column = cast(NumericColumn, profile.table.column(name))
     low, high = profile.ends(name)
-    if column.form == "integer" and high - low < MOST_BINS:
-        return Range(low, int(high - low) + 1)
+    step = _STEPS.get(column.form)
+    if step is not None and (high - low) / step < MOST_BINS and (high - low) % step == 0:
+        return Range(low, int((high - low) / step) + 1, step)
     values = column.values[: profile.drawn]
     sample = np.sort(values[~np.isnan(values)])
     grid = Grid.of(sample, low, high, bins, _zones(name, sample, profile.rows, questions))

@@ -19,6 +19,7 @@ from outlying.marks import (
     whole_numbers,
 )
 from outlying.selection import MOST_TEXTS
+from outlying.streams import arrays
 from outlying.streams.cells import Array, Coded, Field, Numbers, arrow, whole
 from outlying.streams.kinds import Distinct
 from outlying.streams.wheres import plain_label
@@ -101,7 +102,7 @@ class Tally:
     def _count(self, numbers: Marks) -> None:
         """Count keys; at first by a quick look at which differ."""
         if self.distinct.is_exact:
-            numbers = arrow().compute.unique(arrow().array(numbers)).to_numpy()
+            numbers = arrays.held(arrays.of_numbers(numbers).unique())
         self.distinct.add(numbers[numbers != MISSING])
 
 

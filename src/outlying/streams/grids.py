@@ -1,16 +1,17 @@
 """Numbers as codes: how the values of a column that no memory holds are counted.
 
 Every coding turns numbers into whole numbers from 0 on, 0 for a missing value, so that one count of
-codes tells the distribution. Whole numbers of a narrow range and few distinct values are coded
-exactly; of all others a grid of fine bins is laid over the column. A number has the same code
+codes tells the distribution. Whole numbers and dates of a narrow range and few distinct values are
+coded exactly; of all others a grid of fine bins is laid over the column. A number has the same code
 wherever and whenever it is met, so counts of parts of a table simply add up.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -51,10 +52,11 @@ class Edges:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Range:
-    """Whole numbers from `low` on, `span` of them; a column coded so has no others."""
+    """Numbers from `low` on, `span` of them, in equal steps; a column coded so has no others."""
 
     low: float
     span: int
+    step: float = 1.0
 
     @property
     def size(self) -> int:
@@ -69,6 +71,7 @@ class Range:
         """Code numbers into an array that is there already."""
         for rows in _blocks(len(numbers)):
             places = np.subtract(numbers[rows], self.low)
+            np.divide(places, self.step, out=places)
             np.fmax(places, -1.0, out=places)  # NaN gives way
             np.fmin(places, self.span - 1, out=places)
             np.add(places, 1.0, out=places)
@@ -76,11 +79,11 @@ class Range:
 
     def edges(self) -> Edges:
         """Give what the codes stand for; code 0 stands for no number."""
-        values = self.low + np.arange(-1, self.span, dtype=np.float64)
+        values = self.low + self.step * np.arange(-1, self.span, dtype=np.float64)
         return Edges(values, values, values)
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Grid:
     """Fine bins where rows are dense, coarse ones elsewhere; `Grid.of` lays one over a column.
 
@@ -116,6 +119,9 @@ class Grid:
         below, above = outer_edges(sample, (low, high), central, bins, zones)
         return cls(scale, parts, below, above, atoms)
 
+    def __reduce__(self) -> tuple[type[Grid], tuple[Any, ...]]:
+        return Grid, (self.scale, self.parts, self.below, self.above, self.atoms)
+
     @property
     def size(self) -> int:
         """The number of codes, that of missing values included."""
@@ -148,7 +154,7 @@ class Grid:
     def _first_central(self) -> int:
         return len(self.below) + 2
 
-    @property
+    @functools.cached_property
     def _first_above(self) -> int:
         return self._first_central + int(np.add.reduce(self.parts, dtype=np.int64))
 
@@ -161,7 +167,7 @@ class Grid:
         return _fresh(self._code_ascending, numbers)
 
     def _code_ascending(self, numbers: Floats, codes: Codes) -> None:
-        lines, spare = self._lines(), _Spare(min(len(numbers), _BLOCK))
+        lines, spare = self._lines, _Spare(min(len(numbers), _BLOCK))
         found = [np.zeros(0, dtype=np.int64)]
         for rows in _blocks(len(numbers)):
             outer = self._code_cells(numbers[rows], codes[rows], lines, spare)
@@ -183,6 +189,7 @@ class Grid:
         np.copyto(codes, short)
         return np.flatnonzero(is_outer)
 
+    @functools.cached_property
     def _lines(self) -> tuple[Floats, Floats]:
         """Give for each cell the line from places to codes; outer cells have 0 and `size`.
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.marks import Marks, mixed
+from outlying.streams import arrays
 from outlying.streams.cells import arrow
 from outlying.table import Rows
 
@@ -78,7 +79,7 @@ class Kinds:
 
     def rows(self) -> pyarrow.Table:
         """Give a row of each kind, by ascending marks; there must be one."""
-        return _joined(self._stored).take(self._places)
+        return _joined(self._stored).take(arrays.of_numbers(self._places))
 
     def add(self, marks: Marks, rows: Callable[[Rows], pyarrow.Table]) -> None:
         """Take in rows by their marks; those at some places are asked for when they are new."""
@@ -99,7 +100,7 @@ class Kinds:
 
         def taken(new: Marks) -> pyarrow.Table:
             places = other._places[np.searchsorted(other.marks, new)]
-            return _joined(other._stored).take(places)
+            return _joined(other._stored).take(arrays.of_numbers(places))
 
         self._take_in(other.marks, other.counts, taken)
 

@@ -15,6 +15,7 @@ from outlying.options import Options
 from outlying.sampling import KINDS
 from outlying.selection import Selection, is_asked_for, some
 from outlying.sources.columns import skipped, unique_names
+from outlying.streams.arrays import of_numbers
 from outlying.streams.cells import Field, arrow, form_of, plain_texts
 from outlying.streams.facts import Tally
 from outlying.streams.kinds import Kinds
@@ -177,6 +178,7 @@ def _takeable(array: Any) -> Any:
 
 def _rows(fields: Sequence[Field], arrays: Mapping[str, Any], places: Rows) -> pyarrow.Table:
     """Copy some rows; texts of all kinds become plain ones."""
-    taken = {field.name: arrays[field.name].take(arrow().array(places)) for field in fields}
+    chosen = of_numbers(places)
+    taken = {field.name: arrays[field.name].take(chosen) for field in fields}
     texts = {field.name: plain_texts(taken[field.name]) for field in fields if field.form == "text"}
     return arrow().table(taken | texts)

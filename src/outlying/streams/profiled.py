@@ -12,6 +12,7 @@ import numpy as np
 from outlying.errors import InfiniteValueError, SourceError
 from outlying.sampling import draw
 from outlying.selection import Grounds, Selection, reason_to_skip
+from outlying.streams.arrays import of_numbers
 from outlying.streams.cells import Field, arrow
 from outlying.streams.facts import Facts, Tally, is_beyond, settled
 from outlying.streams.kinds import estimate
@@ -73,7 +74,7 @@ def finish(plan: ProfilePass, state: ProfileState, source: str) -> Profile:
     if plan.sought is not None:
         plan.sought.check(Columns(fields, plan.unread))
     places, found = draw(state.kinds.marks, state.kinds.counts, plan.sample), _found(plan, state)
-    columns = _columns(compared, [state.kinds.rows().take(arrow().array(places)), *found])
+    columns = _columns(compared, [state.kinds.rows().take(of_numbers(places)), *found])
     notes = tuple(_notes(plan, state))
     table = Table(columns, len(columns[0]), source, plan.unread, notes)
     facts = {field.name: _facts(field, state.tallies[field.name]) for field in compared}
@@ -101,7 +102,7 @@ def _found(plan: ProfilePass, state: ProfileState) -> list[pyarrow.Table]:
         places = np.repeat(np.arange(len(found.marks)), found.counts)
     else:
         places = sought.places(found.marks, found.counts)
-    return [found.rows().take(arrow().array(places))] if len(places) else []
+    return [found.rows().take(of_numbers(places))] if len(places) else []
 
 
 def _columns(fields: Sequence[Field], tables: Sequence[pyarrow.Table]) -> tuple[Column, ...]:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.density import Counts
+from outlying.streams import arrays
 from outlying.streams.grids import Codes, Coding, Dictionary, Edges, Grid, Range
 from outlying.streams.rules import Labelled
 from outlying.table import Floats
@@ -188,11 +189,10 @@ class ValueTally:
 
     def _looked_up(self, numbers: Floats) -> npt.NDArray[np.int32]:
         """Find the codes of numbers, -1 where they have none; NaN has 0, or -1 with other bits."""
-        import pyarrow as pa
         import pyarrow.compute as pc
 
-        places = pc.index_in(pa.array(numbers), value_set=pa.array(self.values))
-        return np.asarray(places.fill_null(-1))
+        known = arrays.of_numbers(self.values)
+        return arrays.filled(pc.index_in(arrays.of_numbers(numbers), value_set=known), -1)
 
 
 NumericTally: TypeAlias = BinTally | ValueTally
