@@ -326,6 +326,16 @@ def test_huge_and_tiny_units() -> None:
         assert found.rarity == pytest.approx(expected.rarity, rel=1e-9)
 
 
+def test_numbers_without_any_between() -> None:
+    """No border fits between neighbouring floats; what they are is told all the same."""
+    rng = np.random.default_rng(5)
+    whole = 2**53 - rng.integers(0, 6, 50)
+    found = outlying.explain({"a": whole, "b": rng.normal(size=50)}, row=0, references=0)
+    assert found.object["a"] == whole[0]
+    assert found.effort is not None
+    assert found.effort.screened > 2
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_typical_holds_nine_tenths_and_not_the_object(kind: str) -> None:
     planted = plant(kind, 3, rows=300, noise=4)
