@@ -76,6 +76,7 @@ class CategoricalColumn:
     form: Form
     codes: Codes
     labels: tuple[str, ...] | tuple[bool, ...]
+    are_of_numbers: bool = False  # whether they are numbers that were declared to be categories
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -97,7 +98,8 @@ class CategoricalColumn:
         """Give the column with one more row, in a new category if need be."""
         labels = [None if code < 0 else self.labels[code] for code in self.codes]
         label = None if is_missing(value) else self._checked(value)
-        return categorical_column(self.name, [*labels, label], self.form)
+        longer = categorical_column(self.name, [*labels, label], self.form)
+        return dataclasses.replace(longer, are_of_numbers=self.are_of_numbers)
 
     def same(self, row: int, rows: Rows) -> Mask:
         """Mark those of some rows that hold what a row holds, be it nothing."""
@@ -297,7 +299,8 @@ def retyped(column: Column, kind: ColumnType) -> Column:
 
 def _as_categories(column: NumericColumn) -> CategoricalColumn:
     values = (column.value(row) for row in range(len(column)))
-    return categorical_column(column.name, [None if v is None else text_of(v) for v in values])
+    found = categorical_column(column.name, [None if v is None else text_of(v) for v in values])
+    return dataclasses.replace(found, are_of_numbers=column.form in ("number", "integer"))
 
 
 def _number_in(column: Column, row: int, form: Form) -> float:

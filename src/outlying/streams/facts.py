@@ -15,13 +15,12 @@ from outlying.marks import (
     NumberCells,
     NumberedCells,
     float_numbers,
-    label_numbers,
     whole_numbers,
 )
+from outlying.sampling import PLAIN
 from outlying.selection import MOST_TEXTS
 from outlying.streams.cells import Array, Coded, Field, Numbers, arrow, whole
 from outlying.streams.kinds import Distinct
-from outlying.streams.wheres import plain_label
 from outlying.table import LARGEST_EXACT_INTEGER, Floats
 
 
@@ -124,9 +123,10 @@ def is_beyond(low: float | int, high: float | int) -> bool:
 
 
 def _numbers_of(field: Field, coded: Coded) -> Marks:
-    if field.form != "number":
+    if not field.are_labels_of_numbers:
         return coded.numbers()
-    return label_numbers([plain_label(field, str(label)) for label in coded.labels])
+    texts = arrow().compute.replace_substring_regex(coded.texts, PLAIN, "")
+    return dataclasses.replace(coded, texts=texts).numbers()
 
 
 def _is_at_limit(found: Numbers) -> bool:

@@ -22,7 +22,7 @@ from outlying.streams.explained import Named, Streamed
 from outlying.streams.profile import ProfilePass, fields_of
 from outlying.streams.profiled import Profile, finish
 from outlying.streams.wanted import Wanted
-from outlying.table import CategoricalColumn, Column, NumericColumn, Table
+from outlying.table import Column, NumericColumn, Table
 from outlying.values import Value
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _explained_whole(
 def _first(column: Column, rows: int) -> Column:
     if isinstance(column, NumericColumn):
         return dataclasses.replace(column, values=column.values[:rows])
-    return CategoricalColumn(column.name, column.form, column.codes[:rows], column.labels)
+    return dataclasses.replace(column, codes=column.codes[:rows])
 
 
 def _copy(profile: Profile, row: int) -> int:
