@@ -129,7 +129,8 @@ class Explainer:
         """Explain a row or a new object, without a comparison with ordinary rows."""
         if isinstance(target, int):
             return _findings(self._population(), target, progress)
-        ready = Prepared.of(_with_object(self.table, target, self.options), self.options)
+        table = _with_object(self.table, target, self.options)
+        ready = Prepared.of(table, self.options, has_new=True)
         return _findings(ready, self.table.rows, progress, is_new=True)
 
     def explain_many(
@@ -166,7 +167,7 @@ class Explainer:
         if rows is not None:
             raise self._no_positions()
         if objects is not None:
-            return Wanted(objects=items("objects", objects))
+            return Wanted(meaning="each", objects=items("objects", objects))
         if isinstance(where, Mapping):
             return Wanted(where, "every")
         return Wanted(items("where", where), "each")

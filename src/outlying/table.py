@@ -6,6 +6,7 @@ dataframes or engines. Arrays are made read-only: a table is a value.
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -96,10 +97,16 @@ class CategoricalColumn:
 
     def with_value(self, value: object) -> CategoricalColumn:
         """Give the column with one more row, in a new category if need be."""
-        labels = [None if code < 0 else self.labels[code] for code in self.codes]
-        label = None if is_missing(value) else self._checked(value)
-        longer = categorical_column(self.name, [*labels, label], self.form)
-        return dataclasses.replace(longer, are_of_numbers=self.are_of_numbers)
+        if is_missing(value):
+            return dataclasses.replace(self, codes=frozen(np.append(self.codes, np.int32(-1))))
+        label: Any = self._checked(value)
+        place = bisect.bisect_left(self.labels, label)
+        if self.labels[place : place + 1] == (label,):
+            return dataclasses.replace(self, codes=frozen(np.append(self.codes, np.int32(place))))
+        labels: Any = (*self.labels[:place], label, *self.labels[place:])
+        moved = self.codes + (self.codes >= place).astype(np.int32)
+        codes = frozen(np.append(moved, np.int32(place)))
+        return dataclasses.replace(self, codes=codes, labels=labels)
 
     def same(self, row: int, rows: Rows) -> Mask:
         """Mark those of some rows that hold what a row holds, be it nothing."""
@@ -128,6 +135,13 @@ class CategoricalColumn:
 
 
 Column: TypeAlias = NumericColumn | CategoricalColumn
+
+
+def first_rows(column: Column, rows: int) -> Column:
+    """Give the first rows of a column."""
+    if isinstance(column, NumericColumn):
+        return dataclasses.replace(column, values=column.values[:rows])
+    return dataclasses.replace(column, codes=column.codes[:rows])
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from outlying.sampling import PLAIN
 from outlying.selection import MOST_TEXTS
 from outlying.streams.cells import Array, Coded, Field, Numbers, arrow, whole
 from outlying.streams.kinds import Distinct
-from outlying.table import LARGEST_EXACT_INTEGER, Floats
+from outlying.table import LARGEST_EXACT_INTEGER, Column, Floats, NumericColumn
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -33,6 +33,17 @@ class Facts:
     high: float | int
     distinct: int | None  # of categories; None: numbers, which are not counted
     is_exact: bool  # whether they were counted, not estimated
+
+    def joined(self, new: Column, labels: int) -> Facts:
+        """Take in one more row, the only one of a column with the labels that are known."""
+        if new.is_missing(0):
+            return dataclasses.replace(self, missing=self.missing + 1)
+        if isinstance(new, NumericColumn):
+            low, high = np.fmin(self.low, new.values[0]), np.fmax(self.high, new.values[0])
+            return dataclasses.replace(self, low=float(low), high=float(high))
+        are_known = labels == self.distinct  # all that there are
+        more = len(new.labels) - labels if are_known else 0
+        return dataclasses.replace(self, distinct=(self.distinct or 0) + more)
 
 
 @dataclasses.dataclass(slots=True)
