@@ -266,6 +266,17 @@ def test_options_that_need_memory(folder: Path, option: dict[str, Any]) -> None:
         outlying.explain(folder, where={"key": "r7"}, **option)
 
 
+@pytest.mark.parametrize("rows", [3_000, ROWS])
+def test_notes_name_no_option_that_is_refused(rows: int) -> None:
+    frame = wider(rows).assign(more=np.arange(rows) % 11, place=np.arange(rows))
+    options: dict[str, Any] = {"exclude": ["place"], "references": 0}
+    found = outlying.explain(duckdb.from_df(frame), where={"place": 7}, **options)
+    memory = outlying.explain(frame, row=7, **options)
+    for option in ("exact=True", 'search="exhaustive"'):
+        assert option in " ".join(memory.notes)
+        assert option not in " ".join(found.notes)
+
+
 def test_what_else_needs_memory(folder: Path) -> None:
     explainer = outlying.Explainer(folder)
     for call in (explainer.strengths, explainer.find_intervals):
