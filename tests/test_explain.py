@@ -326,6 +326,27 @@ def test_huge_and_tiny_units() -> None:
         assert found.rarity == pytest.approx(expected.rarity, rel=1e-9)
 
 
+def test_a_value_far_beyond_all_that_were_drawn() -> None:
+    """Of large tables rows are drawn: their scale is their own."""
+    table = {"x": np.random.default_rng(1).normal(size=16_500)}
+    found = outlying.explain(table, object={"x": 1e300}, references=0)
+    assert [(pair.property, pair.value) for pair in found.pairs] == [("x", 1e300)]
+    assert found.pairs[0].rarity > 16_000
+    table["x"][3] = 1e300
+    for row in range(3):
+        assert outlying.explain(table, row=row, references=0).object["x"] == table["x"][row]
+
+
+def test_numbers_without_any_between() -> None:
+    """No border fits between neighbouring floats; what they are is told all the same."""
+    rng = np.random.default_rng(5)
+    whole = 2**53 - rng.integers(0, 6, 50)
+    found = outlying.explain({"a": whole, "b": rng.normal(size=50)}, row=0, references=0)
+    assert found.object["a"] == whole[0]
+    assert found.effort is not None
+    assert found.effort.screened > 2
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_typical_holds_nine_tenths_and_not_the_object(kind: str) -> None:
     planted = plant(kind, 3, rows=300, noise=4)

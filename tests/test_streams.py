@@ -15,7 +15,14 @@ import polars as pl
 import pytest
 
 import outlying
-from outlying.errors import ColumnError, OptionError, RowError, SourceError
+from outlying.errors import (
+    ColumnError,
+    ObjectError,
+    OptionError,
+    OutlyingError,
+    RowError,
+    SourceError,
+)
 from outlying.streams import explained, reading
 from tests.conftest import Run
 
@@ -142,6 +149,83 @@ def test_a_new_category_and_a_missing_value(folder: Path) -> None:
     assert [p.rarity for p in found.pairs] == pytest.approx([p.rarity for p in truth.pairs])
 
 
+NEW: dict[str, Any] = {"city": "A", "temp": 5.3, "pressure": 1001.5, "count": 7, "unit": 4.0}
+NEWCOMERS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "with what is excluded": {"odd": True},
+    "with an identifier": {"key": "new"},
+    "a fraction among whole numbers": {"count": 7.5},
+    "far off": {"temp": 1e9, "count": 10**12},
+    "as far as can be": {"temp": 1e300},
+    "infinite": {"temp": np.inf},
+    "another value than all rows": {"unit": 5.0},
+    "no value where all rows have one": {"unit": None},
+    "a new category": {"city": "Z"},
+}
+
+
+def wider(rows: int) -> pd.DataFrame:
+    rng = np.random.default_rng(7)
+    return weather(rows).assign(count=rng.integers(0, 40, rows), unit=4.0)
+
+
+def told(found: outlying.Findings) -> Any:
+    remedies = (" (exact=True searches all rows)", ' (search="exhaustive" visits all)')
+    notes = " ".join(found.notes)
+    for remedy in remedies:
+        notes = notes.replace(remedy, "")
+    pairs = [
+        (p.property, p.value, p.conditions, p.group_size, p.known, p.typical, p.confidence, numbers)
+        for p in found.pairs
+        for numbers in [[f"{n:.9g}" for n in (p.rarity, p.tail, p.lift, p.outlierness)]]
+    ]
+    values = {name: repr(found.object[name]) for name in found.population.columns}
+    return pairs, notes, values, found.population.rows, found.population.skipped_columns
+
+
+@pytest.mark.parametrize("rows", [SMALL, ROWS])
+def test_new_objects_are_those_of_memory(rows: int) -> None:
+    """Many at once, one at a time and in memory: it is the same."""
+    frame = wider(rows)
+    objects = [NEW | change for change in NEWCOMERS.values()]
+    options: dict[str, Any] = {"exclude": ["odd"], "infinite": "missing", "references": 3}
+    together = list(outlying.explain_many(duckdb.from_df(frame), objects=objects, **options))
+    for name, item, found in zip(NEWCOMERS, objects, together, strict=True):
+        memory = outlying.explain(frame, object=item, **options)
+        assert told(found) == told(memory), name
+    alone = outlying.explain(duckdb.from_df(frame), object=objects[3], **options)
+    assert alone.to_dict()["objects"] == together[3].to_dict()["objects"]
+
+
+@pytest.mark.parametrize("rows", [SMALL, ROWS])
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"temp": np.inf}, "column 'temp' has an infinite value in the object"),
+        ({"city": 5}, "the object's 'city' is 5"),
+        ({"town": "A"}, "the object has an unknown column 'town'"),
+        ({"odd": "perhaps"}, "the object's 'odd' is 'perhaps'"),
+    ],
+)
+def test_objects_that_do_not_fit(rows: int, change: dict[str, Any], words: str) -> None:
+    frame, item = wider(rows), NEW | change
+    for source in (frame, duckdb.from_df(frame)):
+        with pytest.raises(OutlyingError, match=f"^{words}"):
+            outlying.explain(source, object=item, exclude=["odd"])
+        with pytest.raises(OutlyingError, match=rf"^objects\[1\]: {words}"):
+            list(outlying.explain_many(source, objects=[NEW, item], exclude=["odd"]))
+
+
+def test_what_an_object_may_lack_is_told_by_all_rows() -> None:
+    """Nearly every row that was drawn has a text of its own; but not nearly every row."""
+    rng = np.random.default_rng(8)
+    numbers = rng.integers(0, 60_000, 60_000)
+    frame = pd.DataFrame({"part": [f"p{number}" for number in numbers], "x": numbers % 7})
+    for source in (frame, duckdb.from_df(frame)):
+        with pytest.raises(ObjectError, match="no value for 'part'"):
+            outlying.explain(source, object={"x": 3}, references=0)
+
+
 def test_positions_are_refused(folder: Path, run: Run) -> None:
     with pytest.raises(RowError, match=r"no position; name the row by values .* where="):
         outlying.explain(folder, row=7)
@@ -180,6 +264,17 @@ def test_wheres_that_name_no_row(folder: Path, where: Any, error: type, words: s
 def test_options_that_need_memory(folder: Path, option: dict[str, Any]) -> None:
     with pytest.raises(OptionError, match="needs the table in memory"):
         outlying.explain(folder, where={"key": "r7"}, **option)
+
+
+@pytest.mark.parametrize("rows", [3_000, ROWS])
+def test_notes_name_no_option_that_is_refused(rows: int) -> None:
+    frame = wider(rows).assign(more=np.arange(rows) % 11, place=np.arange(rows))
+    options: dict[str, Any] = {"exclude": ["place"], "references": 0}
+    found = outlying.explain(duckdb.from_df(frame), where={"place": 7}, **options)
+    memory = outlying.explain(frame, row=7, **options)
+    for option in ("exact=True", 'search="exhaustive"'):
+        assert option in " ".join(memory.notes)
+        assert option not in " ".join(found.notes)
 
 
 def test_what_else_needs_memory(folder: Path) -> None:

@@ -83,6 +83,7 @@ class Explainer:
         self.options = Options.of(**options)
         self._ready: Prepared | None = None
         self._references: References | None = None
+        self._is_of_stream = False  # whether all rows of a stream are this table
         self._stream = _stream(data, engine, self.options)
         if self._stream is not None:
             self.table: Table = self._stream.table
@@ -128,9 +129,38 @@ class Explainer:
     def _alone(self, target: int | Mapping[str, Any], progress: Progress | None = None) -> Findings:
         """Explain a row or a new object, without a comparison with ordinary rows."""
         if isinstance(target, int):
-            return _findings(self._population(), target, progress)
-        ready = Prepared.of(_with_object(self.table, target, self.options), self.options)
-        return _findings(ready, self.table.rows, progress, is_new=True)
+            return self._findings(self._population(), target, progress)
+        table = _with_object(self.table, target, self.options)
+        ready = Prepared.of(table, self.options, has_new=True)
+        return self._findings(ready, self.table.rows, progress, is_new=True)
+
+    def _findings(
+        self, ready: Prepared, row: int, progress: Progress | None, *, is_new: bool = False
+    ) -> Findings:
+        options, rows, sample = ready.options, ready.table.rows, ready.shelf.sample
+        exact, outcome = ready.searched(row, progress)
+        pairs = describe.best_pairs(outcome.best, exact, options.top)
+        return Findings(
+            row=None if is_new else row,
+            values=tuple(ready.table.values(row).items()),
+            population=Population(
+                ready.table.source,
+                rows - 1 if is_new else rows,
+                tuple(column.name for column in ready.selection.columns),
+                ready.selection.skipped,
+            ),
+            options=options,
+            pairs=tuple(pairs),
+            found=outcome.found,
+            notes=(
+                *ready.table.notes,
+                *notes_on(
+                    outcome, ready.attributes, sample, options, is_streamed=self._is_of_stream
+                ),
+                *([JOINED] if is_new else []),
+            ),
+            effort=outcome.effort,
+        )
 
     def explain_many(
         self,
@@ -166,7 +196,7 @@ class Explainer:
         if rows is not None:
             raise self._no_positions()
         if objects is not None:
-            return Wanted(objects=items("objects", objects))
+            return Wanted(meaning="each", objects=items("objects", objects))
         if isinstance(where, Mapping):
             return Wanted(where, "every")
         return Wanted(items("where", where), "each")
@@ -182,7 +212,7 @@ class Explainer:
     ) -> list[Findings]:
         def in_memory(table: Table) -> Explainer:
             explainer = Explainer(table)
-            explainer.options = self.options
+            explainer.options, explainer._is_of_stream = self.options, True
             return explainer
 
         return stream.explained(wanted, usable_workers(workers), progress, in_memory)
@@ -320,30 +350,3 @@ def _with_object(table: Table, values: Mapping[str, Any], options: Options) -> T
         return _finite(joined, options)
     except InfiniteValueError as error:  # all rows but the last one are known to be finite
         raise InfiniteValueError(error.column, None) from None
-
-
-def _findings(
-    ready: Prepared, row: int, progress: Progress | None, *, is_new: bool = False
-) -> Findings:
-    options, rows = ready.options, ready.table.rows
-    exact, outcome = ready.searched(row, progress)
-    pairs = describe.best_pairs(outcome.best, exact, options.top)
-    return Findings(
-        row=None if is_new else row,
-        values=tuple(ready.table.values(row).items()),
-        population=Population(
-            ready.table.source,
-            rows - 1 if is_new else rows,
-            tuple(column.name for column in ready.selection.columns),
-            ready.selection.skipped,
-        ),
-        options=options,
-        pairs=tuple(pairs),
-        found=outcome.found,
-        notes=(
-            *ready.table.notes,
-            *notes_on(outcome, ready.attributes, ready.shelf.sample, options),
-            *([JOINED] if is_new else []),
-        ),
-        effort=outcome.effort,
-    )

@@ -140,9 +140,14 @@ def _merges(found: Segments, own: int) -> list[tuple[int, int]]:
 def _log_densities(edges: Floats, rows: Counts, starts: list[int]) -> list[float]:
     ends = [*starts[1:], len(rows)]
     return [
-        math.log(int(rows[a:b].sum())) - math.log(float(edges[b] - edges[a]))
+        math.log(int(rows[a:b].sum())) - math.log(_width(edges[a], edges[b]))
         for a, b in zip(starts, ends, strict=True)
     ]
+
+
+def _width(low: float, high: float) -> float:
+    """Give the width of a segment; between neighbouring numbers there is no border halfway."""
+    return float(max(high - low, np.spacing(max(abs(low), abs(high)))))
 
 
 def _cover(starts: list[int], own: int, count: int) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from outlying.errors import InfiniteValueError, ObjectError, OptionError, Outlyi
 from outlying.findings import Population
 from outlying.options import Options
 from outlying.selection import chosen, is_asked_for, optional
-from outlying.table import CategoricalColumn, Column, NumericColumn, Table, without_infinities
+from outlying.table import Column, Table, first_rows, without_infinities
 
 Where: TypeAlias = Mapping[str, Any] | Iterable[Mapping[str, Any]]
 Name: TypeAlias = Callable[[int], str]
@@ -58,7 +58,7 @@ class Targets:
         name: Name = "objects[{}]".format,
     ) -> Targets:
         """Check new objects against the columns of the table; `name` tells where one stands."""
-        fits = _Fit(table, options)
+        fits = Fit(table, options, optional(table, options))
         for place, item in enumerate(objects):
             with named(name(place)):
                 fits.check(item)
@@ -157,15 +157,17 @@ def named(item: str) -> Iterator[None]:
         raise
 
 
-class _Fit:
+class Fit:
     """Whether objects fit a table, told from its columns alone: no row is copied."""
 
-    def __init__(self, table: Table, options: Options) -> None:
-        self.options, self.optional = options, optional(table, options)
-        columns = tuple(_without_rows(column) for column in table.columns)
+    def __init__(self, table: Table, options: Options, optional: set[str]) -> None:
+        """Take the names of columns that an object need not have."""
+        self.options, self.optional = options, optional
+        columns = tuple(first_rows(column, 0) for column in table.columns)
         self.empty = dataclasses.replace(table, columns=columns, rows=0)
 
     def check(self, values: object) -> None:
+        """Refuse what is no object of this table."""
         if not isinstance(values, Mapping):
             raise ObjectError(
                 f"the object is {values!r}; allowed: a mapping of column to value, "
@@ -182,9 +184,3 @@ def _refuse_infinite(column: Column, options: Options) -> None:
         without_infinities(column, as_missing=options.infinite == "missing")
     except InfiniteValueError as error:
         raise InfiniteValueError(error.column, None) from None
-
-
-def _without_rows(column: Column) -> Column:
-    if isinstance(column, NumericColumn):
-        return dataclasses.replace(column, values=column.values[:0])
-    return CategoricalColumn(column.name, column.form, column.codes[:0], column.labels)

@@ -36,7 +36,7 @@ def notes_on(
             "--pairs) to see them."
         )
     notes += _binned(attributes, options)
-    notes += _visited(outcome, len(attributes), options)
+    notes += _visited(outcome, len(attributes), options, is_streamed)
     notes += _sampled(outcome, sample, is_streamed)
     if options.measure == "paper" and any(
         isinstance(attribute, CategoricalAttribute) for attribute in attributes
@@ -66,7 +66,7 @@ def _binned(attributes: Sequence[Attribute], options: Options) -> list[str]:
     return notes
 
 
-def _visited(outcome: Outcome, attributes: int, options: Options) -> list[str]:
+def _visited(outcome: Outcome, attributes: int, options: Options, is_streamed: bool) -> list[str]:
     """Say which contexts were not all visited."""
     effort, notes = outcome.effort, []
     longest = min(options.max_conditions, attributes - 1)
@@ -81,10 +81,10 @@ def _visited(outcome: Outcome, attributes: int, options: Options) -> list[str]:
     if outcome.levels < longest:
         complete = 1 if effort.unvisited else outcome.levels
         conditions = "condition" if complete == 1 else "conditions"
+        remedy = "" if is_streamed else ' (search="exhaustive" visits all)'
         notes.append(
             f"Contexts of up to {complete} {conditions} were all searched; longer ones, up to "
-            f"{longest}, only as extensions of the {BEAM} strongest of each "
-            'property (search="exhaustive" visits all).'
+            f"{longest}, only as extensions of the {BEAM} strongest of each property{remedy}."
         )
     return notes
 

@@ -93,7 +93,9 @@ class NumericAttribute:
         values = column.values if rows is None else column.values[rows]
         ordered = np.sort(values) + 0.0  # what is missing comes last; there is one zero
         ordered = ordered[: len(ordered) - np.count_nonzero(np.isnan(ordered))]
-        self.exponent = exponent_of(_largest(ordered if rows is None else column.values))
+        self.exponent = max(
+            exponent_of(_largest(ordered)), exponent_of(_largest(column.values)) - _SAFE_EXPONENT
+        )
         self.sorted: Floats = self._rescaled(ordered)
         self._segments: dict[int | None, Segments] = {}
         self._order: Rows | None = None

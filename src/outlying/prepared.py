@@ -36,7 +36,7 @@ from outlying.selection import Selection, is_asked_for, select
 from outlying.settling import Shortlist, settled
 from outlying.shared import Shared
 from outlying.shelf import Shelf
-from outlying.table import Rows, Table
+from outlying.table import Rows, Table, first_rows
 from outlying.values import value_of
 from outlying.vicinity import Sample
 
@@ -66,11 +66,16 @@ class Prepared:
     shared: Shared
 
     @classmethod
-    def of(cls, table: Table, options: Options) -> Prepared:
-        """Prepare a table in memory."""
+    def of(cls, table: Table, options: Options, *, has_new: bool = False) -> Prepared:
+        """Prepare a table in memory, whose last row may be a new object.
+
+        Rows of a large table are drawn without it: so they are the same for all objects, and those
+        that a pass draws, which never meets it.
+        """
         asked = [column for column in table.columns if is_asked_for(column.name, options)]
         selection = select(table, options)
-        rows = drawn(asked, table.rows, NEARBY)
+        known = table.rows - 1 if has_new and table.rows - 1 > NEARBY else table.rows
+        rows = drawn((first_rows(column, known) for column in asked), known, NEARBY)
         return cls.by(table, table.rows, options, selection, rows)
 
     @classmethod

@@ -7,26 +7,45 @@ and the same rows are drawn there.
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from collections.abc import Iterable
 
 import numpy as np
 
 from outlying.marks import Marks, marks, mixed
-from outlying.table import Column, Rows
+from outlying.table import CategoricalColumn, Column, Rows
 
 #: Rows are drawn from this many kinds.
 KINDS = 65_536
+#: What labels of whole numbers may end in.
+PLAIN = r"\.0$"
+
+
+def plain_label(label: str) -> str:
+    """Write labels of whole numbers alike.
+
+    A table writes them by the form of the whole column, which a pass knows only at its end.
+    """
+    return re.sub(PLAIN, "", label)
 
 
 def drawn(columns: Iterable[Column], rows: int, count: int) -> Rows:
     """Draw rows as if at random, but always the same ones; all where there are no more."""
-    found = marks(columns, rows)
+    found = marks(map(_plain, columns), rows)
     kinds, counts = _least_kinds(found, max(KINDS, count))
     places = draw(kinds, counts, count)
     kept = np.flatnonzero(found <= kinds[-1]) if len(kinds) else np.arange(0)
     ordered = kept[np.argsort(found[kept], kind="stable")]
     starts = np.cumsum(counts) - counts
     return np.asarray(ordered[starts[places] + _times_before(places)], dtype=np.int64)
+
+
+def _plain(column: Column) -> Column:
+    if not isinstance(column, CategoricalColumn) or not column.are_of_numbers:
+        return column
+    labels = tuple(plain_label(str(label)) for label in column.labels)
+    return dataclasses.replace(column, labels=labels)
 
 
 def draw(kinds: Marks, counts: Rows, wanted: int) -> Rows:

@@ -67,9 +67,7 @@ def optional(table: Table, options: Options) -> set[str]:
     """Name the columns that a new object need not have: those that are not compared."""
     declared = dict(options.types)
     unasked = {name for name in table.names if not is_asked_for(name, options)}
-    return unasked | {
-        c.name for c in table.columns if _is_too_fine(_grounds(c), c.name in declared)
-    }
+    return unasked | {c.name for c in table.columns if is_too_fine(_grounds(c), c.name in declared)}
 
 
 def is_asked_for(name: str, options: Options) -> bool:
@@ -92,7 +90,7 @@ def reason_to_skip(grounds: Grounds, is_declared: bool, *, is_streamed: bool = F
             f"has {_number(grounds)} distinct texts, too many to compare where the table is "
             f"streamed (at most {MOST_TEXTS:,}, whatever type is declared)"
         )
-    return _about_texts(grounds) if _is_too_fine(grounds, is_declared) else ""
+    return _about_texts(grounds) if is_too_fine(grounds, is_declared) else ""
 
 
 def _about_texts(grounds: Grounds) -> str:
@@ -109,7 +107,7 @@ def _number(grounds: Grounds) -> str:
     return f"about {float(f'{grounds.texts:.3g}'):,.0f}"
 
 
-def _is_too_fine(grounds: Grounds, is_declared: bool) -> bool:
+def is_too_fine(grounds: Grounds, is_declared: bool) -> bool:
     """Tell whether a column names rows rather than groups them."""
     many = (grounds.texts or 0) > MOST_TEXTS
     return not is_declared and (many or _is_identifier(grounds))

@@ -6,6 +6,7 @@ dataframes or engines. Arrays are made read-only: a table is a value.
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -76,6 +77,7 @@ class CategoricalColumn:
     form: Form
     codes: Codes
     labels: tuple[str, ...] | tuple[bool, ...]
+    are_of_numbers: bool = False  # whether they are numbers that were declared to be categories
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -95,9 +97,16 @@ class CategoricalColumn:
 
     def with_value(self, value: object) -> CategoricalColumn:
         """Give the column with one more row, in a new category if need be."""
-        labels = [None if code < 0 else self.labels[code] for code in self.codes]
-        label = None if is_missing(value) else self._checked(value)
-        return categorical_column(self.name, [*labels, label], self.form)
+        if is_missing(value):
+            return dataclasses.replace(self, codes=frozen(np.append(self.codes, np.int32(-1))))
+        label: Any = self._checked(value)
+        place = bisect.bisect_left(self.labels, label)
+        if self.labels[place : place + 1] == (label,):
+            return dataclasses.replace(self, codes=frozen(np.append(self.codes, np.int32(place))))
+        labels: Any = (*self.labels[:place], label, *self.labels[place:])
+        moved = self.codes + (self.codes >= place).astype(np.int32)
+        codes = frozen(np.append(moved, np.int32(place)))
+        return dataclasses.replace(self, codes=codes, labels=labels)
 
     def same(self, row: int, rows: Rows) -> Mask:
         """Mark those of some rows that hold what a row holds, be it nothing."""
@@ -126,6 +135,13 @@ class CategoricalColumn:
 
 
 Column: TypeAlias = NumericColumn | CategoricalColumn
+
+
+def first_rows(column: Column, rows: int) -> Column:
+    """Give the first rows of a column."""
+    if isinstance(column, NumericColumn):
+        return dataclasses.replace(column, values=column.values[:rows])
+    return dataclasses.replace(column, codes=column.codes[:rows])
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -297,7 +313,8 @@ def retyped(column: Column, kind: ColumnType) -> Column:
 
 def _as_categories(column: NumericColumn) -> CategoricalColumn:
     values = (column.value(row) for row in range(len(column)))
-    return categorical_column(column.name, [None if v is None else text_of(v) for v in values])
+    found = categorical_column(column.name, [None if v is None else text_of(v) for v in values])
+    return dataclasses.replace(found, are_of_numbers=column.form in ("number", "integer"))
 
 
 def _number_in(column: Column, row: int, form: Form) -> float:

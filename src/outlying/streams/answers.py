@@ -32,14 +32,14 @@ class Answers:
         self.looks = dict(zip(plan.looks, verified.looks, strict=True))
         self.counts = dict(zip(plan.counts, verified.counts, strict=True))
         self.exponents = {name: exponent_of(largest) for name, largest in ranges.items()}
-        self._groups: dict[Look, Group] = {}
+        self._groups: dict[tuple[Look, Form], Group] = {}
 
     def group(self, look: Look, form: Form) -> Group:
         """Give the rows that were looked at."""
-        if look not in self._groups:
+        if (look, form) not in self._groups:
             exponent = self.exponents.get(look.column, 0)
-            self._groups[look] = group_of(self.looks[look], form, exponent)
-        return self._groups[look]
+            self._groups[look, form] = group_of(self.looks[look], form, exponent)
+        return self._groups[look, form]
 
     def count(self, rules: Rules) -> int:
         """Give how many rows satisfy all of some rules."""

@@ -40,7 +40,13 @@ class Named:
 
     row: int
     key: tuple[tuple[str, Value], ...] = ()
-    is_new: bool = False  # not in the source
+    home: Profile | None = None  # of a new object, which is not in the source
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it is no row of the source."""
+        return self.home is not None
 
 
 class Streamed:
@@ -48,9 +54,20 @@ class Streamed:
 
     def __init__(self, feeder: Feeder, profile: Profile, options: Options) -> None:
         self.feeder, self.profile, self.options = feeder, profile, options
-        self.ready = Prepared.by(
-            profile.table, profile.rows, options, profile.selection, np.arange(profile.drawn)
-        )
+        self.ready = self._prepared(profile, profile.rows)
+        self._homes: dict[int, Prepared] = {}
+
+    def _prepared(self, profile: Profile, rows: int) -> Prepared:
+        drawn = np.arange(profile.drawn)
+        return Prepared.by(profile.table, rows, self.options, profile.selection, drawn)
+
+    def _ready_for(self, item: Named) -> Prepared:
+        """Give the population as an object sees it."""
+        if item.home is None:
+            return self.ready
+        if id(item.home) not in self._homes:
+            self._homes[id(item.home)] = self._prepared(item.home, self.profile.rows + 1)
+        return self._homes[id(item.home)]
 
     def explained(
         self, objects: Sequence[Named], workers: int, progress: Progress | None
@@ -78,17 +95,17 @@ class Streamed:
     def _ordinary(self) -> list[Named]:
         """Give the rows to compare with, and one more, as an object may be among them."""
         count = enough_rows(len(self.ready.attributes), True, self.options)
-        return [Named(row) for row in range(count + 1)] if count else []
+        return [Named(row) for row in range(min(count + 1, self.profile.drawn))] if count else []
 
     def _shortlist(self, item: tuple[Named, bool]) -> Shortlist:
         named, is_hasty = item
         evaluation = self._evaluation(named)
         if is_hasty:
             return self.ready.hasty(evaluation)
-        return shortlisted(evaluation, self.ready.shelf, self.options.top)
+        return shortlisted(evaluation, self._ready_for(named).shelf, self.options.top)
 
     def _evaluation(self, item: Named) -> Evaluation[Trait, Premise]:
-        traits, premises = self.ready.asked_of(item.row)
+        traits, premises = self._ready_for(item).asked_of(item.row)
         return Evaluation(traits, premises, self.profile.rows + item.is_new, self.options)
 
     def _answers(self, questions: Iterable[Question], progress: Progress | None) -> Answers:
@@ -145,33 +162,36 @@ class Streamed:
             row=None,
             key=item.key,
             values=tuple(self._values(item).items()),
-            population=self._population(),
+            population=self._population(item),
             options=self.options,
             pairs=tuple(pairs),
             found=outcome.found,
-            notes=(*self._notes(outcome, pairs), *([JOINED] if item.is_new else [])),
+            notes=tuple(self._notes(item, outcome, pairs)),
             effort=outcome.effort,
         )
         own = None if item.is_new else item.row
         return found.compared_by(None if references is None else Yardstick(references, own))
 
     def _values(self, item: Named) -> dict[str, Value]:
-        if item.is_new:
-            return self.profile.table.values(item.row)
+        if item.home is not None:
+            return item.home.table.values(item.row)
         return self.profile.values(item.row - self.profile.drawn)
 
-    def _population(self) -> Population:
-        selection = self.ready.selection
+    def _population(self, item: Named) -> Population:
+        selection = self._ready_for(item).selection
         names = tuple(column.name for column in selection.columns)
         return Population(self.feeder.source, self.profile.rows, names, selection.skipped)
 
-    def _notes(self, outcome: Outcome, pairs: Sequence[Pair]) -> Iterator[str]:
+    def _notes(self, item: Named, outcome: Outcome, pairs: Sequence[Pair]) -> Iterator[str]:
         bound = max((pair.bound for pair in pairs), default=0.0)
-        yield from self.profile.table.notes
-        sample = self.ready.shelf.sample
-        yield from notes_on(outcome, self.ready.attributes, sample, self.options, is_streamed=True)
+        ready = self._ready_for(item)
+        yield from (*self.profile.table.notes, *item.notes)
+        sample = ready.shelf.sample
+        yield from notes_on(outcome, ready.attributes, sample, self.options, is_streamed=True)
         if bound:
             yield (
                 "Columns of very many distinct values were counted in fine bins: outlierness, "
                 f"rarity, tail and lift of these pairs are within {bound:.2g} of exact."
             )
+        if item.is_new:
+            yield JOINED

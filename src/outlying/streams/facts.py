@@ -15,15 +15,14 @@ from outlying.marks import (
     NumberCells,
     NumberedCells,
     float_numbers,
-    label_numbers,
     whole_numbers,
 )
+from outlying.sampling import PLAIN
 from outlying.selection import MOST_TEXTS
 from outlying.streams import arrays
 from outlying.streams.cells import Array, Coded, Field, Numbers, arrow, whole
 from outlying.streams.kinds import Distinct
-from outlying.streams.wheres import plain_label
-from outlying.table import LARGEST_EXACT_INTEGER, Floats
+from outlying.table import LARGEST_EXACT_INTEGER, Column, Floats, NumericColumn
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,6 +34,17 @@ class Facts:
     high: float | int
     distinct: int | None  # of categories; None: numbers, which are not counted
     is_exact: bool  # whether they were counted, not estimated
+
+    def joined(self, new: Column, labels: int) -> Facts:
+        """Take in one more row, the only one of a column with the labels that are known."""
+        if new.is_missing(0):
+            return dataclasses.replace(self, missing=self.missing + 1)
+        if isinstance(new, NumericColumn):
+            low, high = np.fmin(self.low, new.values[0]), np.fmax(self.high, new.values[0])
+            return dataclasses.replace(self, low=float(low), high=float(high))
+        are_known = labels == self.distinct  # all that there are
+        more = len(new.labels) - labels if are_known else 0
+        return dataclasses.replace(self, distinct=(self.distinct or 0) + more)
 
 
 @dataclasses.dataclass(slots=True)
@@ -128,9 +138,10 @@ def is_beyond(low: float | int, high: float | int) -> bool:
 
 
 def _numbers_of(field: Field, coded: Coded) -> Marks:
-    if field.form != "number":
+    if not field.are_labels_of_numbers:
         return coded.numbers()
-    return label_numbers([plain_label(field, str(label)) for label in coded.labels])
+    texts = arrow().compute.replace_substring_regex(coded.texts, PLAIN, "")
+    return dataclasses.replace(coded, texts=texts).numbers()
 
 
 def _is_at_limit(found: Numbers) -> bool:

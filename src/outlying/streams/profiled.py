@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from outlying.errors import InfiniteValueError, SourceError
+from outlying.options import Options
 from outlying.sampling import draw
-from outlying.selection import Grounds, Selection, reason_to_skip
+from outlying.selection import Grounds, Selection, is_too_fine, reason_to_skip
 from outlying.streams.arrays import of_numbers
 from outlying.streams.cells import Field, arrow
 from outlying.streams.facts import Facts, Tally, is_beyond, settled
 from outlying.streams.kinds import estimate
 from outlying.streams.profile import ProfilePass, ProfileState
 from outlying.streams.wheres import Columns, refuse_number
-from outlying.table import Column, SkippedColumn, Table, infinities_note
+from outlying.table import CategoricalColumn, Column, SkippedColumn, Table, infinities_note
 from outlying.values import Value
 
 if TYPE_CHECKING:
@@ -58,6 +59,27 @@ class Profile:
         others = self.beside[place] if self.beside else {}
         return {**others, **self.table.values(self.drawn + place)}
 
+    def too_fine(self, options: Options) -> set[str]:
+        """Name the columns that name rows rather than group them."""
+        declared = dict(options.types)
+        return {
+            column.name
+            for column in self.table.columns
+            if is_too_fine(
+                _grounds(column, self.facts[column.name], self.rows), column.name in declared
+            )
+        }
+
+    def left_out_with(self, new: Sequence[Column], options: Options) -> tuple[SkippedColumn, ...]:
+        """Tell which columns take no part once there is one more row, given as columns of it."""
+        known = {column.name: column for column in self.table.columns}
+        unread = [item for item in self.skipped if item.name not in known]
+        facts = {
+            column.name: self.facts[column.name].joined(column, _labels(known[column.name]))
+            for column in new
+        }
+        return (*unread, *_left_out(options, self.rows + 1, self.table.columns, facts))
+
     @property
     def selection(self) -> Selection:
         """The columns that take part, chosen by what all rows hold; there may be none."""
@@ -78,7 +100,7 @@ def finish(plan: ProfilePass, state: ProfileState, source: str) -> Profile:
     notes = tuple(_notes(plan, state))
     table = Table(columns, len(columns[0]), source, plan.unread, notes)
     facts = {field.name: _facts(field, state.tallies[field.name]) for field in compared}
-    skipped = (*plan.unusable, *_left_out(plan, state.rows, columns, facts))
+    skipped = (*plan.unusable, *_left_out(plan.options, state.rows, columns, facts))
     others = [field for field in fields if not field.is_compared]
     beside = tuple(row for rows in found for row in _values(others, rows))
     return Profile(table, state.rows, len(places), compared, facts, skipped, beside)
@@ -126,15 +148,19 @@ def _facts(field: Field, tally: Tally) -> Facts:
 
 
 def _left_out(
-    plan: ProfilePass, rows: int, columns: Sequence[Column], facts: Mapping[str, Facts]
+    options: Options, rows: int, columns: Sequence[Column], facts: Mapping[str, Facts]
 ) -> Iterator[SkippedColumn]:
     """Leave out columns by the same rules and in the same words as in memory."""
-    declared = dict(plan.options.types)
+    declared = dict(options.types)
     for column in columns:
         grounds = _grounds(column, facts[column.name], rows)
         reason = reason_to_skip(grounds, column.name in declared, is_streamed=True)
         if reason:
             yield SkippedColumn(column.name, reason)
+
+
+def _labels(column: Column) -> int:
+    return len(column.labels) if isinstance(column, CategoricalColumn) else 0
 
 
 def _grounds(column: Column, facts: Facts, rows: int) -> Grounds:

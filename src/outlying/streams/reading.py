@@ -14,15 +14,15 @@ import numpy as np
 
 from outlying.errors import OptionError, SourceError
 from outlying.findings import Findings
-from outlying.many import Targets
 from outlying.options import Options
 from outlying.search import Progress
-from outlying.selection import optional, some
+from outlying.selection import some
 from outlying.streams.explained import Named, Streamed
+from outlying.streams.newcomers import checked, newcomers
 from outlying.streams.profile import ProfilePass, fields_of
 from outlying.streams.profiled import Profile, finish
 from outlying.streams.wanted import Wanted
-from outlying.table import CategoricalColumn, Column, NumericColumn, Table
+from outlying.table import Table, first_rows
 from outlying.values import Value
 
 if TYPE_CHECKING:
@@ -93,15 +93,18 @@ class Stream:
                 "with others, so at least two are needed"
             )
         named = _named(profile, wanted)
+        objects = checked(profile, self.table, wanted, self.options)
         if profile.is_whole:
-            return _explained_whole(profile, named, wanted, in_memory)
-        if wanted.objects:
-            profile, named = _with_objects(profile, wanted.objects, self.options)
+            return _explained_whole(profile, named, objects, in_memory)
+        for new in newcomers(profile, objects, self.options):
+            named.append(Named(new.row, home=new.home, notes=new.notes))
         return Streamed(self.feeder, profile, self.options).explained(named, workers, progress)
 
 
 def _named(profile: Profile, wanted: Wanted) -> list[Named]:
     """Give the rows that were found, each with the values that name it."""
+    if wanted.where is None:
+        return []
     count = profile.table.rows - profile.drawn
     wheres = wanted.where if wanted.meaning == "each" else [wanted.where] * count
     return [
@@ -120,16 +123,15 @@ def _key(profile: Profile, place: int, where: Mapping[str, Any]) -> tuple[tuple[
 def _explained_whole(
     profile: Profile,
     named: Sequence[Named],
-    wanted: Wanted,
+    objects: Sequence[Mapping[str, Any]],
     in_memory: Callable[[Table], InMemory],
 ) -> list[Findings]:
     """Explain rows of a table of which all rows were drawn."""
-    columns = tuple(_first(column, profile.drawn) for column in profile.table.columns)
+    columns = tuple(first_rows(column, profile.drawn) for column in profile.table.columns)
     table = dataclasses.replace(profile.table, columns=columns, rows=profile.drawn)
     explainer = in_memory(table)
-    if wanted.objects:
-        Targets.new(table, Options.of(), wanted.objects)
-        return [explainer.explain(object=item) for item in wanted.objects]
+    if objects:
+        return [explainer.explain(object=item) for item in objects]
     return [
         dataclasses.replace(
             explainer.explain(row=_copy(profile, item.row)),
@@ -141,27 +143,9 @@ def _explained_whole(
     ]
 
 
-def _first(column: Column, rows: int) -> Column:
-    if isinstance(column, NumericColumn):
-        return dataclasses.replace(column, values=column.values[:rows])
-    return CategoricalColumn(column.name, column.form, column.codes[:rows], column.labels)
-
-
 def _copy(profile: Profile, row: int) -> int:
     """Find a row that was looked for among those that were drawn."""
     places = np.arange(profile.drawn)
     for column in profile.table.columns:
         places = places[column.same(row, places)]
     return int(places[0])
-
-
-def _with_objects(
-    profile: Profile, objects: Sequence[Mapping[str, Any]], options: Options
-) -> tuple[Profile, list[Named]]:
-    """Put new objects behind the rows that were drawn."""
-    Targets.new(profile.table, options, objects)
-    table = profile.table
-    for item in objects:
-        table = table.with_object(item, optional(table, options))
-    more = dataclasses.replace(profile, table=table)
-    return more, [Named(profile.drawn + place, is_new=True) for place in range(len(objects))]

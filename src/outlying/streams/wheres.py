@@ -21,6 +21,7 @@ from outlying.marks import (
     label_numbers,
     sums,
 )
+from outlying.sampling import plain_label
 from outlying.streams.cells import Field
 from outlying.table import CategoricalColumn, Rows, SkippedColumn, Table
 from outlying.values import is_missing, number_of
@@ -160,10 +161,8 @@ def _number_of(field: Field, value: object) -> Marks:
         return float_numbers(np.array([number_of(field.read_as, value)]))
     column = field.empty()
     label = column.label_of(value) if isinstance(column, CategoricalColumn) else ""
-    return label_numbers([plain_label(field, str(label))])
+    return label_numbers([_plain(field, str(label))])
 
 
-def plain_label(field: Field, label: str) -> str:
-    """Write labels of whole numbers alike, which tables write by the form of the whole column."""
-    is_number = field.wanted == "categorical" and field.form == "number"
-    return label.removesuffix(".0") if is_number else label
+def _plain(field: Field, label: str) -> str:
+    return plain_label(label) if field.are_labels_of_numbers else label
