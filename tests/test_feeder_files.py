@@ -329,6 +329,11 @@ class TestDelimited:
             'a,b\n"x\ny",1\n"q""",2\n',
             "a,b\n-,A\n-,B\n",
             "a,b\n00123456789012345678901,1\n5,2\n",
+            "a,b\n00156,1\n12345,2\n",
+            "a,b\n007,+5\n1.5,6\n",
+            "a,b\n1_000,-01\n2,-5\n",
+            "a,b\n007,12345678901234567890\n?,?\n",
+            "a;b\n00,5;+1,5\n1,5;2,5\n",
             "a,b\n1e5,nan\n-inf,2\n",
             "\n\na,b\n1,2\n3,4\n",
             "a,A\n1,2\n3,4\n",
@@ -377,7 +382,7 @@ class TestDelimited:
         (tmp_path / "k=2" / "empty.csv.gz").touch()
         feeder = outlying.scan(tmp_path)
         assert rows_of(feeder) == [(0, "a", 0), (1, "a", 1), (2, "a", 2)]
-        assert notes_of(feeder) == ("1 empty files left out",)
+        assert notes_of(feeder) == ("1 empty file left out",)
         assert rows_of(outlying.scan(f"{tmp_path}/k=[12]/*.gz"), ["x"]) == [(1,), (2,)]
 
     def test_header_only(self, tmp_path: Path) -> None:
@@ -430,6 +435,17 @@ class TestDelimited:
             "column 'column0': dates read as %d.%m.%Y",
             "column 'column1': decimal commas read as decimal points",
         )
+
+    def test_words_that_are_read_as_missing(self, tmp_path: Path) -> None:
+        text = "a;b;c;d\n1,5;NA;NA;1\n ?;2;x;\n-;NA;y;3\n ;4;z;4\n"
+        path = empty_file(tmp_path / "t.csv", text)
+        told = (
+            "column 'a': decimal commas read as decimal points; blank (1 row), '-' (1 row), "
+            "'?' (1 row) read as missing",
+            "column 'b': 'NA' (2 rows) read as missing",
+        )
+        assert read(path).notes == told
+        assert notes_of(outlying.scan(path)) == told
 
 
 def form_of(kind: pa.DataType, column: Any) -> str:

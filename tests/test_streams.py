@@ -391,3 +391,47 @@ def test_databases_on_the_command_line(run: Run, tmp_path: Path) -> None:
     )
     assert code == 2
     assert "nothing" in err
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('{"key": "none"}', "no row has key = none"),
+        ('{"kee": "r7"}', "unknown column 'kee'"),
+        ('{"city": "A"}', "rows have city = A"),
+    ],
+)
+def test_faults_of_keys_are_told_by_their_line(
+    folder: Path, run: Run, tmp_path: Path, line: str, words: str
+) -> None:
+    keys = tmp_path / "keys.jsonl"
+    keys.write_text(f'{{"key": "r7"}}\n\n{line}\n')
+    code, _, err = run("explain", folder, "--where-file", keys)
+    assert code == 2
+    assert err.startswith(f"Error: line 3 of {keys}: ")
+    assert words in err
+
+
+def test_a_fault_of_the_only_key_has_no_number(folder: Path, run: Run) -> None:
+    code, _, err = run("explain", folder, "--where", "key=none")
+    assert (code, err) == (2, "Error: no row has key = none; one is needed\n")
+
+
+def test_a_fault_of_a_new_object(folder: Path, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "o.json").write_text('{"sity": "A"}')
+    for flag, place in (("--object", "--object"), ("--objects", f"line 1 of {tmp_path}/o.json")):
+        code, _, err = run("explain", folder, flag, tmp_path / "o.json")
+        assert code == 2
+        assert err.startswith(f"Error: {place}: the object has an unknown column 'sity'")
+
+
+def test_keys_of_many_digits_on_the_command_line(run: Run, tmp_path: Path) -> None:
+    frame = weather(SMALL).assign(key=np.arange(SMALL) + 2**62)
+    frame.to_parquet(tmp_path / "t.parquet")
+    for engine in ("memory", "duckdb"):
+        given = ("--where", f"key={2**62 + 7}", "--engine", engine, "--references", "0")
+        code, out, _ = run("explain", tmp_path / "t.parquet", *given)
+        assert code == 0
+        assert f"key={2**62 + 7}" in out
+        code, _, err = run("explain", tmp_path / "t.parquet", "--where", "key=5", *given[2:])
+        assert (code, err) == (2, "Error: no row has key = 5; one is needed\n")

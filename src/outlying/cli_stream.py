@@ -94,7 +94,8 @@ def streamed(
         exclude=[*names(exclude, table), *marks],
         types=read_types(types, table),
     )
-    with progress_line() as line:
-        named = job.naming.streamed(table)
+    sought = job.naming.streamed(table)
+    with progress_line() as line, sought.placed():
+        named = {sought.keyword: sought.items}
         found = list(explainer.explain_many(**named, workers=job.workers, progress=line.step))
     return Loaded(Told(found, explainer.options), Targets(keys=tuple(dict(f.key) for f in found)))

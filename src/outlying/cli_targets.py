@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import re
@@ -12,7 +13,14 @@ from typing import Any, TypeAlias
 
 import click
 
-from outlying.errors import ColumnError, ObjectError, OptionError, RowError, unknown_name
+from outlying.errors import (
+    ColumnError,
+    ObjectError,
+    OptionError,
+    OutlyingError,
+    RowError,
+    unknown_name,
+)
 from outlying.many import Targets
 from outlying.options import Options
 from outlying.table import Column, Table
@@ -91,6 +99,32 @@ def decorated(command: Callable[..., None], options: Sequence[Decorator]) -> Cal
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Sought:
+    """What is looked for in a table that is read as a stream: a keyword of explain_many."""
+
+    keyword: str
+    items: Any
+    places: tuple[str, ...]
+    """How errors begin that are about one of the items: where that stands."""
+
+    @classmethod
+    def listed(cls, keyword: str, lines: Sequence[tuple[str, Mapping[str, Any]]]) -> Sought:
+        """Take the lines of a file."""
+        return cls(keyword, [item for _, item in lines], tuple(f"{place}: " for place, _ in lines))
+
+    @contextlib.contextmanager
+    def placed(self) -> Iterator[None]:
+        """Let errors say where the user has named an item, rather than which one it is."""
+        try:
+            yield
+        except OutlyingError as error:
+            found = re.match(rf"{self.keyword}\[([0-9]+)\]: ", str(error))
+            if found and self.places:
+                error.args = (self.places[int(found[1])] + str(error)[found.end() :],)
+            raise
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Naming:
     """How the user names what to explain: by exactly one of these."""
 
@@ -164,19 +198,19 @@ class Naming:
             return Targets(rows=(_checked(self.row, table),))
         return Targets(rows=tuple(self._numbers(table)))
 
-    def streamed(self, table: Table) -> dict[str, Any]:
+    def streamed(self, table: Table) -> Sought:
         """Give what is named as keywords of explain_many; `table` has the columns, but no rows."""
         if self.object_file is not None:
-            return {"objects": [json_object(self.object_file)]}
+            return Sought("objects", [json_object(self.object_file)], ("--object: ",))
         if self.objects_file is not None:
-            lines = json_lines(self.objects_file, "objects", ObjectError)
-            return {"objects": [item for _, item in lines]}
+            return Sought.listed("objects", json_lines(self.objects_file, "objects", ObjectError))
         if self.where_file is not None:
-            return {"where": [key for _, key in json_lines(self.where_file, "keys", RowError)]}
+            return Sought.listed("where", json_lines(self.where_file, "keys", RowError))
         if self.where:
-            return {"where": [self._conditions(table)]}
+            return Sought("where", [self._conditions(table)], ("",))
         if self.where_true is not None:
-            return {"where": {self.where_true: _mark(table.column(self.where_true))}}
+            mark = _mark(table.column(self.where_true))
+            return Sought("where", {self.where_true: mark}, ())
         raise OptionError(
             f"{table.source} is read as a stream, whose rows have no numbers; name them by "
             "--where COLUMN=VALUE, --where-file FILE or --where-true COLUMN"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import math
+import re
 import unicodedata
 from typing import Literal, TypeAlias
 
@@ -26,6 +27,7 @@ _MICROSECOND = dt.timedelta(microseconds=1)
 _MICROSECONDS_PER_DAY = 86_400_000_000
 _UNITS = (1, 10**3, 10**6, 60 * 10**6, 3600 * 10**6, _MICROSECONDS_PER_DAY)
 _MOST = 1.7e308
+_WHOLE = re.compile("-?[0-9]{1,40}")
 
 EXPECTS: dict[Form, str] = {
     "number": "a number",
@@ -195,6 +197,8 @@ def read_text(form: Form, text: str) -> Value:
             raise ValueError(EXPECTS[form])
         return folded == "true"
     if form in ("number", "integer", "duration"):
+        if form == "integer" and _WHOLE.fullmatch(text):
+            return int(text)  # digit by digit
         try:
             number = float(text)
             return dt.timedelta(seconds=number) if form == "duration" else number

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from outlying.errors import SourceError
@@ -146,13 +146,17 @@ class DelimitedFeeder(FilesFeeder):
         every = kinds.every_kind(commas=layout.delimiter == ";")
         pairs = [(place, kind) for place in range(layout.fields) for kind in every]
         connected.execute(f'CREATE OR REPLACE TEMP TABLE "some" AS FROM {rows} LIMIT {_LOOKED_AT}')
-        left = [pair for pair, loses in _losses(connected, '"some"', pairs) if not loses]
+        left = [test.pair for test in _tested(connected, '"some"', pairs) if not test.loses]
         first = list({place: (place, kind) for place, kind in reversed(left)}.values())
-        tested = _losses(connected, rows, first)
-        lost = {place for (place, _), loses in tested if loses is not False}
+        tests = _tested(connected, rows, first)
+        lost = {test.place for test in tests if test.loses is not False}
         rest = [pair for pair in left if pair[0] in lost and pair not in first]
-        tested += _losses(connected, rows, rest)
-        found = {place: kind for (place, kind), loses in reversed(tested) if loses is False}
+        tests += _tested(connected, rows, rest)
+        taken = {test.place: test for test in reversed(tests) if test.loses is False}
+        found = {place: test.kind for place, test in taken.items()}
+        gaps = [place for place, test in taken.items() if test.has_words]
+        for place, words in _words(connected, rows, gaps):
+            found[place] = _noted(found[place], words)
         return [found.get(place, kinds.TEXT) for place in range(layout.fields)]
 
     def _fault(self, layout: delimited.Layout, error: Exception) -> SourceError:
@@ -170,21 +174,60 @@ class DelimitedFeeder(FilesFeeder):
         return sum(file.size for file in self.files.files)
 
 
-def _losses(
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Test:
+    """What becomes of a field if it is taken for a kind."""
+
+    place: int
+    kind: kinds.Kind
+    loses: bool | None
+    """Whether a value is lost; None: there is no value at all."""
+    has_words: bool
+    """Whether words are read as missing values."""
+
+    @property
+    def pair(self) -> tuple[int, kinds.Kind]:
+        return self.place, self.kind
+
+
+def _tested(
     connected: DuckDBPyConnection, rows: str, pairs: list[tuple[int, kinds.Kind]]
-) -> list[tuple[tuple[int, kinds.Kind], bool | None]]:
-    """Say of each field and kind whether a value is lost; None: there is no value at all."""
-    found: list[bool | None] = []
+) -> list[_Test]:
+    """Try fields as kinds, in all rows."""
+    found = []
     for start in range(0, len(pairs), _TESTS_AT_ONCE):
         batch = pairs[start : start + _TESTS_AT_ONCE]
-        tests = ", ".join(f"bool_or({kinds.loss(kind, place)})" for place, kind in batch)
-        found += connected.execute(f"SELECT {tests} FROM {rows}").fetchall()[0]  # noqa: S608
-    return list(zip(pairs, found, strict=True))
+        losses = [kinds.loss(kind, place) for place, kind in batch]
+        texts = [f"c{place}" for place, _ in batch]
+        tests = [
+            f"bool_or({x}), count({y}) > count({x})" for x, y in zip(losses, texts, strict=True)
+        ]
+        row = connected.execute(f"SELECT {', '.join(tests)} FROM {rows}").fetchall()[0]  # noqa: S608
+        results = zip(batch, row[::2], row[1::2], strict=True)
+        found += [_Test(*pair, loses, has_words) for pair, loses, has_words in results]
+    return found
+
+
+def _words(
+    connected: DuckDBPyConnection, rows: str, places: Sequence[int]
+) -> Iterator[tuple[int, dict[str, int]]]:
+    """Count the words of fields that are read as missing values."""
+    for start in range(0, len(places), _TESTS_AT_ONCE):
+        batch = places[start : start + _TESTS_AT_ONCE]
+        counts = ", ".join(f"[{', '.join(kinds.word_counts(place))}]" for place in batch)
+        row = connected.execute(f"SELECT {counts} FROM {rows}").fetchall()[0]  # noqa: S608 (quoted)
+        for place, found in zip(batch, row, strict=True):
+            yield place, {word: n for word, n in zip(kinds.WORDS, found, strict=True) if n}
+
+
+def _noted(kind: kinds.Kind, words: Mapping[str, int]) -> kinds.Kind:
+    """Let a kind say what is read as missing."""
+    said = filter(None, (kind.note, kinds.read_as_missing(words)))
+    return dataclasses.replace(kind, note="; ".join(said))
 
 
 def _sql_of(kind: kinds.Kind, place: int) -> str:
-    sql = (kind.bare or kind.sql).replace("{}", f"c{place}")
-    return f"trim({sql})" if kind is kinds.LONG else sql
+    return (kind.bare or kind.sql).replace("{}", f"c{place}")
 
 
 def _is_header(connected: DuckDBPyConnection, first: list[str], found: list[kinds.Kind]) -> bool:

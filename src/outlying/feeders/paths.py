@@ -202,7 +202,8 @@ def _checked(source: str, files: list[File]) -> Files:
         check_readable(file.name, file.path)
     _check_keys(source, full)
     empty = len(files) - len(full)
-    return Files(source, tuple(full), suffix, (f"{empty} empty files left out",) if empty else ())
+    said = f"{empty} empty file{'s' if empty > 1 else ''} left out"
+    return Files(source, tuple(full), suffix, (said,) if empty else ())
 
 
 def _check_keys(source: str, files: list[File]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -24,14 +24,17 @@ TABLE = "fields"
 """The table of all fields as text, c0, c1, ...; its row 0 may be the header."""
 COMMAS = "DOUBLE WITH COMMAS"
 MISSING_WORDS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A", "?", "-")
+WORDS = ("", *MISSING_WORDS)
 UNTYPED_WORDS = (
-    *(f"{a}{word}{z}" for word in ("", *MISSING_WORDS) for a in ("", " ") for z in ("", " ")),
+    *(f"{a}{word}{z}" for word in WORDS for a in ("", " ") for z in ("", " ")),
     *("inf", "-inf", "Inf", "-Inf", "Infinity", "-Infinity"),
 )
 """What must not decide on a type: missing values, and infinities, which DuckDB takes for text."""
 
 _TESTS_AT_ONCE = 200
 _ISO = "%Y-%m-%d"
+_CODE = "^ *[+]|^ *0[0-9]|_"
+"""What DuckDB's sniffer takes for text although a cast reads it: +5, 007, 1_000."""
 _NOTATIONS = {
     "DATE": ("%y-%m-%d", _ISO, "%d-%m-%y", "%d-%m-%Y", "%m-%d-%y", "%m-%d-%Y"),
     "TIMESTAMP": (
@@ -80,11 +83,12 @@ def _iso(form: Form, kind: str) -> Kind:
 
 
 # a pattern, not a list: the engine turns long lists into joins
-_IS_WORD = _matches("|".join(map(re.escape, ("", *MISSING_WORDS))))
+_IS_WORD = _matches("|".join(map(re.escape, WORDS)))
 _WHOLE = "-?[0-9]+"
+_UNCODED = "-?[1-9][0-9]*|0|-0[0-9]*"  # what is whole and no code
 _CLOCK = "(?:[01]?[0-9]|2[0-3]):[0-9:.]+"  # without zones and 24:00
 _REAL = Kind("nullif(TRY_CAST({} AS DOUBLE), 'NaN'::DOUBLE)", engine.as_real)
-LONG = dataclasses.replace(_cast(_WHOLE, "VARCHAR", engine.as_long_integer), bare=None)
+_LONG = dataclasses.replace(_cast(_WHOLE, "VARCHAR", engine.as_long_integer), bare=None)
 _SWAPPED = "TRY_CAST(translate({}, ',.', '.,') AS DOUBLE)"
 TEXT = Kind("{}", engine.as_text)
 _KINDS = {
@@ -92,7 +96,7 @@ _KINDS = {
     "BOOLEAN": (_cast("(?i)true|false", "BOOLEAN", engine.as_array),),
     "BIGINT": (_cast(_WHOLE, "BIGINT", engine.as_array), _REAL),
     # the older engine takes whole numbers beyond BIGINT for DOUBLE
-    **dict.fromkeys(("HUGEINT", "BIGNUM", "DOUBLE"), (LONG, _REAL)),
+    **dict.fromkeys(("HUGEINT", "BIGNUM", "DOUBLE"), (_LONG, _REAL)),
     COMMAS: (Kind(_SWAPPED, engine.as_real, "decimal commas read as decimal points"),),
     "TIMESTAMP": (_iso("date", "DATE"), _iso("datetime", "TIMESTAMP")),
     "TIMESTAMP WITH TIME ZONE": (_iso("instant", "TIMESTAMPTZ"),),
@@ -133,17 +137,26 @@ def every_kind(*, commas: bool) -> list[Kind]:
     """Give all kinds but text, those first that are to be taken where several lose no value.
 
     The notations of dates are those that DuckDB looks for, and in the order in which it does.
+    Numbers are only what it takes for numbers: codes such as 007 stay text.
     """
-    names = ("BOOLEAN", "DOUBLE", *([COMMAS] if commas else []))
+    long = _cast(_UNCODED, "VARCHAR", engine.as_long_integer)
+    long = dataclasses.replace(long, bare=f"trim({long.sql})")
+    reals = [_uncoded(kind) for kind in (_REAL, *(_KINDS[COMMAS] if commas else ()))]
     times = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIME")
-    known = [kind for name in (*names, *times) for kind in _KINDS[name]]
+    known = [*_KINDS["BOOLEAN"], long, *reals, *(kind for name in times for kind in _KINDS[name])]
     noted = [
         _noted(name, notation.replace("-", mark))
         for name, notations in _NOTATIONS.items()
         for notation in notations
         for mark in "-/. "
     ]
-    return [_KINDS["BIGINT"][0], *known, *noted]
+    return [_cast(_UNCODED, "BIGINT", engine.as_array), *known, *noted]
+
+
+def _uncoded(kind: Kind) -> Kind:
+    """Read numbers, but not where one is written as codes are."""
+    sql = f"CASE WHEN NOT regexp_matches({{}}, {engine.quoted(_CODE)}) THEN {kind.sql} END"
+    return dataclasses.replace(kind, sql=sql, bare=kind.bare or kind.sql)
 
 
 def loss(kind: Kind, place: int) -> str:
@@ -173,8 +186,21 @@ def missing_words_in(
         f"FROM (UNPIVOT ({rows}) ON COLUMNS(*) INTO NAME field VALUE value) "
         f"WHERE {_IS_WORD.replace('{}', 'value')} GROUP BY field, word ORDER BY word"
     ).fetchall()
-    said: dict[str, list[str]] = {}
+    found: dict[str, dict[str, int]] = {}
     for name, word, count in counts:
-        times = f"({count} row{'s' if count > 1 else ''})"
-        said.setdefault(name, []).append(f"{repr(word) if word else 'blank'} {times}")
-    return {name: ", ".join(words) + " read as missing" for name, words in said.items()}
+        found.setdefault(name, {})[word] = count
+    return {name: read_as_missing(words) for name, words in found.items()}
+
+
+def word_counts(place: int) -> list[str]:
+    """Write how often each word for a missing value occurs in a field."""
+    return [f"count(*) FILTER (trim(c{place}) = {engine.quoted(word)})" for word in WORDS]
+
+
+def read_as_missing(counts: Mapping[str, int]) -> str:
+    """Say which words were taken for missing values, and how often."""
+    said = (
+        f"{repr(word) if word else 'blank'} ({count} row{'s' if count > 1 else ''})"
+        for word, count in sorted(counts.items())
+    )
+    return ", ".join(said) + " read as missing"
