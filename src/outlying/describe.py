@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 
 from outlying import outlierness
 from outlying.conditions import Condition
-from outlying.distribution import Between
+from outlying.distribution import Between, Bounds
 from outlying.findings import Pair
 from outlying.options import Options
 from outlying.population import Attribute, NumericAttribute, Summary
@@ -111,6 +111,9 @@ class Measured(Protocol):
     def profile(self, place: int, context: Context) -> Profile:
         """Describe a property in a context."""
 
+    def bounds(self, place: int, context: Context) -> Bounds | None:
+        """Give what is left open of a property in a context; None where all is counted."""
+
     def sketch(self, place: int, shown: Sequence[Value] | None = None) -> Sketch:
         """Sketch a property over the whole table, with the given categories or the usual ones."""
 
@@ -171,9 +174,7 @@ def _bound(hit: Hit, profile: Profile, exact: Measured) -> float:
 
     Rarity and lift as shares of themselves, outlierness and tail as they are; the largest of them.
     """
-    place = exact.properties[hit.property].place
-    inside = profile.bounds(place)
-    overall = exact.profile(hit.property, ()).bounds(place) if inside is not None else None
+    inside, overall = exact.bounds(hit.property, hit.context), exact.bounds(hit.property, ())
     if inside is None or overall is None:
         return 0.0
     rarity, lift = hit.summary.rarity, hit.summary.mean / hit.overall.mean

@@ -10,7 +10,7 @@ import numpy as np
 
 from outlying import outlierness
 from outlying.density import Counts, frequencies
-from outlying.distribution import Bounds, Distribution
+from outlying.distribution import Distribution
 from outlying.options import Bandwidth
 from outlying.sketches import NumericSketch, numeric_sketch
 from outlying.values import Form, Value, value_of
@@ -87,10 +87,6 @@ class NumericProfile:
         """Give a number of this scale as people know it."""
         return value_of(self.form, float(np.ldexp(number, self.exponent)))
 
-    def bounds(self, place: Value) -> Bounds | None:
-        """Give what bins leave open; None where every value was counted."""
-        return None if self.found.is_exact else Bounds(self.found, self._scaled(place))
-
 
 class CategoricalProfile:
     """A categorical property in a context: how many rows each category has."""
@@ -117,10 +113,6 @@ class CategoricalProfile:
         shares = np.cumsum(self.counts[order]) / self.known
         codes = order[: int(np.searchsorted(shares, TYPICAL_SHARE - 1e-9)) + 1]
         return tuple(self.labels[code] for code in codes)
-
-    def bounds(self, place: Value) -> Bounds | None:  # noqa: ARG002
-        """Give nothing: categories are counted."""
-        return None
 
 
 Profile: TypeAlias = NumericProfile | CategoricalProfile

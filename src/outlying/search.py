@@ -229,6 +229,9 @@ class Exact(Evaluation[P, C]):
             lambda: attribute.profile(self.mask(context), self.options.bandwidth),
         )
 
+    def bounds(self, place: int, context: Context) -> None:
+        """Give nothing: all rows are counted, value by value."""
+
     def sketch(self, place: int, shown: Sequence[Value] | None = None) -> Sketch:
         """Sketch a property over the whole table, with the given categories or the usual ones."""
         trait = self.properties[place]

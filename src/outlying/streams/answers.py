@@ -11,12 +11,18 @@ import numpy as np
 
 from outlying.density import Counts, frequencies
 from outlying.describe import Premise, Trait
-from outlying.distribution import Distribution
+from outlying.distribution import Bounds, Distribution
 from outlying.population import Summary, exponent_of, unit_of
 from outlying.profiles import CategoricalProfile, NumericProfile, Profile
 from outlying.search import Context, Evaluation
 from outlying.settling import Key
-from outlying.sketches import Sketch, categorical_sketch, shown_categories
+from outlying.sketches import (
+    NumericSketch,
+    Sketch,
+    categorical_sketch,
+    numeric_sketch,
+    shown_categories,
+)
 from outlying.streams.questions import Question
 from outlying.streams.rules import Rules
 from outlying.streams.tallies import SeenLabels
@@ -59,6 +65,10 @@ class Categories:
         """What a description needs."""
         return CategoricalProfile(self.counts, self.labels)
 
+    def bounds(self, trait: Trait) -> Bounds | None:  # noqa: ARG002
+        """Give nothing: categories are counted."""
+        return None
+
     def summary(self, trait: Trait) -> Summary | None:
         """Summarise the group for an object; None where there is only one category."""
         if np.count_nonzero(self.counts) < 2:
@@ -88,6 +98,15 @@ class Numbers:
     def profile(self) -> NumericProfile:
         """What a description needs."""
         return NumericProfile(self.found, self.form, self.exponent)
+
+    @functools.cached_property
+    def sketch(self) -> NumericSketch:
+        """What a picture needs."""
+        return numeric_sketch(self.found, self.form, self.exponent, "fixed")
+
+    def bounds(self, trait: Trait) -> Bounds | None:
+        """Give what bins leave open; None where every value was counted."""
+        return None if self.found.is_exact else Bounds(self.found, self._scaled(trait))
 
     def summary(self, trait: Trait) -> Summary | None:
         """Summarise the group for an object; None where all values are equal."""
@@ -153,11 +172,16 @@ class Answered(Evaluation[Trait, Premise]):
         """Describe a property in a context."""
         return self.group(place, context).profile
 
+    def bounds(self, place: int, context: Context) -> Bounds | None:
+        """Give what is left open of a property in a context; None where all is counted."""
+        return self.group(place, context).bounds(self.properties[place])
+
     def sketch(self, place: int, shown: Sequence[Value] | None = None) -> Sketch:
         """Sketch a property over the whole table, with the given categories or the usual ones."""
-        profile = self.profile(place, ())
-        if isinstance(profile, NumericProfile):
-            return profile.sketch
+        group = self.group(place, ())
+        if isinstance(group, Numbers):
+            return group.sketch
+        profile = group.profile
         if shown is None:
             own = profile.labels.index(self.properties[place].place)
             codes = shown_categories(profile.counts, own)

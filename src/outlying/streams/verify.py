@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -23,6 +25,7 @@ from outlying.streams.passes import Batch
 from outlying.streams.rules import Cells, Labelled, Rule, Rules, rule_set
 from outlying.streams.tallies import LabelTally, Seen, SeenLabels, Tally, numeric_tally
 
+_AT_ONCE = 2  # columns whose answers are made at a time
 _MOST_ROWS = 262_144  # of a batch that are worked on at a time
 _LEAST_ROWS = 16_384
 _CELLS = 2**22  # of all columns together; each takes 16 bytes while it is worked on
@@ -137,9 +140,9 @@ class VerifyPass:
     def finish(self, state: VerifyState) -> Verified:
         """Give the answers."""
         seen: dict[Look, Answer] = {}
-        for name, looks in self._lines.items():
-            rows = [self._count(state, look.rules) for look in looks]
-            seen.update(zip(looks, state.tallies[name].seen(rows), strict=True))
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            for looks, found in pool.map(partial(self._seen, state), self._lines):
+                seen.update(zip(looks, found, strict=True))
         for look in self.plan.looks:
             if look.asks == "gaps":
                 known = self._count(state, look.known)
@@ -147,6 +150,12 @@ class VerifyPass:
         answers = tuple(seen[look] for look in self.plan.looks)
         counts = tuple(self._count(state, rule_set(rules)) for rules in self.plan.counts)
         return Verified(state.rows, answers, counts)
+
+    def _seen(self, state: VerifyState, name: str) -> tuple[list[Look], Sequence[Answer]]:
+        """Give what the looks at a column have seen."""
+        looks = self._lines[name]
+        rows = [self._count(state, look.rules) for look in looks]
+        return looks, state.tallies[name].seen(rows)
 
     def _empty(self, name: str, looks: Sequence[Look]) -> Tally:
         if looks[0].asks == "labels":
