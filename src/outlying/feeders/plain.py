@@ -74,27 +74,31 @@ def _agree(kind: Any, field: Field) -> bool:
     """Tell whether Arrow reads what the engine reads, apart from moments that are infinite."""
     from pyarrow import types
 
-    if kind is None or types.is_dictionary(kind):
+    if kind is None:
         return False
-    if types.is_string(kind) or types.is_large_string(kind):
-        return bool(types.is_string(field.comes) or types.is_large_string(field.comes))
+    if _is_text(kind.value_type if types.is_dictionary(kind) else kind):
+        return _is_text(field.comes)
     if types.is_timestamp(kind) and types.is_timestamp(field.comes):
         return bool(kind.unit == field.comes.unit and bool(kind.tz) == bool(field.comes.tz))
     plain = (types.is_integer, types.is_floating, types.is_boolean, types.is_date32)
     return any(test(kind) for test in plain) and bool(kind == field.comes)
 
 
-def _coded(path: Path, fields: Sequence[Field]) -> list[str]:
-    """Name the columns of texts that have a small dictionary."""
+def _is_text(kind: Any) -> bool:
     from pyarrow import types
 
+    return bool(types.is_string(kind) or types.is_large_string(kind))
+
+
+def _coded(path: Path, fields: Sequence[Field]) -> list[str]:
+    """Name the columns of texts that have a small dictionary."""
     with _opened(path) as file:
         groups = file.metadata.num_row_groups
         first = file.metadata.row_group(0) if groups else None
     if first is None:
         return []
     chunks = {(c := first.column(place)).path_in_schema: c for place in range(first.num_columns)}
-    texts = [f.name for f in fields if types.is_string(f.type) or types.is_large_string(f.type)]
+    texts = [field.name for field in fields if _is_text(field.comes)]
     return [name for name in texts if _has_small_dictionary(chunks[name])]
 
 
@@ -118,7 +122,7 @@ def _column(array: Any, field: Field) -> Any:
     if types.is_dictionary(kind):
         array.dictionary.validate(full=True)
         return array
-    if types.is_string(kind) or types.is_large_string(kind):
+    if _is_text(kind):
         array.validate(full=True)
     if types.is_temporal(kind):
         array = _finite(array)

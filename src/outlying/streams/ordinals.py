@@ -24,6 +24,7 @@ _SIGN = np.int64(63)
 _POSITIVE = np.int64(2**63 - 1)
 _DISTANCES = 16, 2**14, 2**28  # how far off guesses are at most, mostly
 _ONE = np.int64(1)
+_BLOCK = 16_384  # goals at a time, so that what is computed of them stays in cache
 
 
 def ordinals(numbers: Floats) -> Ordinals:
@@ -59,6 +60,14 @@ def around_first_reaching(
 ) -> tuple[Ordinals, Ordinals]:
     """Give ranks below and at or above those, not farther apart than some."""
     near = ordinals(np.clip(guesses, -LARGEST, LARGEST))
+    blocks = [slice(start, start + _BLOCK) for start in range(0, len(near), _BLOCK)]
+    found = [_first_reaching(function, goals[block], near[block]) for block in blocks]
+    return np.concatenate((near[:0], *found))
+
+
+def _first_reaching(
+    function: Callable[[Floats], Ordinals], goals: Ordinals, near: Ordinals
+) -> Ordinals:
     below, reached = _brackets(function, goals, near)
     while len(open_ := np.flatnonzero(below + within < reached)):
         left, right = below[open_], reached[open_]
