@@ -101,3 +101,12 @@ def test_exact_values_leave_nothing_open() -> None:
     bounds = Bounds(found, 0.0)
     assert bounds.near.low == bounds.near.high == found.near(0.0, found.width / 2)
     assert bounds.mean.off(found.mean) < 1e-12
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e9, 2.0**52])
+def test_windows_far_from_zero_keep_their_digits(offset: float) -> None:
+    """Rows one by one and counted have the same window, wherever the values lie."""
+    steps = np.sort(np.random.default_rng(2).integers(0, 1000, 4000)).astype(np.float64)
+    values = steps + offset
+    assert density.bandwidth(values) == pytest.approx(density.bandwidth(steps), rel=1e-14)
+    assert Distribution.of(values).width == pytest.approx(density.bandwidth(steps), rel=1e-14)

@@ -345,6 +345,10 @@ def test_numbers_without_any_between() -> None:
     assert found.object["a"] == whole[0]
     assert found.effort is not None
     assert found.effort.screened > 2
+    whole = 2**53 - rng.integers(0, 6, 20_000)
+    for row in range(6):
+        for pair in outlying.explain({"a": whole}, row=row, references=0).pairs:
+            assert pair.tail > 0.1, "the object is one of the rows at least as rare"
 
 
 @pytest.mark.parametrize("kind", KINDS)

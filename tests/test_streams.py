@@ -325,6 +325,31 @@ def test_a_table_that_changes_between_the_passes(
         outlying.explain(copy, where={"key": "r7"})
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE t SET city = 'Z'",
+        "UPDATE t SET temp = temp + 1000",
+        "UPDATE t SET temp = NULL",
+        "UPDATE t SET city = 'B' WHERE key = 'r7'",
+    ],
+)
+def test_rows_that_change_between_the_passes(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many rows as before, but not the same ones."""
+    streamed = explained.Streamed
+    with duckdb.connect() as connected:
+        connected.register("given", weather(ROWS).drop(columns="odd"))
+        connected.execute("CREATE TABLE t AS FROM given")
+
+        def made(*given: Any) -> Any:
+            connected.execute(change)
+            return streamed(*given)
+
+        monkeypatch.setattr(reading, "Streamed", made)
+        with pytest.raises(SourceError, match="has changed while it was read: a row of the first"):
+            outlying.explain(outlying.scan(connected, table="t"), where={"key": "r7"}, references=0)
+
+
 def test_progress_and_scans(folder: Path) -> None:
     seen: list[tuple[int, int]] = []
     feeder = outlying.scan(folder)

@@ -21,14 +21,15 @@ Counts: TypeAlias = npt.NDArray[np.int64]
 def bandwidth(values: Floats) -> float:
     """Give the Parzen bandwidth 1.06 * std * n**(-1/5); 0 where all values are equal.
 
-    Deviations are divided by the range before they are squared, so that neither huge nor tiny
-    units overflow or vanish.
+    Values are counted from the least one, in ranges, so that neither huge nor tiny units overflow
+    or vanish, and values far from zero lose no digits to it.
     """
     spread = values[-1] - values[0]
     if spread == 0.0:
         return 0.0
     count = len(values)
-    deviations = (values - np.add.reduce(values) / count) / spread
+    offsets = (values - values[0]) / spread
+    deviations = offsets - np.add.reduce(offsets) / count
     variance = np.add.reduce(deviations * deviations) / count
     return float(1.06 * spread * np.sqrt(variance) * count**-0.2)
 

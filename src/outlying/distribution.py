@@ -69,8 +69,8 @@ class Distribution:
     def width(self) -> float:
         """The Parzen bandwidth; see density.bandwidth."""
         spread = float(self.values[-1] - self.values[0])
-        middle = float(np.average(self.values, weights=self.rows))
-        deviations = (self.values - middle) / spread
+        offsets = (self.values - self.values[0]) / spread
+        deviations = offsets - float(np.average(offsets, weights=self.rows))
         variance = float(np.average(deviations * deviations, weights=self.rows))
         return float(1.06 * spread * math.sqrt(variance) * self.known**-0.2)
 

@@ -158,7 +158,7 @@ def _points(low: float, high: float, found: Distribution) -> Floats:
 
 def _logarithmic(found: Distribution, form: Form, exponent: int) -> Curve | None:
     low, high = found.values[[0, -1]]
-    if form not in _MAY_BE_LOGARITHMIC or low <= 0 or high / low < _LEAST_RATIO:
+    if form not in _MAY_BE_LOGARITHMIC or low <= 0 or high < _LEAST_RATIO * low:
         return None
     logs = Distribution.of(np.log2(_thinned(found)))
     reach = logs.width / 2

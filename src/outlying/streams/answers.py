@@ -77,6 +77,15 @@ class Categories:
         own = shares[self.labels.index(trait.place)]
         return Summary(float(np.add.reduce(shares * shares)), float(own), 1.0)
 
+    def holds(self, trait: Trait) -> bool:
+        """Tell whether a row is like the object, as the object itself is."""
+        return trait.place in self._held
+
+    @functools.cached_property
+    def _held(self) -> frozenset[Value]:
+        rows = zip(self.labels, self.counts.tolist(), strict=True)
+        return frozenset(label for label, count in rows if count)
+
     def joined(self, trait: Trait) -> Categories:
         """Take in one more row, a new object."""
         rows = dict(zip(self.labels, self.counts.tolist(), strict=True))
@@ -116,6 +125,11 @@ class Numbers:
         near = max(1, found.near(self._scaled(trait), found.width / 2))
         at_object = near * (1 / (found.known * found.width))
         return Summary(found.mean, at_object, unit_of(self.form, self.exponent))
+
+    def holds(self, trait: Trait) -> bool:
+        """Tell whether a row may be where the object is, as the object itself is."""
+        value, found = self._scaled(trait), self.found
+        return bool(np.any((found.lows <= value) & (found.highs >= value)))
 
     def joined(self, trait: Trait) -> Numbers:
         """Take in one more row, a new object."""
@@ -160,6 +174,14 @@ class Answered(Evaluation[Trait, Premise]):
             group = self.answers.group(look, trait.attribute.column.form)
             self._groups[place, context] = group.joined(trait) if self.question.is_new else group
         return self._groups[place, context]
+
+    @property
+    def hold_object(self) -> bool:
+        """Whether the object is among the rows that were looked at, as it must be."""
+        return self.question.is_new or all(
+            self.group(place, context).holds(self.properties[place])
+            for place, context in self.question.short.pairs
+        )
 
     def measured(self, place: int, context: Context) -> tuple[int, Summary | None]:
         """Count the rows of a context and summarise a property there."""

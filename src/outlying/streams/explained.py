@@ -117,9 +117,8 @@ class Streamed:
         work = VerifyPass(plan)
         state = self.feeder.fold(work, work.columns, progress)
         if state.rows != self.profile.rows:
-            raise SourceError(
-                f"{self.feeder.source} has changed while it was read: {self.profile.rows:,} rows "
-                f"in the first pass, {state.rows:,} in the second; try again when nobody writes"
+            raise self._changed(
+                f"{self.profile.rows:,} rows in the first pass, {state.rows:,} in the second"
             )
         largest = {
             name: max(map(abs, self.profile.ends(name)))
@@ -127,6 +126,12 @@ class Streamed:
             if column.coding is not None
         }
         return Answers(plan, work.finish(state), largest)
+
+    def _changed(self, how: str) -> SourceError:
+        return SourceError(
+            f"{self.feeder.source} has changed while it was read: {how}; try again when nobody "
+            "writes"
+        )
 
     def _references(self, compared: Sequence[Question], answers: Answers) -> References | None:
         """Give the strengths of ordinary rows."""
@@ -156,6 +161,8 @@ class Streamed:
         self, item: Named, question: Question, answers: Answers, references: References | None
     ) -> Findings:
         exact = Answered(question, answers)
+        if not exact.hold_object:
+            raise self._changed("a row of the first pass is not in the second")
         outcome = settled(question.short, exact, self.options.top)
         pairs = best_pairs(outcome.best, exact, self.options.top)
         found = Findings(
