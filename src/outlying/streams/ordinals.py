@@ -61,13 +61,14 @@ def around_first_reaching(
     """Give ranks below and at or above those, not farther apart than some."""
     near = ordinals(np.clip(guesses, -LARGEST, LARGEST))
     blocks = [slice(start, start + _BLOCK) for start in range(0, len(near), _BLOCK)]
-    found = [_first_reaching(function, goals[block], near[block]) for block in blocks]
-    return np.concatenate((near[:0], *found))
+    found = [_around(function, goals[block], near[block], within) for block in blocks]
+    below, reached = (np.concatenate((near[:0], *some)) for some in zip(*found, strict=True))
+    return below, reached
 
 
-def _first_reaching(
-    function: Callable[[Floats], Ordinals], goals: Ordinals, near: Ordinals
-) -> Ordinals:
+def _around(
+    function: Callable[[Floats], Ordinals], goals: Ordinals, near: Ordinals, within: int
+) -> tuple[Ordinals, Ordinals]:
     below, reached = _brackets(function, goals, near)
     while len(open_ := np.flatnonzero(below + within < reached)):
         left, right = below[open_], reached[open_]
