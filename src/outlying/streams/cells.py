@@ -137,11 +137,6 @@ class Field:
         """Whether these are whole numbers that become texts, should one be beyond 2**53."""
         return self.form == "integer" and self.wanted is None
 
-    @property
-    def are_labels_of_numbers(self) -> bool:
-        """Whether these are numbers that were declared to be categories."""
-        return self.wanted == "categorical" and self.form in ("number", "integer")
-
     def empty(self) -> Column:
         """Give the column without rows."""
         if self.is_numeric:
@@ -177,14 +172,7 @@ class Field:
         ranks = np.full(len(labels) + 1, -1, dtype=np.int32)
         ranks[order] = np.arange(len(order))
         ordered = tuple(labels[place] for place in order)
-        codes = frozen(ranks[coded.codes])
-        return CategoricalColumn(
-            self.name,
-            self.read_as,
-            codes,
-            ordered,  # type: ignore[arg-type]
-            self.are_labels_of_numbers,
-        )
+        return CategoricalColumn(self.name, self.read_as, frozen(ranks[coded.codes]), ordered)  # type: ignore[arg-type]
 
     def _categories(self, array: Array, are_distinct: bool) -> Coded:
         if self.form in ("text", "boolean"):

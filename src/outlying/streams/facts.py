@@ -22,6 +22,7 @@ from outlying.selection import MOST_TEXTS
 from outlying.streams import arrays
 from outlying.streams.cells import Array, Coded, Field, Numbers, arrow, whole
 from outlying.streams.kinds import Distinct
+from outlying.streams.wheres import are_labels_of_numbers
 from outlying.table import LARGEST_EXACT_INTEGER, Column, Floats, NumericColumn
 
 
@@ -138,7 +139,7 @@ def is_beyond(low: float | int, high: float | int) -> bool:
 
 
 def _numbers_of(field: Field, coded: Coded) -> Marks:
-    if not field.are_labels_of_numbers:
+    if not are_labels_of_numbers(field):
         return coded.numbers()
     texts = arrow().compute.replace_substring_regex(coded.texts, PLAIN, "")
     return dataclasses.replace(coded, texts=texts).numbers()

@@ -18,7 +18,7 @@ from outlying.streams.cells import Field, arrow
 from outlying.streams.facts import Facts, Tally, is_beyond, settled
 from outlying.streams.kinds import estimate
 from outlying.streams.profile import ProfilePass, ProfileState
-from outlying.streams.wheres import Columns, refuse_number
+from outlying.streams.wheres import Columns, are_labels_of_numbers, refuse_number
 from outlying.table import CategoricalColumn, Column, SkippedColumn, Table, infinities_note
 from outlying.values import Value
 
@@ -130,7 +130,14 @@ def _found(plan: ProfilePass, state: ProfileState) -> list[pyarrow.Table]:
 def _columns(fields: Sequence[Field], tables: Sequence[pyarrow.Table]) -> tuple[Column, ...]:
     names = [field.name for field in fields]
     joined = arrow().concat_tables([table.select(names) for table in tables])
-    return tuple(field.column(joined.column(field.name)) for field in fields)
+    return tuple(_column(field, joined) for field in fields)
+
+
+def _column(field: Field, rows: pyarrow.Table) -> Column:
+    column = field.column(rows.column(field.name))
+    if isinstance(column, CategoricalColumn):
+        return dataclasses.replace(column, are_of_numbers=are_labels_of_numbers(field))
+    return column
 
 
 def _values(fields: Sequence[Field], rows: pyarrow.Table) -> Iterator[dict[str, Value]]:

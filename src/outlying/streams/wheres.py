@@ -165,4 +165,9 @@ def _number_of(field: Field, value: object) -> Marks:
 
 
 def _plain(field: Field, label: str) -> str:
-    return plain_label(label) if field.are_labels_of_numbers else label
+    return plain_label(label) if are_labels_of_numbers(field) else label
+
+
+def are_labels_of_numbers(field: Field) -> bool:
+    """Tell whether a column holds numbers that were declared to be categories."""
+    return field.wanted == "categorical" and field.form in ("number", "integer")
