@@ -569,7 +569,7 @@ def test_lines_come_one_by_one(wide: Path) -> None:
     running.send_signal(signal.SIGINT)
     _, err = running.communicate(timeout=30)
     assert running.returncode == 130
-    assert "of 40 were explained and written" in err
+    assert "of 400 were explained and written" in err
 
 
 def test_a_reader_who_has_seen_enough(wide: Path) -> None:
