@@ -88,6 +88,22 @@ def _one(data: Any, row: int, **options: Any) -> Case:
     return lambda: [outlying.explain(data, row=row, **options)]
 
 
+def _of(explainer: outlying.Explainer, **asked: Any) -> Case:
+    return lambda: [explainer.explain(**asked)]
+
+
+def _many(explainer: outlying.Explainer, **asked: Any) -> Case:
+    return lambda: list(explainer.explain_many(**asked))
+
+
+def _streamed(source: Callable[[], Any], where: Any, references: int) -> Case:
+    return lambda: list(outlying.explain_many(source(), where=where, references=references))
+
+
+def _new(source: str, item: dict[str, Any]) -> Case:
+    return lambda: [outlying.explain(source, object=item)]
+
+
 def _options(data: pd.DataFrame) -> Iterator[tuple[str, Case]]:
     every: list[dict[str, Any]] = [
         {},
@@ -136,13 +152,13 @@ def _objects(small: pd.DataFrame, middle: pd.DataFrame) -> Iterator[tuple[str, C
     }  # fmt: skip
     for name, data in (("small", small), ("middle", middle)):
         explainer = outlying.Explainer(data)
-        yield f"new object, {name}", lambda e=explainer: [e.explain(object=new)]
-        yield f"where, {name}", lambda e=explainer: [e.explain(where={"key": "k000001"})]
+        yield f"new object, {name}", _of(explainer, object=new)
+        yield f"where, {name}", _of(explainer, where={"key": "k000001"})
         yield (
             f"many rows, {name}",
-            lambda e=explainer: list(e.explain_many(rows=[5, 2, 9, 0], workers=1)),
+            _many(explainer, rows=[5, 2, 9, 0], workers=1),
         )
-        yield f"every where, {name}", lambda e=explainer: list(e.explain_many(where={"temp": 5.2}))
+        yield f"every where, {name}", _many(explainer, where={"temp": 5.2})
 
 
 def _sources(folder: Path, data: pd.DataFrame) -> Iterator[tuple[str, Case]]:
@@ -174,7 +190,6 @@ def _sources(folder: Path, data: pd.DataFrame) -> Iterator[tuple[str, Case]]:
 
 def _streams(folder: Path, tables: dict[str, pd.DataFrame]) -> Iterator[tuple[str, Case]]:
     import duckdb
-    import polars as pl
 
     wheres = [{"key": "k000000"}, {"key": "k000001"}, {"key": "k000040"}]
     new = {"city": "A", "temp": 4.0, "load": 80.5, "cost": 500.25, "seen": "2024-03-05",
@@ -191,26 +206,29 @@ def _streams(folder: Path, tables: dict[str, pd.DataFrame]) -> Iterator[tuple[st
         connected.close()
         plain = data.assign(seen=data["seen"].astype(str), flag=data["flag"].astype(int))
         _sqlite(folder / f"{name}.sqlite", plain)
-        streams: dict[str, Callable[[], Any]] = {
-            "folder": lambda n=name: n,
-            "glob": lambda n=name: f"{n}/*.parquet",
-            "csv by duckdb": lambda n=name: outlying.scan(f"{n}.csv"),
-            "relation": lambda n=name: duckdb.sql(f"FROM '{n}/*.parquet'"),
-            "database": lambda n=name: outlying.scan(f"{n}.duckdb", table="kept"),
-            "query": lambda n=name: outlying.scan(f"{n}.duckdb", query="SELECT * FROM kept"),
-            "sqlite": lambda n=name: outlying.scan(f"{n}.sqlite", table="kept"),
-            "lazy": lambda n=name: pl.scan_parquet(f"{n}/*.parquet"),
-        }
-        for kind, source in streams.items():
-            yield (
-                f"stream {kind}, {name}",
-                lambda s=source: list(outlying.explain_many(s(), where=wheres, references=10)),
-            )
-        yield f"stream, new object, {name}", lambda n=name: [outlying.explain(n, object=new)]
+        for kind, source in _sources_of(name).items():
+            yield f"stream {kind}, {name}", _streamed(source, wheres, 10)
+        yield f"stream, new object, {name}", _new(name, new)
         yield (
             f"stream, every where, {name}",
-            lambda n=name: list(outlying.explain_many(n, where={"temp": 5.2}, references=5)),
+            _streamed(_sources_of(name)["folder"], {"temp": 5.2}, 5),
         )
+
+
+def _sources_of(name: str) -> dict[str, Callable[[], Any]]:
+    import duckdb
+    import polars as pl
+
+    return {
+        "folder": lambda: name,
+        "glob": lambda: f"{name}/*.parquet",
+        "csv by duckdb": lambda: outlying.scan(f"{name}.csv"),
+        "relation": lambda: duckdb.sql(f"FROM '{name}/*.parquet'"),
+        "database": lambda: outlying.scan(f"{name}.duckdb", table="kept"),
+        "query": lambda: outlying.scan(f"{name}.duckdb", query="SELECT * FROM kept"),
+        "sqlite": lambda: outlying.scan(f"{name}.sqlite", table="kept"),
+        "lazy": lambda: pl.scan_parquet(f"{name}/*.parquet"),
+    }
 
 
 def _sqlite(path: Path, data: pd.DataFrame) -> None:
@@ -241,7 +259,7 @@ def _spark(folder: Path) -> Iterator[tuple[str, Case]]:
 
 
 def answer(case: Case) -> list[dict[str, Any]]:
-    """Give the JSON, the text and the hash of the page of each finding, or the error in words."""
+    """Return the JSON, the text and the hash of the page of each finding, or the error in words."""
     try:
         found = case()
     except outlying.OutlyingError as error:

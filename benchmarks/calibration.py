@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def _rows(seed: int, count: int) -> list[tuple[float, bool]]:
-    """Give the confidence of some rows of a table, and whether they are called exceptional."""
+    """Return the confidence of some rows of a table, and whether they are called exceptional."""
     case = stories.make(stories.NONE, seed)
     explainer = outlying.Explainer(case.data)
     chosen = np.random.default_rng(seed).choice(case.rows, count, replace=False)

@@ -24,10 +24,11 @@ from benchmarks.machine import header
 from benchmarks.quality import hics, stories
 from benchmarks.quality.cases import Case, Target, best_f1
 from benchmarks.quality.ours import guess
-from outlying import guided, search
-from outlying.density import Floats
-from outlying.describe import Trait
-from outlying.population import CategoricalAttribute
+from outlying.method.density import Floats
+from outlying.search import guided
+from outlying.search import scoring as search
+from outlying.search.attributes import CategoricalAttribute
+from outlying.search.objects import Trait
 
 MOST_TARGETS = {"hics 030": 8, "hics 050": 5}
 KINDS = (

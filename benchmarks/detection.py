@@ -24,11 +24,11 @@ import outlying
 from benchmarks import machine
 from benchmarks.planted import KINDS, Array, plant
 from benchmarks.quality import hics
-from outlying import bagging
-from outlying.bagging import bagged, combined
-from outlying.selection import select
-from outlying.settings import Bagging, Combine
-from outlying.workers import usable_workers
+from outlying.detect import bagging
+from outlying.detect.bagging import bagged, combined
+from outlying.options import Bagging, Combine
+from outlying.parallel import usable_workers
+from outlying.table.selection import select
 
 SEEDS = 20
 PEERS = {
@@ -108,7 +108,7 @@ def _columns(points: Array) -> dict[str, Array]:
 
 
 def auc(scores: Array, odd: Array) -> float:
-    """Give the share of pairs of an odd and an ordinary row in which the odd one scores higher."""
+    """Return the share of pairs of an odd and an ordinary row in which the odd one scores higher."""
     ordinary = np.sort(scores[~odd])
     below = np.searchsorted(ordinary, scores[odd], side="left")
     equal = np.searchsorted(ordinary, scores[odd], side="right") - below
@@ -148,7 +148,7 @@ def sampled(data: dict[str, Array]) -> dict[str, Array]:
 
 
 def peer(title: str) -> Method:
-    """Give a detector of PyOD the same coordinates that our own compares."""
+    """Return a detector of PyOD the same coordinates that our own compares."""
     module, name, options = PEERS[title]
     kind = getattr(importlib.import_module(module), name)
     return lambda data: {title: outlying.detect(data, detector=kind(**options)).scores}
@@ -171,7 +171,7 @@ def few(known: list[Known]) -> list[Known]:
 
 
 def quality(methods: list[Method], known: list[Known]) -> dict[str, dict[str, float]]:
-    """Give the mean AUC of each method on each kind of table."""
+    """Return the mean AUC of each method on each kind of table."""
     found: dict[str, dict[str, list[float]]] = {}
     for method in methods:
         for table in known:
@@ -185,7 +185,7 @@ def quality(methods: list[Method], known: list[Known]) -> dict[str, dict[str, fl
 
 
 def paper(folder: Path, seeds: int) -> dict[str, dict[str, list[int]]]:
-    """Give the rank of the paper's rows for each setting and seed."""
+    """Return the rank of the paper's rows for each setting and seed."""
     found: dict[str, dict[str, list[int]]] = {}
     for name, row, exclude in PAPER:
         explainer = outlying.Explainer(folder / f"{name}.csv", exclude=exclude)

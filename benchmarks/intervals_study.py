@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.machine import header
-from outlying import intervals, mixture
-from outlying.density import Counts, Floats
+from outlying.method import intervals, mixture
+from outlying.method.density import Counts, Floats
 
 
 def _at_once(state: mixture._State) -> None:
@@ -104,7 +104,7 @@ def fitted(name: str, seed: int, setting: str) -> tuple[int, float, float]:
 
 
 def cell(fits: list[tuple[int, float, float]], default: list[tuple[int, float, float]]) -> str:
-    """Tell what a setting found, beside the default."""
+    """Return what a setting found, beside the default."""
     segments, lengths, taken = zip(*fits, strict=True)
     longer = np.mean(lengths) - np.mean([length for _, length, _ in default])
     told = "" if fits is default else f"{longer:+.1f}, "
@@ -112,7 +112,7 @@ def cell(fits: list[tuple[int, float, float]], default: list[tuple[int, float, f
 
 
 def length(found: mixture.Mixture, values: npt.NDArray[Any]) -> float:
-    """Give the message length of a mixture for all values, none of them grouped."""
+    """Return the message length of a mixture for all values, none of them grouped."""
     rows = min(len(values), ROWS)
     logs = mixture._log_parts(found.weights, found.means, found.widths, values)
     likelihood = np.logaddexp.reduce(logs, axis=0) - 0.5 * math.log(2 * math.pi)

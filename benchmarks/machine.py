@@ -25,7 +25,7 @@ def machine(*others: str) -> str:
 
 
 def is_installed(package: str) -> bool:
-    """Tell whether a package is there."""
+    """Return whether a package is there."""
     try:
         importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

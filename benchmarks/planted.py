@@ -266,7 +266,7 @@ _LABEL_SHARES: dict[str, tuple[float, ...]] = {
 
 
 def _ordinary(values: Array) -> Array:
-    """Give the 80% of values whose neighbours are nearest: no tail, and no gap between modes."""
+    """Return the 80% of values whose neighbours are nearest: no tail, and no gap between modes."""
     ordered = np.sort(values)
     reach = max(1, len(ordered) // 20)
     ranks = np.arange(len(ordered))

@@ -24,10 +24,10 @@ from benchmarks import planted
 from benchmarks.machine import header
 from benchmarks.quality import hics
 from benchmarks.quality.cases import Case
-from outlying import guided, prepared
-from outlying.scored import needed as needed_rarity
-from outlying.scored import plain
-from outlying.search import Evaluation
+from outlying.search import guided, prepared
+from outlying.search.ranking import needed as needed_rarity
+from outlying.search.ranking import plain
+from outlying.search.scoring import Evaluation
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Table: TypeAlias = tuple[dict[str, Any], list[int]]  # columns, and the rows to look at

@@ -89,7 +89,7 @@ def _all(
 
 
 def enlarged(kind: str, seed: int, rows: int) -> tuple[dict[str, Array], int]:
-    """Give a planted table of this many rows, and the first of its outlying rows."""
+    """Return a planted table of this many rows, and the first of its outlying rows."""
     if kind in planted.KINDS:
         made = planted.plant(kind, seed, rows=rows)
         return made.data, made.row
@@ -184,7 +184,7 @@ def _written(shapes: Sequence[Shape]) -> str:
 
 
 def _counts(found: outlying.Findings) -> dict[str, int]:
-    """Give how many contexts were screened and so on, where the findings tell."""
+    """Return how many contexts were screened and so on, where the findings tell."""
     return {} if found.effort is None else {name: getattr(found.effort, name) for name in COUNTS}
 
 

@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def people(rng: np.random.Generator) -> dict[str, list[str]]:
-    """Give all columns as the texts of the CSV, in the order in which the patient has them."""
+    """Return all columns as the texts of the CSV, in the order in which the patient has them."""
     old = rng.random(PEOPLE) < 0.5
     male = rng.random(PEOPLE) < 0.5
     smoker = rng.random(PEOPLE) < 0.4

@@ -23,7 +23,7 @@ _QUIET = (
 
 
 def axe_source() -> str:
-    """Give the accessibility checker that scripts/test installs; skip where it is not there."""
+    """Return the accessibility checker that scripts/test installs; skip where it is not there."""
     default = ROOT / ".venv-test" / "node_modules" / "axe-core" / "axe.min.js"
     path = Path(os.environ.get("OUTLYING_AXE", default))
     if not path.exists():
@@ -70,11 +70,11 @@ class Browser:
         return list(self.driver.find_elements("css selector", selector))
 
     def complaints(self) -> list[str]:
-        """Give what the console says."""
+        """Return what the console says."""
         return [str(entry["message"]) for entry in self.driver.get_log("browser")]
 
     def requests(self) -> list[str]:
-        """Give the addresses that were asked for since the page was opened."""
+        """Return the addresses that were asked for since the page was opened."""
         events = [
             json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")
         ]
@@ -85,7 +85,7 @@ class Browser:
         ]
 
     def violations(self) -> list[str]:
-        """Give what axe finds that is serious or worse."""
+        """Return what axe finds that is serious or worse."""
         self.driver.execute_script(axe_source())
         found = self.driver.execute_async_script(
             "const done = arguments[0]; axe.run(document).then(r => done(r.violations))"

@@ -16,7 +16,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from outlying.table import CategoricalColumn, Column, NumericColumn, Table
+from outlying.table.columns import CategoricalColumn, Column, NumericColumn
+from outlying.table.table import Table
 
 Values = dict[str, list[Any]]
 

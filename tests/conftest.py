@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from outlying import cli
+from outlying.cli import main as cli
 
 settings.register_profile(
     "house", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
@@ -35,8 +35,8 @@ def shared_data() -> Path:
 def few_references(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Compare with three rows only, except where a test is about the comparison."""
     if request.node.get_closest_marker("references") is None:
-        monkeypatch.setattr("outlying.references.MOST_ROWS", 3)
-        monkeypatch.setattr("outlying.references.LEAST_ROWS", 3)
+        monkeypatch.setattr("outlying.search.references.MOST_ROWS", 3)
+        monkeypatch.setattr("outlying.search.references.LEAST_ROWS", 3)
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ def table(rows: int = ROWS) -> pa.Table:
 
 
 def frame(found: pa.Table) -> pd.DataFrame:
-    """Give the table as pandas users have it."""
+    """Return the table as pandas users have it."""
     return found.to_pandas()
 
 

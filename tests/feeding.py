@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from outlying.streams.passes import Batch, Feeder
+from outlying.sources.passes import Batch, Feeder
 
 
 class Collect:
@@ -51,7 +51,7 @@ class Fails(Count):
 
 
 def table_of(feeder: Feeder, columns: Sequence[str] | None = None) -> pa.Table:
-    """Give all rows of a feeder; what comes must be what its schema says."""
+    """Return all rows of a feeder; what comes must be what its schema says."""
     schema = feeder.schema()
     names = list(schema.names) if columns is None else list(columns)
     wanted = pa.schema([schema.field(name) for name in names])
@@ -67,12 +67,12 @@ def _promised(batch: Batch, schema: pa.Schema) -> Batch:
 
 
 def rows_of(feeder: Feeder, columns: Sequence[str] | None = None) -> list[tuple[Any, ...]]:
-    """Give all rows of a feeder, sorted by how they are written; NaN is missing, as everywhere."""
+    """Return all rows of a feeder, sorted by how they are written; NaN is missing."""
     table = table_of(feeder, columns)
     cells = [[None if cell != cell else cell for cell in c.to_pylist()] for c in table.columns]
     return sorted(zip(*cells, strict=True), key=repr)
 
 
 def types_of(feeder: Feeder) -> dict[str, str]:
-    """Give the types of all columns by name."""
+    """Return the types of all columns by name."""
     return {field.name: str(field.type) for field in feeder.schema()}

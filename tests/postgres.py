@@ -26,7 +26,7 @@ def _binaries() -> Path:
 
 
 def _account() -> dict[str, Any]:
-    """Give who may run the server, which refuses to be run by root."""
+    """Return who may run the server, which refuses to be run by root."""
     if os.geteuid() != 0:
         return {}
     for name in ("postgres", "nobody"):

@@ -11,8 +11,9 @@ from pathlib import Path
 import click
 import pytest
 
-from outlying import Options, cli
-from outlying.settings import BAGGING, Bagging
+from outlying import Options
+from outlying.cli import main as cli
+from outlying.options import BAGGING, Bagging
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

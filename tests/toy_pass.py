@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from outlying.errors import InfiniteValueError
-from outlying.streams.passes import Batch
+from outlying.sources.passes import Batch
 
 
 @dataclasses.dataclass
@@ -112,7 +112,7 @@ class Bulky(Rows):
 
 @dataclasses.dataclass(frozen=True)
 class Origin:
-    """Tell what has loaded the package where the pass runs."""
+    """Return what has loaded the package where the pass runs."""
 
     def start(self) -> set[str]:
         return set()

@@ -34,7 +34,7 @@ def _uniform(salt: int) -> str:
 
 
 def _normal(salt: int) -> str:
-    """Give a sum of four uniform numbers, with mean 0 and variance 1."""
+    """Return a sum of four uniform numbers, with mean 0 and variance 1."""
     return "(" + " + ".join(_uniform(salt + k) for k in range(4)) + f" - 2) * {3**0.5}"
 
 

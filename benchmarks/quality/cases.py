@@ -94,10 +94,10 @@ class Method(Protocol):
 
 
 def f1(found: frozenset[str], true: frozenset[str]) -> float:
-    """Give the harmonic mean of precision and recall of the columns named."""
+    """Return the harmonic mean of precision and recall of the columns named."""
     return 2 * len(found & true) / (len(found) + len(true))
 
 
 def best_f1(guesses: Sequence[Guess], truths: Sequence[Truth]) -> float:
-    """Give the F1 of the best of some guesses against the best of the truths; 0 for no guess."""
+    """Return the F1 of the best of some guesses against the best of the truths; 0 for no guess."""
     return max((f1(g.columns, t.columns) for g in guesses for t in truths), default=0.0)

@@ -43,7 +43,7 @@ def encode(data: dict[str, Array]) -> Encoded:
 
 
 def numbers(column: Array) -> Floats:
-    """Give numbers as they are and dates as seconds from the first one; NaN where missing."""
+    """Return numbers as they are and dates as seconds from the first one; NaN where missing."""
     if column.dtype.kind != "M":
         return column.astype(np.float64)
     known = ~np.isnat(column)
@@ -54,7 +54,7 @@ def numbers(column: Array) -> Floats:
 
 
 def is_text(column: Array) -> bool:
-    """Tell whether a column holds labels."""
+    """Return whether a column holds labels."""
     return column.dtype.kind in "OUSb"
 
 

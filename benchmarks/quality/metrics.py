@@ -87,18 +87,18 @@ def score(case: Case, target: Target, answer: Answer, seconds: float) -> Score:
 
 
 def is_exact(guesses: Sequence[Guess], truths: Sequence[Truth]) -> bool:
-    """Tell whether a guess names the columns of a truth, no more and no less."""
+    """Return whether a guess names the columns of a truth, no more and no less."""
     return any(guess.columns == truth.columns for guess in guesses for truth in truths)
 
 
 def is_right_property(first: Sequence[Guess], truths: Sequence[Truth]) -> bool | None:
-    """Tell whether the guess calls the planted property the odd one, where that is known."""
+    """Return whether the guess calls the planted property the odd one, where that is known."""
     known = {truth.property for truth in truths} - {None}
     return any(guess.property in known for guess in first) if known else None
 
 
 def names_property(first: Sequence[Guess], truths: Sequence[Truth]) -> bool | None:
-    """Tell whether the planted property is among the columns that the guess names."""
+    """Return whether the planted property is among the columns that the guess names."""
     known = {truth.property for truth in truths} - {None}
     return any(known & guess.columns for guess in first) if known else None
 
@@ -109,7 +109,7 @@ def names_property(first: Sequence[Guess], truths: Sequence[Truth]) -> bool | No
 def overlap(
     data: dict[str, Array], guesses: Sequence[Guess], truths: Sequence[Truth]
 ) -> float | None:
-    """Give the best overlap of a guess with a truth; None where no truth has conditions."""
+    """Return the best overlap of a guess with a truth; None where no truth has conditions."""
     told = [truth for truth in truths if truth.premises]
     if not told:
         return None
@@ -134,7 +134,7 @@ def _overlap(data: dict[str, Array], guess: Guess, truth: Truth) -> float | None
 
 
 def jaccard(column: Array, true: Premise, guessed: Iterable[Premise]) -> float:
-    """Give the rows that satisfy both conditions among those that satisfy either."""
+    """Return the rows that satisfy both conditions among those that satisfy either."""
     same = [premise for premise in guessed if premise.column == true.column]
     if not same:
         return 0.0
@@ -145,7 +145,7 @@ def jaccard(column: Array, true: Premise, guessed: Iterable[Premise]) -> float:
 
 
 def holds(column: Array, premise: Premise) -> Mask:
-    """Give the rows that satisfy a condition; the ends of an interval belong to it."""
+    """Return the rows that satisfy a condition; the ends of an interval belong to it."""
     if premise.is_missing:
         return _is_missing(column)
     if premise.value is not None:
@@ -165,7 +165,7 @@ def _is_missing(column: Array) -> Mask:
 
 
 def _end(column: Array, end: Any) -> Any:
-    """Give an end of an interval as the column holds its values."""
+    """Return an end of an interval as the column holds its values."""
     return np.datetime64(end) if column.dtype.kind == "M" else end
 
 

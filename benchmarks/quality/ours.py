@@ -25,7 +25,7 @@ class Ours:
         self._explainer = outlying.Explainer(case.data, **self._options)
 
     def explain(self, target: Target) -> Answer:
-        """Give the first pairs as guesses."""
+        """Return the first pairs as guesses."""
         findings = self._explainer.explain(row=target.row)
         is_asked = self.has_own_rule or self._options.get("references") != 0
         return Answer(

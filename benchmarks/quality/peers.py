@@ -112,17 +112,17 @@ PEERS: tuple[type[OutlierTree] | type[ForestShap] | type[Ecod], ...] = (
 
 
 def installed() -> dict[str, type[Method]]:
-    """Give the peers that can run here, by name."""
+    """Return the peers that can run here, by name."""
     return {peer.name: peer for peer in PEERS if not lacking(peer.packages)}
 
 
 def absent() -> dict[str, list[str]]:
-    """Give the peers that cannot run here, each with the packages it lacks."""
+    """Return the peers that cannot run here, each with the packages it lacks."""
     return {peer.name: lacking(peer.packages) for peer in PEERS if lacking(peer.packages)}
 
 
 def versions() -> dict[str, str]:
-    """Give the versions of the packages of all peers that are installed."""
+    """Return the versions of the packages of all peers that are installed."""
     needed = {package for peer in PEERS for package in peer.packages}
     return {
         package: importlib.metadata.version(package)
@@ -132,7 +132,7 @@ def versions() -> dict[str, str]:
 
 
 def lacking(packages: tuple[str, ...]) -> list[str]:
-    """Give those of some packages that are not installed."""
+    """Return those of some packages that are not installed."""
     return [package for package in packages if not is_installed(package)]
 
 

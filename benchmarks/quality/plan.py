@@ -43,7 +43,7 @@ class Settings:
 
 
 def plan(settings: Settings) -> list[Task]:
-    """Give the tasks in the order of the report."""
+    """Return the tasks in the order of the report."""
     suites = {"hics": _hics, "planted": _planted, "real": _real}
     return [task for name in SUITES if name in settings.suites for task in suites[name](settings)]
 
@@ -91,14 +91,14 @@ def _planted(settings: Settings) -> Iterator[Task]:
 
 
 def kinds(settings: Settings) -> tuple[str, ...]:
-    """Give the kinds of planted tables."""
+    """Return the kinds of planted tables."""
     if settings.is_short:
         return (*SHORT_KINDS, stories.NONE)
     return (*stories.KINDS_CORE, *stories.KINDS_ADDED, stories.NONE)
 
 
 def seeds_of(kind: str, seeds: int) -> int:
-    """Give the number of tables of a kind."""
+    """Return the number of tables of a kind."""
     if kind == stories.NONE and seeds > 1:
         return ORDINARY * seeds
     return max(1, seeds // FEW) if kind in LARGE else seeds
@@ -117,7 +117,7 @@ def _real(settings: Settings) -> Iterator[Task]:
 
 
 def _real_places(settings: Settings) -> list[int]:
-    """Give the places of the real cases; a short run takes one copy of the smallest table."""
+    """Return the places of the real cases; a short run takes one copy of the smallest table."""
     if settings.is_short:
         return [real.COPIES * real.KINDS.index(kind) for kind in SHORT_REAL]
     return list(range(real.COPIES * len(real.KINDS)))

@@ -71,7 +71,7 @@ class Swap:
     donor: int
 
     def done(self, table: Table) -> Table:
-        """Give a copy of the table with the cell replaced."""
+        """Return a copy of the table with the cell replaced."""
         changed = table[self.column].copy()
         changed[self.row] = changed[self.donor]
         return table | {self.column: changed}
@@ -91,7 +91,7 @@ def _swap(rng: Rng, table: Table, partners: dict[str, list[str]]) -> Swap:
 
 
 def _partners(table: Table) -> dict[str, list[str]]:
-    """Give the columns whose groups may be used to change each column."""
+    """Return the columns whose groups may be used to change each column."""
     columns = [name for name in table if not _is_date(table[name])]
     partners = {
         name: [
@@ -105,7 +105,7 @@ def _partners(table: Table) -> dict[str, list[str]]:
 
 
 def _is_change(column: Array, swap: Swap) -> bool:
-    """Tell whether a known value becomes another one that is ordinary over the whole table."""
+    """Return whether a known value becomes another one that is ordinary over the whole table."""
     old, new = column[[swap.row, swap.donor]]
     is_known = bool(_known(column)[[swap.row, swap.donor]].all())
     return is_known and old != new and _is_ordinary(column, new)
@@ -120,7 +120,7 @@ def _is_ordinary(column: Array, value: Any) -> bool:
 
 
 def _is_unusual(table: Table, swap: Swap, by: str) -> bool:
-    """Tell whether the new value is unusual among the others of its row's group by a column."""
+    """Return whether the new value is unusual among the others of its row's group by a column."""
     column, value = table[swap.column], table[swap.column][swap.donor]
     others = _group(table[by], swap.row)
     others[swap.row] = False
@@ -147,7 +147,7 @@ def _group(column: Array, row: int) -> Mask:
 
 
 def _fifth(column: Floats, row: int) -> tuple[float | None, float | None]:
-    """Give the ends of a value's fifth, the lower one excluded; the outer ends are open."""
+    """Return the ends of a value's fifth, the lower one excluded; the outer ends are open."""
     cuts = np.quantile(column[_known(column)], FIFTHS)
     place = int(np.searchsorted(cuts, column[row], side="left"))
     ends = [None, *cuts.tolist(), None]
@@ -172,7 +172,7 @@ def _target(table: Table, swap: Swap) -> Target:
 
 
 def _premise(name: str, column: Array, row: int) -> Premise:
-    """Give the condition of a row's group; ends are values of members, outer ends are open."""
+    """Return the condition of a row's group; ends are values of members, outer ends are open."""
     members = column[_group(column, row)]
     if _is_label(column):
         return Premise(name, value=column[row])
@@ -185,7 +185,7 @@ def _premise(name: str, column: Array, row: int) -> Premise:
 
 
 def _is_strong(table: Table, one: str, other: str) -> bool:
-    """Tell whether two columns are strongly related, over the rows that have both."""
+    """Return whether two columns are strongly related, over the rows that have both."""
     both = _known(table[one]) & _known(table[other])
     first, second = table[one][both], table[other][both]
     if _is_label(first) and _is_label(second):
@@ -236,7 +236,7 @@ def _known(column: Array) -> Mask:
 
 
 def _classified(name: str) -> Table:
-    """Give the features of a table of scikit-learn, and its class as one more column."""
+    """Return the features of a table of scikit-learn, and its class as one more column."""
     bunch = getattr(importlib.import_module("sklearn.datasets"), f"load_{name}")()
     features = zip(bunch.feature_names, bunch.data.T, strict=True)
     classes = np.array([str(one) for one in bunch.target_names], dtype=object)
@@ -254,7 +254,7 @@ def _diabetes() -> Table:
 
 
 def _penguins() -> Table:
-    """Give the raw table without identifiers, comments and columns of one value only."""
+    """Return the raw table without identifiers, comments and columns of one value only."""
     frame = importlib.import_module("palmerpenguins").load_penguins_raw()
     numbers = [name for name in frame if name.endswith(("(mm)", "(g)", "(o/oo)"))]
     labels = ["Species", "Island", "Clutch Completion", "Sex"]

@@ -86,7 +86,7 @@ class Run:
 
 
 def methods() -> dict[str, type[Method]]:
-    """Give all methods that can run here, by name."""
+    """Return all methods that can run here, by name."""
     return {**OURS, **peers.installed()}
 
 

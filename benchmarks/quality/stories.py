@@ -89,7 +89,7 @@ def _core(kind: str, seed: int, table: planted.Planted) -> Case:
 
 
 def _read_premise(name: str, column: Array, row: int) -> Premise:
-    """Give the category of a row, or the cluster around it with open outer ends."""
+    """Return the category of a row, or the cluster around it with open outer ends."""
     if column.dtype == object:
         return Premise(name, value=column[row])
     cuts = _cuts(column)
@@ -142,7 +142,7 @@ class Relation:
     has_sides: bool = True
 
     def typical(self) -> Whole:
-        """Give the positions of the rows that are typical members by every context."""
+        """Return the positions of the rows that are typical members by every context."""
         return np.flatnonzero(np.logical_and.reduce([one.typical for one in self.contexts]))
 
 
@@ -188,7 +188,7 @@ def _joint(rng: Rng, rows: int, count: int) -> Relation:
 
 
 def _cell_shares(unset: float, count: int) -> list[float]:
-    """Give the share of each combination of independent bits, the lowest bit running fastest."""
+    """Return the share of each combination of independent bits, the lowest bit running fastest."""
     set_bits = [cell.bit_count() for cell in range(2**count)]
     return [unset ** (count - number) * (1 - unset) ** number for number in set_bits]
 
@@ -484,7 +484,7 @@ def _truth(relation: Relation, names: Sequence[str], units: Sequence[Unit | None
 
 
 def _named(premise: Premise, name: str, unit: Unit | None) -> Premise:
-    """Give a condition the name of its column, and the column's unit."""
+    """Return a condition the name of its column, and the column's unit."""
     ends = [premise.low, premise.high]
     if unit is not None:
         ends = [None if end is None else float(unit.of(end)) for end in ends]

@@ -16,7 +16,7 @@ Figures: TypeAlias = dict[str, dict[str, dict[str, dict[str, float | None]]]]
 
 
 def figures(runs: Sequence[Run]) -> Figures:
-    """Give all figures by part of the report, group and method; no times are among them."""
+    """Return all figures by part of the report, group and method; no times are among them."""
     plain = [run for run in runs if not run.is_thinned]
     hics = [run for run in plain if run.suite == "hics"]
     parts = {suite: [run for run in plain if run.suite == suite] for suite in _suites(plain)}
@@ -29,7 +29,7 @@ def figures(runs: Sequence[Run]) -> Figures:
 
 
 def seconds(runs: Sequence[Run]) -> Figures:
-    """Give the mean seconds to prepare a table and to explain a row: any, the first, a further.
+    """Return the mean seconds to prepare a table and to explain a row: any, the first, a further.
 
     What a method prepares only when it is asked falls into the first row of a table.
     """
@@ -50,7 +50,7 @@ def seconds(runs: Sequence[Run]) -> Figures:
 
 
 def confidences(runs: Sequence[Run], method: str) -> dict[float, tuple[float | None, float | None]]:
-    """Give the shares of ordinary and of outlying planted rows at each level of confidence."""
+    """Return the shares of ordinary and of outlying planted rows at each level of confidence."""
     scores = [
         score
         for run in runs
@@ -64,7 +64,7 @@ def confidences(runs: Sequence[Run], method: str) -> dict[float, tuple[float | N
 
 
 def hardest(runs: Sequence[Run], method: str) -> list[tuple[Run, Score]]:
-    """Give the rows that a method explains worst; none that it explains rightly."""
+    """Return the rows that a method explains worst; none that it explains rightly."""
     found = [
         (run, score)
         for run in runs

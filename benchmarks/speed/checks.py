@@ -30,12 +30,12 @@ class Check:
 
 
 def checks(part: str, figures: Figures) -> list[Check]:
-    """Give what is wanted of a part."""
+    """Return what is wanted of a part."""
     return list(_CHECKS[part](figures)) if part in _CHECKS else []
 
 
 def at_least(figure: Figure | None) -> float | None:
-    """Give the seconds of a figure, or after how many it was stopped."""
+    """Return the seconds of a figure, or after how many it was stopped."""
     if figure is None:
         return None
     seconds = figure.get("seconds", figure.get("stopped"))
@@ -43,7 +43,7 @@ def at_least(figure: Figure | None) -> float | None:
 
 
 def ratio(one: Figure | None, other: Figure | None) -> float | None:
-    """Give one time by another, at most; the first must have come to its end."""
+    """Return one time by another, at most; the first must have come to its end."""
     if one is None or "seconds" not in one:
         return None
     below = at_least(other)
@@ -51,14 +51,14 @@ def ratio(one: Figure | None, other: Figure | None) -> float | None:
 
 
 def memory_of(figure: Figure | None) -> float | None:
-    """Give the peak of a process and of the largest one that it started."""
+    """Return the peak of a process and of the largest one that it started."""
     if figure is None or "total_mb" not in figure:
         return None
     return float(figure["total_mb"] + figure.get("children_mb", 0.0))
 
 
 def worst(values: Iterable[float | None]) -> float | None:
-    """Give the largest value; None where any is not known."""
+    """Return the largest value; None where any is not known."""
     found = list(values)
     known = [value for value in found if value is not None]
     return max(known) if known and len(known) == len(found) else None

@@ -118,12 +118,12 @@ def _facts_of_many(made: Any, found: list[outlying.Findings], table: tables.Tabl
 
 
 def columns_of(pair: outlying.Pair) -> frozenset[str]:
-    """Give the columns that a pair names."""
+    """Return the columns that a pair names."""
     return frozenset({pair.property, *(condition.attribute for condition in pair.conditions)})
 
 
 def described(pair: Any) -> list[Any]:
-    """Give what must be the same in a pair of this package and of the twin."""
+    """Return what must be the same in a pair of this package and of the twin."""
     conditions = [
         [c.attribute, c.kind, plain(c.low), plain(c.high), plain(c.value)] for c in pair.conditions
     ]
@@ -136,7 +136,7 @@ def plain(value: Any) -> Any:
 
 
 def digest(texts: Iterable[str]) -> str:
-    """Give a short text that is the same only for the same texts."""
+    """Return a short text that is the same only for the same texts."""
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
 
 

@@ -29,17 +29,17 @@ def settle() -> float:
 
 
 def peak() -> float:
-    """Give the most that was held since the last call of `settle`; since the start elsewhere."""
+    """Return the most that was held since the last call of `settle`; since the start elsewhere."""
     return _status("VmHWM") or own_total()
 
 
 def own_total() -> float:
-    """Give the peak of this process as the system counts it."""
+    """Return the peak of this process as the system counts it."""
     return megabytes(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
 def largest_child() -> float:
-    """Give the peak of the largest process that was started from here and has ended."""
+    """Return the peak of the largest process that was started from here and has ended."""
     return megabytes(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 
 

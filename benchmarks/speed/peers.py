@@ -32,7 +32,7 @@ class OutlierTree:
             self._found = self._model.fit(self._frame, return_outliers=True, outliers_print=0)
 
     def named(self, row: int) -> frozenset[str]:
-        """Give the columns that the explanation of a row names; none where it is not flagged."""
+        """Return the columns that the explanation of a row names; none where it is not flagged."""
         found = self._found.iloc[row]
         if not found["suspicious_value"]:
             return frozenset()

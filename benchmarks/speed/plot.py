@@ -52,7 +52,7 @@ def _draw(axes: Any, panel: str, figures: Figures) -> None:
 
 
 def series(figures: Figures, panel: str, method: str) -> list[tuple[int, float]]:
-    """Give what came to its end: size and seconds, by size."""
+    """Return what came to its end: size and seconds, by size."""
     begin = f"{panel}/{method}/"
     return sorted(
         (int(name.removeprefix(begin)), float(figure["seconds"]))

@@ -22,7 +22,7 @@ SIZES = (2, 3, 4, 5)
 
 
 def make(seed: int, rows: int, columns: int) -> tuple[dict[str, Floats], dict[int, frozenset[str]]]:
-    """Give a table, and the columns in which each of its outlying rows is odd."""
+    """Return a table, and the columns in which each of its outlying rows is odd."""
     rng = np.random.default_rng([seed, rows, columns])
     sizes = _sizes(rng, columns)
     names = [f"c{place:03d}" for place in rng.permutation(columns)]

@@ -35,11 +35,11 @@ class Table:
         return len(next(iter(self.data.values())))
 
     def frame(self) -> Any:
-        """Give the table as a pandas frame."""
+        """Return the table as a pandas frame."""
         return importlib.import_module("pandas").DataFrame(self.data)
 
     def drawn(self, count: int | None) -> list[int]:
-        """Give the outlying rows alone, or one of them and others drawn blindly, always the same.
+        """Return the outlying rows alone, or one of them and others drawn blindly, always the same.
 
         The order is that of the drawing: no method may profit from neighbours.
         """

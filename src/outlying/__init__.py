@@ -1,8 +1,7 @@
 """Why is this row an outlier? Ranked, readable pairs of context and property."""
 
-from outlying.conditions import Condition
-from outlying.detect import detect
-from outlying.detections import Detection, Flagged
+from outlying.api import Explainer, explain, explain_many
+from outlying.detect.api import detect
 from outlying.errors import (
     ColumnError,
     InfiniteValueError,
@@ -14,13 +13,14 @@ from outlying.errors import (
     RowError,
     SourceError,
 )
-from outlying.explain import Explainer, explain, explain_many
-from outlying.feeders import scan
-from outlying.findings import Findings, Pair, Population
 from outlying.options import Options
-from outlying.report import report
-from outlying.stories import Story, stories
-from outlying.table import SkippedColumn
+from outlying.render.report import report
+from outlying.results.detections import Detection, Flagged
+from outlying.results.findings import Findings, Pair, Population
+from outlying.results.stories import Story, stories
+from outlying.sources.registry import scan
+from outlying.table.conditions import Condition
+from outlying.table.table import SkippedColumn
 
 __version__ = "0.1.0"
 

@@ -1,5 +1,5 @@
 """`python -m outlying` is the command line."""
 
-from outlying.cli import main
+from outlying.cli.main import main
 
 main()

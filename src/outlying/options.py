@@ -98,7 +98,7 @@ class Options:
         return options
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the options as plain values, as they stand in the JSON result."""
+        """Return the options as plain values, as they stand in the JSON result."""
         plain = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         plain["columns"] = None if self.columns is None else list(self.columns)
         plain["exclude"] = list(self.exclude)
@@ -151,3 +151,81 @@ def _types(value: object) -> tuple[tuple[str, ColumnType], ...]:
             allowed = " or ".join(repr(choice) for choice in get_args(ColumnType))
             raise OptionError(f"types gives {kind!r} for column {column!r}; allowed: {allowed}")
     return tuple(value.items())
+
+
+# --- detection ---------------------------------------------------------------------------------
+
+Base = Literal["kth-neighbour", "radius"]
+Combine = Literal["rank", "votes", "sum"]
+Scale = Literal["deviation", "range", "none"]
+
+_BAGGING_CHOICES: dict[str, tuple[str, ...]] = {
+    "base": get_args(Base),
+    "combine": get_args(Combine),
+    "scale": get_args(Scale),
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Bagging:
+    """How feature bagging is done; docs/detect.md says why these are the defaults."""
+
+    rounds: int = 50
+    neighbours: int = 5
+    base: Base = "kth-neighbour"
+    radius: float | None = None
+    combine: Combine = "rank"
+    scale: Scale = "deviation"
+    seed: int = 0
+
+    @classmethod
+    def of(cls, **given: Any) -> Bagging:
+        """Check keyword options and freeze them; a wrong name or value raises OptionError."""
+        check_names(given, BAGGING)
+        for name, choices in _BAGGING_CHOICES.items():
+            if name in given:
+                check_choice(name, given[name], choices)
+        for name, least in (("rounds", 1), ("neighbours", 1), ("seed", 0)):
+            if name in given:
+                given[name] = whole(name, given[name], least)
+        if given.get("radius") is not None:
+            given["radius"] = _radius(given["radius"], given.get("base"))
+        return cls(**given)
+
+
+#: The names of the options of feature bagging.
+BAGGING = tuple(field.name for field in dataclasses.fields(Bagging))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Settings:
+    """What ranked the rows: a detector in words, how many rows it was to flag, its options.
+
+    `lowest` tells that low scores are abnormal; `bagging` is None where something else than feature
+    bagging gave the scores.
+    """
+
+    detector: str
+    top: int
+    lowest: bool = False
+    bagging: Bagging | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain values, as they stand in the JSON result."""
+        return dataclasses.asdict(self)
+
+
+def check_names(given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse an option that does not exist, and say which are near."""
+    for name in given:
+        if name not in known:
+            raise OptionError(unknown_name("option", name, known))
+
+
+def _radius(value: object, base: object) -> float:
+    if base != "radius":
+        raise OptionError(f'radius is {value!r}, which needs base="radius" (--base radius)')
+    number = float(value) if isinstance(value, (int, float)) else math.nan
+    if isinstance(value, bool) or not 0 < number < math.inf:
+        raise OptionError(f"radius is {value!r}; allowed: a number above 0, or None")
+    return number

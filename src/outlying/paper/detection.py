@@ -9,11 +9,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 
-from outlying.detect import detect
-from outlying.detections import Flagged
-from outlying.explain import Explainer
+from outlying.api import Explainer
+from outlying.detect.api import detect
 from outlying.paper.published import Claim
-from outlying.table import Table
+from outlying.results.detections import Flagged
+from outlying.table.table import Table
 
 ROUNDS = 50
 #: As they are, and divided by the standard deviation (the default of detect).
@@ -81,7 +81,7 @@ def _place(ranked: tuple[Flagged, ...], row: int, seed: int) -> Place:
 
 
 def _ranked(explainer: Explainer, scale: str, seed: int) -> tuple[Flagged, ...]:
-    """Give all rows, the most abnormal first."""
+    """Return all rows, the most abnormal first."""
     found = detect(
         explainer, combine="votes", rounds=ROUNDS, scale=scale, seed=seed, top=explainer.rows
     )

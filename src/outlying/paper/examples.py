@@ -12,11 +12,11 @@ from statistics import NormalDist
 
 import numpy as np
 
-from outlying.density import Floats, bandwidth, parzen, parzen_at
-from outlying.outlierness import outlierness
+from outlying.method.density import Floats, bandwidth, parzen, parzen_at
+from outlying.method.measure import outlierness
 from outlying.paper.scored import Scored
-from outlying.population import attribute_of
-from outlying.table import numeric_column
+from outlying.search.attributes import attribute_of
+from outlying.table.columns import numeric_column
 
 HEIGHTS = NormalDist(170, 7.5)
 PEOPLE = 2000
@@ -81,7 +81,7 @@ def examples() -> Examples:
 
 
 def evenly(distribution: NormalDist, count: int) -> Floats:
-    """Give the quantiles of a distribution: a sample without chance."""
+    """Return the quantiles of a distribution: a sample without chance."""
     return np.array([distribution.inv_cdf((rank + 0.5) / count) for rank in range(count)])
 
 

@@ -35,7 +35,7 @@ _WIDEST = 58  # characters of a title
 
 
 def svg(figure: Plot) -> str:
-    """Give a figure as the text of an SVG file, the same each time."""
+    """Return a figure as the text of an SVG file, the same each time."""
     target = io.BytesIO()
     figure.savefig(target, format="svg")
     return target.getvalue().decode("utf-8").rstrip("\n")
@@ -71,7 +71,7 @@ def explained(found: Reproduced) -> Plot:
 
 
 def _distinct(found: Reproduced) -> Iterator[tuple[str, Story]]:
-    """Give the paper's pair and ours, the same one once."""
+    """Return the paper's pair and ours, the same one once."""
     seen: list[tuple[Any, ...]] = []
     named = [("paper's pair", found.published), ("highest", found.highest)]
     if found.same_property is not None:

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from outlying.errors import OutputError
-from outlying.output import Output
 from outlying.paper import figures
 from outlying.paper.document import html, markdown
 from outlying.paper.page import document
 from outlying.paper.results import Results
+from outlying.render.files import Output
 
 FOLDER = "figures"
 
@@ -32,7 +32,7 @@ def figures_of(found: Results) -> dict[str, str]:
 
 
 def files_of(found: Results) -> dict[str, str]:
-    """Give the content of all files by their path in the output folder."""
+    """Return the content of all files by their path in the output folder."""
     drawn, page = figures_of(found), document(found)
     named = {f"{FOLDER}/{name}": content for name, content in drawn.items()}
     return named | {"paper.md": markdown(page), "paper.html": html(page, drawn)}

@@ -37,7 +37,7 @@ class _Steps:
         self.done, self.total, self._told = 0, total, told
 
     def named(self, name: str) -> Callable[[], None]:
-        """Give who is to be called as each step of a kind begins."""
+        """Return who is to be called as each step of a kind begins."""
 
         def begin() -> None:
             self._told(name, self.done, self.total)

@@ -6,8 +6,8 @@ import dataclasses
 
 import numpy as np
 
-from outlying import outlierness
-from outlying.density import Floats
+from outlying.method import measure as outlierness
+from outlying.method.density import Floats
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

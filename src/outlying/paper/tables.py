@@ -10,17 +10,18 @@ from typing import Any, get_args
 import numpy as np
 
 from outlying import sources
-from outlying.conditions import Condition
+from outlying.api import Explainer
 from outlying.errors import SourceError
-from outlying.explain import Explainer
-from outlying.findings import Pair
-from outlying.intervals import candidates
+from outlying.method.intervals import candidates
 from outlying.options import Discretise, Options
 from outlying.paper import published
 from outlying.paper.published import CLAIMS, Bound, Claim
 from outlying.paper.scored import Scored
-from outlying.population import NumericAttribute
-from outlying.table import Mask, NumericColumn, Table
+from outlying.results.findings import Pair
+from outlying.search.attributes import NumericAttribute
+from outlying.table.columns import Mask, NumericColumn
+from outlying.table.conditions import Condition
+from outlying.table.table import Table
 
 _SHOWN = 3  # pairs of each search
 _BINS = (5, 10, 20)
@@ -99,7 +100,7 @@ class Reproduced:
 
 
 def check_files(folder: Path) -> None:
-    """Tell which file is missing before any work is done."""
+    """Return which file is missing before any work is done."""
     for claim in CLAIMS:
         if not (folder / claim.file).is_file():
             names = ", ".join(item.file for item in CLAIMS)
@@ -149,7 +150,7 @@ def reproduced(table: Table, claim: Claim, seeds: int) -> Reproduced:
 
 
 def _highest(table: Table, row: int, seed: int | None = None) -> tuple[Pair, ...]:
-    """Give the best pair of each property: hardly any reaches 1, so that all are compared."""
+    """Return the best pair of each property: hardly any reaches 1, so that all are compared."""
     options = published.OPTIONS | {"min_outlierness": 1.0, "references": 0, "seed": seed}
     return _pairs(table, row, **options)
 
@@ -168,7 +169,7 @@ class _Views:
         self.numbers = {name: place for place, name in enumerate(table.names, start=1)}
 
     def naturals(self) -> Iterable[Natural]:
-        """Give the natural interval of each attribute."""
+        """Return the natural interval of each attribute."""
         for number, attribute in enumerate(self.attributes, start=1):
             span, run = self._interval(attribute, "span"), self._interval(attribute, "run")
             rows = self.table.rows if span is None else attribute.rows_between(*span)

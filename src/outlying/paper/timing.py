@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from outlying.explain import Explainer
+from outlying.api import Explainer
 from outlying.paper import published
 from outlying.paper.published import Claim
-from outlying.table import Table
+from outlying.table.table import Table
 
 REPEATS = 3
 
@@ -63,7 +63,7 @@ def timed(table: Table, claim: Claim, told: Callable[[], None]) -> Timed:
 
 
 def measurements(claim: Claim) -> int:
-    """Tell how many times `timed` tells of a measurement."""
+    """Return how many times `timed` tells of a measurement."""
     return 2 * claim.attributes + 1
 
 

@@ -12,10 +12,10 @@ from typing import get_args
 
 import numpy as np
 
-from outlying.bins import histogram, places
-from outlying.density import Floats, bandwidth, parzen, parzen_at
+from outlying.method.density import Floats, bandwidth, parzen, parzen_at
+from outlying.method.discretise import histogram, places
+from outlying.method.measure import outlierness
 from outlying.options import Discretise, Measure
-from outlying.outlierness import outlierness
 from outlying.paper.scored import Scored
 
 VALUES = 20_000
@@ -45,7 +45,7 @@ class Binned:
     relative: tuple[float, ...]
 
     def scores(self, measure: Measure) -> tuple[float, ...]:
-        """Give the scores by one of the measures."""
+        """Return the scores by one of the measures."""
         return self.paper if measure == "paper" else self.relative
 
 
@@ -59,7 +59,7 @@ class Drawn:
     relative: float
 
     def score(self, measure: Measure) -> float:
-        """Give the density's value by one of the measures."""
+        """Return the density's value by one of the measures."""
         return self.paper if measure == "paper" else self.relative
 
 
@@ -88,7 +88,7 @@ def sample(seed: int) -> Floats:
 
 
 def shown(seed: int = 0) -> tuple[Floats, Floats, Scored, tuple[Histogram, ...]]:
-    """Give what the figures of one sample show."""
+    """Return what the figures of one sample show."""
     values = sample(seed)
     points = np.linspace(-1.3, 1.3, _POINTS)
     heights = parzen_at(values, points, bandwidth(values))

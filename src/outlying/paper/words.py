@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from outlying.paper.tables import Story
-from outlying.values import number_text, printable
+from outlying.table.values import number_text, printable
 
 
 def short(number: float) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from outlying.detections import Detection, Flagged
+from outlying.options import Settings
 from outlying.render.cells import wrapped
 from outlying.render.text import Style, no_style, skipped_lines, values
-from outlying.settings import Settings
-from outlying.values import number_text, printable
+from outlying.results.detections import Detection, Flagged
+from outlying.table.values import number_text, printable
 
 
 def render(detection: Detection, width: int = 88, style: Style = no_style) -> str:

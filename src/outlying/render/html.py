@@ -14,15 +14,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import outlying
-from outlying.detections import Detection, Flagged
-from outlying.findings import Findings, Pair, Population
 from outlying.options import Measure, Options
 from outlying.render import detected, scene, shapes
 from outlying.render.palette import PALETTE
 from outlying.render.templating import environment
-from outlying.stories import Stories
-from outlying.values import Value, printable, text_of
-from outlying.wording import (
+from outlying.results.detections import Detection, Flagged
+from outlying.results.findings import Findings, Pair, Population
+from outlying.results.stories import Stories
+from outlying.results.wording import (
     Figure,
     claim,
     everyone,
@@ -36,6 +35,7 @@ from outlying.wording import (
     summed_up,
     verdict,
 )
+from outlying.table.values import Value, printable, text_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -266,7 +266,7 @@ def _told_columns(findings: Findings) -> set[str]:
 
 
 def _named_cells(findings: Findings) -> list[tuple[str, Value]]:
-    """Give the values of the columns that the pairs are about, or have conditions on."""
+    """Return the values of the columns that the pairs are about, or have conditions on."""
     named = {pair.property for pair in findings.pairs}
     named |= {condition.attribute for pair in findings.pairs for condition in pair.conditions}
     return [(name, value) for name, value in findings.values if name in named]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from outlying.render.cells import wrapped
-from outlying.values import printable
+from outlying.table.values import printable
 
 DOTS_PER_INCH = 100
 

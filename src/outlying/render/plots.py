@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from outlying.errors import MissingExtraError, OptionError
-from outlying.findings import Findings, Pair
+from outlying.method.sketches import Picture
 from outlying.render import scene
 from outlying.render.lettering import DOTS_PER_INCH, filled, fitting, plain
 from outlying.render.palette import PALETTE, Theme
 from outlying.render.scales import NARROW, Scale
-from outlying.sketches import Picture
-from outlying.wording import claim, members, percent
+from outlying.results.findings import Findings, Pair
+from outlying.results.wording import claim, members, percent
 
 try:
     from matplotlib.figure import Figure
@@ -111,7 +111,7 @@ def _figure(
 
 
 def _rest(panels: Sequence[_Panel], brush: _Brush) -> float:
-    """Give the inches that titles, ticks and the legend need."""
+    """Return the inches that titles, ticks and the legend need."""
     more = sum(brush.filled(panel).count("\n") for panel in panels)
     return 0.35 * len(panels) + 0.6 + _LINE_HEIGHT * more
 

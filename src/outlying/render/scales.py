@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from outlying.render import scene
-from outlying.values import TIMES, Form, value_of
+from outlying.table.values import TIMES, Form, value_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +37,7 @@ class Scale:
         self.unit = _MICROSECONDS_PER_DAY if self.are_dates else _unit(axis)
 
     def at(self, number: float) -> float:
-        """Give a number as matplotlib counts it: dates in days since 1970."""
+        """Return a number as matplotlib counts it: dates in days since 1970."""
         return number / self.unit
 
     def back(self, places: Any) -> Any:
@@ -75,7 +75,7 @@ class Scale:
 
 
 def _unit(axis: scene.Axis) -> float:
-    """Give a unit in which numbers are of a size that matplotlib can draw."""
+    """Return a unit in which numbers are of a size that matplotlib can draw."""
     largest = max(abs(axis.low), abs(axis.high))
     if _LEAST_DRAWN < largest < 1 / _LEAST_DRAWN or axis.is_log:
         return 1.0

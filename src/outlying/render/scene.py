@@ -13,11 +13,11 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from outlying.conditions import Condition
-from outlying.density import Floats
-from outlying.findings import Pair
-from outlying.sketches import CategoricalSketch, Curve, NumericSketch, Picture, Sketch
-from outlying.values import (
+from outlying.method.density import Floats
+from outlying.method.sketches import CategoricalSketch, Curve, NumericSketch, Picture, Sketch
+from outlying.results.findings import Pair
+from outlying.table.conditions import Condition
+from outlying.table.values import (
     TIMES,
     Form,
     Value,
@@ -65,7 +65,7 @@ class Axis:
     is_cut: bool  # some values lie beyond
 
     def place(self, number: float) -> float:
-        """Give where a number lies, from 0 to 1; what is beyond lies at the end."""
+        """Return where a number lies, from 0 to 1; what is beyond lies at the end."""
         number = min(max(number, self.low), self.high)
         low, high = self._warped(self.low), self._warped(self.high)
         return (self._warped(number) - low) / (high - low)
@@ -79,7 +79,7 @@ class Axis:
         return 0.25 if max(-self.low, self.high) > _MOST_NUMBER / 4 else 1.0
 
     def places(self, numbers: Floats) -> Floats:
-        """Give where numbers lie; beyond 0 or 1 where they are beyond the axis."""
+        """Return where numbers lie; beyond 0 or 1 where they are beyond the axis."""
         with np.errstate(divide="ignore", invalid="ignore"):
             warped = np.log(numbers) if self.is_log else numbers * self._unit
         low, high = self._warped(self.low), self._warped(self.high)
@@ -94,7 +94,7 @@ class Axis:
         return _rounded(value, self) if isinstance(value, float) else short_value(value)
 
     def _step(self, number: float) -> float:
-        """Give how far a number may be moved, and nobody sees it on the axis."""
+        """Return how far a number may be moved, and nobody sees it on the axis."""
         return (abs(number) if self.is_log else self.high - self.low) / _TEXTS_PER_AXIS
 
     @property
@@ -169,7 +169,7 @@ class CdfChart:
     below: float
 
     def clipped(self, from_object: bool) -> Line:
-        """Give the cdf from f_o on, or up to f_o, with its value there as one more point."""
+        """Return the cdf from f_o on, or up to f_o, with its value there as one more point."""
         x, y = self.inside.x, self.inside.y
         kept = x > self.at_object if from_object else x <= self.at_object
         at = float(y[x <= self.at_object][-1])
@@ -327,7 +327,7 @@ def _numbers(ends: tuple[Value, Value], form: Form) -> tuple[float, float]:
 
 
 def _number(value: Value, form: Form) -> float:
-    """Give the number behind a value; one that no date can show is a number already."""
+    """Return the number behind a value; one that no date can show is a number already."""
     return float(value) if isinstance(value, (int, float)) else number_of(form, value)
 
 
@@ -367,7 +367,7 @@ def _padded(low: float, high: float, is_log: bool, form: Form) -> tuple[float, f
 
 
 def _is_log(mark: float, inside: NumericSketch, overall: NumericSketch, choice: AxisChoice) -> bool:
-    """Tell whether a logarithmic axis is possible and, if it is up to the data, called for."""
+    """Return whether a logarithmic axis is possible and, if it is up to the data, called for."""
     if choice == "linear" or inside.logarithmic is None or overall.logarithmic is None:
         return False
     return choice == "log" or _is_skewed(overall.quantiles) or _is_far(mark, inside, overall)
@@ -409,7 +409,7 @@ def _between(line: Line, low: float, high: float) -> Line:
 
 
 def _top(inside: Line, overall: Line) -> float:
-    """Give the height of the picture: the group decides, what is around may be cut."""
+    """Return the height of the picture: the group decides, what is around may be cut."""
     own = float(inside.y.max(initial=0.0))
     return max(own, min(float(overall.y.max(initial=0.0)), 1.5 * own))
 

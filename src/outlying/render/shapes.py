@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from outlying.density import Counts, Floats
+from outlying.method.density import Counts, Floats
 from outlying.render.scene import Axis, CdfChart, Line
-from outlying.table import Mask
+from outlying.table.columns import Mask
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -116,5 +116,5 @@ def _upright(place: float, kind: str) -> Markup:
 
 
 def percent_along(place: float) -> float:
-    """Give a place in percent of the width, as a style needs it."""
+    """Return a place in percent of the width, as a style needs it."""
     return round(100 * min(max(place, 0.0), 1.0), 2)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from outlying.findings import Findings, Pair, Population
 from outlying.render.cells import wrapped
-from outlying.render.spark import spark
-from outlying.stories import Story
-from outlying.values import Value, printable, text_of
-from outlying.wording import figures, name_of
+from outlying.render.sparkline import spark
+from outlying.results.findings import Findings, Pair, Population
+from outlying.results.stories import Story
+from outlying.results.wording import figures, name_of
+from outlying.table.values import Value, printable, text_of
 
 Style: TypeAlias = Callable[[str, str], str]
 

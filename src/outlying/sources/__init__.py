@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from outlying.table import Table
+from outlying.table.table import Table
 
 
 def read(data: object) -> Table:

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from outlying.errors import SourceError
 from outlying.sources.columns import Reading, read_array, skip, table_of, unique_names
-from outlying.sources.objects import read_objects
-from outlying.table import Table
+from outlying.sources.types.python import read_objects
+from outlying.table.table import Table
 
 
 def read(data: Mapping[Any, Any] | npt.NDArray[Any]) -> Table:

@@ -14,21 +14,20 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.errors import ColumnError, SourceError
-from outlying.table import (
+from outlying.table.columns import (
     LARGEST_EXACT_INTEGER,
     CategoricalColumn,
     Column,
     Floats,
     Mask,
     NumericColumn,
-    SkippedColumn,
-    Table,
     categorical_column,
     frozen,
     integer_column,
     numeric_column,
 )
-from outlying.values import Form, is_missing
+from outlying.table.table import SkippedColumn, Table
+from outlying.table.values import Form, is_missing
 
 _MICROSECONDS = {
     "W": 604_800_000_000,
@@ -53,7 +52,7 @@ class Reading:
 
     @property
     def has_gaps(self) -> bool:
-        """Tell whether a value is missing in the column."""
+        """Return whether a value is missing in the column."""
         column = self.column
         return not isinstance(column, SkippedColumn) and bool(column.missing().any())
 
@@ -156,7 +155,7 @@ def _form_of_reals(numbers: Floats) -> Form:
 
 
 def _are_whole(numbers: Floats) -> bool:
-    """Tell whether all numbers are whole, those that are missing apart."""
+    """Return whether all numbers are whole, those that are missing apart."""
     return bool(np.all((numbers == np.floor(numbers)) | np.isnan(numbers)))
 
 
@@ -187,7 +186,7 @@ def read_coded(name: str, codes: npt.NDArray[Any], labels: list[Any]) -> Reading
 
 
 def _distinct(cells: list[object], kind: type) -> dict[Any, Any] | None:
-    """Give the label of each distinct cell, None where it is missing.
+    """Return the label of each distinct cell, None where it is missing.
 
     Nothing where cells are of other types: 1, 1.0 and True are equal, but not the same label.
     """

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from outlying.errors import SourceError
-from outlying.sources import delimited, parquet, records
+from outlying.sources import csv as delimited
+from outlying.sources import json as records
+from outlying.sources import parquet
 from outlying.sources.text import TextFile, check_compression
-from outlying.table import Table
+from outlying.table.table import Table
 
 _TEXTS = {
     ".csv": delimited.read,

@@ -16,9 +16,9 @@ from outlying.sources.columns import (
     table_of,
     unique_names,
 )
-from outlying.sources.objects import read_objects
-from outlying.table import Table
-from outlying.values import Form
+from outlying.sources.types.python import read_objects
+from outlying.table.table import Table
+from outlying.table.values import Form
 
 if TYPE_CHECKING:
     import narwhals as nw

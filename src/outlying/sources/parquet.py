@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outlying.errors import SourceError
-from outlying.sources import engine
+from outlying.sources import duckdb as engine
 from outlying.sources.columns import table_of, unique_names
-from outlying.table import Table
+from outlying.table.table import Table
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -56,7 +56,7 @@ def _plan(field: Field, alias: str, kind: str) -> engine.Plan | str:
 
 
 def is_null(field: Field) -> bool:
-    """Tell whether a column has no values by its type, for which DuckDB 1 has no name."""
+    """Return whether a column has no values by its type, for which DuckDB 1 has no name."""
     return field.logical == "NullType()"
 
 
@@ -126,7 +126,7 @@ def _settings(connected: DuckDBPyConnection) -> str:
 
 
 def distrust(connected: DuckDBPyConnection) -> tuple[str, ...]:
-    """Give the setting that keeps the engine from trusting statistics.
+    """Return the setting that keeps the engine from trusting statistics.
 
     Those of a column with NaN may be wrong, and newer versions of the engine use them unless told
     otherwise; older versions do not know the setting.

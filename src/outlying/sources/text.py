@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from outlying.errors import SourceError
-from outlying.values import Form
+from outlying.table.values import Form
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

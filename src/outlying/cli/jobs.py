@@ -1,0 +1,301 @@
+"""From what is asked on the command line to its output: one row or many, text or JSON."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import itertools
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import click
+
+import outlying
+from outlying.api import Explainer
+from outlying.cli import resume as jsonlines
+from outlying.cli.resume import Partial
+from outlying.cli.targets import Decorator, Naming, decorated
+from outlying.cli.terminal import (
+    ProgressLine,
+    detected,
+    flagged_line,
+    progress_line,
+    rendered,
+    summed_up,
+    width,
+)
+from outlying.errors import OptionError
+from outlying.options import Options
+from outlying.parallel import usable_workers
+from outlying.render.files import Output
+from outlying.results.detections import Detection, Flagged
+from outlying.results.findings import Findings, Population, heading
+from outlying.results.stories import Stories
+from outlying.search.scoring import Progress
+from outlying.table.targets import Targets
+
+_OPTIONS: tuple[Decorator, ...] = (
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice(["text", "json", "jsonl", "html"]),
+        default="text",
+        show_default=True,
+        help="For people (html: a page with pictures) or for programs (jsonl: a line per object).",
+    ),
+    click.option(
+        "-o", "--output", metavar="FILE", help="Write to a file instead of standard output."
+    ),
+    click.option("--resume", is_flag=True, help="Continue an interrupted run with jsonl and -o."),
+    click.option("--workers", type=int, help="Processes that work.  [default: one per core]"),
+)
+
+
+def writing_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command the options that say what is written, where, and by how many."""
+    return decorated(command, _OPTIONS)
+
+
+class Told:
+    """Findings that are there already: those of a table which is read as a stream."""
+
+    table = None
+
+    def __init__(self, findings: list[Findings], options: Options) -> None:
+        self.findings, self.options = findings, options
+
+    @property
+    def population(self) -> Population:
+        """What the rows were compared with."""
+        return self.findings[0].population
+
+    def prepare(self, progress: Progress | None = None, workers: int | None = None) -> None:
+        """Do nothing: all is done."""
+
+    def explain(self, **_: Any) -> Findings:
+        """Return the only findings."""
+        return self.findings[0]
+
+    def explain_many(self, **_: Any) -> Iterator[Findings]:
+        """Return the findings."""
+        yield from self.findings
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Loaded:
+    """What is explained, and what has detected it, if anything has."""
+
+    explainer: Explainer | Told
+    targets: Targets
+    detection: Detection | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be written, where, and by how many."""
+
+    naming: Naming
+    form: str
+    file: str | None
+    resume: bool
+    workers: int | None
+
+    @classmethod
+    def of(
+        cls, naming: Naming, form: str, output: str | None, resume: bool, workers: int | None
+    ) -> Job:
+        """Check what can be checked before anything is read."""
+        usable_workers(workers)
+        if form == "html" and output is None and sys.stdout.isatty():
+            raise OptionError("a page is for a browser, not a terminal: add -o report.html")
+        file = None if output == "-" else output
+        if resume and (form != "jsonl" or file is None):
+            raise OptionError("--resume continues a file of JSON lines: add --format jsonl -o FILE")
+        if resume and not naming.is_repeatable:
+            raise OptionError(
+                "--resume cannot read objects from standard input a second time; save them to a "
+                "file and name it"
+            )
+        return cls(naming, form, file, resume, workers)
+
+
+def run(job: Job, load: Callable[[], Loaded]) -> None:
+    """Explain what is named and write it."""
+    if job.form == "jsonl" and job.file is not None:
+        with Partial.beside(job.file, resume=job.resume) as partial:
+            _continue(job, partial, load())
+        return
+    with Output.to(job.file) as out:
+        loaded = load()
+        if job.form != "jsonl" and not job.naming.is_many:
+            _write_one(job, out, loaded.explainer, loaded.targets)
+            return
+        write = {"text": _texts, "json": _document, "jsonl": _lines, "html": _page}[job.form]
+        with progress_line() as line, _says_how_far(job, loaded) as count:
+            out.write_all(count(write(_Run.of(job, loaded, line), out.is_terminal)))
+
+
+def _write_one(job: Job, out: Output, explainer: Explainer | Told, targets: Targets) -> None:
+    with progress_line() as line:
+        findings = explainer.explain(**next(iter(targets)), progress=line.step)
+        explainer.prepare(line.step, workers=job.workers)
+    if job.form == "json":
+        out.write(findings.to_json(indent=2))
+    elif job.form == "html":
+        out.write(findings.to_html().rstrip("\n"))
+    else:
+        out.write(rendered(findings, out.is_terminal))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Run:
+    """Everything that is needed to explain many."""
+
+    job: Job
+    explainer: Explainer | Told
+    targets: Targets
+    detection: Detection | None
+    line: ProgressLine
+
+    @classmethod
+    def of(cls, job: Job, loaded: Loaded, line: ProgressLine) -> _Run:
+        return cls(job, loaded.explainer, loaded.targets, loaded.detection, line)
+
+    def findings(self, done: int = 0) -> Iterator[Findings]:
+        """Explain what is left when the first ones are done."""
+        left, total = self.targets.after(done), len(self.targets)
+        if not len(left):
+            return
+        self.explainer.prepare(self.line.step, workers=self.job.workers)
+        self.line.restart()
+        found = self.explainer.explain_many(
+            rows=left.rows, objects=left.objects, workers=self.job.workers
+        )
+        for now, findings in enumerate(found, start=done + 1):
+            self.line.clear()
+            yield findings
+            self.line.objects(now, total, done)  # while the next one is explained
+
+    def header(self) -> dict[str, Any]:
+        """Describe what the lines answer."""
+        found, version = self.explainer, outlying.__version__
+        head = jsonlines.header(found.population, found.options, found.table, self.targets, version)
+        return head | self.detected()
+
+    def detected(self) -> dict[str, Any]:
+        """Return what has detected the rows, if anything has, as JSON holds it."""
+        return {} if self.detection is None else {"detection": self.detection.summary()}
+
+    def flagged(self) -> Iterator[Flagged | None]:
+        """Return what is known of each row from its detection."""
+        rows = [None] * len(self.targets) if self.detection is None else self.detection.rows
+        yield from rows
+
+    def entries(self, done: int = 0) -> Iterator[dict[str, Any]]:
+        """Return the objects of the JSON result."""
+        population = self.explainer.population
+        left = itertools.islice(self.flagged(), done, None)
+        for item, findings in zip(left, self.findings(done), strict=True):
+            own = {} if item is None else {"detection": item.summary()}
+            yield jsonlines.entry_beside(findings, population) | own
+
+
+def _texts(run: _Run, is_terminal: bool) -> Iterator[str]:
+    stories, rule = Stories(), "-" * width(is_terminal)
+    if run.detection is not None:
+        yield f"{detected(run.detection, is_terminal, with_rows=False)}\n\n{rule}\n"
+    for item, findings in zip(run.flagged(), run.findings(), strict=True):
+        stories.add(findings)
+        why = ""
+        if item is not None and run.detection is not None:
+            why = flagged_line(item, run.detection, is_terminal)
+        yield f"{why}{rendered(findings, is_terminal)}\n\n{rule}\n"
+    yield summed_up(stories.told(), run.job.naming.are_new, is_terminal)
+
+
+def _document(run: _Run, is_terminal: bool) -> Iterator[str]:  # noqa: ARG001 - as the others
+    stories, objects = Stories(), []
+    for content in run.entries():
+        stories.add(content)
+        objects.append(content)
+    told = [story.to_dict() for story in stories.told()]
+    options = run.explainer.options
+    whole = heading(run.explainer.population, options)
+    whole |= {**run.detected(), "objects": objects, "stories": told}
+    yield json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _page(run: _Run, is_terminal: bool) -> Iterator[str]:  # noqa: ARG001 - as the others
+    from outlying.render.html import Report
+
+    options = run.explainer.options
+    report = Report(run.explainer.population, options, is_many=True, detection=run.detection)
+    for item, findings in zip(run.flagged(), run.findings(), strict=True):
+        report.add(findings, item)
+    yield report.page().rstrip("\n")
+
+
+def _lines(run: _Run, is_terminal: bool) -> Iterator[str]:  # noqa: ARG001 - as the others
+    stories = Stories()
+    yield jsonlines.line(run.header()).rstrip("\n")
+    for content in run.entries():
+        stories.add(content)
+        yield jsonlines.line(content).rstrip("\n")
+    yield jsonlines.line({"stories": [story.to_dict() for story in stories.told()]}).rstrip("\n")
+
+
+def _continue(job: Job, partial: Partial, loaded: Loaded) -> None:
+    """Write to the partial file what it lacks, then give it its final name."""
+    with progress_line() as line:
+        work, targets = _Run.of(job, loaded, line), loaded.targets
+        if job.resume and partial.is_new and partial.target.exists():
+            jsonlines.check_complete(partial.target, work.header())
+            click.echo(f"{partial.target} is complete already; nothing to do.", err=True)
+            return
+        with _says_how_to_continue(job, partial, len(targets)):
+            partial.begin(work.header(), targets)
+            if partial.done:
+                click.echo(f"{partial.done:,} of {len(targets):,} are explained already.", err=True)
+            for content in work.entries(partial.done):
+                partial.add(content)
+            partial.finish()
+
+
+@contextlib.contextmanager
+def _says_how_to_continue(job: Job, partial: Partial, total: int) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        how = "the same command with --resume continues"
+        if not job.naming.is_repeatable:
+            how = "objects from standard input cannot be continued"
+        raise KeyboardInterrupt(
+            f"Interrupted; {partial.done:,} of {total:,} are explained in {partial.path}; {how}."
+        ) from None
+
+
+Count: TypeAlias = Callable[[Iterator[str]], Iterator[str]]
+
+
+@contextlib.contextmanager
+def _says_how_far(job: Job, loaded: Loaded) -> Iterator[Count]:
+    """Say when interrupted how much is on standard output; a file was not written at all."""
+    written = 0
+
+    def count(parts: Iterator[str]) -> Iterator[str]:
+        nonlocal written
+        for part in parts:
+            yield part
+            written += 1
+
+    try:
+        yield count
+    except KeyboardInterrupt:
+        if job.file is not None or job.form in ("json", "html") or not written:
+            raise
+        done = written - (job.form == "jsonl" or loaded.detection is not None)  # the heading
+        raise KeyboardInterrupt(
+            f"Interrupted; {done:,} of {len(loaded.targets):,} were explained and written."
+        ) from None

@@ -1,0 +1,312 @@
+"""Results as JSON lines: a header, one line per object, the stories; and how to continue them.
+
+A file grows beside its final name, line by line, each safe on the disk before the next is begun.
+So whatever ends a run leaves whole lines and at most one torn one, which is cut off. The header
+says what the lines answer; only a run that would write the same header may continue them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from outlying.errors import OutputError
+from outlying.options import Options
+from outlying.render.files import is_special
+from outlying.results.findings import Findings, Population, entry, heading
+from outlying.results.stories import Stories
+from outlying.table.columns import NumericColumn
+from outlying.table.table import Table
+from outlying.table.targets import Targets
+from outlying.table.values import printable
+
+try:
+    import fcntl
+except ImportError:  # no such locks on Windows
+    fcntl = None  # type: ignore[assignment]
+
+_MOST_SHOWN = 60
+_MOMENT = 2.0  # seconds
+_MEANING = {
+    "schema": "the schema",
+    "version": "the version of outlying",
+    "source": "the table's name",
+    "rows": "the number of rows",
+    "columns": "the columns",
+    "skipped_columns": "the skipped columns",
+    "options": "the options",
+    "fingerprint": "the content of the table",
+    "targets": "the rows or objects to explain",
+    "detection": "the detection",
+}
+_LONG = {"columns", "skipped_columns", "fingerprint", "targets", "detection"}
+
+
+def line(content: Mapping[str, Any]) -> str:
+    """Write one line: ASCII only, so that no text of a table looks like the end of a line."""
+    return json.dumps(content, ensure_ascii=True, allow_nan=False) + "\n"
+
+
+def header(
+    population: Population, options: Options, table: Table | None, targets: Targets, version: str
+) -> dict[str, Any]:
+    """Describe what the lines answer, as JSON gives it back; a table may be too large to hold."""
+    rows = None if targets.rows is None else [row + 1 for row in targets.rows]
+    objects = None if targets.objects is None else _hash_of_objects(targets)
+    whole = heading(population, options) | {
+        "version": version,
+        "fingerprint": None if table is None else fingerprint(table),
+        "targets": {"count": len(targets), "rows": rows, "objects": objects},
+    }
+    return dict(json.loads(line(whole)))
+
+
+def entry_beside(findings: Findings, population: Population) -> dict[str, Any]:
+    """Return one object, with its own columns where a new object brings other ones into play."""
+    content = entry(findings)
+    if findings.population != population:
+        own = heading(findings.population, findings.options)
+        content |= {name: own[name] for name in ("columns", "skipped_columns")}
+    return content
+
+
+def fingerprint(table: Table) -> str:
+    """Return a short text that changes with any value, name or type of a table."""
+    digest = hashlib.sha256()
+    for column in table.columns:
+        if isinstance(column, NumericColumn):
+            labels, cells = None, np.where(column.missing(), np.nan, column.values)
+        else:
+            labels, cells = column.labels, column.codes
+        digest.update(json.dumps([column.name, column.form, labels]).encode())
+        digest.update(np.ascontiguousarray(cells).tobytes())
+    skipped = [[item.name, item.reason] for item in table.skipped]
+    digest.update(json.dumps([skipped, table.notes]).encode())
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _hash_of_objects(targets: Targets) -> str:
+    digest = hashlib.sha256()
+    for item in targets.objects or ():
+        digest.update(json.dumps(item).encode() + b"\n")
+    return f"sha256:{digest.hexdigest()}"
+
+
+class Partial:
+    """The lines of a run that is not complete, in a file beside its final name."""
+
+    def __init__(self, target: Path, path: Path, stream: io.FileIO) -> None:
+        self.target, self.path, self._stream = target, path, stream
+        self.done = 0
+        self.stories = Stories()
+
+    @classmethod
+    @contextlib.contextmanager
+    def beside(cls, target: str, *, resume: bool) -> Iterator[Partial]:
+        """Open the file before the work begins; one without a line is not left behind."""
+        final = Path(target)
+        path = final.with_name(f"{final.name}.partial")
+        if final.is_dir():
+            raise OutputError(f"cannot write {final}: it is a directory; give a file name")
+        if is_special(final):
+            raise OutputError(
+                f"cannot write {final}: it is no ordinary file, and lines are kept beside it; "
+                "leave -o out and redirect standard output instead"
+            )
+        if path.exists() and path.stat().st_size and not resume:
+            raise OutputError(
+                f"{path} holds what an earlier run has finished; nothing is lost: give the same "
+                f"command with --resume to continue it, or delete {path} to start anew"
+            )
+        with _opened(path) as stream:
+            try:
+                yield cls(final, path, stream)
+            finally:
+                _remove_if_empty(path)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether no earlier run has left anything."""
+        return self.path.stat().st_size == 0
+
+    def begin(self, head: Mapping[str, Any], targets: Targets) -> None:
+        """Keep the finished objects of an earlier run of the same kind; write the header if new."""
+        end = 0
+        for number, (content, end_of_line) in enumerate(_whole_lines(self.path)):
+            if number == 0:
+                _compare(content, head, self.path)
+            elif "stories" in content:
+                break
+            else:
+                self._count(content, number, targets)
+            end = end_of_line
+        with self._writing():
+            self._stream.truncate(end)
+            self._stream.seek(end)
+        if end == 0:
+            self._write(head)
+
+    def _count(self, content: dict[str, Any], number: int, targets: Targets) -> None:
+        try:
+            if number > len(targets) or content["row"] != targets.number(number - 1):
+                raise ValueError
+            self.stories.add(content)
+        except (KeyError, TypeError, ValueError):
+            raise _damaged(self.path, number + 1) from None
+        self.done += 1
+
+    def add(self, content: dict[str, Any]) -> None:
+        """Write one finished object, and be sure that it is on the disk."""
+        self._write(content)
+        self.stories.add(content)
+        self.done += 1
+
+    def finish(self) -> None:
+        """Write the stories and give the file its final name."""
+        self._write({"stories": [story.to_dict() for story in self.stories.told()]})
+        with self._writing():
+            self._stream.close()
+            self.path.replace(self.target)
+
+    def _write(self, content: Mapping[str, Any]) -> None:
+        with self._writing():
+            data = line(content).encode("ascii")
+            while data:  # a disk that is nearly full takes a part only
+                data = data[self._stream.write(data) :]
+            os.fsync(self._stream.fileno())
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise OutputError(
+                f"cannot write {self.path}: {error.strerror}; {self.done:,} finished objects are "
+                "kept there, and the same command with --resume continues"
+            ) from None
+
+
+def check_complete(path: Path, head: Mapping[str, Any]) -> None:
+    """Make sure that a finished file answers what is asked."""
+    last = None
+    for number, (content, _) in enumerate(_whole_lines(path)):
+        if number == 0:
+            _compare(content, head, path)
+        last = content
+    if last is None or "stories" not in last:
+        raise OutputError(
+            f"{path} is there, but it is not a complete result; delete it to start anew"
+        )
+
+
+def _whole_lines(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
+    """Give each whole line with the place where it ends; a torn last one is left out."""
+    end = 0
+    with _reading(path) as stream:
+        for number, raw in enumerate(stream, start=1):
+            if not raw.endswith(b"\n"):
+                return
+            end += len(raw)
+            yield _parsed(raw, path, number), end
+
+
+def _reading(path: Path) -> io.BufferedReader:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise OutputError(f"cannot read {path}: {error.strerror}") from None
+
+
+def _parsed(raw: bytes, path: Path, number: int) -> dict[str, Any]:
+    try:
+        content = json.loads(raw)
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        raise _damaged(path, number)
+    return content
+
+
+def _damaged(path: Path, number: int) -> OutputError:
+    return OutputError(
+        f"line {number} of {path} is not what a run of outlying writes; delete {path}, or move it "
+        "away, to start anew"
+    )
+
+
+def _compare(then: Mapping[str, Any], now: Mapping[str, Any], path: Path) -> None:
+    """Refuse to continue what answers another question; say what differs."""
+    if "schema" not in then:
+        raise _damaged(path, 1)
+    differs = [name for name in _MEANING if then.get(name) != now.get(name)]
+    if not differs:
+        return
+    said = "; ".join(_difference(name, then.get(name), now.get(name)) for name in differs)
+    raise OutputError(
+        f"{path} belongs to another run: {said}. Give the command of that run, or delete {path} "
+        "to start anew"
+    )
+
+
+def _difference(name: str, then: object, now: object) -> str:
+    if name == "options" and isinstance(then, dict) and isinstance(now, dict):
+        changed = [option for option in now if then.get(option) != now[option]]
+        return "; ".join(_change(option, then.get(option), now[option]) for option in changed[:5])
+    if name in _LONG:
+        return f"{_MEANING[name]} changed"
+    return _change(_MEANING[name], then, now)
+
+
+def _change(what: str, then: object, now: object) -> str:
+    texts = [printable(json.dumps(value), _MOST_SHOWN) for value in (then, now)]
+    return f"{what} was {texts[0]}, now {texts[1]}"
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[io.FileIO]:
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
+    try:
+        stream = io.FileIO(os.open(path, flags, 0o666), "r+")
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror}") from None
+    with stream:
+        _lock(stream, path)
+        yield stream
+
+
+def _lock(stream: io.FileIO, path: Path) -> None:
+    """Refuse to write where another run still does; the lock goes with its processes.
+
+    Those of a run that was killed need a moment to notice.
+    """
+    if fcntl is None:
+        return
+    until = time.monotonic() + _MOMENT
+    while True:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise OutputError(
+                    f"another run is still writing {path}; wait for it or stop it"
+                ) from None
+            time.sleep(_MOMENT / 20)
+        except OSError:  # a file system without locks
+            return
+        else:
+            return
+
+
+def _remove_if_empty(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        if path.stat().st_size == 0:
+            path.unlink()

@@ -1,0 +1,390 @@
+"""Which rows the command line is asked about: --row, --where, --rows, --objects and the like."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import click
+
+from outlying.errors import (
+    ColumnError,
+    ObjectError,
+    OptionError,
+    OutlyingError,
+    RowError,
+    unknown_name,
+)
+from outlying.options import Options
+from outlying.table.columns import Column
+from outlying.table.table import Table
+from outlying.table.targets import Targets
+from outlying.table.values import Value, read_text, text_of
+
+Decorator: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
+
+_NUMBER_OR_RANGE = re.compile(r"([0-9]{1,15})(?:\s*-\s*([0-9]{1,15}))?")
+_YES = {"true", "t", "yes", "y", "1", "1.0", "on"}
+_NO = {"", "false", "f", "no", "n", "0", "0.0", "off"}
+_ONE = ("row", "where", "object_file")
+_FLAGS = {
+    "row": "--row",
+    "where": "--where",
+    "where_file": "--where-file",
+    "object_file": "--object",
+    "rows": "--rows",
+    "rows_file": "--rows-file",
+    "where_true": "--where-true",
+    "objects_file": "--objects",
+}
+_OPTIONS: tuple[Decorator, ...] = (
+    click.option("--row", type=int, help="The row to explain: data rows are counted from 1."),
+    click.option(
+        "--where",
+        multiple=True,
+        metavar="COLUMN=VALUE",
+        help="The only row with this value; repeat to narrow.",
+    ),
+    click.option(
+        "--where-file",
+        metavar="FILE",
+        help='Many rows by their values: JSON lines such as {"id": 17}, or - for standard input.',
+    ),
+    click.option(
+        "--object",
+        "object_file",
+        metavar="FILE",
+        help="A new object, as JSON in a file or - for standard input.",
+    ),
+    click.option(
+        "--rows",
+        multiple=True,
+        metavar="NUMBERS",
+        help="Many rows, counted from 1, such as 3,17,40-60.",
+    ),
+    click.option(
+        "--rows-file",
+        metavar="FILE",
+        help="Many rows: their numbers in a file or - for standard input.",
+    ),
+    click.option(
+        "--where-true",
+        metavar="COLUMN",
+        help="Every row that this column marks (true, yes, 1); it is not compared.",
+    ),
+    click.option(
+        "--objects",
+        "objects_file",
+        metavar="FILE",
+        help="Many new objects, as JSON lines in a file or - for standard input.",
+    ),
+)
+
+
+def naming_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command the options that name what to explain."""
+    return decorated(command, _OPTIONS)
+
+
+def decorated(command: Callable[..., None], options: Sequence[Decorator]) -> Callable[..., None]:
+    """Return a command several options, which its help shows in this order."""
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sought:
+    """What is looked for in a table that is read as a stream: a keyword of explain_many."""
+
+    keyword: str
+    items: Any
+    places: tuple[str, ...]
+    """How errors begin that are about one of the items: where that stands."""
+
+    @classmethod
+    def listed(cls, keyword: str, lines: Sequence[tuple[str, Mapping[str, Any]]]) -> Sought:
+        """Take the lines of a file."""
+        return cls(keyword, [item for _, item in lines], tuple(f"{place}: " for place, _ in lines))
+
+    @contextlib.contextmanager
+    def placed(self) -> Iterator[None]:
+        """Let errors say where the user has named an item, rather than which one it is."""
+        try:
+            yield
+        except OutlyingError as error:
+            found = re.match(rf"{self.keyword}\[([0-9]+)\]: ", str(error))
+            if found and self.places:
+                error.args = (self.places[int(found[1])] + str(error)[found.end() :],)
+            raise
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Naming:
+    """How the user names what to explain: by exactly one of these."""
+
+    row: int | None
+    where: tuple[str, ...]
+    where_file: str | None
+    object_file: str | None
+    rows: tuple[str, ...]
+    rows_file: str | None
+    where_true: str | None
+    objects_file: str | None
+
+    @classmethod
+    def taken_from(cls, given: dict[str, Any]) -> Naming:
+        """Take the options that name rows out of all options given; exactly one must be there."""
+        naming = cls(**{name: given.pop(name) for name in _FLAGS})
+        used = [flag for name, flag in _FLAGS.items() if getattr(naming, name) not in (None, ())]
+        if not used:
+            raise OptionError(
+                "which row? Name it by --row N, --where COLUMN=VALUE or --object FILE; many by "
+                "--rows 3,17,40-60, --rows-file FILE, --where-file FILE, --where-true COLUMN or "
+                "--objects FILE"
+            )
+        if len(used) > 1:
+            raise OptionError(
+                f"what to explain is named twice, by {' and '.join(used)}; use exactly one of "
+                + ", ".join(_FLAGS.values())
+            )
+        return naming
+
+    @classmethod
+    def found(cls) -> Naming:
+        """Name nothing: the rows are found, be they many."""
+        return cls(None, (), None, None, (), None, None, None)
+
+    @property
+    def is_many(self) -> bool:
+        """Whether the answer is one for many, be there one only."""
+        return all(getattr(self, name) in (None, ()) for name in _ONE)
+
+    @property
+    def are_new(self) -> bool:
+        """Whether objects are explained that are not in the table."""
+        return self.object_file is not None or self.objects_file is not None
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether the same command would name the same objects again."""
+        return "-" not in (self.object_file, self.objects_file, self.where_file)
+
+    def compared(self, table: Table) -> Table:
+        """Leave out the column that marks the rows, and say so."""
+        if self.where_true is None:
+            return table
+        return table.without(self.where_true, "names the rows to explain")
+
+    def targets(self, whole: Table, table: Table, options: Options) -> Targets:
+        """Find and check what is named; `whole` still has the column that marks rows."""
+        if self.object_file is not None:
+            return Targets.new(table, options, [json_object(self.object_file)], _unnamed)
+        if self.objects_file is not None:
+            return _new_objects(self.objects_file, table, options)
+        if self.where_true is not None:
+            return Targets(rows=tuple(marked(whole, self.where_true)))
+        if self.where_file is not None:
+            keys = json_lines(self.where_file, "keys", RowError)
+            return Targets(rows=tuple(_row(table, key, place) for place, key in keys))
+        if self.where:
+            return Targets(rows=(table.find(self._conditions(table)),))
+        if self.row is not None:
+            return Targets(rows=(_checked(self.row, table),))
+        return Targets(rows=tuple(self._numbers(table)))
+
+    def streamed(self, table: Table) -> Sought:
+        """Return what is named as keywords of explain_many; `table` has the columns, but no rows."""
+        if self.object_file is not None:
+            return Sought("objects", [json_object(self.object_file)], ("--object: ",))
+        if self.objects_file is not None:
+            return Sought.listed("objects", json_lines(self.objects_file, "objects", ObjectError))
+        if self.where_file is not None:
+            return Sought.listed("where", json_lines(self.where_file, "keys", RowError))
+        if self.where:
+            return Sought("where", [self._conditions(table)], ("",))
+        if self.where_true is not None:
+            mark = _mark(table.column(self.where_true))
+            return Sought("where", {self.where_true: mark}, ())
+        raise OptionError(
+            f"{table.source} is read as a stream, whose rows have no numbers; name them by "
+            "--where COLUMN=VALUE, --where-file FILE or --where-true COLUMN"
+        )
+
+    def _conditions(self, table: Table) -> dict[str, Value]:
+        return dict(_condition(item, table) for item in self.where)
+
+    def _numbers(self, table: Table) -> list[int]:
+        if self.rows_file is None:
+            texts = [("--rows", text) for text in self.rows]
+        else:
+            texts = list(_lines(self.rows_file))
+        found = [row for place, text in texts for row in numbers(text, place, table)]
+        if not found:
+            place = "--rows" if self.rows_file is None else self.rows_file
+            raise RowError(f"{place} names no row; give numbers and ranges such as 3,17,40-60")
+        return found
+
+
+def numbers(text: str, place: str, table: Table) -> Iterator[int]:
+    """Read numbers and ranges, counted from 1, as positions; `place` says where they stand."""
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        match = _NUMBER_OR_RANGE.fullmatch(item)
+        if match is None:
+            raise RowError(
+                f"{place}: {item[:40]!r} is not a row; allowed: numbers and ranges, counted from "
+                "1, such as 3,17,40-60"
+            )
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
+            raise RowError(f"{place}: the range {item!r} runs backwards; write {last}-{first}")
+        yield from range(_checked(first, table, place), _checked(last, table, place) + 1)
+
+
+def _checked(row: int, table: Table, place: str = "") -> int:
+    if not 1 <= row <= table.rows:
+        raise RowError(
+            f"{place}{': ' if place else ''}row {row} does not exist: {table.source} has "
+            f"{table.rows:,} data rows, counted from 1 to {table.rows}"
+        )
+    return row - 1
+
+
+def marked(table: Table, name: str) -> list[int]:
+    """Find the rows that a column marks; an error says what it cannot read as a mark."""
+    column = table.column(name)
+    marks = (_is_marked(column.value(row), name, row) for row in range(table.rows))
+    rows = [row for row, is_marked in enumerate(marks) if is_marked]
+    if not rows:
+        raise RowError(f"--where-true: column {name!r} marks no row; at least one is needed")
+    return rows
+
+
+def _is_marked(value: Value, name: str, row: int) -> bool:
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    if isinstance(value, (int, float)) and value >= 0 and value % 1 == 0:
+        return value != 0
+    word = value.strip().casefold() if isinstance(value, str) else None
+    if word not in _YES | _NO:
+        raise RowError(_not_a_mark(value, name, row))
+    return word in _YES
+
+
+def _not_a_mark(value: Value, name: str, row: int) -> str:
+    """Say what is no mark; many detectors write -1 for outliers, and 1 for all others."""
+    is_negative = isinstance(value, (int, float)) and value < 0
+    hint = "write a detector's -1 and 1 as 1 and 0" if is_negative else "make a column of these"
+    return (
+        f"--where-true: column {name!r} holds {text_of(value)!r} in data row {row + 1} (counted "
+        "from 1); allowed: true or false, yes or no, whole numbers from 0, where 0 is not marked, "
+        f"or nothing; {hint}, or name the rows by --rows"
+    )
+
+
+def _lines(file: str) -> Iterator[tuple[str, str]]:
+    """Return the lines of a file of row numbers, each with its place."""
+    for number, line in enumerate(_content(file, "row numbers", RowError).splitlines(), start=1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            yield f"line {number} of {_shown(file)}", line
+
+
+def _new_objects(file: str, table: Table, options: Options) -> Targets:
+    lines = json_lines(file, "objects", ObjectError)
+    places = [place for place, _ in lines]
+    return Targets.new(table, options, [item for _, item in lines], places.__getitem__)
+
+
+def json_lines(
+    file: str, what: str, kind: type[RowError | ObjectError]
+) -> list[tuple[str, Mapping[str, Any]]]:
+    """Read JSON objects, one per line, each with its place."""
+    content = _content(file, what, kind)
+    lines = [(n, line) for n, line in enumerate(content.split("\n"), start=1) if line.strip()]
+    if not lines:
+        raise kind(f"{_shown(file)} holds no object; needed is one JSON object per line")
+    named = [(f"line {number} of {_shown(file)}", line) for number, line in lines]
+    return [(place, _parsed(line, place)) for place, line in named]
+
+
+def _row(table: Table, key: Mapping[str, Any], place: str) -> int:
+    try:
+        return table.find(key)
+    except (RowError, ColumnError) as error:
+        raise RowError(f"{place}: {error}") from None
+
+
+def _mark(column: Column) -> Value:
+    """Return the value by which a column marks rows in a table that is read as a stream."""
+    if column.form == "boolean":
+        return True
+    if column.form in ("integer", "number"):
+        return 1
+    raise RowError(
+        f"--where-true: column {column.name!r} holds {column.form}s; where a table is read as a "
+        "stream it must hold true and false, or 1 and 0"
+    )
+
+
+def json_object(file: str) -> Mapping[str, Any]:
+    """Read one new object."""
+    return _parsed(_content(file, "the object", ObjectError), _shown(file))
+
+
+def _unnamed(place: int) -> str:  # noqa: ARG001 - there is but one
+    return "--object"
+
+
+def _parsed(text: str, place: str) -> Mapping[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ObjectError(f"{place} does not hold valid JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise ObjectError(
+            f"{place} holds a JSON {type(value).__name__}; needed is one object, "
+            'such as {"age": 40, "sex": "female"}'
+        )
+    return value
+
+
+def _content(file: str, what: str, kind: type[RowError | ObjectError]) -> str:
+    try:
+        if file == "-":
+            return sys.stdin.read()
+        return Path(file).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise kind(f"cannot read {what} from {file}: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror or str(error)) if isinstance(error, OSError) else "it is not UTF-8 text"
+
+
+def _shown(file: str) -> str:
+    return "standard input" if file == "-" else file
+
+
+def assignment(item: str, table: Table, flag: str) -> tuple[str, str]:
+    """Split COLUMN=VALUE at the equals sign behind a known column."""
+    if "=" not in item:
+        raise OptionError(f"{flag} is {item!r}; allowed: COLUMN=VALUE")
+    places = [place for place, char in enumerate(item) if char == "="]
+    for place in places:
+        if item[:place] in table.names:
+            return item[:place], item[place + 1 :]
+    raise ColumnError(unknown_name("column", item[: places[0]], table.names))
+
+
+def _condition(item: str, table: Table) -> tuple[str, Value]:
+    name, value = assignment(item, table, "--where")
+    try:
+        return name, read_text(table.column(name).form, value)
+    except ValueError as error:
+        raise RowError(f"--where: column {name!r} expects {error}, got {value!r}") from None

@@ -1,0 +1,217 @@
+"""Feature bagging (Lazarevic & Kumar 2005): many rounds, each of which sees some attributes only.
+
+In a round every row gets the score of a distance-based detector; the rounds are combined. Nothing
+here depends on the order of rows or columns: attributes are drawn from sorted names, the rows
+to compare with by what they hold, and rows that tie are treated alike.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from outlying.detect.coordinates import Coordinates
+from outlying.detect.nearest import nearest
+from outlying.method.density import Counts, Floats
+from outlying.options import Bagging, Combine
+from outlying.table.columns import Column, NumericColumn, Rows, numeric_column
+from outlying.table.sampling import drawn, without_copies
+
+Progress: TypeAlias = Callable[[int, int], None]
+Attributes: TypeAlias = tuple[int, ...]
+
+#: Coordinates that a round may compare: beyond, it compares with a sample of the rows.
+MOST_COMPARED = 2**28
+#: But with no fewer rows than this.
+LEAST_REFERENCES = 256
+#: Without a radius given, one in which this share of rows has enough neighbours.
+INLIERS = 0.95
+
+_DIGITS = 9  # scores that differ by less are the same
+_ROUNDING = 1e-9  # what is beyond a radius by less is on it
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Bagged:
+    """What all rounds say: the scores that rank the rows, and what they are made of."""
+
+    scores: Floats
+    votes: Counts  # rounds in which a row was first
+    best: Counts  # the best rank of a row in any round
+    remoteness: Floats  # mean over rounds of a row's score, divided by that of an average row
+    neighbours: int
+    references: int  # rows that a round compared with
+    compared: int  # rows that any round compared with
+    lumped: tuple[str, ...]
+
+
+def bagged(
+    columns: Sequence[Column], settings: Bagging, workers: int = 1, progress: Progress | None = None
+) -> Bagged:
+    """Score all rows."""
+    coordinates = Coordinates.of(columns, settings.scale)
+    sample = Sample.of(columns, coordinates, settings)
+    references = sample.size if sample.is_part else coordinates.rows
+    count = max(1, min(settings.neighbours, (references - 1) // 2))  # near ones, not all
+    tally = Tally(coordinates.rows, count)
+    drawn = subsets(len(coordinates.names), settings.rounds, settings.seed)
+    rounds = collections.Counter(zip(drawn, sample.parts(), strict=False))
+    for done, ((attributes, part), times) in enumerate(rounds.items()):
+        if progress is not None:
+            progress(done, len(rounds))
+        points = coordinates.points(attributes, sample.scored)
+        found = nearest(points, sample.rows_of(part), count, workers)[sample.places]
+        tally.add(round_scores(found / len(attributes) ** 0.5, settings), times)
+    return Bagged(
+        combined(tally.votes, tally.best, tally.remoteness, settings.combine),
+        tally.votes,
+        tally.best,
+        tally.remoteness,
+        count,
+        references,
+        min(len(sample.drawn), sample.size * settings.rounds),
+        coordinates.lumped,
+    )
+
+
+def subsets(attributes: int, rounds: int, seed: int) -> Iterator[Attributes]:
+    """Draw the attributes of each round: of half of them, rounded down, to all but one.
+
+    Of two attributes now and then both: one at a time, no odd combination would ever be seen.
+    """
+    rng = np.random.default_rng(seed)
+    least, most = max(1, attributes // 2), attributes - (attributes > 2)
+    for _ in range(rounds):
+        size = int(rng.integers(least, most, endpoint=True))
+        chosen = rng.choice(attributes, size, replace=False)
+        yield tuple(sorted(int(place) for place in chosen))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Rows to compare with: all of them, or another part of those drawn in each round.
+
+    Of many copies of a row a few are enough: as many as there are neighbours, and the row itself.
+    Where these few make a table small, it is compared as a whole.
+    """
+
+    drawn: Rows  # counted among those that are scored
+    size: int
+    scored: Rows | None  # None: all
+    places: Rows  # of all rows among those that are scored
+
+    @classmethod
+    def of(cls, columns: Sequence[Column], coordinates: Coordinates, settings: Bagging) -> Sample:
+        """Draw no more rows than can be compared in reasonable time."""
+        rows, width = coordinates.rows, coordinates.width
+        every, size = np.arange(rows), most_references(rows, width)
+        if size >= rows:
+            return cls(every, rows, None, every)
+        kept, places = without_copies(columns, rows, settings.neighbours + 1)
+        if len(kept) < rows and most_references(len(kept), width) >= len(kept):
+            return cls(np.arange(len(kept)), len(kept), kept, places)
+        several = drawn(map(_ranked, columns), rows, size * settings.rounds)
+        return cls(several, size, None, every)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether a round compares with less than everything."""
+        return self.size < len(self.drawn)
+
+    def parts(self) -> Iterator[int]:
+        """Return the part of each round; without a sample it is always the same."""
+        part = 0
+        while True:
+            yield part
+            part += self.is_part
+
+    def rows_of(self, part: int) -> Rows:
+        """Return the rows of a part; after the last one, the first ones follow again."""
+        places = np.arange(part * self.size, (part + 1) * self.size)
+        return self.drawn[places % len(self.drawn)]
+
+
+def most_references(rows: int, width: int) -> int:
+    """Tell with how many rows each of some rows may be compared."""
+    return max(LEAST_REFERENCES, MOST_COMPARED // (rows * width))
+
+
+def _ranked(column: Column) -> Column:
+    """Replace numbers by their ranks, so that a change of unit draws the same rows."""
+    if not isinstance(column, NumericColumn):
+        return column
+    _, ranks = np.unique(column.values, return_inverse=True)
+    return numeric_column(column.name, np.where(column.missing(), np.nan, ranks))
+
+
+def round_scores(distances: Floats, settings: Bagging) -> Floats:
+    """Score the rows of one round, as multiples of the average score.
+
+    `kth-neighbour`: the distance to the last neighbour. `radius` (Angiulli & Fassetti 2009): how
+    many neighbours are missing within the radius, and less than one for the distance to the last.
+    """
+    last = distances[:, -1]
+    if settings.base == "radius":
+        radius = usual_radius(last) if settings.radius is None else settings.radius
+        missing = np.count_nonzero(distances > radius * (1 + _ROUNDING), axis=1)
+        last = missing + last / (1 + last)
+    mean = float(np.sort(last).mean())
+    return np.round(last / mean, _DIGITS) if mean > 0 else np.zeros(len(last))
+
+
+def usual_radius(last: Floats) -> float:
+    """Return the least radius in which enough rows have all their neighbours."""
+    return float(np.quantile(last, INLIERS, method="inverted_cdf"))
+
+
+class Tally:
+    """Takes one round after the other and keeps no more than three numbers for each row."""
+
+    def __init__(self, rows: int, neighbours: int) -> None:
+        self.rounds, self._neighbours = 0, neighbours
+        self.votes: Counts = np.zeros(rows, dtype=np.int64)
+        self.best: Counts = np.full(rows, rows, dtype=np.int64)
+        self._total: Floats = np.zeros(rows)
+
+    def add(self, scores: Floats, times: int) -> None:
+        """Count a round, as often as it was drawn."""
+        ranks = round_ranks(scores, self._neighbours)
+        self.votes += times * (ranks == 1)
+        self.best = np.minimum(self.best, ranks)
+        self._total += times * scores
+        self.rounds += times
+
+    @property
+    def remoteness(self) -> Floats:
+        """The mean of all rounds."""
+        return np.round(self._total / self.rounds, _DIGITS)
+
+
+def round_ranks(scores: Floats, neighbours: int) -> Counts:
+    """Rank the rows of one round, the most abnormal first.
+
+    Copies of an odd row tie, and share the better rank, as long as they are too few to be enough
+    neighbours of one another. More rows than that are merely alike, say in a round that sees a few
+    categories only: they share the worse rank, so that such a round raises none of them.
+    """
+    ordered = np.sort(scores)
+    above = len(scores) - np.searchsorted(ordered, scores, side="right")
+    worse = len(scores) - np.searchsorted(ordered, scores, side="left")
+    return np.where(worse - above <= neighbours, above + 1, worse)
+
+
+def combined(votes: Counts, best: Counts, remoteness: Floats, combine: Combine) -> Floats:
+    """Give each row one score; ties of ranks and votes are broken by the remoteness.
+
+    `rank` (breadth first): one divided by the best rank in any round. `votes`: the rounds in which
+    the row was first. `sum`: the remoteness itself.
+    """
+    if combine == "sum":
+        return remoteness
+    if combine == "votes":
+        return votes + remoteness / (1 + remoteness)
+    return 1 / (best + 1 / (1 + remoteness))

@@ -1,6 +1,0 @@
-"""Tables of Apache Spark: every pass runs on the executors, and only one state comes back."""
-
-from outlying.feeders.spark.feeder import SparkFeeder
-from outlying.feeders.spark.session import connected
-
-__all__ = ["SparkFeeder", "connected"]

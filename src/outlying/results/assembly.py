@@ -1,0 +1,155 @@
+"""From hits of the search to pairs for people: tails, typical values, the order of results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol, TypeAlias
+
+from outlying.method import measure as outlierness
+from outlying.method.distribution import Between, Bounds
+from outlying.method.profiles import NumericProfile, Profile
+from outlying.method.sketches import Picture, Sketch, categorical_sketch, shown_categories
+from outlying.results.findings import Pair
+from outlying.search.objects import Premise, Trait
+from outlying.search.scoring import Context, Hit
+from outlying.table.values import Value
+
+Order: TypeAlias = tuple[float, int, float, int, str, tuple[str, ...], Context]
+
+
+class Measured(Protocol):
+    """What a description asks of the exact scores of an object's pairs."""
+
+    @property
+    def properties(self) -> Sequence[Trait]:
+        """The properties of the object."""
+
+    @property
+    def candidates(self) -> Sequence[Premise]:
+        """The conditions that it satisfies."""
+
+    @property
+    def own(self) -> Sequence[int]:
+        """The property that each condition belongs to."""
+
+    @property
+    def rows(self) -> int:
+        """The rows of the population."""
+
+    def attributes(self, hit_property: int, context: Context) -> tuple[int, ...]:
+        """Return the attributes of a pair, its property first."""
+
+    def profile(self, place: int, context: Context) -> Profile:
+        """Describe a property in a context."""
+
+    def bounds(self, place: int, context: Context) -> Bounds | None:
+        """Return what is left open of a property in a context; None where all is counted."""
+
+    def sketch(self, place: int, shown: Sequence[Value] | None = None) -> Sketch:
+        """Sketch a property over the whole table, with the given categories or the usual ones."""
+
+
+def best_pairs(hits: Iterable[Hit], exact: Measured, top: int) -> list[Pair]:
+    """Describe the strongest hits, in order."""
+    described = (pair_of(hit, exact) for hit in _worth_describing(hits, exact, top))
+    return best_by_attributes(described)[:top]
+
+
+def _worth_describing(hits: Iterable[Hit], exact: Measured, top: int) -> Iterator[Hit]:
+    """Return the strongest hits, and what ties with them; of several scales the strongest."""
+    kept: dict[tuple[int, ...], tuple[float, int]] = {}
+    last = (-math.inf, 0)
+    for hit in sorted(hits, key=lambda hit: (-hit.score, len(hit.context))):
+        rank = (-hit.score, len(hit.context))
+        if len(kept) >= top and rank > last:
+            return
+        first = kept.setdefault(exact.attributes(hit.property, hit.context), rank)
+        if first == rank:
+            last = max(last, rank)
+            yield hit
+
+
+def pair_of(hit: Hit, exact: Measured) -> tuple[Order, Pair]:
+    """Describe a hit in full, with the key that orders it."""
+    trait = exact.properties[hit.property]
+    chosen = [exact.candidates[item] for item in hit.context]
+    options, rows = trait.options, exact.rows
+    profile = exact.profile(hit.property, hit.context)
+    pair = Pair(
+        property=trait.name,
+        value=trait.value,
+        conditions=tuple(premise.condition for premise in chosen),
+        outlierness=hit.outlierness,
+        rarity=hit.summary.rarity,
+        tail=profile.tail(hit.summary.at_object),
+        support=hit.group / rows,
+        group_size=hit.group,
+        known=profile.known,
+        lift=hit.summary.mean / hit.overall.mean,
+        strength=hit.strength,
+        overall_outlierness=hit.overall.outlierness(options.measure),
+        typical=profile.typical(trait.place, hit.summary.at_object),
+        reaches_threshold=hit.outlierness >= options.min_outlierness - outlierness.SAME_SCORE,
+        measure=options.measure,
+        min_confidence=options.min_confidence,
+        bound=_bound(hit, profile, exact),
+        picture=_picture(hit, profile, exact),
+    )
+    names = tuple(premise.attribute for premise in chosen)
+    order = (-hit.score, len(chosen), pair.tail, -hit.group, trait.name, names, hit.context)
+    return order, pair
+
+
+def _bound(hit: Hit, profile: Profile, exact: Measured) -> float:
+    """Return how far the numbers of a pair may be off, where values were counted in bins.
+
+    Rarity and lift as shares of themselves, outlierness and tail as they are; the largest of them.
+    """
+    inside, overall = exact.bounds(hit.property, hit.context), exact.bounds(hit.property, ())
+    if inside is None or overall is None:
+        return 0.0
+    rarity, lift = hit.summary.rarity, hit.summary.mean / hit.overall.mean
+    tail, own = inside.tail, profile.tail(hit.summary.at_object)
+    return max(
+        inside.rarity.off(rarity),
+        Between(1 / inside.rarity.high, 1 / inside.rarity.low).off(1 / rarity) / rarity,
+        Between(inside.mean.low / overall.mean.high, inside.mean.high / overall.mean.low).off(lift),
+        tail.high - own,
+        own - tail.low,
+    )
+
+
+def _picture(hit: Hit, profile: Profile, exact: Measured) -> Picture:
+    """Sketch a pair: its property inside and outside of the context, and the context itself."""
+    trait = exact.properties[hit.property]
+    around = [exact.own[item] for item in hit.context]
+    inside, overall = _sketches(hit, profile, exact)
+    return Picture(
+        place=trait.place,
+        inside=inside,
+        overall=overall,
+        densities=(1 / hit.summary.rarity, 1 / hit.overall.rarity),
+        areas=tuple(area / hit.summary.mean for area in profile.areas(hit.summary.at_object)),
+        context=tuple(exact.sketch(other) for other in around),
+        places=tuple(exact.properties[other].place for other in around),
+    )
+
+
+def _sketches(hit: Hit, profile: Profile, exact: Measured) -> tuple[Sketch, Sketch]:
+    """Sketch a property inside of a context and over the whole table, with the same categories."""
+    if isinstance(profile, NumericProfile):
+        return profile.sketch, exact.sketch(hit.property)
+    own = profile.labels.index(exact.properties[hit.property].place)
+    shown = shown_categories(profile.counts, own)
+    inside = categorical_sketch(profile.counts, profile.labels, shown)
+    return inside, exact.sketch(hit.property, [profile.labels[code] for code in shown])
+
+
+def best_by_attributes(pairs: Iterable[tuple[Order, Pair]]) -> list[Pair]:
+    """Order pairs; of those with the same property and attributes keep the first scale only."""
+    kept: dict[tuple[str, tuple[str, ...]], Pair] = {}
+    for _, pair in sorted(pairs, key=lambda item: item[0]):
+        attributes = tuple(condition.attribute for condition in pair.conditions)
+        kept.setdefault((pair.property, attributes), pair)
+    return list(kept.values())

@@ -1,0 +1,105 @@
+"""What a reader must know to judge a result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from outlying.options import Options
+from outlying.search.attributes import Attribute, CategoricalAttribute
+from outlying.search.guided import BEAM
+from outlying.search.scoring import Outcome
+from outlying.search.screen.neighbours import Sample
+
+JOINED = "The new object joined the population as one more row."
+
+
+def notes_on(
+    outcome: Outcome,
+    attributes: Sequence[Attribute],
+    sample: Sample,
+    options: Options,
+    *,
+    is_streamed: bool = False,
+) -> list[str]:
+    """Say what a reader must know to judge the result."""
+    notes = []
+    if not outcome.best:
+        notes.append("Nothing stands out: in no context is any value rarer than a typical member.")
+    elif not outcome.reported:
+        notes.append(
+            f"Nothing reaches the threshold of {options.min_outlierness:g}; "
+            "the closest pair of each property is given instead."
+        )
+    if outcome.found > options.top:
+        notes.append(
+            f"{outcome.found - options.top} further pairs were found; raise top (of detect: "
+            "--pairs) to see them."
+        )
+    notes += _binned(attributes, options)
+    notes += _visited(outcome, len(attributes), options, is_streamed)
+    notes += _sampled(outcome, sample, is_streamed)
+    if options.measure == "paper" and any(
+        isinstance(attribute, CategoricalAttribute) for attribute in attributes
+    ):
+        notes.append("By the paper's measure a categorical property cannot exceed 0.46.")
+    return notes
+
+
+def _binned(attributes: Sequence[Attribute], options: Options) -> list[str]:
+    """Say that numbers were cut into bins, and which columns are left without a difference."""
+    if options.discretise is None:
+        return []
+    notes = [
+        f"Numbers were cut into {options.bins} {options.discretise} bins: the older method, for "
+        "comparison; its scores change with the number of bins."
+    ]
+    alone = [
+        attribute.column.name
+        for attribute in attributes
+        if isinstance(attribute, CategoricalAttribute) and attribute.labels == 1
+    ]
+    if alone:
+        notes.append(
+            "All values fell into one bin, which leaves nothing to compare, of: "
+            + ", ".join(map(repr, alone))
+        )
+    return notes
+
+
+def _visited(outcome: Outcome, attributes: int, options: Options, is_streamed: bool) -> list[str]:
+    """Say which contexts were not all visited."""
+    effort, notes = outcome.effort, []
+    longest = min(options.max_conditions, attributes - 1)
+    if effort is None or outcome.levels is None:
+        return []
+    if effort.unvisited:
+        pairs = effort.unvisited / attributes
+        notes.append(
+            f"The table is wide: for each property about {pairs:,.0f} pairs of conditions, those "
+            "least promising alone, were not visited."
+        )
+    if outcome.levels < longest:
+        complete = 1 if effort.unvisited else outcome.levels
+        conditions = "condition" if complete == 1 else "conditions"
+        remedy = "" if is_streamed else ' (search="exhaustive" visits all)'
+        notes.append(
+            f"Contexts of up to {complete} {conditions} were all searched; longer ones, up to "
+            f"{longest}, only as extensions of the {BEAM} strongest of each property{remedy}."
+        )
+    return notes
+
+
+def _sampled(outcome: Outcome, sample: Sample, is_streamed: bool) -> list[str]:
+    """Say what a sample decided, and what was verified."""
+    effort, drawn = outcome.effort, len(sample.nearby)
+    if effort is None or sample.is_whole:
+        return []
+    remedy = "" if is_streamed else " (exact=True searches all rows)"
+    notes = [
+        f"{effort.screened:,} pairs of context and property were screened by "
+        f"{len(sample.screened):,} of the {sample.rows:,} rows, {effort.verified:,} of the "
+        f"strongest were computed from all rows, {effort.dropped:,} of these dropped{remedy}."
+    ]
+    if drawn < sample.rows:
+        notes.append(f"Intervals of numeric columns were found in {drawn:,} of the rows.")
+    return notes

@@ -1,0 +1,132 @@
+"""Which conditions of an object go together: contexts that keep enough rows.
+
+All contexts of two conditions, those of three where they are not too many, and longer ones grown
+from chosen ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from outlying.search.screen.bitsets import BITS, Contexts, Places, Words, Workspace, packed, rows_in
+from outlying.search.screen.neighbours import Sample
+from outlying.table.columns import Mask
+
+PAIRS = 2  # contexts of so many conditions are all screened
+#: Contexts of three conditions are all screened, too, if no more than these keep enough rows.
+MOST_TRIPLES = 2000
+#: At least so many of the screened rows; a sample may miss a few rows of a context.
+SPARE = 0.9
+_BLOCK = 256
+_WORDS_AT_ONCE = 1 << 18
+_ROUNDING = 1e-9
+
+_work = Workspace()
+
+
+class Joins:
+    """The conditions of one object as bits, and the contexts that can be made of them.
+
+    Condition 0 stands for none and holds everywhere.
+    """
+
+    def __init__(
+        self, marks: Mask, own: Sequence[int], sample: Sample, min_support: float, most: int
+    ) -> None:
+        """Take which rows satisfy each condition, its attribute, and how long a context may be."""
+        self.marks = marks
+        self.screened = len(sample.screened)
+        self.words: Words = _in_words(marks[:, : self.screened])
+        share = 1.0 if sample.is_whole else SPARE
+        self.least_rows = min_support * self.screened * share - _ROUNDING
+        self.own = np.array([-1, *own])
+        self.most = most
+        self.pairs = self._pairs() if most >= PAIRS else np.zeros((0, PAIRS), dtype=np.int64)
+        self.triples = self._triples() if most > PAIRS else None
+        self.levels = PAIRS if self.triples is None else PAIRS + 1
+        self.short = self._short()
+
+    def _pairs(self) -> Contexts:
+        """Return all contexts of two conditions that keep enough rows."""
+        masks = self.marks[1:, : self.screened].astype(np.float32)
+        rows = masks @ masks.T
+        first, second = np.nonzero(np.triu(rows >= self.least_rows, 1))
+        apart = self.own[first + 1] != self.own[second + 1]
+        return np.stack([first[apart] + 1, second[apart] + 1], axis=1)
+
+    def _triples(self) -> Contexts | None:
+        """Return all contexts of three conditions that keep enough rows; None if they are many."""
+        found, total = [np.zeros((0, PAIRS + 1), dtype=np.int64)], 0
+        numbers = np.arange(len(self.own))
+        for start in range(0, len(self.pairs), _BLOCK):
+            pairs = self.pairs[start : start + _BLOCK]
+            second = pairs[:, 1:]
+            later = (numbers > second) & (self.own != self.own[second])  # also than the first
+            place, third = np.nonzero(later)
+            triples = np.column_stack([pairs[place], third])
+            found.append(triples[self._are_large(triples)])
+            total += len(found[-1])
+            if total > MOST_TRIPLES:
+                return None
+        return np.concatenate(found)
+
+    def _short(self) -> Contexts:
+        """Return all contexts that are screened without a choice: the shortest first."""
+        numbers = np.arange(len(self.own) if self.most else 1)
+        parts = [numbers[:, np.newaxis], self.pairs]
+        if self.triples is not None:
+            parts.append(self.triples)
+        short = np.zeros((sum(map(len, parts)), parts[-1].shape[1]), dtype=np.int64)
+        start = 0
+        for part in parts:
+            short[start : start + len(part), short.shape[1] - part.shape[1] :] = part
+            start += len(part)
+        return short
+
+    def _are_large(self, contexts: Contexts) -> Mask:
+        """Return which contexts hold enough rows."""
+        step = max(1, _WORDS_AT_ONCE // max(1, self.words.shape[1]))
+        large = np.zeros(len(contexts), dtype=bool)
+        for start in range(0, len(contexts), step):
+            words = _work.intersected(self.words, contexts[start : start + step])
+            large[start : start + step] = rows_in(_work.counted(words)) >= self.least_rows
+        return large
+
+    def extended(
+        self, leaders: list[Contexts], properties: Places, attributes: int
+    ) -> list[Contexts]:
+        """Extend the leaders of some properties by conditions on attributes not used by either.
+
+        Each context once; only those that keep enough rows.
+        """
+        bases = np.concatenate(leaders)
+        places = np.repeat(np.arange(len(leaders)), [len(some) for some in leaders])
+        free = np.ones((len(bases), attributes + 1), dtype=bool)
+        np.put_along_axis(free, self.own[bases], values=False, axis=1)
+        np.put_along_axis(free, properties[places][:, np.newaxis], values=False, axis=1)
+        free[:, -1] = False  # stands for no condition
+        number, condition = np.nonzero(free[:, self.own])
+        grown = np.sort(np.column_stack([bases[number], condition]), axis=1)
+        grown = np.column_stack([places[number], grown])
+        _, first = np.unique(keys(grown, max(len(self.own), len(leaders))), return_index=True)
+        grown = grown[first]
+        grown = grown[self._are_large(grown[:, 1:])]
+        ends = np.searchsorted(grown[:, 0], np.arange(1, len(leaders)))
+        return np.split(grown[:, 1:], ends)
+
+
+def keys(contexts: Contexts, base: int) -> Places:
+    """Give each context of one length a number of its own."""
+    length = contexts.shape[1]
+    kind = np.int64 if base**length < 2**63 else object
+    keys = np.zeros(len(contexts), dtype=kind)
+    for column in contexts.T:
+        keys = keys * base + column
+    return keys
+
+
+def _in_words(marks: Mask) -> Words:
+    padding = np.zeros((len(marks), -marks.shape[1] % BITS), dtype=bool)
+    return packed(np.concatenate([marks, padding], axis=1))

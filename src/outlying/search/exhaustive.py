@@ -1,0 +1,102 @@
+"""The exhaustive search: the paper's level-wise search for minimal pairs (section 5.2).
+
+A property is *alive* in a context as long as no subset of that context reports it. Contexts and
+their supports are shared by all properties, which are held as bits of one integer; a context is
+visited only if all its subsets of one condition less are alive (an apriori join).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from outlying.method.measure import SAME_SCORE
+from outlying.search.scoring import Context, Exact, Hit, Outcome, rank_of
+from outlying.table.columns import Mask
+
+
+def exhaustive(exact: Exact[Any, Any]) -> Outcome:
+    """Find every minimal pair: the paper's search."""
+    run = _Exhaustive(exact)
+    run.level_wise(exact.options.max_conditions)
+    return run.outcome()
+
+
+class _Exhaustive:
+    """Level by level over all contexts: what is fixed, and what has been found so far."""
+
+    def __init__(self, exact: Exact[Any, Any]) -> None:
+        self.exact = exact
+        self.own_bit = [1 << place for place in exact.own]
+        self.reported: list[Hit] = []
+        self.closest: dict[int, Hit] = {}
+
+    def level_wise(self, levels: int) -> None:
+        """Visit every context up to this many conditions that the apriori join lets through."""
+        alone = self.visit((), self.exact.everything, (1 << len(self.exact.properties)) - 1)
+        alive: dict[Context, int] = {(): alone}
+        for _ in range(levels):
+            alive = self.next_level(alive)
+
+    def next_level(self, alive: dict[Context, int]) -> dict[Context, int]:
+        """Join the contexts of one level into those of the next (a real apriori join)."""
+        grown: dict[Context, int] = {}
+        for done, (context, bits) in enumerate(alive.items()):
+            self.exact.progress(done, len(alive))
+            mask = self.exact.mask(context)
+            for added in range(context[-1] + 1 if context else 0, len(self.exact.candidates)):
+                joined = (*context, added)
+                living = bits & ~self.own_bit[added] & self.living_in_subsets(joined, alive)
+                if living:
+                    inner = mask & self.exact.mask_of(added)
+                    if left := self.visit(joined, inner, living):
+                        grown[joined] = left
+        return grown
+
+    def living_in_subsets(self, joined: Context, alive: dict[Context, int]) -> int:
+        """Return which properties are alive in all subsets that the join has not looked at yet."""
+        if self.own_bit[joined[-1]] in [self.own_bit[item] for item in joined[:-1]]:
+            return 0  # at most one condition per attribute
+        living = -1
+        for place in range(len(joined) - 1):
+            living &= alive.get(joined[:place] + joined[place + 1 :], 0)
+        return living
+
+    def visit(self, context: Context, mask: Mask, living: int) -> int:
+        """Evaluate the living properties of a context; give those that stay alive."""
+        group = int(np.count_nonzero(mask))
+        if group < self.exact.least_rows:
+            return 0
+        for place in _bits(living):
+            if self.evaluate(place, context, mask, group):
+                living &= ~(1 << place)
+        return living
+
+    def evaluate(self, place: int, context: Context, mask: Mask, group: int) -> bool:
+        """Evaluate a property in a context; tell whether it reaches the threshold."""
+        trait = self.exact.properties[place]
+        summary = trait.summary(mask) if context else self.exact.overall(place)
+        hit = self.exact.hit(place, context, group, summary)
+        if hit is None:
+            return False
+        if self.exact.reaches(hit):
+            self.reported.append(hit)
+            return True
+        best = self.closest.get(place)
+        if hit.outlierness > SAME_SCORE and (best is None or rank_of(hit) < rank_of(best)):
+            self.closest[place] = hit
+        return False
+
+    def outcome(self) -> Outcome:
+        best = self.reported or self.closest.values()
+        found = {self.exact.attributes(hit.property, hit.context) for hit in best}
+        return Outcome(tuple(self.reported), tuple(self.closest.values()), None, len(found))
+
+
+def _bits(number: int) -> Iterator[int]:
+    while number:
+        low = number & -number
+        yield low.bit_length() - 1
+        number ^= low

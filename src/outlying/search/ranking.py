@@ -1,0 +1,66 @@
+"""Contexts with their estimated scores, and what orders them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import sys
+from typing import TypeAlias
+
+import numpy as np
+
+from outlying.method.density import Floats
+from outlying.method.measure import SAME_SCORE, rounded
+from outlying.options import Options
+from outlying.search.scoring import Context
+from outlying.search.screen.bitsets import Contexts
+from outlying.table.columns import Mask
+
+Rank: TypeAlias = tuple[float, int, float, Context]  # score, conditions, rows: the less the better
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """Contexts of one property with what the screen says of them."""
+
+    contexts: Contexts
+    rows: Floats
+    scores: Floats  # -inf where there is nothing to compare
+    rarity: Floats  # or the paper's difference of areas
+
+    def strongest(self, number: int, kept: Mask) -> list[tuple[Rank, int]]:
+        """Choose some of the contexts by score; ties: fewer conditions, more rows, their names."""
+        scores = np.where(kept, self.scores, -math.inf)
+        least = -sys.float_info.max
+        if len(scores) > number:
+            least = max(least, float(np.partition(scores, -number)[-number]))
+        return sorted(self.ranked(place) for place in np.flatnonzero(scores >= least).tolist())[
+            :number
+        ]
+
+    def ranked(self, place: int) -> tuple[Rank, int]:
+        """Return what orders a context, and its place."""
+        context = plain(self.contexts[place])
+        rank = (-float(self.scores[place]), len(context), -float(self.rows[place]), context)
+        return rank, place
+
+
+def or_less(numbers: Floats) -> Floats:
+    """Put what is not comparable last."""
+    return np.where(np.isnan(numbers), -math.inf, numbers)
+
+
+def plain(context: Contexts) -> Context:
+    """Return a context as the exact evaluation knows it."""
+    return tuple(int(number) - 1 for number in context if number)
+
+
+def nine_digits(numbers: Floats) -> Floats:
+    """Round as far as the paper's score counts in an order."""
+    return np.array([rounded(float(number), "paper") for number in numbers])
+
+
+def needed(options: Options) -> float:
+    """Return the rarity, or the paper's difference of areas, that the threshold asks for."""
+    least = options.min_outlierness - SAME_SCORE
+    return 2 * math.atanh(least) if options.measure == "paper" else 1 / (1 - least)

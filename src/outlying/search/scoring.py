@@ -1,0 +1,260 @@
+"""Level-wise search for minimal pairs of context and property (paper, section 5.2; method 5).
+
+A context is a sorted tuple of condition numbers. A property is *alive* in a context as long as no
+subset of that context reports it; contexts and their supports are shared by all properties, which
+are held as bits of one integer.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Generic, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+
+from outlying.method.measure import SAME_SCORE, rounded, strength
+from outlying.method.profiles import Profile
+from outlying.method.sketches import Sketch
+from outlying.options import Options
+from outlying.search.attributes import Attribute, Summary, Typical
+from outlying.search.screen import histograms as screen
+from outlying.search.screen.neighbours import Sample
+from outlying.search.shared import Group, Key, Shared
+from outlying.table.columns import Mask, Rows
+from outlying.table.conditions import Condition
+from outlying.table.values import Value
+
+Context: TypeAlias = tuple[int, ...]
+Progress: TypeAlias = Callable[[int, int], None]
+
+ROUNDING = 1e-9
+
+
+class Property(Protocol):
+    """What the search asks of a property of the object."""
+
+    @property
+    def name(self) -> str:
+        """The attribute it belongs to."""
+
+    @property
+    def attribute(self) -> Attribute:
+        """The attribute itself."""
+
+    @property
+    def row(self) -> int:
+        """The row of the object."""
+
+    def summary(self, mask: Mask) -> Summary | None:
+        """Summarise its densities among the marked rows."""
+
+    def grouped(self, sample: Sample) -> screen.Property:
+        """Prepare to estimate it in many contexts, by a sample of the rows or by all."""
+
+    @property
+    def position(self) -> float:
+        """Where the object lies among the groups of its values."""
+
+
+class Candidate(Protocol):
+    """What the search asks of a condition: its attribute and the rows that satisfy it."""
+
+    @property
+    def attribute(self) -> str:
+        """The attribute it is about."""
+
+    @property
+    def condition(self) -> Condition:
+        """What it says."""
+
+    def marked(self, rows: Rows | None) -> Mask:
+        """Mark those of some rows, or of all, that satisfy it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Hit:
+    """A property evaluated in a context."""
+
+    property: int
+    context: Context
+    group: int
+    summary: Summary
+    overall: Summary  # the same property without conditions
+    outlierness: float
+    strength: float
+    score: float  # what hits are ordered by, rounded so that ties are ties
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Effort:
+    """What the guided search did: pairs of context and property it screened, and what came of them.
+
+    `verified` ones were computed exactly from all rows; those `dropped` did not reach the threshold
+    then, or kept too few rows. `unvisited` ones were too many to screen.
+    """
+
+    screened: int = 0
+    verified: int = 0
+    dropped: int = 0
+    unvisited: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a search found: the minimal pairs, or else the strongest pair of each property."""
+
+    reported: tuple[Hit, ...]
+    closest: tuple[Hit, ...]
+    levels: int | None  # up to which every context was visited; None: all of them
+    found: int = 0  # pairs of other attributes each, those not computed exactly included
+    effort: Effort | None = None
+
+    @property
+    def best(self) -> tuple[Hit, ...]:
+        """What is given: the pairs that reach the threshold, otherwise the closest ones."""
+        return self.reported or self.closest
+
+
+P = TypeVar("P", bound=Property)
+C = TypeVar("C", bound=Candidate)
+
+
+class Evaluation(Generic[P, C]):
+    """Scores of the pairs of one object; who measures them, in memory or not, is left open."""
+
+    def __init__(
+        self,
+        properties: Sequence[P],
+        candidates: Sequence[C],
+        rows: int,
+        options: Options,
+        progress: Progress | None = None,
+    ) -> None:
+        self.properties, self.candidates, self.options = properties, candidates, options
+        self.rows, self.progress = rows, progress or _quiet
+        self.least_rows = options.min_support * rows - ROUNDING
+        places = {item.name: place for place, item in enumerate(properties)}
+        self.own = [places[item.attribute] for item in candidates]
+        self._overall: dict[int, Summary | None] = {}
+
+    def measured(self, place: int, context: Context) -> tuple[int, Summary | None]:
+        """Count the rows of a context and summarise a property there."""
+        raise NotImplementedError
+
+    def overall(self, place: int) -> Summary | None:
+        """Summarise a property without conditions, once."""
+        if place not in self._overall:
+            self._overall[place] = self.measured(place, ())[1]
+        return self._overall[place]
+
+    def hit(self, place: int, context: Context, group: int, summary: Summary | None) -> Hit | None:
+        """Score a property in a context; None where there is nothing to compare."""
+        overall = self.overall(place)
+        if summary is None or overall is None:
+            return None
+        score = summary.outlierness(self.options.measure)
+        power = strength(summary.mean, summary.at_object, overall.mean, len(context))
+        ordering = power
+        if self.options.measure == "paper":  # before Omega, which saturates at 1
+            ordering = (summary.mean - summary.at_object) * summary.unit
+        ordering = rounded(ordering, self.options.measure)
+        return Hit(place, context, group, summary, overall, score, power, ordering)
+
+    def reaches(self, hit: Hit | None) -> bool:
+        """Return whether a pair reaches the threshold."""
+        return hit is not None and hit.outlierness >= self.options.min_outlierness - SAME_SCORE
+
+    def look(self, place: int, context: Context) -> Hit | None:
+        """Score a property in a context; None, too, where the context keeps too few rows."""
+        group, summary = self.measured(place, context)
+        return None if group < self.least_rows else self.hit(place, context, group, summary)
+
+    def attributes(self, hit_property: int, context: Context) -> tuple[int, ...]:
+        """Return the attributes of a pair, its property first; scales do not count."""
+        return (hit_property, *(self.own[item] for item in context))
+
+
+class Exact(Evaluation[P, C]):
+    """Scores computed from all rows, which are in memory."""
+
+    def __init__(
+        self,
+        properties: Sequence[P],
+        candidates: Sequence[C],
+        rows: int,
+        options: Options,
+        shared: Shared,
+        progress: Progress | None = None,
+    ) -> None:
+        super().__init__(properties, candidates, rows, options, progress)
+        self.shared = shared
+        self.numbers = [shared.number(item.condition) for item in candidates]
+        self.everything = np.ones(rows, dtype=bool)
+
+    def measured(self, place: int, context: Context) -> tuple[int, Summary | None]:
+        """Count the rows of a context and summarise a property there; what is typical is shared."""
+        trait = self.properties[place]
+        if self.options.bandwidth == "adaptive":
+            mask = self.mask(context)
+            return int(np.count_nonzero(mask)), trait.summary(mask)
+        attribute = trait.attribute.whole
+        group = self.shared.group(self.key(place, context), lambda: self._group(attribute, context))
+        if group.typical is None:
+            return group.rows, None
+        near = self.near(place, context, group.typical)
+        return group.rows, attribute.seen(group.typical, near)
+
+    def near(self, place: int, context: Context, typical: Typical) -> int:
+        """Count the rows of a context that lie near the object."""
+        trait = self.properties[place]
+        near = trait.attribute.whole.rows_near(trait.row, typical)
+        for item in context:
+            near = near[self.mask_of(item)[near]]
+        return len(near)
+
+    def key(self, place: int, context: Context) -> Key:
+        """Return what names a property in a context among all objects."""
+        numbers = self.numbers
+        return self.properties[place].attribute.whole, tuple([numbers[item] for item in context])
+
+    def _group(self, attribute: Attribute, context: Context) -> Group:
+        mask = self.mask(context)
+        rows = int(np.count_nonzero(mask))
+        return Group(rows, attribute.typical(mask) if rows >= self.least_rows else None)
+
+    def mask_of(self, item: int) -> Mask:
+        """Mark the rows that satisfy a condition."""
+        return self.shared.mask(self.numbers[item], lambda: self.candidates[item].marked(None))
+
+    def mask(self, context: Context) -> Mask:
+        """Mark the rows that satisfy all conditions of a context."""
+        mask = self.everything.copy()
+        for item in context:
+            mask &= self.mask_of(item)
+        return mask
+
+    def profile(self, place: int, context: Context) -> Profile:
+        """Return what a description needs of a property in a context, once for all objects."""
+        attribute = self.properties[place].attribute.whole
+        return self.shared.profile(
+            self.key(place, context),
+            lambda: attribute.profile(self.mask(context), self.options.bandwidth),
+        )
+
+    def bounds(self, place: int, context: Context) -> None:
+        """Give nothing: all rows are counted, value by value."""
+
+    def sketch(self, place: int, shown: Sequence[Value] | None = None) -> Sketch:
+        """Sketch a property over the whole table, with the given categories or the usual ones."""
+        trait = self.properties[place]
+        return trait.attribute.whole.sketch(trait.row, self.options.bandwidth, shown)
+
+
+def _quiet(done: int, total: int) -> None:
+    """Report to nobody."""
+
+
+def rank_of(hit: Hit) -> tuple[float, int, int, Context]:
+    """Order hits of one property: score, fewer conditions, more rows, names."""
+    return (-hit.score, len(hit.context), -hit.group, hit.context)

@@ -1,0 +1,359 @@
+"""Estimates for many contexts at once: which of them deserve an exact look (method 5).
+
+A property is cut into groups of neighbouring values. The rows of every context are counted by
+group, as bits; the mean density follows from the counts and the share of pairs of two groups that
+lie within a window. All that is the same for all objects. The density at the object comes from the
+rows near it. Where a property has few distinct values, each is a group of its own and nothing is
+estimated.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from outlying.method.density import Floats
+from outlying.search.screen.bitsets import (
+    BITS,
+    Bits,
+    Contexts,
+    Layout,
+    Places,
+    Words,
+    Workspace,
+    rows_in,
+)
+from outlying.search.screen.neighbours import Sample, Window
+
+FIGURES = 5  # of Summaries
+GROUPS = 64
+_OUTERMOST = 8  # at each end
+_STEP = math.log(2) / 2  # of the logarithm of windows for which pairs are counted
+_POINT = 1e-4  # a group narrower than this, in standard deviations, counts as a point
+_SAME = 1 + 1e-12
+_MOST_SHARES = 256
+_LEAST_VARIANCE = 1e-10
+_WORDS_AT_ONCE = 1 << 17
+
+_work = Workspace()
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Summaries:
+    """What is typical of a property in contexts; NaN where the screened rows are all equal."""
+
+    rows: Floats  # of the screened ones
+    known: Floats  # those of them that have a value
+    mean: Floats  # mean(F)
+    width: Floats  # of the window
+    centre: Floats  # the mean value; of categories the only one, or -1
+
+    @classmethod
+    def of(cls, figures: Floats) -> Summaries:
+        """Take the figures, one row for each kind."""
+        return cls(*figures)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Estimate:
+    """What is typical of a property in one context; NaN where there is nothing to compare."""
+
+    mean: float  # mean(F)
+    width: float  # of the window
+    unit: float  # what turns these densities into densities per unit of the column
+    reach: float  # half of the window, on the scale of the attribute
+
+
+class Property(Protocol):
+    """A property in groups, the same for all objects."""
+
+    @property
+    def layout(self) -> Layout:
+        """Where its screened rows are in words."""
+
+    @property
+    def unit(self) -> float:
+        """What turns its densities into densities per unit of the column."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether nothing is estimated, but for the choice of rows."""
+
+    def figures(self, bits: Bits) -> Floats:
+        """Return the figures of Summaries for contexts, from the rows in each word of the layout."""
+
+    def near(self, value: float, reach: float, limit: int) -> Window:
+        """Find the rows near an object, among the first so many where neighbours are looked for."""
+
+    def radii(self, widths: Floats) -> Floats:
+        """Return how far a window reaches to each side."""
+
+    def reach(self, width: float) -> float:
+        """Return half of a window on the scale of the attribute."""
+
+    def seen_from(self, found: Summaries, value: float) -> tuple[Floats, Floats]:
+        """Give mean(F) and the window where an object of this value joins; NaN: all are equal."""
+
+
+class _Grouped:
+    """The screened rows of a property by group; rows without a value come last."""
+
+    def __init__(self, order: Places, starts: Places, rows: int) -> None:
+        """Take the rows that have a value, by group, and where the groups begin."""
+        others = np.setdiff1d(np.arange(rows), order, assume_unique=True)
+        begins = np.append(starts, len(order)) if len(others) else starts
+        self.layout = Layout(np.concatenate([order, others]), begins, rows)
+        of_word, groups = self.layout.group_of_word, len(starts)
+        self.membership = (of_word[:, np.newaxis] == np.arange(groups)).astype(np.float64)
+        self.is_plain = np.array_equal(of_word, np.arange(groups))
+
+    def counts(self, bits: Bits) -> Floats:
+        """Count the rows of each context that have a value by group.
+
+        In double precision: what is counted must not depend, not by the last bit that matters, on
+        which contexts are counted together.
+        """
+        by_word = bits.astype(np.float64)
+        return by_word if self.is_plain else by_word @ self.membership
+
+
+class Numbers:
+    """A numeric property in groups."""
+
+    def __init__(self, values: Floats, unit: float, sample: Sample) -> None:
+        """Take the values of the rows nearby, NaN where missing."""
+        order, ordered = _sorted(values[: len(sample.screened)])
+        starts = _group_starts(ordered)
+        ends = np.append(starts, len(order))[1:]
+        self.grouped = _Grouped(order, starts, len(sample.screened))
+        self.layout = self.grouped.layout
+        self.is_exact = bool(np.all(ordered[starts] == ordered[ends - 1]))
+        self.deviation = (float(np.std(ordered)) if len(ordered) else 0.0) or 1.0
+        self.middle = 0.0 if self.is_exact else float(np.mean(ordered))
+        self.unit = unit / self.deviation
+        self.sample = sample
+        self.share = sample.rows / len(sample.screened)
+        ordered = self.standardised(ordered)
+        nearby, near_values = _sorted(values)
+        self.nearby = nearby, self.standardised(near_values)
+        self.lows, self.highs = ordered[starts], ordered[ends - 1]
+        rows = ends - starts
+        self.means = np.add.reduceat(ordered, starts) / rows if len(rows) else np.empty(0)
+        squares = np.add.reduceat(ordered * ordered, starts) / rows if len(rows) else np.empty(0)
+        self.moments = np.stack([np.ones(len(rows)), self.means, squares], axis=1)
+        self.distances = _distances(self.lows) if self.is_exact else np.empty(0)
+        self._shares: dict[int, tuple[Floats, Floats]] = {}
+
+    def standardised(self, values: Floats) -> Floats:
+        """Bring values to the scale of this property."""
+        return np.asarray((values - self.middle) / self.deviation)
+
+    def near(self, value: float, reach: float, limit: int) -> Window:
+        """Find the rows near an object, among the first so many where neighbours are looked for."""
+        order, ordered = self.nearby
+        return Window(ordered, order, (value - self.middle) / self.deviation, reach, limit)
+
+    def figures(self, bits: Bits) -> Floats:
+        """Return the figures of Summaries for contexts (method 5, "Screen")."""
+        counts = self.grouped.counts(bits)
+        known, sums, squares = (counts @ self.moments).T
+        centre = sums / known
+        variance = self._variance(counts, known, centre, squares / known)
+        widths = 1.06 * np.sqrt(variance) * (known * self.share) ** -0.2
+        widths[~(widths > 0)] = np.nan  # all are equal, or there are none
+        pairs = self._close_pairs(counts, widths)
+        if not self.sample.is_whole:  # a row is its own neighbour once in all rows
+            pairs = (pairs - known) * known / np.maximum(known - 1, 1) + known / self.share
+        mean = pairs / (known * known * widths)
+        return np.array([rows_in(bits), known, mean, widths, centre])
+
+    def _variance(self, counts: Floats, known: Floats, means: Floats, squares: Floats) -> Floats:
+        """Return the variance in each context."""
+        if not self.is_exact:
+            return np.maximum(squares - means * means, _LEAST_VARIANCE)
+        deviations = self.means - means[:, np.newaxis]  # no rounding where nothing is estimated
+        variance = np.add.reduce(counts * deviations * deviations, axis=1) / known
+        return np.where(np.count_nonzero(counts, axis=1) > 1, variance, 0.0)
+
+    def radii(self, widths: Floats) -> Floats:
+        """Return how far a window reaches to each side."""
+        return np.asarray(widths / 2 * _SAME)
+
+    def reach(self, width: float) -> float:
+        """Return half of a window on the scale of the attribute."""
+        return width / 2 * self.deviation
+
+    def seen_from(self, found: Summaries, value: float) -> tuple[Floats, Floats]:
+        """Give mean(F) and the window where an object of this value joins; NaN: all are equal.
+
+        An object that was not drawn counts as one row of the whole population.
+        """
+        alike = np.isnan(found.width) & (found.known > 0)
+        if self.sample.is_whole or not alike.any():
+            return found.mean, found.width
+        apart = np.abs((value - self.middle) / self.deviation - found.centre)
+        apart = np.where(apart > 0, apart, np.nan)
+        widths = 1.06 * apart * (found.known * self.share) ** -0.7
+        return np.where(alike, 1 / widths, found.mean), np.where(alike, widths, found.width)
+
+    def _close_pairs(self, counts: Floats, widths: Floats) -> Floats:
+        """Count ordered pairs of neighbours in each context, each row with itself included.
+
+        Between two windows on a ladder, the number grows like a power of the width.
+        """
+        widths = np.where(np.isnan(widths), 1.0, widths)
+        if self.is_exact:
+            rungs = np.searchsorted(self.distances, widths / 2 * _SAME, side="right") - 1
+            return np.asarray(self._on_ladder(counts, rungs, 1)[0])
+        steps = np.log(widths) / _STEP
+        lower = np.floor(steps)
+        below, above = np.log(self._on_ladder(counts, lower.astype(np.int64), 2))
+        return np.asarray(np.exp(below + (above - below) * (steps - lower)))
+
+    def _on_ladder(self, counts: Floats, steps: Places, number: int) -> Floats:
+        """Count the pairs for a window on the ladder, and for those that follow."""
+        order = np.argsort(steps, kind="stable")
+        ordered, counts = steps[order], counts[order]
+        ends = np.append(np.flatnonzero(np.diff(ordered)) + 1, len(order))
+        found, start = np.empty((number, len(order))), 0
+        for end in ends[ends > 0]:
+            here = counts[start:end]
+            for more in range(number):
+                shares, rest = self._within(int(ordered[start]) + more)
+                found[more, order[start:end]] = np.einsum("ij,ij->i", here, here @ shares + rest)
+            start = end
+        return found
+
+    def _within(self, level: int) -> tuple[Floats, Floats]:
+        """Give, for each two groups, the share of pairs of their rows within half a window.
+
+        And what is missing for a row to be its own neighbour.
+        """
+        if level not in self._shares:
+            if len(self._shares) >= _MOST_SHARES:  # many distinct windows: keep memory bounded
+                self._shares.clear()
+            radius = float(self.distances[level]) if self.is_exact else math.exp(level * _STEP) / 2
+            shares = _shares_within(self.lows, self.highs, radius)
+            self._shares[level] = shares, 1 - np.diagonal(shares)
+        return self._shares[level]
+
+
+class Categories:
+    """A categorical property in groups; very rare categories are left out of many."""
+
+    unit = 1.0
+
+    def __init__(self, codes: npt.NDArray[np.int32], sample: Sample) -> None:
+        """Take the codes of all rows, -1 where missing."""
+        screened, self.nearby = codes[sample.screened], codes[sample.nearby]
+        totals = np.bincount(screened[screened >= 0], minlength=1)
+        chosen = np.argsort(-totals, kind="stable")[:GROUPS]
+        chosen = chosen[totals[chosen] > 0]
+        ranks = np.full(len(totals) + 1, len(chosen))
+        ranks[chosen] = np.arange(len(chosen))
+        ranks[-1] = len(chosen) + 1  # what is missing
+        ranked = ranks[screened]
+        order = np.argsort(ranked, kind="stable")[: np.count_nonzero(screened >= 0)]
+        starts = np.searchsorted(ranked[order], np.arange(len(chosen) + 1))
+        self.codes = np.append(chosen, -1)
+        self.grouped = _Grouped(order, starts, len(screened))
+        self.layout = self.grouped.layout
+        self.is_exact = int(np.count_nonzero(totals)) <= GROUPS
+
+    def figures(self, bits: Bits) -> Floats:
+        """Return the figures of Summaries for contexts."""
+        counts = self.grouped.counts(bits)
+        known = np.add.reduce(counts, axis=1)
+        counts[:, -1] = 0.0  # the categories left out
+        mean = np.add.reduce(counts * counts, axis=1) / (known * known)
+        mean[~(mean > 0)] = np.nan
+        only = np.where(counts.max(axis=1) == known, self.codes[counts.argmax(axis=1)], -1)
+        return np.array([rows_in(bits), known, mean, np.ones(len(bits)), only])
+
+    def near(self, value: float, reach: float, limit: int) -> Window:
+        """Find the rows of a category, given as its code."""
+        order = np.flatnonzero(self.nearby[:limit] == value)
+        return Window(np.zeros(len(order)), order, 0.0, reach, limit)
+
+    def radii(self, widths: Floats) -> Floats:
+        """Return how far a window reaches to each side: nowhere."""
+        return np.zeros(len(widths))
+
+    def reach(self, width: float) -> float:  # noqa: ARG002
+        """Return half of a window: nothing."""
+        return 0.0
+
+    def seen_from(self, found: Summaries, value: float) -> tuple[Floats, Floats]:
+        """Give mean(F), and 1 for the window; NaN where there is no other category."""
+        return np.where(found.centre == value, np.nan, found.mean), found.width
+
+
+def figures(found: Property, words: Words, contexts: Contexts) -> Floats:
+    """Return the figures of a property in contexts, in blocks of bounded size."""
+    step = max(16, _WORDS_AT_ONCE // max(1, words.shape[1]))
+    if len(contexts) == 0:
+        return np.empty((FIGURES, 0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = [
+            found.figures(_work.counted(_work.intersected(words, contexts[start : start + step])))
+            for start in range(0, len(contexts), step)
+        ]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+
+def _sorted(values: Floats) -> tuple[Places, Floats]:
+    """Return the rows that have a value, by value, and these values."""
+    known = np.flatnonzero(~np.isnan(values))
+    order = known[np.argsort(values[known], kind="stable")]
+    return order, values[order]
+
+
+def _group_starts(values: Floats) -> Places:
+    """Begin a group at each distinct value, or at about equal numbers of rows.
+
+    The outermost values stay groups of their own: a few of them can make most of the variance. Up
+    to some thousand rows a group fits into one word.
+    """
+    starts = np.flatnonzero(np.diff(values, prepend=-np.inf))
+    if len(starts) <= GROUPS:
+        return starts
+    groups = GROUPS - 2 * _OUTERMOST
+    if len(values) <= GROUPS * BITS:
+        groups = max(groups, -(-len(values) // BITS))
+    wanted = np.arange(groups) * len(values) // groups
+    inner = starts[np.searchsorted(starts, wanted, side="right") - 1]
+    return np.unique(np.concatenate([inner, starts[: _OUTERMOST + 1], starts[-_OUTERMOST:]]))
+
+
+def _distances(points: Floats) -> Floats:
+    return np.unique(np.append(0.0, np.abs(points[:, np.newaxis] - points)))
+
+
+def _shares_within(lows: Floats, highs: Floats, radius: float) -> Floats:
+    """Give, for each two groups, the share of pairs of their rows at most `radius` apart.
+
+    Rows are taken as evenly spread over their group, so that the share is that of the strip
+    |x - y| <= radius in a rectangle. Where one of the groups is next to a point, both are.
+    """
+    widths = highs - lows
+    middles = (lows + highs) / 2
+    apart = np.abs(middles[:, np.newaxis] - middles)
+    points = (widths < _POINT)[:, np.newaxis] | (widths < _POINT)
+
+    def below(distance: Floats) -> Floats:  # twice integrated: 1 within the strip, 0 outside
+        inside = np.minimum(np.maximum(distance + radius, 0.0), 2 * radius)
+        return np.asarray(inside * inside / 2 + 2 * radius * np.maximum(distance - radius, 0.0))
+
+    column_lows, column_highs = lows[:, np.newaxis], highs[:, np.newaxis]
+    area = (
+        below(column_highs - lows)
+        - below(column_lows - lows)
+        - below(column_highs - highs)
+        + below(column_lows - highs)
+    )
+    whole = np.where(points, 1.0, widths[:, np.newaxis] * widths)
+    return np.where(points, apart <= radius * _SAME, area / whole)

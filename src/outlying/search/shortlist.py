@@ -1,0 +1,123 @@
+"""From estimated pairs to exact ones: what a screen has found promising is computed, then chosen.
+
+The estimates say what is to be computed, whatever comes out: so all of it can be computed in one
+pass over a table that is not in memory.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+from outlying.method.measure import SAME_SCORE
+from outlying.search.ranking import Rank
+from outlying.search.scoring import Context, Effort, Evaluation, Hit, Outcome, rank_of
+from outlying.search.screen.histograms import Estimate
+
+Key: TypeAlias = tuple[int, Context]  # property and context
+Ranked: TypeAlias = tuple[Rank, int]  # what orders a context, and the property
+
+#: Pairs are computed exactly until the estimates of the rest are weaker by this.
+SLACK = 0.5
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Shortlist:
+    """What a sample leaves to be computed exactly, in the order of its estimates.
+
+    `closest` are pairs to fall back on where none of the ranked ones reaches the threshold.
+    """
+
+    ranked: tuple[Ranked, ...]
+    closest: tuple[Ranked, ...]
+    others: frozenset[tuple[int, ...]]  # attributes of the pairs that are too weak to be computed
+    levels: int
+    screened: int
+    unvisited: int
+    estimates: dict[Key, Estimate]  # in haste only, where they are to be used
+
+    @property
+    def pairs(self) -> list[Key]:
+        """Give property and context of all that may be looked at."""
+        return [(place, rank[-1]) for rank, place in (*self.ranked, *self.closest)]
+
+
+def settled(short: Shortlist, exact: Evaluation[Any, Any], top: int) -> Outcome:
+    """Choose among the pairs of a shortlist by their exact scores."""
+    return Settling(short, Looks(exact), top).outcome(lambda: short.closest)
+
+
+class Looks:
+    """Pairs scored exactly, each once."""
+
+    def __init__(self, exact: Evaluation[Any, Any]) -> None:
+        self.exact = exact
+        self.hits: dict[Key, Hit | None] = {}
+
+    def look(self, place: int, context: Context) -> Hit | None:
+        """Score a pair exactly."""
+        if (place, context) not in self.hits:
+            self.hits[place, context] = self.exact.look(place, context)
+        return self.hits[place, context]
+
+
+class Settling:
+    """The choice among estimated pairs by their exact scores."""
+
+    def __init__(self, short: Shortlist, looks: Looks, top: int) -> None:
+        self.short, self.looks, self.exact, self.top = short, looks, looks.exact, top
+        self.dropped: dict[Key, Hit | None] = {}
+
+    def outcome(self, closest: Callable[[], Iterable[Ranked]]) -> Outcome:
+        """Return the pairs that reach the threshold, or else the closest ones."""
+        hits = self._verified()
+        near = [] if hits else self._closest(closest())
+        return Outcome(
+            tuple(hits),
+            tuple(near),
+            self.short.levels,
+            self._found() if hits else len(near),
+            Effort(
+                self.short.screened, len(self.looks.hits), len(self.dropped), self.short.unvisited
+            ),
+        )
+
+    def _verified(self) -> list[Hit]:
+        """Compute the strongest pairs exactly, until the estimates of the rest are too weak."""
+        hits: list[Hit] = []
+        best: dict[tuple[int, ...], float] = {}
+        for rank, place in self.short.ranked:
+            if len(best) >= self.top and (
+                -rank[0] < heapq.nlargest(self.top, best.values())[-1] - SLACK
+            ):
+                break
+            hit = self.looks.look(place, rank[-1])
+            if hit is not None and self.exact.reaches(hit):
+                hits.append(hit)
+                attributes = self.exact.attributes(place, hit.context)
+                best[attributes] = max(hit.score, best.get(attributes, -math.inf))
+            else:
+                self.dropped[place, rank[-1]] = hit
+        return hits
+
+    def _closest(self, ranked: Iterable[Ranked]) -> list[Hit]:
+        """Return the strongest pair of each property, where no pair of any reaches the threshold."""
+        looked = (self.looks.look(place, rank[-1]) for rank, place in ranked)
+        hits = [*self.dropped.values(), *looked]
+        known = [hit for hit in hits if hit is not None and hit.outlierness > SAME_SCORE]
+        best: dict[int, Hit] = {}
+        for hit in sorted(known, key=rank_of):
+            best.setdefault(hit.property, hit)
+        return [best[place] for place in sorted(best)]
+
+    def _found(self) -> int:
+        """Count the pairs that differ in more than the scale of an interval.
+
+        Where enough were found, those that were only estimated count, too.
+        """
+        pairs = {(place, rank[-1]) for rank, place in self.short.ranked} - self.dropped.keys()
+        attributes = {self.exact.attributes(place, context) for place, context in pairs}
+        return len(attributes | self.short.others if len(attributes) >= self.top else attributes)

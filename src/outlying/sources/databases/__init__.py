@@ -1,0 +1,1 @@
+"""Databases through their drivers: PostgreSQL, SQLite and others by ADBC."""

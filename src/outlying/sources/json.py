@@ -1,0 +1,111 @@
+"""JSON: an array of objects, or one object after another (JSON lines).
+
+Read with Python's own parser rather than the engine's. The engine guesses a schema, and its guess
+turns objects with many or similar keys into one column of maps, renames keys that differ only in
+case and, depending on its version, fails on long whole numbers; here every key is a column and
+every number exact. Texts that are all dates or times in ISO 8601 are read as such.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from outlying.errors import ColumnError
+from outlying.sources.columns import Reading, read_form, table_of
+from outlying.sources.text import ISO_PATTERNS, TextFile, check_text
+from outlying.sources.types.python import read_objects
+from outlying.table.table import Table
+from outlying.table.values import Form, number_of
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+
+def read(file: TextFile) -> Table:
+    """Read the objects as rows and their keys as columns; an absent key is a missing value."""
+    rows = _objects(file, list(_values(file, _text(file))))
+    keys = dict.fromkeys(key for row in rows for key in row)
+    if not rows:
+        raise file.error("there are no rows, only an empty array")
+    return table_of(file.source, [_column(key, [row.get(key) for row in rows]) for key in keys])
+
+
+def _text(file: TextFile) -> str:
+    with file.open_bytes() as stream:
+        content = stream.read()
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        check_text(file)
+        raise
+
+
+def _values(file: TextFile, text: str) -> Iterator[Any]:
+    decoder = json.JSONDecoder(object_pairs_hook=_object)
+    place = _next(text, 0)
+    try:
+        while place < len(text):
+            value, place = decoder.raw_decode(text, place)
+            yield value
+            place = _next(text, place)
+    except json.JSONDecodeError as error:
+        fault = f"line {error.lineno}, column {error.colno}: {error.msg}"
+        raise file.error(f"is not valid JSON: {fault}") from None
+    except (ValueError, RecursionError) as error:
+        raise file.error(f"cannot be read: {error}") from None
+
+
+def _next(text: str, place: int) -> int:
+    found = _SPACE.match(text, place)
+    return found.end() if found else place
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ColumnError(f"an object has the key {twice!r} twice; every column needs its own name")
+    return content
+
+
+def _objects(file: TextFile, values: list[Any]) -> list[dict[str, Any]]:
+    rows = values[0] if len(values) == 1 and isinstance(values[0], list) else values
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, dict):
+            raise file.error(
+                f"value {number} is of type {type(row).__name__}; allowed: an array of objects, "
+                "or one object per line"
+            )
+    return rows
+
+
+def _column(name: str, values: Sequence[Any]) -> Reading:
+    known = [value for value in values if value is not None]
+    if known and all(isinstance(value, str) for value in known):
+        for form in ISO_PATTERNS:
+            numbers = _times(form, values)
+            if numbers is not None:
+                return read_form(name, form, numbers)
+    return read_objects(name, values)
+
+
+def _times(form: Form, texts: Sequence[str | None]) -> npt.NDArray[np.float64] | None:
+    """Read all texts as times of this form, or give none of them."""
+    matches = re.compile(ISO_PATTERNS[form]).fullmatch
+    numbers = np.full(len(texts), np.nan)
+    for row, text in enumerate(texts):
+        if text is None:
+            continue
+        if not matches(text):
+            return None
+        try:
+            numbers[row] = number_of(form, text)
+        except (ValueError, OverflowError):  # looks like a date but is none: 2024-02-30
+            return None
+    return numbers

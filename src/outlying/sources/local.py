@@ -1,0 +1,191 @@
+"""Feeders on one machine: one thread reads, a few take in what was read.
+
+What is in memory is bounded: one batch for each thread that works, one that is being read, and
+what the engine behind holds ready.
+"""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import dataclasses
+import functools
+from collections.abc import Generator, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from outlying.errors import ColumnError, MissingExtraError, SourceError, unknown_name
+from outlying.parallel import usable_workers
+from outlying.sources.passes import Batch, Pass, Progress, Traffic
+from outlying.table.table import SkippedColumn
+
+if TYPE_CHECKING:
+    import pyarrow
+
+State = TypeVar("State")
+
+BATCH_ROWS = 131_072
+"""Enough that the cost of a batch does not count, and few enough to stay small."""
+
+
+def fold(
+    batches: Iterable[Batch],
+    work: Pass[State],
+    workers: int | None = None,
+    progress: Progress | None = None,
+    total: int = 0,
+) -> State:
+    """Run a pass over batches that this thread reads and others take in, each into its own state.
+
+    The states are merged in the order of the threads. Whatever is raised, be it by the reader, by
+    the pass or by Ctrl-C, stops all and is raised again unchanged; no thread is left behind.
+    `progress` is told in this thread how many rows were handed out.
+    """
+    count = usable_workers(workers)
+    with ThreadPoolExecutor(count, thread_name_prefix="outlying-fold") as pool:
+        team = [pool.submit(work.start) for _ in range(count)]
+        rows = 0
+        for batch in batches:
+            place = _free(team)
+            team[place] = pool.submit(work.add, team[place].result(), batch)
+            rows += batch.num_rows
+            if progress is not None:
+                progress(rows, total)
+        states = [future.result() for future in team]
+    return functools.reduce(work.merge, states)
+
+
+def _free(team: Sequence[Future[Any]]) -> int:
+    """Wait until one of the threads has nothing to do."""
+    done = wait(team, return_when=FIRST_COMPLETED).done
+    return next(place for place, future in enumerate(team) if future in done)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Field:
+    """A column that can be read: how to ask for it, what comes, and what is made of that."""
+
+    name: str
+    sql: str
+    """Whatever asks the engine for the column; nothing but the engine's feeder reads it."""
+    comes: pyarrow.DataType
+    type: pyarrow.DataType
+
+    def finished(self, array: pyarrow.Array) -> pyarrow.Array:
+        """Return a column of a batch the type that was promised."""
+        return array if self.comes == self.type else array.cast(self.type)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Shape:
+    """What a table looks like from outside, found once."""
+
+    fields: tuple[Field, ...]
+    skipped: tuple[SkippedColumn, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class LocalFeeder(abc.ABC):
+    """A table that one machine reads; its kinds say what it looks like and where batches are."""
+
+    def __init__(self, source: str, workers: int | None = None) -> None:
+        _check_extra()
+        self.source = source
+        self.traffic = Traffic()
+        self.workers = workers
+        self._rows = 0
+
+    @functools.cached_property
+    def shape(self) -> Shape:
+        """The columns, looked at once; a table without any usable column is refused."""
+        shape = self._inspect()
+        if not shape.fields:
+            reasons = "; ".join(f"{column.name!r} {column.reason}" for column in shape.skipped[:5])
+            what = f"no column can be used: {reasons}" if reasons else "there are no columns"
+            raise SourceError(f"{self.source}: {what}")
+        return shape
+
+    @property
+    def skipped(self) -> tuple[SkippedColumn, ...]:
+        """The columns that cannot be used, with the reason."""
+        return self.shape.skipped
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of results should know about how the table was read."""
+        return self.shape.notes
+
+    def schema(self) -> pyarrow.Schema:
+        """Return the names and types of all usable columns."""
+        import pyarrow
+
+        return pyarrow.schema([(field.name, field.type) for field in self.shape.fields])
+
+    def fold(self, work: Pass[State], columns: Sequence[str], progress: Progress | None) -> State:
+        """Run a pass over all rows, of which only these columns are read; one scan."""
+        fields = self._wanted(columns)
+        self.traffic.scans += 1
+        moved = self._bytes(fields)
+        if moved is not None:
+            self.traffic.bytes_read = (self.traffic.bytes_read or 0) + moved
+        with contextlib.closing(self._counted(fields)) as batches:
+            return fold(batches, work, self.workers, progress, self._total())
+
+    @abc.abstractmethod
+    def _inspect(self) -> Shape:
+        """Look at the table."""
+
+    @abc.abstractmethod
+    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+        """Read batches with these fields in this order, their names left to the caller."""
+
+    def _bytes(self, fields: Sequence[Field]) -> int | None:  # noqa: ARG002
+        """Say how many bytes a scan of these fields reads; None: nobody knows."""
+        return None
+
+    def _total(self) -> int:
+        """Say how many rows there are; 0: nobody knows before the first scan."""
+        return self._rows
+
+    def _wanted(self, columns: Sequence[str]) -> list[Field]:
+        known = {field.name: field for field in self.shape.fields}
+        for name in columns:
+            if name not in known:
+                raise ColumnError(f"{self.source}: {unknown_name('column', name, known)}")
+        return [known[name] for name in columns]
+
+    def _counted(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+        rows = 0
+        with contextlib.closing(self._read(fields)) as batches:
+            for batch in batches:
+                rows += batch.num_rows
+                yield self._promised(batch, fields)
+        self._rows = rows
+
+    def _promised(self, batch: Batch, fields: Sequence[Field]) -> Batch:
+        """Return a batch the names and types of the schema; what comes must be what was seen."""
+        import pyarrow
+
+        for field, array in zip(fields, batch.columns, strict=False):
+            is_coded = pyarrow.types.is_dictionary(array.type)
+            if array.type != field.comes and not is_coded:
+                raise changed(self.source, f"column {field.name!r} is now of type {array.type}")
+        if not fields:
+            return batch.select([])
+        arrays = [f.finished(a) for f, a in zip(fields, batch.columns, strict=True)]
+        return pyarrow.RecordBatch.from_arrays(arrays, names=[field.name for field in fields])
+
+
+def changed(source: str, how: str) -> SourceError:
+    """Make the error of a table that is no longer what it was when it was first looked at."""
+    return SourceError(
+        f"{source}: has changed since it was first looked at: {how}; start again, and let nobody "
+        "write to it meanwhile"
+    )
+
+
+def _check_extra() -> None:
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("tables larger than memory", "big") from None

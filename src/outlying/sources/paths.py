@@ -1,0 +1,217 @@
+"""Which files make up a table: one, a list, a folder or a pattern; and what their folders say."""
+
+from __future__ import annotations
+
+import dataclasses
+import glob
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from urllib.parse import unquote
+
+from outlying.errors import SourceError
+from outlying.sources.files import check_readable
+
+PARQUET = ".parquet"
+TEXTS = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+SUFFIXES = (PARQUET, *TEXTS)
+HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+
+_LAKES = {
+    "_delta_log": "a Delta Lake table; open it with polars.scan_delta",
+    ".hoodie": "a Hudi table; open it with an engine that knows Hudi",
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class File:
+    """A file as it was when it was found, and the values that folders below the root give it."""
+
+    path: Path
+    size: int
+    changed: int
+    keys: tuple[tuple[str, str | None], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        return str(self.path)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Files:
+    """All files of one table, in the order of their names; all of one kind."""
+
+    source: str
+    files: tuple[File, ...]
+    suffix: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names that folders give to columns (key=value), from the outermost on."""
+        return tuple(key for key, _ in self.files[0].keys)
+
+    def check_unchanged(self) -> None:
+        """Refuse files that are gone or have been written to since they were found."""
+        for file in self.files:
+            try:
+                now = _found(file.path, ())
+            except OSError:
+                raise SourceError(
+                    f"{self.source}: {file.name} was there a moment ago and is now gone; start "
+                    "again when nobody changes the files"
+                ) from None
+            if (now.size, now.changed) != (file.size, file.changed):
+                raise SourceError(
+                    f"{self.source}: {file.name} has changed since it was first looked at; start "
+                    "again when nobody changes the files"
+                )
+
+
+def is_pattern(text: str) -> bool:
+    """Return whether a text is a pattern of file names, and not a file that is called like one."""
+    return glob.has_magic(text) and not Path(text).exists()
+
+
+def find(data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> Files:
+    """Find the files that a path, a pattern or a list of both names."""
+    given = [data] if isinstance(data, (str, os.PathLike)) else list(data)
+    if not given:
+        raise SourceError("the list of files is empty; name at least one file, folder or pattern")
+    source = _source_of([os.fsdecode(item) for item in given])
+    found = {file.path: file for item in given for file in _expanded(source, os.fsdecode(item))}
+    return _checked(source, [found[path] for path in sorted(found)])
+
+
+def _source_of(names: list[str]) -> str:
+    more = len(names) - 1
+    return names[0] if not more else f"{names[0]} and {more} more"
+
+
+def _expanded(source: str, name: str) -> list[File]:
+    path = Path(name).expanduser() if name.startswith("~/") else Path(name)
+    try:
+        return _found_at(source, name, path)
+    except PermissionError as error:
+        raise SourceError(
+            f"{source}: no permission to read {error.filename}; check the rights of the files and "
+            "of the folders that they are in"
+        ) from None
+
+
+def _found_at(source: str, name: str, path: Path) -> list[File]:
+    if path.is_dir():
+        return _in_folder(source, path, path)
+    if not is_pattern(name):
+        check_readable(name, path)
+        return [_found(path, ())]
+    root = _root_of(path)
+    matches = [Path(match) for match in sorted(_matches(path))]
+    files = [file for match in matches for file in _matched(source, match, root)]
+    if not files:
+        raise SourceError(
+            f"{name}: no file matches; a pattern is like data/*.parquet, or data/**/*.csv to look "
+            "into folders of folders too"
+        )
+    return files
+
+
+def _matches(pattern: Path) -> list[str]:
+    return glob.glob(str(pattern), recursive=True)  # noqa: PTH207 (a pattern may be absolute)
+
+
+def _matched(source: str, path: Path, root: Path) -> list[File]:
+    if path.is_dir():
+        return _in_folder(source, path, root) if _known(path) else []
+    return [_found(path, _keys(path, root))] if _suffix(path) else []
+
+
+def _known(folder: Path) -> bool:
+    return any(_suffix(path) for path in _visible(folder))
+
+
+def _root_of(pattern: Path) -> Path:
+    """Return the folder above the first part of a pattern that has wildcards."""
+    parts = pattern.parts
+    first = next(place for place, part in enumerate(parts) if glob.has_magic(part))
+    return Path(*parts[:first])
+
+
+def _in_folder(source: str, folder: Path, root: Path) -> list[File]:
+    for mark, what in _LAKES.items():
+        if (folder / mark).exists():
+            raise SourceError(f"{source}: is {what}: its files alone are not the table")
+    files = [_found(path, _keys(path, root)) for path in _visible(folder) if _suffix(path)]
+    if not files:
+        raise SourceError(
+            f"{source}: the folder {str(folder)!r} holds no table; looked for files that end in "
+            f"{', '.join(SUFFIXES)}"
+        )
+    return files
+
+
+def _visible(folder: Path) -> Iterable[Path]:
+    """Return all files below a folder but those that engines keep for themselves (_x, .x)."""
+    for place, folders, names in os.walk(folder, onerror=_refuse):
+        folders[:] = [name for name in folders if not _hidden(name)]
+        yield from (Path(place, name) for name in names if not _hidden(name))
+
+
+def _refuse(error: OSError) -> None:
+    raise error
+
+
+def _hidden(name: str) -> bool:
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+
+
+def _suffix(path: Path) -> str | None:
+    name = path.name.casefold()
+    return next((suffix for suffix in SUFFIXES if name.endswith(suffix)), None)
+
+
+def _keys(path: Path, root: Path) -> tuple[tuple[str, str | None], ...]:
+    folders = path.relative_to(root).parts[:-1]
+    pairs = [part.split("=", 1) for part in folders if re.match(r"[^=]+=", part)]
+    return tuple((unquote(key), None if v == HIVE_NULL else unquote(v)) for key, v in pairs)
+
+
+def _found(path: Path, keys: tuple[tuple[str, str | None], ...]) -> File:
+    state = path.stat()
+    return File(path, state.st_size, state.st_mtime_ns, keys)
+
+
+def _checked(source: str, files: list[File]) -> Files:
+    """Refuse files that are no table together; those that are empty are left out, and named."""
+    kinds = {suffix: file for file in files if (suffix := _suffix(file.path))}
+    for file in files:
+        if _suffix(file.path) is None:
+            known = ", ".join(SUFFIXES)
+            raise SourceError(f"{file.name}: unknown kind of file; known suffixes: {known}")
+    if len(kinds) > 1:
+        names = " and ".join(file.name for file in list(kinds.values())[:2])
+        raise SourceError(
+            f"{source}: holds files of several kinds ({names}); name those of one kind with a "
+            f"pattern, for example *{next(iter(kinds))}"
+        )
+    suffix = next(iter(kinds))
+    full = [file for file in files if file.size or suffix == PARQUET] or files
+    for file in full:
+        check_readable(file.name, file.path)
+    _check_keys(source, full)
+    empty = len(files) - len(full)
+    said = f"{empty} empty file{'s' if empty > 1 else ''} left out"
+    return Files(source, tuple(full), suffix, (said,) if empty else ())
+
+
+def _check_keys(source: str, files: list[File]) -> None:
+    first = files[0]
+    names = [key for key, _ in first.keys]
+    for file in files:
+        if [key for key, _ in file.keys] != names:
+            raise SourceError(
+                f"{source}: the folders of {first.name} and {file.name} do not give the same keys "
+                "(key=value); every file of a partitioned table needs the same"
+            )

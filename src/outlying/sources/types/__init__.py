@@ -1,0 +1,1 @@
+"""What the types of each system become as columns: one module for each system."""

@@ -1,0 +1,365 @@
+"""Arrow arrays read as cells: numbers or categories, by the rules of tables in memory."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from outlying.errors import ColumnError, MissingExtraError
+from outlying.options import ColumnType
+from outlying.sources.columns import microseconds
+from outlying.sources.types import arrow_numpy as arrays
+from outlying.table.columns import (
+    CategoricalColumn,
+    Codes,
+    Column,
+    Floats,
+    Mask,
+    NumericColumn,
+    frozen,
+)
+from outlying.table.row_hash import Marks, text_numbers
+from outlying.table.values import EXPECTS, TIMES, Form, is_missing, number_of, text_of, value_of
+
+if TYPE_CHECKING:
+    import pyarrow
+
+Array: TypeAlias = "pyarrow.Array | pyarrow.ChunkedArray"
+
+_FEW = 64  # texts that are soon compared
+_FIRST = 4096  # rows that tell whether nearly all texts differ, or whether all are used
+
+
+def arrow() -> Any:
+    """Return the Arrow library, or say how to install it."""
+    try:
+        import pyarrow
+        import pyarrow.compute
+    except ImportError:
+        raise MissingExtraError("tables larger than memory", "big") from None
+    return pyarrow
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """Numbers of some rows, NaN where one is missing, and what they are like."""
+
+    values: Floats
+    missing: int
+    infinite: int  # left out, where such values count as missing
+    low: float  # NaN where no number is known
+    high: float
+
+    @classmethod
+    @np.errstate(invalid="ignore")  # NaN may come in a form that signals
+    def of(cls, values: Floats, *, is_finite: bool = True) -> Numbers:
+        """Look at numbers once; infinite ones become missing, unless they may stay."""
+        low, high = (float(f(values)) if len(values) else math.nan for f in (np.min, np.max))
+        if math.isfinite(low) and math.isfinite(high):
+            return cls(values, 0, 0, low + 0.0, high + 0.0)
+        missing, infinite = int(np.count_nonzero(np.isnan(values))), 0
+        if is_finite:
+            infinite = int(np.count_nonzero(np.isinf(values)))
+            values = np.where(np.isinf(values), np.nan, values) if infinite else values
+        low, high = (float(f.reduce(values, initial=np.nan)) for f in (np.fmin, np.fmax))
+        return cls(values, missing, infinite, low + 0.0, high + 0.0)
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether any of the values is NaN."""
+        return self.missing + self.infinite > 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Coded:
+    """Categories of some rows as codes into texts; -1 is missing. No text is without a row."""
+
+    codes: Codes
+    texts: Any  # an Arrow array of texts
+    form: Form = "text"
+
+    @property
+    def labels(self) -> list[str] | list[bool]:
+        """The labels that the texts stand for."""
+        texts = self.texts.to_pylist()
+        return [text == "True" for text in texts] if self.form == "boolean" else texts
+
+    @property
+    def missing(self) -> int:
+        """How many rows have no value."""
+        return int(np.count_nonzero(self.codes < 0))
+
+    def numbers(self) -> Marks:
+        """Give each text its number in marks."""
+        pa = arrow()
+        texts = self.texts.cast(pa.large_string())
+        _, offsets, data = texts.buffers()
+        if not len(texts):
+            return np.zeros(0, dtype=np.uint64)
+        places = np.frombuffer(offsets, dtype=np.int64)[texts.offset :][: len(texts) + 1]
+        return text_numbers(b"" if data is None else data, places)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Field:
+    """How a column is read: what the source holds, and what the user declared it to be.
+
+    A form that only all rows together show may take the place of the source's.
+    """
+
+    name: str
+    form: Form
+    wanted: ColumnType | None = None
+    is_compared: bool = True  # infinite values of others stay what they are
+
+    @property
+    def read_as(self) -> Form:
+        """The form of the column that is made of it."""
+        is_category = self.form in ("text", "boolean")
+        if self.wanted == "categorical":
+            return self.form if is_category else "text"
+        if self.wanted == "numeric":
+            return "number" if is_category else self.form
+        if self.wanted == "datetime":
+            return self.form if self.form in TIMES else "datetime"
+        return self.form
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the cells are numbers, not categories."""
+        return self.read_as not in ("text", "boolean")
+
+    @property
+    def may_be_keys(self) -> bool:
+        """Whether these are whole numbers that become texts, should one be beyond 2**53."""
+        return self.form == "integer" and self.wanted is None
+
+    def empty(self) -> Column:
+        """Return the column without rows."""
+        if self.is_numeric:
+            return NumericColumn(self.name, self.read_as, np.zeros(0))
+        return CategoricalColumn(self.name, self.read_as, np.zeros(0, dtype=np.int32), ())
+
+    def read(self, array: Array, *, are_distinct: bool = True) -> Numbers | Coded:
+        """Read cells; labels may come several times where that is quicker and no matter."""
+        return self.numbers(array) if self.is_numeric else self.coded(array, are_distinct)
+
+    def numbers(self, array: Array) -> Numbers:
+        """Read the cells of a column that holds numbers."""
+        if self.read_as == self.form:
+            values = numbers(array, self.form)
+        else:
+            values = self._parsed(self._categories(array, are_distinct=True))
+        return Numbers.of(values, is_finite=self.is_compared)
+
+    def coded(self, array: Array, are_distinct: bool = True) -> Coded:
+        """Read the cells of a column that holds categories."""
+        if self.read_as != self.form:
+            return _of_numbers(array, self.form)
+        return self._categories(array, are_distinct)
+
+    def column(self, array: Array) -> Column:
+        """Make a column of a table in memory."""
+        if self.is_numeric:
+            values = self.numbers(array).values + 0.0
+            return NumericColumn(self.name, self.read_as, frozen(values))
+        coded = self.coded(array)
+        labels = coded.labels
+        order = sorted(range(len(labels)), key=labels.__getitem__)
+        ranks = np.full(len(labels) + 1, -1, dtype=np.int32)
+        ranks[order] = np.arange(len(order))
+        ordered = tuple(labels[place] for place in order)
+        return CategoricalColumn(self.name, self.read_as, frozen(ranks[coded.codes]), ordered)  # type: ignore[arg-type]
+
+    def _categories(self, array: Array, are_distinct: bool) -> Coded:
+        if self.form in ("text", "boolean"):
+            return categories(array, self.form, are_distinct)
+        return _of_numbers(array, self.form)
+
+    def _parsed(self, coded: Coded) -> Floats:
+        """Read categories as numbers or moments, each once."""
+        parsed = [self._number_in(label) for label in coded.labels]
+        return np.array([*parsed, math.nan])[coded.codes]
+
+    def _number_in(self, label: str | bool) -> float:
+        try:
+            if self.read_as == "number":
+                return float(label)
+            if self.form in ("number", "integer"):
+                raise ValueError(EXPECTS[self.read_as])
+            return number_of(self.read_as, label)
+        except ValueError:
+            raise ColumnError(
+                f"column {self.name!r} was to be read as {self.read_as}, but some row holds "
+                f"{text_of(label)!r}; allowed there: {EXPECTS[self.read_as]}"
+            ) from None
+
+
+def form_of(kind: pyarrow.DataType) -> Form | str:
+    """Return the form of an Arrow type, or what it holds that cannot be compared."""
+    types: Any = arrow().types
+    if isinstance(kind, arrow().BaseExtensionType):
+        return "text" if _is_text(kind.storage_type) else f"values of type {kind}"
+    if types.is_dictionary(kind):
+        inner = form_of(kind.value_type)
+        return "text" if inner in EXPECTS else inner
+    if types.is_timestamp(kind):
+        return "datetime" if kind.tz is None else "instant"
+    if _is_text(kind) or types.is_null(kind):
+        return "text"
+    for form, tests in _FORMS.items():
+        if any(getattr(types, f"is_{test}")(kind) for test in tests.split()):
+            return form
+    return f"values of type {kind}"
+
+
+_FORMS = {
+    "integer": "integer",
+    "number": "floating decimal",
+    "boolean": "boolean",
+    "date": "date",
+    "time": "time",
+    "duration": "duration",
+    "lists": "list large_list fixed_size_list list_view large_list_view",
+    "records": "struct map",
+    "bytes": "binary large_binary fixed_size_binary binary_view",
+}
+
+
+def numbers(array: Array, form: Form) -> Floats:
+    """Read what is a number inside as the core computes with it; NaN is missing."""
+    pa, array = arrow(), _joined(array)
+    if form in TIMES:
+        return microseconds(_moments(array))
+    if pa.types.is_decimal(array.type):  # a direct cast may miss the nearest number
+        array = array.cast(pa.string())
+    if pa.types.is_integer(array.type):
+        values, missing = whole(array)
+        return _with_gaps(values.astype(np.float64), missing)
+    return arrays.filled(array.cast(pa.float64()), math.nan)
+
+
+def whole(array: Array) -> tuple[Any, Mask | None]:
+    """Read whole numbers as they are, and mark those that are missing, if there are any."""
+    array = _joined(array)
+    return arrays.filled(array, 0), arrays.gaps(array)
+
+
+def coded(array: Array) -> tuple[Codes, list[str] | list[bool]]:
+    """Read categories as codes into distinct labels; -1 is missing."""
+    form = form_of(array.type)
+    found = categories(array, "boolean") if form == "boolean" else categories(array)
+    return found.codes, found.labels
+
+
+def categories(array: Array, form: Form = "text", are_distinct: bool = True) -> Coded:
+    """Read texts or booleans; texts may come several times where nearly all differ anyway."""
+    pa, array = arrow(), _joined(array)
+    if form == "boolean":
+        encoded = arrays.filled(array.cast(pa.int8()), -1).astype(np.int32)
+        texts = arrays.of_texts(["False", "True"])
+        are_both = array.true_count and array.false_count
+        return Coded(encoded, texts, form) if are_both else _used(encoded, texts, form)
+    if not are_distinct and _is_text(array.type) and _mostly_differ(array):
+        return _as_they_are(array)
+    encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+    codes = arrays.filled(encoded.indices.cast(pa.int32()), -1)
+    texts = _texts(encoded.dictionary)
+    return Coded(codes, texts) if _is_text(array.type) else _used(codes, texts)
+
+
+def plain_texts(array: Array) -> pyarrow.Array:
+    """Give texts of any kind as plain ones."""
+    found = categories(array)
+    return found.texts.take(arrays.of_numbers(found.codes, found.codes < 0))
+
+
+def _joined(array: Any) -> Any:
+    """Return an array in one piece, without what a user's type adds to it."""
+    pa = arrow()
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    return array.storage if isinstance(array, pa.ExtensionArray) else array
+
+
+def _is_text(kind: Any) -> bool:
+    types = arrow().types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _mostly_differ(array: Any) -> bool:
+    first = array.slice(0, _FIRST)
+    return len(first) == _FIRST and len(first.unique()) > _FIRST // 2
+
+
+def _as_they_are(array: Any) -> Coded:
+    pa = arrow()
+    codes = np.arange(len(array), dtype=np.int32)
+    if not array.null_count:
+        return Coded(codes, array)
+    known = array.cast(pa.large_string()).drop_null()
+    missing = np.asarray(arrays.gaps(array))
+    return Coded(np.where(missing, -1, np.cumsum(~missing) - 1).astype(np.int32), known)
+
+
+def _texts(values: Any) -> Any:
+    """Write the distinct values of a dictionary as texts, as tables in memory do."""
+    pa = arrow()
+    if _is_text(values.type):
+        return values.cast(pa.large_string())
+    texts = [None if is_missing(value) else str(value) for value in values.to_pylist()]
+    return pa.array(texts, pa.large_string())
+
+
+def _used(codes: Codes, texts: Any, form: Form = "text") -> Coded:
+    """Leave out texts that no row has, and give equal ones one code."""
+    is_used = _are_used(codes, len(texts))
+    if is_used.all() and len(texts) <= _FEW and len(texts.unique()) == len(texts):
+        return Coded(codes, texts, form)
+    distinct = texts.filter(arrays.of_marks(is_used)).dictionary_encode()
+    ranks = np.full(len(texts) + 1, -1, dtype=np.int32)
+    ranks[np.flatnonzero(is_used)] = arrays.filled(distinct.indices, -1)
+    return Coded(ranks[codes], distinct.dictionary, form)
+
+
+def _are_used(codes: Codes, count: int) -> Mask:
+    """Return which of so many codes there are; a look at the first rows is often enough."""
+    are_used = np.bincount(codes[:_FIRST] + 1, minlength=count + 1)[1:] > 0
+    if len(codes) <= _FIRST or are_used.all():
+        return are_used
+    return np.bincount(codes + 1, minlength=count + 1)[1:] > 0
+
+
+def _of_numbers(array: Array, form: Form) -> Coded:
+    """Read what is a number inside as categories: the texts of the values."""
+    pa, array = arrow(), _joined(array)
+    if pa.types.is_integer(array.type):
+        encoded = array.dictionary_encode()
+        texts = encoded.dictionary.cast(pa.large_string())
+    else:
+        encoded = pa.array(numbers(array, form), from_pandas=True).dictionary_encode()
+        values = [value_of(form, number) for number in encoded.dictionary.to_pylist()]
+        texts = pa.array([text_of(value) for value in values], pa.large_string())
+    return _used(arrays.filled(encoded.indices, -1), texts)
+
+
+def _moments(array: Any) -> Any:
+    """Give dates, times and durations as NumPy's."""
+    pa = arrow()
+    kind = array.type
+    unit = "D" if pa.types.is_date32(kind) else "ms" if pa.types.is_date64(kind) else kind.unit
+    counts, missing = whole(array.view(pa.int32() if kind.bit_width == 32 else pa.int64()))
+    sort = "m8" if pa.types.is_duration(kind) or pa.types.is_time(kind) else "M8"
+    moments = counts.astype(np.int64).view(f"{sort}[{unit}]")
+    if missing is not None:
+        moments[missing] = np.array("NaT", dtype=moments.dtype)
+    return moments
+
+
+def _with_gaps(values: Floats, missing: Mask | None) -> Floats:
+    if missing is not None:
+        values[missing] = np.nan
+    return values

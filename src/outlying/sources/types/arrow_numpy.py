@@ -1,0 +1,71 @@
+"""Arrow arrays of NumPy's and the other way round, as they lie in memory.
+
+The library's own ways do the same, but import pandas first, which takes longer than many a scan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from outlying.table.columns import Mask
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+def of_numbers(values: npt.NDArray[Any], missing: Mask | None = None) -> pyarrow.Array:
+    """Return numbers as an Arrow array, those that are missing as nulls."""
+    import pyarrow as pa
+
+    known = None if missing is None else pa.py_buffer(np.packbits(~missing, bitorder="little"))
+    data = pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [known, data])
+
+
+def of_marks(marks: Mask) -> pyarrow.Array:
+    """Return marks as an Arrow array."""
+    import pyarrow as pa
+
+    bits = pa.py_buffer(np.packbits(marks, bitorder="little"))
+    return pa.Array.from_buffers(pa.bool_(), len(marks), [None, bits])
+
+
+def of_texts(texts: Sequence[str]) -> pyarrow.Array:
+    """Give texts as an Arrow array."""
+    import pyarrow as pa
+
+    encoded = [text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.large_string(), len(texts), buffers)
+
+
+def held(array: Any) -> npt.NDArray[Any]:
+    """Return the numbers of an Arrow array, which are anything where one is missing."""
+    if array.buffers()[1] is None:
+        return np.zeros(len(array), dtype=array.type.to_pandas_dtype())
+    values = np.frombuffer(array.buffers()[1], dtype=array.type.to_pandas_dtype())
+    return values[array.offset : array.offset + len(array)]
+
+
+def gaps(array: Any) -> Mask | None:
+    """Mark what is missing in an Arrow array; None: nothing is."""
+    if array.null_count == 0:
+        return None
+    bits = np.frombuffer(array.buffers()[0], dtype=np.uint8)
+    known = np.unpackbits(bits, count=array.offset + len(array), bitorder="little")
+    return np.asarray(known[array.offset :] == 0)
+
+
+def filled(array: Any, value: float) -> npt.NDArray[Any]:
+    """Return the numbers of an Arrow array, with this one in place of missing ones."""
+    missing = gaps(array)
+    return (
+        held(array)
+        if missing is None
+        else np.where(missing, held(array).dtype.type(value), held(array))
+    )

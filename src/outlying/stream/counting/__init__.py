@@ -1,0 +1,1 @@
+"""Numbers as codes: exact values, or a grid of fine bins (binned kernel density)."""

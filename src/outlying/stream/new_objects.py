@@ -1,0 +1,95 @@
+"""New objects of a table that is read as a stream: checked, and put behind the rows drawn from it.
+
+Each is explained as if it were the only one. Those that see the table alike share what is prepared:
+a fraction makes a column of whole numbers one of numbers, and a column that has the same value in
+every row takes part where the object has another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from outlying.options import Options
+from outlying.stream.profile.profile import Profile
+from outlying.stream.wanted import Wanted
+from outlying.table.columns import Column, first_rows, infinities_note, without_infinities
+from outlying.table.selection import is_asked_for
+from outlying.table.table import SkippedColumn, Table
+from outlying.table.targets import Fit, named
+from outlying.table.values import Form
+
+Object: TypeAlias = Mapping[str, Any]
+View: TypeAlias = tuple[tuple[Form, ...], tuple[SkippedColumn, ...]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Newcomer:
+    """A new object: its row in the table of a profile, and notes on its values."""
+
+    row: int
+    home: Profile
+    notes: tuple[str, ...]
+
+
+def checked(profile: Profile, whole: Table, wanted: Wanted, options: Options) -> list[Object]:
+    """Check new objects against all columns; give what they hold in those that are compared."""
+    compared = {column.name: column for column in profile.table.columns}
+    columns = tuple(compared.get(column.name, column) for column in whole.columns)
+    unasked = {name for name in whole.names if not is_asked_for(name, options)}
+    fits = Fit(
+        dataclasses.replace(whole, columns=columns),
+        options,
+        unasked | profile.too_fine(options),
+    )
+    for place, item in enumerate(wanted.objects):
+        many = wanted.meaning == "each"
+        with named(f"objects[{place}]") if many else contextlib.nullcontext():
+            fits.check(item)
+    return [
+        {name: value for name, value in item.items() if name in compared} for item in wanted.objects
+    ]
+
+
+def newcomers(profile: Profile, objects: Sequence[Object], options: Options) -> list[Newcomer]:
+    """Put new objects behind the rows that were drawn, those together that see a table alike."""
+    empty = tuple(first_rows(column, 0) for column in profile.table.columns)
+    alone = [_finite(_joined(empty, item)) for item in objects]
+    views = [_view(profile, columns, options) for columns, _ in alone]
+    homes = {
+        view: _home(profile, view, [o for o, v in zip(objects, views, strict=True) if v == view])
+        for view in dict.fromkeys(views)
+    }
+    row_in = dict.fromkeys(homes, profile.drawn)
+    found = []
+    for view, (_, notes) in zip(views, alone, strict=True):
+        found.append(Newcomer(row_in[view], homes[view], notes))
+        row_in[view] += 1
+    return found
+
+
+def _joined(columns: Sequence[Column], item: Object) -> tuple[Column, ...]:
+    return tuple(column.with_value(item.get(column.name)) for column in columns)
+
+
+def _finite(columns: Sequence[Column]) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+    """Count infinite values as missing, and say so; where they are refused there are none."""
+    kept = [without_infinities(column, as_missing=True) for column in columns]
+    notes = (infinities_note(column.name, count) for column, count in kept if count)
+    return tuple(column for column, _ in kept), tuple(notes)
+
+
+def _view(profile: Profile, columns: Sequence[Column], options: Options) -> View:
+    """Return how an object sees a table: the forms of columns, and those that take no part."""
+    return tuple(column.form for column in columns), profile.left_out_with(columns, options)
+
+
+def _home(profile: Profile, view: View, objects: Sequence[Object]) -> Profile:
+    """Return the profile with objects behind the rows that were drawn."""
+    columns = tuple(first_rows(column, profile.drawn) for column in profile.table.columns)
+    for item in objects:
+        columns, _ = _finite(_joined(columns, item))
+    table = dataclasses.replace(profile.table, columns=columns, rows=profile.drawn + len(objects))
+    return dataclasses.replace(profile, table=table, skipped=view[1])

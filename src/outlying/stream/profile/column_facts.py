@@ -1,0 +1,172 @@
+"""What is counted of one column in all rows, and what follows from it for the column."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from outlying.sources.types import arrow_numpy as arrays
+from outlying.sources.types.arrow import Array, Coded, Field, Numbers, arrow, whole
+from outlying.stream.profile.bottom_k import Distinct
+from outlying.stream.profile.lookup import are_labels_of_numbers
+from outlying.table.columns import LARGEST_EXACT_INTEGER, Column, Floats, NumericColumn
+from outlying.table.row_hash import (
+    MISSING,
+    Cells,
+    CodedCells,
+    Marks,
+    NumberCells,
+    NumberedCells,
+    float_numbers,
+    whole_numbers,
+)
+from outlying.table.sampling import PLAIN
+from outlying.table.selection import MOST_TEXTS
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Facts:
+    """What one column holds in all rows."""
+
+    missing: int
+    low: float | int  # of its known numbers; NaN where there are none
+    high: float | int
+    distinct: int | None  # of categories; None: numbers, which are not counted
+    is_exact: bool  # whether they were counted, not estimated
+
+    def joined(self, new: Column, labels: int) -> Facts:
+        """Take in one more row, the only one of a column with the labels that are known."""
+        if new.is_missing(0):
+            return dataclasses.replace(self, missing=self.missing + 1)
+        if isinstance(new, NumericColumn):
+            low, high = np.fmin(self.low, new.values[0]), np.fmax(self.high, new.values[0])
+            return dataclasses.replace(self, low=float(low), high=float(high))
+        are_known = labels == self.distinct  # all that there are
+        more = len(new.labels) - labels if are_known else 0
+        return dataclasses.replace(self, distinct=(self.distinct or 0) + more)
+
+
+@dataclasses.dataclass(slots=True)
+class Tally:
+    """Counts of one column, of any part of its rows."""
+
+    missing: int = 0
+    infinite: int = 0
+    low: float | int = math.nan
+    high: float | int = math.nan
+    is_whole: bool = True  # whether this is known of all numbers; of times, nobody asks
+    distinct: Distinct = dataclasses.field(default_factory=lambda: Distinct(MOST_TEXTS))
+
+    def merge(self, other: Tally) -> None:
+        """Take in the counts of other rows."""
+        self.missing += other.missing
+        self.infinite += other.infinite
+        self.is_whole &= other.is_whole
+        self._reach(other.low, other.high)
+        self.distinct.merge(other.distinct)
+
+    def _reach(self, low: float | int, high: float | int) -> None:
+        """Widen the range of known numbers."""
+        if low == low:
+            self.low = low if self.low != self.low else min(self.low, low)
+            self.high = high if self.high != self.high else max(self.high, high)
+
+    def add(self, field: Field, array: Array) -> Cells:
+        """Take in some cells, and give them as marks need them."""
+        if field.is_numeric:
+            return self._add_numbers(field, array)
+        if field.form in ("number", "integer"):
+            plain = Field(field.name, field.form, is_compared=False)
+            self._look_at(plain, plain.numbers(array), array)
+        coded = field.coded(array, are_distinct=False)
+        numbers = _numbers_of(field, coded)
+        self.missing += coded.missing
+        self.distinct.add(numbers)
+        return CodedCells(field.name, coded.codes, numbers)
+
+    def _add_numbers(self, field: Field, array: Array) -> Cells:
+        found = field.numbers(array)
+        self.missing += found.missing
+        self.infinite += found.infinite
+        self._look_at(field, found, array)
+        if not (field.may_be_keys and array.type.bit_width == 64):
+            return NumberCells(field.name, found.values, found.has_gaps)
+        if not _is_at_limit(found):
+            if field.is_compared:
+                self._count(float_numbers(found.values))
+            return NumberCells(field.name, found.values, found.has_gaps)
+        numbers = _key_numbers(array)
+        if field.is_compared:
+            self._count(numbers)
+        return NumberedCells(field.name, numbers)
+
+    def _look_at(self, field: Field, found: Numbers, array: Array) -> None:
+        low, high = found.low, found.high
+        if low == low and arrow().types.is_integer(array.type):
+            low, high = _whole_range(found, array)
+        elif self.is_whole and field.form == "number":
+            self.is_whole = _are_whole(found.values)
+        self._reach(low, high)
+
+    def _count(self, numbers: Marks) -> None:
+        """Count keys; at first by a quick look at which differ."""
+        if self.distinct.is_exact:
+            numbers = arrays.held(arrays.of_numbers(numbers).unique())
+        self.distinct.add(numbers[numbers != MISSING])
+
+
+def settled(field: Field, tally: Tally, rows: int) -> Field:
+    """Return a field the form that all rows together show, by the rules of tables in memory.
+
+    Whole numbers are texts if one is too long; numbers with gaps are whole ones if all are.
+    """
+    if field.form == "integer" and is_beyond(tally.low, tally.high):
+        if field.wanted == "numeric":
+            return dataclasses.replace(field, form="number")
+        return dataclasses.replace(field, wanted=field.wanted or "categorical")
+    known = rows - tally.missing - tally.infinite
+    are_whole = tally.is_whole and not is_beyond(tally.low, tally.high)
+    if field.form == "number" and tally.missing and known and are_whole and not tally.infinite:
+        return dataclasses.replace(field, form="integer")
+    return field
+
+
+def is_beyond(low: float | int, high: float | int) -> bool:
+    """Return whether floating point does not hold all numbers between as whole ones."""
+    return max(abs(low), abs(high)) > LARGEST_EXACT_INTEGER
+
+
+def _numbers_of(field: Field, coded: Coded) -> Marks:
+    if not are_labels_of_numbers(field):
+        return coded.numbers()
+    texts = arrow().compute.replace_substring_regex(coded.texts, PLAIN, "")
+    return dataclasses.replace(coded, texts=texts).numbers()
+
+
+def _is_at_limit(found: Numbers) -> bool:
+    return max(abs(found.low), abs(found.high)) >= LARGEST_EXACT_INTEGER
+
+
+def _whole_range(found: Numbers, array: Array) -> tuple[int, int]:
+    if not _is_at_limit(found):
+        return int(found.low), int(found.high)
+    bounds = arrow().compute.min_max(array).as_py()
+    return bounds["min"], bounds["max"]
+
+
+def _key_numbers(array: Array) -> Marks:
+    values, missing = whole(array)
+    numbers = whole_numbers(values)
+    if missing is not None:
+        numbers[missing] = MISSING
+    return numbers
+
+
+def _are_whole(values: Floats) -> bool:
+    """Return whether all numbers are whole, those that are missing apart."""
+    return all(
+        bool(np.all((some == np.floor(some)) | np.isnan(some)))
+        for some in (values[:1000], values[1000:])
+    )

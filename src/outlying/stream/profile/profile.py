@@ -1,0 +1,203 @@
+"""What the first pass leaves behind: facts about all rows, and a table in memory of some."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from outlying.errors import InfiniteValueError, SourceError
+from outlying.options import Options
+from outlying.sources.types.arrow import Field, arrow
+from outlying.sources.types.arrow_numpy import of_numbers
+from outlying.stream.profile.bottom_k import estimate
+from outlying.stream.profile.column_facts import Facts, Tally, is_beyond, settled
+from outlying.stream.profile.lookup import Columns, are_labels_of_numbers, refuse_number
+from outlying.stream.profile.profile_pass import ProfilePass, ProfileState
+from outlying.table.columns import CategoricalColumn, Column, infinities_note
+from outlying.table.sampling import draw
+from outlying.table.selection import Grounds, Selection, is_too_fine, reason_to_skip
+from outlying.table.table import SkippedColumn, Table
+from outlying.table.values import Value
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_UNEVEN = 1.1  # kinds that have so much more or fewer rows than all have are not typical
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Profile:
+    """What a table holds, and some of its rows in memory."""
+
+    table: Table  # the rows drawn, then those that were looked for, in the order of the wheres
+    rows: int  # of the whole table
+    drawn: int
+    fields: tuple[Field, ...]  # how the columns of the table are read in another pass
+    facts: Mapping[str, Facts]
+    skipped: tuple[SkippedColumn, ...]
+    beside: tuple[Mapping[str, Value], ...]  # what the rows looked for hold in other columns
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no row was left out."""
+        return self.drawn == self.rows
+
+    def with_notes(self, notes: Iterable[str]) -> Profile:
+        """Put notes before those on the table."""
+        table = dataclasses.replace(self.table, notes=(*notes, *self.table.notes))
+        return dataclasses.replace(self, table=table)
+
+    def ends(self, name: str) -> tuple[float, float]:
+        """Return the least and the greatest number of a column."""
+        return float(self.facts[name].low), float(self.facts[name].high)
+
+    def values(self, place: int) -> dict[str, Value]:
+        """Return all that is known of a row that was looked for, by its place among these."""
+        others = self.beside[place] if self.beside else {}
+        return {**others, **self.table.values(self.drawn + place)}
+
+    def too_fine(self, options: Options) -> set[str]:
+        """Name the columns that name rows rather than group them."""
+        declared = dict(options.types)
+        return {
+            column.name
+            for column in self.table.columns
+            if is_too_fine(
+                _grounds(column, self.facts[column.name], self.rows), column.name in declared
+            )
+        }
+
+    def left_out_with(self, new: Sequence[Column], options: Options) -> tuple[SkippedColumn, ...]:
+        """Return which columns take no part once there is one more row, given as columns of it."""
+        known = {column.name: column for column in self.table.columns}
+        unread = [item for item in self.skipped if item.name not in known]
+        facts = {
+            column.name: self.facts[column.name].joined(column, _labels(known[column.name]))
+            for column in new
+        }
+        return (*unread, *_left_out(options, self.rows + 1, self.table.columns, facts))
+
+    @property
+    def selection(self) -> Selection:
+        """The columns that take part, chosen by what all rows hold; there may be none."""
+        unused = {column.name for column in self.skipped}
+        used = tuple(column for column in self.table.columns if column.name not in unused)
+        return Selection(used, self.skipped)
+
+
+def finish(plan: ProfilePass, state: ProfileState, source: str) -> Profile:
+    """Make a table in memory of what was kept, typed by what all rows hold."""
+    _refuse(plan, state, source)
+    fields = [settled(field, state.tallies[field.name], state.rows) for field in plan.fields]
+    compared = tuple(field for field in fields if field.is_compared)
+    if plan.sought is not None:
+        plan.sought.check(Columns(fields, plan.unread))
+    places, found = draw(state.kinds.marks, state.kinds.counts, plan.sample), _found(plan, state)
+    columns = _columns(compared, [state.kinds.rows().take(of_numbers(places)), *found])
+    notes = tuple(_notes(plan, state))
+    table = Table(columns, len(columns[0]), source, plan.unread, notes)
+    facts = {field.name: _facts(field, state.tallies[field.name]) for field in compared}
+    skipped = (*plan.unusable, *_left_out(plan.options, state.rows, columns, facts))
+    others = [field for field in fields if not field.is_compared]
+    beside = tuple(row for rows in found for row in _values(others, rows))
+    return Profile(table, state.rows, len(places), compared, facts, skipped, beside)
+
+
+def _refuse(plan: ProfilePass, state: ProfileState, source: str) -> None:
+    if state.rows == 0:
+        raise SourceError(f"{source}: there are no rows, only column names")
+    for field in plan.compared:
+        if state.tallies[field.name].infinite and plan.options.infinite == "error":
+            raise InfiniteValueError(field.name, None, "in some row")
+
+
+def _found(plan: ProfilePass, state: ProfileState) -> list[pyarrow.Table]:
+    """Return the rows that were looked for, in the order of the wheres; no table for none."""
+    sought, found = plan.sought, state.found
+    if sought is None:
+        return []
+    if sought.meaning == "every":
+        refuse_number(sought.wheres[0], state.fitting)
+        places = np.repeat(np.arange(len(found.marks)), found.counts)
+    else:
+        places = sought.places(found.marks, found.counts)
+    return [found.rows().take(of_numbers(places))] if len(places) else []
+
+
+def _columns(fields: Sequence[Field], tables: Sequence[pyarrow.Table]) -> tuple[Column, ...]:
+    names = [field.name for field in fields]
+    joined = arrow().concat_tables([table.select(names) for table in tables])
+    return tuple(_column(field, joined) for field in fields)
+
+
+def _column(field: Field, rows: pyarrow.Table) -> Column:
+    column = field.column(rows.column(field.name))
+    if isinstance(column, CategoricalColumn):
+        return dataclasses.replace(column, are_of_numbers=are_labels_of_numbers(field))
+    return column
+
+
+def _values(fields: Sequence[Field], rows: pyarrow.Table) -> Iterator[dict[str, Value]]:
+    columns = [field.column(rows.column(field.name)) for field in fields]
+    for row in range(len(rows)):
+        yield {column.name: column.value(row) for column in columns}
+
+
+def _facts(field: Field, tally: Tally) -> Facts:
+    missing = tally.missing + tally.infinite
+    if field.is_numeric:
+        return Facts(missing, tally.low, tally.high, None, is_exact=True)
+    seen = tally.distinct
+    return Facts(missing, math.nan, math.nan, seen.count, seen.is_exact)
+
+
+def _left_out(
+    options: Options, rows: int, columns: Sequence[Column], facts: Mapping[str, Facts]
+) -> Iterator[SkippedColumn]:
+    """Leave out columns by the same rules and in the same words as in memory."""
+    declared = dict(options.types)
+    for column in columns:
+        grounds = _grounds(column, facts[column.name], rows)
+        reason = reason_to_skip(grounds, column.name in declared, is_streamed=True)
+        if reason:
+            yield SkippedColumn(column.name, reason)
+
+
+def _labels(column: Column) -> int:
+    return len(column.labels) if isinstance(column, CategoricalColumn) else 0
+
+
+def _grounds(column: Column, facts: Facts, rows: int) -> Grounds:
+    is_constant = facts.low == facts.high if facts.distinct is None else facts.distinct == 1
+    only = column.value(0) if is_constant and facts.missing == 0 else None
+    texts = facts.distinct if column.form == "text" else None
+    return Grounds(rows, facts.missing, only, texts, facts.is_exact)
+
+
+def _notes(plan: ProfilePass, state: ProfileState) -> Iterator[str]:
+    for field in plan.compared:
+        tally = state.tallies[field.name]
+        if field.form == "integer" and is_beyond(tally.low, tally.high):
+            yield f"column {field.name!r}: whole numbers beyond 2**53 read as categories"
+    for field in plan.compared:
+        if state.tallies[field.name].infinite:
+            yield infinities_note(field.name, state.tallies[field.name].infinite)
+    if _is_uneven(state):
+        yield (
+            f"some rows are repeated very often, others are not; the sample is drawn from "
+            f"{len(state.kinds.marks):,} of about {estimate(state.kinds.marks):,} distinct rows, "
+            "and may hold too many or too few copies"
+        )
+
+
+def _is_uneven(state: ProfileState) -> bool:
+    """Return whether the kinds that were kept have far more or fewer copies than all have."""
+    kept = int(state.kinds.counts.sum())
+    if kept == state.rows:
+        return False
+    share = (kept / len(state.kinds.marks)) / (state.rows / estimate(state.kinds.marks))
+    return not 1 / _UNEVEN < share < _UNEVEN

@@ -1,0 +1,1 @@
+"""The second pass: exact counts and distributions of columns inside contexts."""

@@ -1,0 +1,224 @@
+"""The pairs of an object, scored by what a pass over all rows has counted."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, cast
+
+import numpy as np
+
+from outlying.method.density import Counts, frequencies
+from outlying.method.distribution import Bounds, Distribution
+from outlying.method.profiles import CategoricalProfile, NumericProfile, Profile
+from outlying.method.sketches import (
+    NumericSketch,
+    Sketch,
+    categorical_sketch,
+    numeric_sketch,
+    shown_categories,
+)
+from outlying.search.attributes import Summary, exponent_of, unit_of
+from outlying.search.objects import Premise, Trait
+from outlying.search.scoring import Context, Evaluation
+from outlying.search.shortlist import Key
+from outlying.stream.verify.questions import Question
+from outlying.stream.verify.rules import Rules
+from outlying.stream.verify.tallies import SeenLabels
+from outlying.stream.verify.verify_pass import Answer, Look, SeenGaps, Verified, VerifyPlan
+from outlying.table.values import Form, Value
+
+
+class Answers:
+    """What all rows say to what was asked of them; what is made of it is made once."""
+
+    def __init__(self, plan: VerifyPlan, verified: Verified, ranges: Mapping[str, float]) -> None:
+        """Take what was asked, the answers, and the largest number of each column, unsigned."""
+        self.looks = dict(zip(plan.looks, verified.looks, strict=True))
+        self.counts = dict(zip(plan.counts, verified.counts, strict=True))
+        self.exponents = {name: exponent_of(largest) for name, largest in ranges.items()}
+        self._groups: dict[tuple[Look, Form], Group] = {}
+
+    def group(self, look: Look, form: Form) -> Group:
+        """Return the rows that were looked at."""
+        if (look, form) not in self._groups:
+            exponent = self.exponents.get(look.column, 0)
+            self._groups[look, form] = group_of(self.looks[look], form, exponent)
+        return self._groups[look, form]
+
+    def count(self, rules: Rules) -> int:
+        """Return how many rows satisfy all of some rules."""
+        return self.counts[rules]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Categories:
+    """A property in a context by its categories, or by the question whether it is missing."""
+
+    rows: int
+    labels: Sequence[Value]
+    counts: Counts
+
+    @functools.cached_property
+    def profile(self) -> CategoricalProfile:
+        """What a description needs."""
+        return CategoricalProfile(self.counts, self.labels)
+
+    def bounds(self, trait: Trait) -> Bounds | None:  # noqa: ARG002
+        """Give nothing: categories are counted."""
+        return None
+
+    def summary(self, trait: Trait) -> Summary | None:
+        """Summarise the group for an object; None where there is only one category."""
+        if np.count_nonzero(self.counts) < 2:
+            return None
+        shares = frequencies(self.counts)
+        own = shares[self.labels.index(trait.place)]
+        return Summary(float(np.add.reduce(shares * shares)), float(own), 1.0)
+
+    def holds(self, trait: Trait) -> bool:
+        """Return whether a row is like the object, as the object itself is."""
+        return trait.place in self._held
+
+    @functools.cached_property
+    def _held(self) -> frozenset[Value]:
+        rows = zip(self.labels, self.counts.tolist(), strict=True)
+        return frozenset(label for label, count in rows if count)
+
+    def joined(self, trait: Trait) -> Categories:
+        """Take in one more row, a new object."""
+        rows = dict(zip(self.labels, self.counts.tolist(), strict=True))
+        rows[trait.place] = rows.get(trait.place, 0) + 1
+        labels = tuple(sorted(rows, key=str))
+        return Categories(self.rows + 1, labels, np.array([rows[label] for label in labels]))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Numbers:
+    """A numeric property in a context; values are divided by 2**exponent."""
+
+    rows: int
+    form: Form
+    exponent: int
+    found: Distribution
+
+    @functools.cached_property
+    def profile(self) -> NumericProfile:
+        """What a description needs."""
+        return NumericProfile(self.found, self.form, self.exponent)
+
+    @functools.cached_property
+    def sketch(self) -> NumericSketch:
+        """What a picture needs."""
+        return numeric_sketch(self.found, self.form, self.exponent, "fixed")
+
+    def bounds(self, trait: Trait) -> Bounds | None:
+        """Return what bins leave open; None where every value was counted."""
+        return None if self.found.is_exact else Bounds(self.found, self._scaled(trait))
+
+    def summary(self, trait: Trait) -> Summary | None:
+        """Summarise the group for an object; None where all values are equal."""
+        found = self.found
+        if len(found.values) < 2:
+            return None
+        near = max(1, found.near(self._scaled(trait), found.width / 2))
+        at_object = near * (1 / (found.known * found.width))
+        return Summary(found.mean, at_object, unit_of(self.form, self.exponent))
+
+    def holds(self, trait: Trait) -> bool:
+        """Return whether a row may be where the object is, as the object itself is."""
+        value, found = self._scaled(trait), self.found
+        return bool(np.any((found.lows <= value) & (found.highs >= value)))
+
+    def joined(self, trait: Trait) -> Numbers:
+        """Take in one more row, a new object."""
+        more = self.found.joined(self._scaled(trait))
+        return dataclasses.replace(self, rows=self.rows + 1, found=more)
+
+    def _scaled(self, trait: Trait) -> float:
+        return float(np.ldexp(cast(float, trait.place), -self.exponent))
+
+
+Group: TypeAlias = Categories | Numbers
+
+
+def group_of(seen: Answer, form: Form, exponent: int) -> Group:
+    """Make a group of what was counted."""
+    if isinstance(seen, SeenGaps):
+        counts = np.array([seen.known, seen.missing])
+        return Categories(seen.known + seen.missing, ("known", "missing"), counts)
+    if isinstance(seen, SeenLabels):
+        return Categories(seen.rows, seen.labels, seen.counts)
+    values = np.ldexp(seen.values, -exponent)
+    ends = (values, values)
+    if not seen.is_exact:
+        ends = np.ldexp(seen.lows, -exponent), np.ldexp(seen.highs, -exponent)
+    return Numbers(seen.rows, form, exponent, Distribution(values, seen.counts, *ends))
+
+
+class Answered(Evaluation[Trait, Premise]):
+    """Scores of the pairs of one object by what all rows have answered."""
+
+    def __init__(self, question: Question, answers: Answers) -> None:
+        asked = question.asked
+        super().__init__(asked.properties, asked.candidates, asked.rows, asked.options)
+        self.question, self.answers = question, answers
+        self._groups: dict[Key, Group] = {}
+
+    def group(self, place: int, context: Context) -> Group:
+        """Return a property in a context."""
+        if (place, context) not in self._groups:
+            trait = self.properties[place]
+            look = self.question.look(place, context)
+            group = self.answers.group(look, trait.attribute.column.form)
+            self._groups[place, context] = group.joined(trait) if self.question.is_new else group
+        return self._groups[place, context]
+
+    @property
+    def hold_object(self) -> bool:
+        """Whether the object is among the rows that were looked at, as it must be."""
+        return self.question.is_new or all(
+            self.group(place, context).holds(self.properties[place])
+            for place, context in self.question.short.pairs
+        )
+
+    def measured(self, place: int, context: Context) -> tuple[int, Summary | None]:
+        """Count the rows of a context and summarise a property there."""
+        group = self.group(place, context)
+        if group.rows < self.least_rows:
+            return group.rows, None
+        return group.rows, group.summary(self.properties[place])
+
+    def profile(self, place: int, context: Context) -> Profile:
+        """Describe a property in a context."""
+        return self.group(place, context).profile
+
+    def bounds(self, place: int, context: Context) -> Bounds | None:
+        """Return what is left open of a property in a context; None where all is counted."""
+        return self.group(place, context).bounds(self.properties[place])
+
+    def sketch(self, place: int, shown: Sequence[Value] | None = None) -> Sketch:
+        """Sketch a property over the whole table, with the given categories or the usual ones."""
+        group = self.group(place, ())
+        if isinstance(group, Numbers):
+            return group.sketch
+        profile = group.profile
+        if shown is None:
+            own = profile.labels.index(self.properties[place].place)
+            codes = shown_categories(profile.counts, own)
+        else:
+            codes = [profile.labels.index(label) for label in shown]
+        return categorical_sketch(profile.counts, profile.labels, codes)
+
+
+class Counting:
+    """Counts rows for an object whose pairs are estimated otherwise."""
+
+    def __init__(self, question: Question, answers: Answers) -> None:
+        self.question, self.answers = question, answers
+
+    def __call__(self, place: int, context: Context) -> tuple[int, int, int]:
+        """Count the rows of a context, those that have the property, those near the object."""
+        rows, known, near = self.question.sizes(place, context)
+        return self.answers.count(rows), self.answers.count(known), self.answers.count(near)

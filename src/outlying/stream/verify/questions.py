@@ -1,0 +1,89 @@
+"""What the pairs of an object ask of all rows: looks at distributions, and counts.
+
+Everything is asked in terms of columns and their values, so that whoever reads the rows needs to
+know nothing of objects, pairs and conditions.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import cast
+
+from outlying.search.attributes import NumericAttribute
+from outlying.search.objects import Premise, Trait
+from outlying.search.scoring import Context, Evaluation
+from outlying.search.shortlist import Shortlist
+from outlying.stream.verify.rules import Rule, Rules, rule_set
+from outlying.stream.verify.tallies import Label
+from outlying.stream.verify.verify_pass import Look
+from outlying.table.columns import NumericColumn
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """An object by its properties and conditions, and what its shortlist asks.
+
+    A new object is one more row, which whoever reads the others does not see.
+    """
+
+    asked: Evaluation[Trait, Premise]
+    short: Shortlist
+    is_new: bool = False
+
+    @property
+    def is_estimated(self) -> bool:
+        """Whether counts are enough, as the rest is estimated by the sample."""
+        return bool(self.short.estimates)
+
+    def looks(self) -> Iterator[Look]:
+        """Return the distributions that are needed, those without conditions included."""
+        for place, context in () if self.is_estimated else self.short.pairs:
+            yield self.look(place, context)
+            for other in (place, *(self.asked.own[item] for item in context)):
+                yield self.look(other, ())
+
+    def counts(self) -> Iterator[Rules]:
+        """Return the counts that are needed where the rest is estimated."""
+        for place, context in self.short.estimates:
+            yield from self.sizes(place, context)
+
+    def look(self, place: int, context: Context) -> Look:
+        """Ask for the distribution of a property in a context."""
+        trait = self.asked.properties[place]
+        if trait.value is None:
+            return Look(trait.name, "gaps", self.rules(context))
+        if isinstance(trait.attribute.column, NumericColumn):
+            return Look(trait.name, "numbers", self.rules(context))
+        return Look(trait.name, "labels", self.rules(context))
+
+    def sizes(self, place: int, context: Context) -> tuple[Rules, ...]:
+        """Ask for the rows of a context, those that have a property, those near the object."""
+        trait, rules = self.asked.properties[place], self.rules(context)
+        known = () if trait.value is None else (Rule(trait.name, "known"),)
+        near = self._near(trait, self.short.estimates[place, context].reach)
+        return rules, rule_set((*rules, *known)), rule_set((*rules, near))
+
+    def rules(self, context: Context) -> Rules:
+        """Return the conditions of a context."""
+        return rule_set(_rule(self.asked.candidates[item]) for item in context)
+
+    @staticmethod
+    def _near(trait: Trait, reach: float) -> Rule:
+        """Return the rule of the rows near the object."""
+        attribute = trait.attribute
+        if isinstance(attribute, NumericAttribute):
+            low, high = trait.position - reach, trait.position + reach
+            return Rule(trait.name, "interval", attribute.unscaled(low), attribute.unscaled(high))
+        if trait.value is None:
+            return Rule(trait.name, "missing")
+        return Rule(trait.name, "equals", label=cast(Label, trait.value))
+
+
+def _rule(premise: Premise) -> Rule:
+    condition = premise.condition
+    if condition.kind == "interval":
+        return Rule(condition.attribute, "interval", *premise.bounds)
+    if condition.kind == "missing":
+        return Rule(condition.attribute, "missing")
+    return Rule(condition.attribute, "equals", label=cast(Label, condition.value))

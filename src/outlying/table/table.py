@@ -1,0 +1,128 @@
+"""A table: typed columns of equal length, what could not be read, and what a reader should know.
+
+A source turns whatever it reads into a table; nothing past this package knows about files,
+dataframes or engines.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from outlying.errors import ColumnError, ObjectError, RowError, unknown_name
+from outlying.table.columns import Column
+from outlying.table.values import Value, text_of
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SkippedColumn:
+    """A column that takes no part, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Typed columns of equal length, what could not be read, and what a reader should know."""
+
+    columns: tuple[Column, ...]
+    rows: int
+    source: str
+    skipped: tuple[SkippedColumn, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns that could be read, in the order of the source."""
+        return [column.name for column in self.columns]
+
+    def column(self, name: str) -> Column:
+        """Find a column by name, or say which names are near."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        for skipped in self.skipped:
+            if skipped.name == name:
+                raise ColumnError(f"column {name!r} cannot be used: {skipped.reason}")
+        raise ColumnError(unknown_name("column", name, self.names))
+
+    def without(self, name: str, reason: str) -> Table:
+        """Leave out a column that is not to be compared, and say why."""
+        unwanted = self.column(name)
+        return dataclasses.replace(
+            self,
+            columns=tuple(column for column in self.columns if column is not unwanted),
+            skipped=(*self.skipped, SkippedColumn(name, reason)),
+        )
+
+    def values(self, row: int) -> dict[str, Value]:
+        """Return the values of one row by column."""
+        return {column.name: column.value(row) for column in self.columns}
+
+    def find(self, where: Mapping[str, Any]) -> int:
+        """Find the only row that holds all these values."""
+        rows, wanted = self.matching(where), self.wanted(where)
+        if len(rows) == 0:
+            raise RowError(f"no row has {wanted}; one is needed")
+        if len(rows) > 1:
+            first = ", ".join(str(row + 1) for row in rows[:5])
+            raise RowError(
+                f"{len(rows)} rows have {wanted} (data rows {first}"
+                f"{', ...' if len(rows) > 5 else ''}, counted from 1); one is needed: add a column "
+                "to where, or name the row by its number"
+            )
+        return rows[0]
+
+    def matching(self, where: Mapping[str, Any]) -> list[int]:
+        """Find all rows that hold these values."""
+        if not where:
+            raise RowError("where is empty; give at least one column and its value")
+        mask = np.ones(self.rows, dtype=bool)
+        for name, value in where.items():
+            try:
+                mask &= self.column(name).matches(value)
+            except ValueError as error:
+                raise RowError(f"where: column {name!r} expects {error}, got {value!r}") from None
+        return [int(row) for row in np.flatnonzero(mask)]
+
+    @staticmethod
+    def wanted(where: Mapping[str, Any]) -> str:
+        """Say which values were looked for."""
+        return " and ".join(f"{name} = {text_of_any(value)}" for name, value in where.items())
+
+    def with_object(self, values: Mapping[str, Any], optional: Iterable[str] = ()) -> Table:
+        """Add a new object as one more row (method 1: both cases share one definition)."""
+        known = [*self.names, *(skipped.name for skipped in self.skipped)]
+        for name in values:
+            if name not in known:
+                raise ObjectError("the object has an " + unknown_name("column", str(name), known))
+        absent = [name for name in self.names if name not in values and name not in set(optional)]
+        if absent:
+            raise ObjectError(
+                "the object has no value for "
+                + ", ".join(repr(name) for name in absent)
+                + "; give "
+                "each column a value (null or None where it is missing), or leave the column out "
+                "with exclude="
+            )
+        columns = tuple(_extended(column, values.get(column.name)) for column in self.columns)
+        return dataclasses.replace(self, columns=columns, rows=self.rows + 1)
+
+
+def _extended(column: Column, value: object) -> Column:
+    try:
+        return column.with_value(value)
+    except ValueError as error:
+        raise ObjectError(
+            f"the object's {column.name!r} is {value!r} ({type(value).__name__}); "
+            f"this column expects {error}"
+        ) from None
+
+
+def text_of_any(value: object) -> str:
+    """Write any given value for a message."""
+    return text_of(value) if isinstance(value, (str, int, float)) else str(value)

@@ -1,0 +1,280 @@
+"""How a single value is held, written and read: numbers inside, dates and words outside.
+
+The core computes on floating-point numbers only. A column's *form* says what a number of that
+column means: times are microseconds (since 1970 in UTC, since midnight, or of a duration), so that
+every source, whatever its own resolution, leads to the same numbers.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import math
+import re
+import unicodedata
+from typing import Literal, TypeAlias
+
+Form = Literal[
+    "number", "integer", "boolean", "text", "date", "datetime", "instant", "time", "duration"
+]
+Value: TypeAlias = bool | int | float | str | dt.date | dt.time | dt.timedelta | None
+
+#: Forms whose numbers are microseconds.
+TIMES: tuple[Form, ...] = ("date", "datetime", "instant", "time", "duration")
+
+_EPOCH = dt.datetime(1970, 1, 1)
+_MICROSECOND = dt.timedelta(microseconds=1)
+_MICROSECONDS_PER_DAY = 86_400_000_000
+_UNITS = (1, 10**3, 10**6, 60 * 10**6, 3600 * 10**6, _MICROSECONDS_PER_DAY)
+_MOST = 1.7e308
+_WHOLE = re.compile("-?[0-9]{1,40}")
+
+EXPECTS: dict[Form, str] = {
+    "number": "a number",
+    "integer": "a number",
+    "boolean": "true or false",
+    "text": "a text",
+    "date": "a date such as 2024-05-17",
+    "datetime": "a date and time such as 2024-05-17T08:30:00",
+    "instant": "a date and time with a zone such as 2024-05-17T08:30:00+00:00",
+    "time": "a time of day such as 08:30:00",
+    "duration": "a duration: a number of seconds, or a timedelta",
+}
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a single value counts as missing: None, NaN, NaT, pandas.NA."""
+    if value is None:
+        return True
+    if isinstance(value, (str, bytes)):
+        return False
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # pandas.NA refuses to be a truth value
+        return type(value).__name__ == "NAType"
+    except decimal.InvalidOperation:  # a signalling NaN refuses to be compared
+        return True
+
+
+def number_of(form: Form, value: object) -> float:
+    """Turn a Python value of this form into the number the core computes with.
+
+    Raises ValueError if the value is of another kind; the caller knows the column and says so.
+    """
+    if form in ("number", "integer"):
+        if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
+            raise ValueError(EXPECTS[form])
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(EXPECTS[form]) from None
+    if form == "time":
+        return _microseconds_of_day(_parsed(value, dt.time, form))
+    if form == "duration":
+        return _microseconds_of_duration(value)
+    moment = _moment(value, form)
+    return float((moment - _EPOCH) // _MICROSECOND)
+
+
+def value_of(form: Form, number: float) -> Value:
+    """Turn a number of the core back into the value that people know."""
+    if math.isnan(number):
+        return None
+    if form == "integer":
+        return int(number)
+    if form == "number":
+        return float(number)
+    try:
+        if form == "duration":
+            return dt.timedelta(microseconds=round(number))
+        moment = _EPOCH + dt.timedelta(microseconds=round(number))
+    except OverflowError:  # outside the years 1 to 9999: no Python date exists
+        return float(number)
+    if form == "date":
+        return moment.date()
+    if form == "time":
+        return moment.time()
+    return moment.replace(tzinfo=dt.UTC) if form == "instant" else moment
+
+
+def limits_of(form: Form) -> tuple[float, float]:
+    """Return the first and the last number that is a value of this form."""
+    if form in ("date", "datetime", "instant"):
+        return number_of("date", dt.date.min), number_of("date", dt.date.max)
+    if form == "time":
+        return 0.0, float(_MICROSECONDS_PER_DAY - 1)
+    return -_MOST, _MOST
+
+
+def coarse(form: Form, number: float, step: float) -> Value:
+    """Return a time as exactly as a step needs it: in full days, hours, minutes, and so on.
+
+    A moment to the day is a date.
+    """
+    unit = max((unit for unit in _UNITS if unit <= step), default=1)
+    rounded = float(round(number / unit) * unit)
+    last = limits_of(form)[1]
+    if number <= last < rounded:
+        rounded = float(last // unit * unit)
+    value = value_of(form, rounded)
+    if unit == _MICROSECONDS_PER_DAY and form == "datetime" and isinstance(value, dt.datetime):
+        return value.date()
+    return value
+
+
+def plain(value: Value) -> bool | int | float | str | None:
+    """Return a value as JSON holds it: dates, times and durations as ISO 8601 texts."""
+    if isinstance(value, dt.timedelta):
+        return _iso_duration(value)
+    if isinstance(value, (dt.date, dt.time)):
+        return value.isoformat()
+    return value
+
+
+def text_of(value: Value) -> str:
+    """Write a value for people, safe to print: no control or direction marks, six digits."""
+    if value is None:
+        return "missing"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return number_text(value)
+    if isinstance(value, dt.datetime):
+        return _moment_text(value)
+    if isinstance(value, dt.timedelta):
+        return _duration_text(value)
+    return printable(value if isinstance(value, str) else value.isoformat())
+
+
+def number_text(number: float, digits: int = 6) -> str:
+    """Write a number with up to six significant digits, without an exponent where that reads well.
+
+    Whole parts are never rounded away: 1234567.89 becomes 1234568, not 1.23457e+06.
+    """
+    if number == 0 or not math.isfinite(number):
+        return repr(number + 0.0)
+    exponent = math.floor(math.log10(abs(number)))
+    if exponent >= 15 or exponent < -4:
+        return f"{number:.{digits}g}"
+    short = f"{number:.{max(0, digits - 1 - exponent)}f}"
+    return (short.rstrip("0").rstrip(".") if "." in short else short) + (
+        ".0" if float(short).is_integer() and exponent < digits - 1 else ""
+    )
+
+
+def printable(text: str, limit: int = 80) -> str:
+    """Make hostile text harmless on a terminal and keep it short; ordinary text is unchanged.
+
+    Control codes, direction marks and other invisible characters are written as escapes: a column
+    name must not be able to move the cursor, hide text or turn its direction. What has nothing to
+    see is quoted.
+    """
+    safe = "".join(char if _is_visible(char) else _escape(char) for char in text)
+    if not safe.strip():
+        safe = f'"{safe}"'
+    return safe if len(safe) <= limit else safe[: limit - 1] + "…"
+
+
+def _is_visible(char: str) -> bool:
+    return char == " " or unicodedata.category(char)[0] not in "CZ"
+
+
+def _escape(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii") if ord(char) != 0xA0 else " "
+
+
+def read_text(form: Form, text: str) -> Value:
+    """Read a value of this form as a person types it; ValueError says what was expected."""
+    if text == "":
+        return None
+    if form == "text":
+        return text
+    if form == "boolean":
+        folded = text.casefold()
+        if folded not in ("true", "false"):
+            raise ValueError(EXPECTS[form])
+        return folded == "true"
+    if form in ("number", "integer", "duration"):
+        if form == "integer" and _WHOLE.fullmatch(text):
+            return int(text)  # digit by digit
+        try:
+            number = float(text)
+            return dt.timedelta(seconds=number) if form == "duration" else number
+        except (ValueError, OverflowError):
+            raise ValueError(EXPECTS[form]) from None
+    number_of(form, text)
+    return text
+
+
+def _parsed(value: object, kind: type[dt.time], form: Form) -> dt.time:
+    if isinstance(value, str):
+        try:
+            return kind.fromisoformat(value)
+        except ValueError:
+            raise ValueError(EXPECTS[form]) from None
+    if isinstance(value, kind):
+        return value
+    raise ValueError(EXPECTS[form])
+
+
+def _moment(value: object, form: Form) -> dt.datetime:
+    if isinstance(value, str):
+        try:
+            value = dt.datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError(EXPECTS[form]) from None
+    if isinstance(value, dt.datetime):
+        moment = value
+    elif isinstance(value, dt.date):
+        moment = dt.datetime(value.year, value.month, value.day)
+    else:
+        raise ValueError(EXPECTS[form])
+    if moment.tzinfo is not None:
+        if form != "instant":
+            raise ValueError(EXPECTS[form] + ", without a zone")
+        moment = moment.astimezone(dt.UTC).replace(tzinfo=None)
+    elif form == "instant":
+        raise ValueError(EXPECTS[form])
+    return moment
+
+
+def _microseconds_of_day(value: dt.time) -> float:
+    seconds = (value.hour * 60 + value.minute) * 60 + value.second
+    return float(seconds * 1_000_000 + value.microsecond)
+
+
+def _microseconds_of_duration(value: object) -> float:
+    if isinstance(value, dt.timedelta):
+        return float(value // _MICROSECOND)
+    if isinstance(value, (int, float, decimal.Decimal)) and not isinstance(value, bool):
+        return float(value) * 1e6
+    raise ValueError(EXPECTS["duration"])
+
+
+def _iso_duration(value: dt.timedelta) -> str:
+    sign = "-" if value < dt.timedelta(0) else ""
+    value = abs(value)
+    minutes, seconds = divmod(value.seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    fraction = f".{value.microseconds:06d}".rstrip("0") if value.microseconds else ""
+    return f"{sign}P{value.days}DT{hours}H{minutes}M{seconds}{fraction}S"
+
+
+def _moment_text(value: dt.datetime) -> str:
+    zone = " UTC" if value.tzinfo is not None else ""
+    value = value.replace(tzinfo=None)
+    text = value.isoformat(sep=" ", timespec="microseconds")
+    if value.microsecond % 1000 == 0:
+        text = value.isoformat(sep=" ", timespec="milliseconds")
+    if value.microsecond == 0:
+        text = value.isoformat(sep=" ", timespec="seconds" if value.second else "minutes")
+    return text + zone
+
+
+def _duration_text(value: dt.timedelta) -> str:
+    """Write a duration with its sign in front: Python would write -90 s as "-1 day, 23:58:30"."""
+    if value < dt.timedelta(0):
+        return f"-{_duration_text(-value)}"
+    return str(value).removesuffix("000") if value.microseconds else str(value)

@@ -1,0 +1,158 @@
+"""Confidence: how a finding compares with those on other rows of the table."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import outlying
+from outlying.options import Options
+from outlying.search import references
+
+Table = dict[str, Any]
+
+
+@pytest.fixture
+def table() -> Table:
+    """Two cities of different temperature; row 0 breaks the rule."""
+    rng = np.random.default_rng(3)
+    city = np.repeat(["A", "B"], 150)
+    temp = np.where(city == "A", rng.normal(30, 1, 300), rng.normal(5, 1, 300))
+    temp[0] = 5.2
+    return {"city": city, "temp": temp, "noise": rng.normal(size=300)}
+
+
+@pytest.mark.references
+def test_a_story_stands_out_and_an_ordinary_row_does_not(table: Table) -> None:
+    explainer = outlying.Explainer(table)
+    story, ordinary = explainer.explain(row=0), explainer.explain(row=1)
+    assert story.exceptional
+    assert story.confidence == 1.0
+    assert story.pairs[0].standing == "Of 200 other rows, none has a finding this strong."
+    assert not ordinary.exceptional
+    assert ordinary.confidence is not None
+    assert ordinary.confidence < 0.97
+
+
+def test_reaching_the_threshold_is_not_enough() -> None:
+    """Every other row has a finding just as strong: then the pair is unusual, no more."""
+    rng = np.random.default_rng(0)
+    table = {f"far{row}": rng.normal(size=60) for row in range(0, 60, 4)}
+    for row in range(0, 60, 4):
+        table[f"far{row}"][row] = 40.0
+    found = outlying.explain(table, row=4, max_conditions=0, references=40, top=1).pairs[0]
+    assert found.reaches_threshold
+    assert found.confidence is not None
+    assert found.confidence < 0.97
+    assert not found.exceptional
+    assert "is unusual, but no more than what ordinary rows show, among" in found.sentence
+    assert "have findings at least this strong" in found.standing
+
+
+def test_reference_rows_are_explained_when_asked_and_once(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    strongest = outlying.Explainer._strongest
+
+    def counted(self: outlying.Explainer, row: int) -> float:
+        asked.append(row)
+        return strongest(self, row)
+
+    monkeypatch.setattr(outlying.Explainer, "_strongest", counted)
+    explainer = outlying.Explainer(table, references=4)
+    findings = [explainer.explain(row=row) for row in (0, 1)]
+    assert not asked
+    assert all(found.confidence is not None for found in findings)
+    explainer.explain(object={"city": "A", "temp": 5.0, "noise": 0.0}).to_json()
+    assert len(asked) == 4 + 1
+
+
+def test_prepare_asks_at_once_and_tells_how_far_it_is(table: Table) -> None:
+    told: list[tuple[int, int]] = []
+    explainer = outlying.Explainer(table, references=3)
+    explainer.prepare(lambda done, total: told.append((done, total)))
+    assert told == [(0, 4), (1, 4), (2, 4), (3, 4)]
+
+
+def test_without_references_the_threshold_decides(table: Table) -> None:
+    findings = outlying.explain(table, row=0, references=0)
+    assert findings.confidence is None
+    assert findings.exceptional
+    assert findings.pairs[0].standing == ""
+    assert '"confidence": null' in findings.to_json()
+    assert "confidence" not in str(findings)
+
+
+def test_a_row_is_not_compared_with_itself(table: Table) -> None:
+    explainer = outlying.Explainer(table, references=300)
+    assert "Of 299 other rows" in explainer.explain(row=0).pairs[0].standing
+    explainer = outlying.Explainer(table, references=1)
+    for row in range(0, 300, 25):
+        for found in explainer.explain(row=row).pairs:
+            assert "Of 1 other row," in found.standing
+
+
+def test_the_order_of_rows_changes_nothing(table: Table) -> None:
+    order = np.random.default_rng(1).permutation(300)
+    shuffled = {name: values[order] for name, values in table.items()}
+    place = int(np.flatnonzero(order == 0)[0])
+    first = outlying.explain(table, row=0, references=20)
+    second = outlying.explain(shuffled, row=place, references=20)
+    assert first.pairs == second.pairs
+    assert [pair.confidence for pair in first.pairs] == [pair.confidence for pair in second.pairs]
+
+
+def test_findings_can_be_stored(table: Table) -> None:
+    findings = outlying.explain(table, row=0, references=5)
+    again = pickle.loads(pickle.dumps(findings))  # noqa: S301 - our own
+    assert again == findings
+    assert again.to_json() == findings.to_json()
+
+
+@pytest.mark.references
+def test_how_many_rows_are_asked() -> None:
+    assert references.enough_rows(10, False, Options()) == 200
+    assert references.enough_rows(40, False, Options()) == 100
+    assert references.enough_rows(10, True, Options()) == 100
+    assert references.enough_rows(500, False, Options()) == 50
+    assert references.enough_rows(10, False, Options.of(search="exhaustive")) == 50
+    assert references.enough_rows(10, True, Options.of(references=7)) == 7
+
+
+@pytest.mark.slow
+@pytest.mark.references
+def test_ordinary_rows_are_seldom_called_exceptional() -> None:
+    """Rows like any other: a confidence of 0.95 or more in about 5%, a claim in fewer."""
+    claims = confident = 0
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        groups = rng.integers(3, size=400)
+        data: Table = {f"n{i}": rng.normal(size=400) for i in range(3)}
+        data |= {"label": np.array(["x", "y", "z"])[groups], "level": groups + rng.normal(size=400)}
+        explainer = outlying.Explainer(data)
+        for row in range(40):
+            findings = explainer.explain(row=row)
+            claims += findings.exceptional
+            confident += (findings.confidence or 0.0) >= 0.95
+    assert confident <= 14  # 6 expected of 120; more in one of a thousand cases
+    assert claims <= confident
+
+
+@pytest.mark.parametrize("count", range(2, 20, 3))
+def test_copies_of_the_object_do_not_depend_on_the_order_of_rows(count: int) -> None:
+    """Which of several equal rows was drawn, and which was asked about, must not matter."""
+    kinds = np.array([0] * 9 + [1] * 9 + [2, 2, 2])
+    table = {"v": np.array([1.0, 2.0, 9.0])[kinds], "w": np.array([4.0, 8.0, 4.0])[kinds]}
+    answers = set()
+    for seed in range(12):
+        order = np.random.default_rng(seed).permutation(len(kinds))
+        shuffled = {name: cells[order] for name, cells in table.items()}
+        for row in np.flatnonzero(kinds[order] == 2):
+            findings = outlying.explain(shuffled, row=int(row), references=count)
+            answers.add(dataclasses.replace(findings, row=0).to_json())
+    assert len(answers) == 1

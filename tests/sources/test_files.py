@@ -1,0 +1,344 @@
+"""What is particular to files: the types of CSV, header lines, order, names, compression."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import gzip
+import itertools
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from outlying.errors import SourceError
+from outlying.sources import read
+from outlying.table.columns import NumericColumn
+from outlying.table.table import SkippedColumn, Table
+from tests.carriers import (
+    Values,
+    column_values,
+    same,
+    write_delimited,
+    write_lines,
+    write_parquet,
+)
+
+
+@pytest.fixture
+def csv_of(tmp_path: Path) -> Callable[[str | bytes], Table]:
+    def read_content(content: str | bytes, name: str = "t.csv") -> Table:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return read(path)
+
+    return read_content
+
+
+Content = Callable[[str | bytes], Table]
+
+
+@pytest.mark.parametrize(
+    "word", ["NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A", "?", "-"]
+)
+def test_words_for_missing_values(csv_of: Content, word: str) -> None:
+    rows = f"1,x,2024-01-01,true\n{word},{word},{word},{word}\n {word} ,y,2024-01-02,false\n"
+    table = csv_of("number,text,date,flag\n" + rows)
+    assert column_values(table, "number") == [1, None, None]
+    assert column_values(table, "text") == ["x", word, "y"]
+    assert column_values(table, "date") == [dt.date(2024, 1, 1), None, dt.date(2024, 1, 2)]
+    assert column_values(table, "flag") == [True, None, False]
+    assert table.notes == (
+        f"column 'number': {word!r} (2 rows) read as missing",
+        f"column 'date': {word!r} (1 row) read as missing",
+        f"column 'flag': {word!r} (1 row) read as missing",
+    )
+
+
+def test_a_word_that_is_no_word_for_missing_keeps_a_column_text(csv_of: Content) -> None:
+    table = csv_of("a,b\n1,1\nNA,NA\nunknown,3\n")
+    assert column_values(table, "a") == ["1", "NA", "unknown"]
+    assert table.notes == ("column 'b': 'NA' (1 row) read as missing",)
+
+
+def test_types_are_decided_on_all_rows(csv_of: Content) -> None:
+    lines = ["1,0,,1"] * 5_000 + ["2.5,x,2024-01-01,99999999999999999999"]
+    table = csv_of("a,b,c,d\n" + "\n".join(lines))
+    assert [column.form for column in table.columns] == ["number", "text", "date", "text"]
+    assert column_values(table, "d")[-1] == "99999999999999999999"
+
+
+def test_words_of_other_languages_stay_texts(csv_of: Content) -> None:
+    table = csv_of("a,b,c,d\nyes,T,007,1_000\nno,F,1,0x1F\n")
+    assert [column.form for column in table.columns] == ["text"] * 4
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected", "notation"),
+    [
+        (["31.12.2023", "1.2.2024"], [dt.date(2023, 12, 31), dt.date(2024, 2, 1)], "%d.%m.%Y"),
+        (["31/12/2023", "01/02/2024"], [dt.date(2023, 12, 31), dt.date(2024, 2, 1)], "%d/%m/%Y"),
+        (["12/31/2023", "01/02/2024"], [dt.date(2023, 12, 31), dt.date(2024, 1, 2)], "%m/%d/%Y"),
+        (["2023/12/31", "2024/01/02"], [dt.date(2023, 12, 31), dt.date(2024, 1, 2)], "%Y/%m/%d"),
+        # day and month cannot be told apart, so it has to be said
+        (["01/02/2024", "03/04/2024"], [dt.date(2024, 2, 1), dt.date(2024, 4, 3)], "%d/%m/%Y"),
+        (["31.12.2023 10:00:00", "01.02.2024 08:30:00"],
+         [dt.datetime(2023, 12, 31, 10), dt.datetime(2024, 2, 1, 8, 30)], "%d.%m.%Y %H:%M:%S"),
+        (["2024-1-5", "2024-12-31"], [dt.date(2024, 1, 5), dt.date(2024, 12, 31)], None),
+        (["2024-02-30", "2024-01-01"], ["2024-02-30", "2024-01-01"], None),
+        (["2024-01-01", "2024-01-01 05:00"], ["2024-01-01", "2024-01-01 05:00"], None),
+        (["2024-01-01T05:00:00Z", "2024-01-01 05:00:00+0200"],
+         [dt.datetime(2024, 1, 1, 5, tzinfo=dt.UTC), dt.datetime(2024, 1, 1, 3, tzinfo=dt.UTC)],
+         None),
+        (["9:05", "23:59:59.5"], [dt.time(9, 5), dt.time(23, 59, 59, 500_000)], None),
+        (["25:00", "08:30"], ["25:00", "08:30"], None),
+    ],
+)  # fmt: skip
+def test_notations_of_dates(
+    csv_of: Content, texts: list[str], expected: list[Any], notation: str | None
+) -> None:
+    table = csv_of("a,b\n" + "".join(f"{text},x\n" for text in texts))
+    notes = () if notation is None else (f"column 'a': dates read as {notation}",)
+    assert (column_values(table, "a"), table.notes) == (expected, notes)
+
+
+def test_dates_of_two_notations_in_one_file(csv_of: Content) -> None:
+    table = csv_of("a,b\n31/12/2023,2024-01-01\n01/02/2024,2024-01-02\n")
+    assert table.values(0) == {"a": dt.date(2023, 12, 31), "b": dt.date(2024, 1, 1)}
+    assert table.notes == ("column 'a': dates read as %d/%m/%Y",)
+    # the engine knows one notation per file: what is written otherwise stays as it is
+    table = csv_of("a,b\n2024-01-01,31/12/2023\n2024-01-02,01/02/2024\n")
+    assert table.values(0) == {"a": dt.date(2024, 1, 1), "b": "31/12/2023"}
+
+
+@pytest.mark.parametrize(
+    ("usual", "last"),
+    [
+        ("2024-01-01 05:00:00", "2024-01-01 05:00:00+02"),
+        ("2024-01-01 05:00:00", "epoch"),
+        ("2024-01-01 05:00:00+02", "2024-01-01 05:00:00"),
+        ("2024-01-01", "epoch"),
+        ("2024-01-01", "infinity"),
+        ("31/12/2023", "-infinity"),
+        ("05:00:00", "05:00:00+02"),
+        ("05:00:00", "24:00:00"),
+        ("true", "yes"),
+        ("1", "0x1F"),
+        ("1", "1_000"),
+        ("1.5", "NAN"),
+        ("1.5", "-nan"),
+        ("1.5", "007"),
+    ],
+)
+@pytest.mark.parametrize("rows", [1, 5_000])
+def test_what_a_type_would_lose_or_change_keeps_a_column_text(
+    csv_of: Content, usual: str, last: str, rows: int
+) -> None:
+    table = csv_of("a,b\n" + f"{usual},x\n" * rows + f"{last},x\n")
+    assert column_values(table, "a") == [usual] * rows + [last]
+
+
+@pytest.mark.parametrize("digits", [16, 18, 19, 20, 30, 38, 39, 40, 60])
+def test_long_whole_numbers_are_exact(csv_of: Content, digits: int) -> None:
+    longest = "-" + "9" * digits
+    table = csv_of(f"a,b\n{longest},x\n1,y\nNA,z\n")
+    assert column_values(table, "a") == [longest, "1", None]
+    assert table.notes == (
+        "column 'a': whole numbers beyond 2**53 read as categories; 'NA' (1 row) read as missing",
+    )
+
+
+def test_spaces_around_values(csv_of: Content) -> None:
+    table = csv_of("a,b,c\n1, 1.5, NA\n 2 , ,x \n3,inf,y\n")
+    assert [column.form for column in table.columns] == ["integer", "number", "text"]
+    assert column_values(table, "b") == [1.5, None, math.inf]
+    assert column_values(table, "c") == [" NA", "x ", "y"]
+    assert table.notes == ("column 'b': blank (1 row) read as missing",)
+
+
+def test_decimal_commas_between_semicolons(csv_of: Content) -> None:
+    table = csv_of("a;b\n1,5;x\n2;y\n")
+    assert column_values(table, "a") == [1.5, 2.0]
+    assert table.notes == ("column 'a': decimal commas read as decimal points",)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_delimiters_are_found(csv_of: Content, delimiter: str) -> None:
+    table = csv_of(f'a{delimiter}b\n1{delimiter}"x, y; z|\t"\n')
+    assert table.values(0) == {"a": 1, "b": "x, y; z|\t"}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_line_ends_and_byte_order_mark(csv_of: Content, end: str) -> None:
+    table = csv_of(f"\ufeffa,b{end}1,2{end}{end}3,4{end}")
+    assert [table.values(row) for row in range(table.rows)] == [{"a": 1, "b": 2}, {"a": 3, "b": 4}]
+
+
+def test_mixed_line_ends_and_leading_blank_lines(csv_of: Content) -> None:
+    table = csv_of("\n\na,b\n1,2\r\n3,4\n")
+    assert [table.values(row) for row in range(table.rows)] == [{"a": 1, "b": 2}, {"a": 3, "b": 4}]
+
+
+@pytest.mark.parametrize("ends", [*itertools.permutations(["\n", "\r\n", "\r"])])
+def test_mixed_line_ends_change_no_value(csv_of: Content, ends: tuple[str, ...]) -> None:
+    one, two, three = ends
+    table = csv_of(f'a,b{one}10,"x\r\ny"{two}20,y{three}30,z{one}')
+    assert column_values(table, "a") == [10, 20, 30]
+    assert column_values(table, "b") == ["x\r\ny", "y", "z"]
+    assert column_values(csv_of(f"a{one}10{two}20{three}30{one}"), "a") == [10, 20, 30]
+
+
+def test_line_ends_within_quotes_are_part_of_the_value(csv_of: Content) -> None:
+    table = csv_of('"a\r\nb",c\n"x\r\ny",1\n"two\nlines",2\n')
+    assert column_values(table, "a\r\nb") == ["x\r\ny", "two\nlines"]
+
+
+def test_a_delimiter_too_many_at_the_end_of_some_lines(csv_of: Content) -> None:
+    table = csv_of("a,b\n1,2,\n3,4\n5,6,\n")
+    assert column_values(table, "b") == [2, 4, 6]
+
+
+def test_a_file_without_header_gets_numbered_columns(csv_of: Content) -> None:
+    table = csv_of("1,x\n2,y\n")
+    assert (table.names, table.rows) == (["column0", "column1"], 2)
+    assert table.notes == ("no header line found: columns are named column0, column1, ...",)
+    assert csv_of("name,city\nann,rome\n").names == ["name", "city"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["z,2024-01-01\nNaN,2024-01-02\n", "\n2023-12-31\n2024-01-01\n", "5,x\n2,NA\n3,\n", "1,2\n"],
+)
+def test_no_row_is_taken_for_a_header_that_reads_like_the_others(
+    csv_of: Content, content: str
+) -> None:
+    table = csv_of(content)
+    assert table.rows == len(content.split())
+    assert table.notes[0].startswith("no header line found")
+
+
+def test_rows_that_look_like_comments_are_rows(csv_of: Content) -> None:
+    assert column_values(csv_of("a,b\n#1,x\n#2,y\n3,z\n"), "a") == ["#1", "#2", "3"]
+
+
+def test_a_single_column(csv_of: Content) -> None:
+    assert column_values(csv_of("a\n1\n\n3\n"), "a") == [1, None, 3]
+
+
+def test_rows_keep_their_order(tmp_path: Path) -> None:
+    rows = 300_000
+    numbers = np.arange(rows)
+    frame = pl.DataFrame({"n": numbers, "s": numbers.astype(str), "x": numbers / 3})
+    frame.write_csv(tmp_path / "t.csv")
+    frame.write_parquet(tmp_path / "t.parquet", row_group_size=10_000)
+    for name in ("t.csv", "t.parquet"):
+        table = read(tmp_path / name)
+        for column in (table.column("n"), table.column("x")):
+            assert isinstance(column, NumericColumn)
+            assert np.all(np.diff(column.values) > 0)
+        assert table.rows == rows
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".json", ".jsonl", ".ndjson"])
+def test_compressed_files(tmp_path: Path, suffix: str) -> None:
+    plain = tmp_path / f"t{suffix}"
+    values: Values = {"a": [1, 2], "b": ["x", "y"]}
+    if suffix in (".csv", ".tsv"):
+        write_delimited(plain, values, "," if suffix == ".csv" else "\t")
+    else:
+        write_lines(plain, values)
+    packed = tmp_path / f"T{suffix}.GZ"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    for one, other in zip(read(packed).columns, read(plain).columns, strict=True):
+        assert same(one, other)
+
+
+@pytest.mark.parametrize(
+    "name", ["a*.csv", "[1].csv", "q?.csv", "it's.csv", "~x.csv", "{a,b}.csv", "p=1.csv", "é.csv"]
+)
+def test_odd_file_names_are_no_patterns(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for other in ("ab.csv", "1.csv", "q1.csv", "a.csv", "b.csv"):
+        Path(other).write_text("other\n1\n")
+    Path(name).write_text("a,b\n1,2\n")
+    assert read(name).values(0) == {"a": 1, "b": 2}
+
+
+def test_folder_names_add_no_columns(tmp_path: Path) -> None:
+    folder = tmp_path / "year=2024"
+    folder.mkdir()
+    assert read(write_parquet(folder / "t.parquet", pa.table({"a": [1]}))).names == ["a"]
+
+
+def test_types_that_only_engines_write(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    duckdb.execute(
+        f"""COPY (SELECT UUID 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11' AS id,
+        INTERVAL '36 hours' AS i, 'x'::ENUM('x', 'y') AS e, TIMETZ '08:00:00+00' AS t,
+        MAP {{'k': 1}} AS m) TO '{path}'"""
+    )
+    table = read(path)
+    assert table.values(0) == {
+        "id": "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
+        "i": dt.timedelta(hours=36),
+        "e": "x",
+        "t": dt.time(8),
+    }
+    assert table.skipped == (SkippedColumn("m", "holds records, which cannot be compared"),)
+
+
+def test_decimals_of_any_length(tmp_path: Path) -> None:
+    values = [decimal.Decimal("1.500"), None, decimal.Decimal("1e40")]
+    path = write_parquet(
+        tmp_path / "t.parquet", pa.table({"a": pa.array(values, pa.decimal256(50, 3))})
+    )
+    if duckdb.__version__.startswith("1."):
+        with pytest.raises(SourceError, match="decimals of more than 38 digits"):
+            read(path)
+    else:
+        assert column_values(read(path), "a") == [1.5, None, 1e40]
+
+
+def test_wide_files_and_long_fields(csv_of: Content) -> None:
+    names = [f"c{place}" for place in range(500)]
+    lines = [",".join(names), ",".join(["1.5"] * 500), ",".join(["NA"] * 500)]
+    table = csv_of("\n".join(lines))
+    assert (table.names, len(table.notes)) == (names, 500)
+    assert column_values(csv_of(f'a,b\n1,{"x" * 200_000}\n2,"y"\n'), "b") == ["x" * 200_000, "y"]
+
+
+def test_the_zone_of_the_machine_does_not_matter(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n2024-01-01T00:00:00+01:00,1\n")
+    code = (
+        f"from outlying.sources import read; print(read({str(path)!r}).values(0)['a'].isoformat())"
+    )
+    for zone in ("America/New_York", "Asia/Tokyo"):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "TZ": zone},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout == "2023-12-31T23:00:00+00:00\n"
+
+
+def test_absent_keys_of_json_are_missing(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_text('\n{"a": 1}\n{\n "b": "x"}\n {"a": NaN, "b": null}')
+    table = read(path)
+    assert [table.values(row) for row in range(3)] == [
+        {"a": 1, "b": None}, {"a": None, "b": "x"}, {"a": None, "b": None},
+    ]  # fmt: skip

@@ -1,0 +1,336 @@
+"""The verify pass counts what a loop over rows counts, however a table is cut and put together."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from outlying.sources.types.arrow import Field
+from outlying.stream.counting.grids import Coding, Dictionary, Grid, Range
+from outlying.stream.verify.rules import Rule, rule_set
+from outlying.stream.verify.tallies import BinTally, Seen, SeenLabels, ValueTally
+from outlying.stream.verify.verify_pass import (
+    ColumnPlan,
+    Look,
+    SeenGaps,
+    Verified,
+    VerifyPass,
+    VerifyPlan,
+    VerifyState,
+)
+
+Row = dict[str, Any]
+
+NUMBERS = [-2.5, -0.0, 0.0, 0.125, 1.0, 1.5, 7.0, 1e300, None, math.nan]
+WHOLE = [-3, 0, 1, 2, 2, 9, None]
+LABELS = ["a", "b", "ß", 'it\'s "x"', None]
+NAMES = {"real": "a 'real'", "whole": "whole.number", "word": 'w"ord', "flag": "flag %"}
+
+
+def grid(numbers: list[float], bins: int = 64) -> Grid:
+    ordered = np.sort(np.array(numbers))
+    return Grid.of(ordered, float(ordered[0]), float(ordered[-1]), bins)
+
+
+KNOWN = [float(x) for x in NUMBERS if x is not None and not math.isnan(x)]
+CODINGS: dict[str, Coding] = {
+    "grid": grid(KNOWN),
+    "few values": Dictionary(grid(KNOWN), limit=3),
+    "all values": Dictionary(grid(KNOWN), limit=100),
+}
+
+ROWS = st.fixed_dictionaries(
+    {
+        NAMES["real"]: st.sampled_from(NUMBERS),
+        NAMES["whole"]: st.sampled_from(WHOLE),
+        NAMES["word"]: st.sampled_from(LABELS),
+        NAMES["flag"]: st.sampled_from([True, False, None]),
+    }
+)
+SCHEMA = pa.schema(
+    [
+        (NAMES["real"], pa.float64()),
+        (NAMES["whole"], pa.int32()),
+        (NAMES["word"], pa.string()),
+        (NAMES["flag"], pa.bool_()),
+    ]
+)
+
+INTERVALS = st.builds(
+    lambda column, ends: Rule(column, "interval", min(ends), max(ends)),
+    st.sampled_from([NAMES["real"], NAMES["whole"]]),
+    st.tuples(*[st.sampled_from([-math.inf, -2.5, 0.0, 1.0, 2.0, 1e300, math.inf])] * 2),
+)
+EQUALS = st.builds(
+    lambda label: Rule(NAMES["word"], "equals", label=label), st.sampled_from(["a", "ß", "zz"])
+) | st.builds(lambda label: Rule(NAMES["flag"], "equals", label=label), st.booleans())
+GAPS = st.builds(Rule, st.sampled_from(list(NAMES.values())), st.sampled_from(["known", "missing"]))
+RULES = st.lists(INTERVALS | EQUALS | GAPS, max_size=4).map(tuple)
+LOOKS = st.lists(
+    st.builds(Look, st.sampled_from([NAMES["real"], NAMES["whole"]]), st.just("numbers"), RULES)
+    | st.builds(Look, st.sampled_from([NAMES["word"], NAMES["flag"]]), st.just("labels"), RULES)
+    | st.builds(Look, st.sampled_from(list(NAMES.values())), st.just("gaps"), RULES),
+    max_size=6,
+).map(tuple)
+
+
+def plan(looks: tuple[Look, ...], counts: tuple[tuple[Rule, ...], ...], coding: str) -> VerifyPlan:
+    columns = {
+        NAMES["real"]: ColumnPlan(Field(NAMES["real"], "number"), CODINGS[coding]),
+        NAMES["whole"]: ColumnPlan(Field(NAMES["whole"], "integer"), Range(-3.0, 13)),
+        NAMES["word"]: ColumnPlan(Field(NAMES["word"], "text")),
+        NAMES["flag"]: ColumnPlan(Field(NAMES["flag"], "boolean")),
+    }
+    return VerifyPlan(columns, looks, counts)
+
+
+PLANS = st.builds(plan, LOOKS, st.lists(RULES, max_size=6).map(tuple), st.sampled_from([*CODINGS]))
+
+
+def batch(rows: list[Row], schema: pa.Schema = SCHEMA) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist(rows, schema=schema)
+
+
+def folded(work: VerifyPass, parts: list[list[Row]], schema: pa.Schema = SCHEMA) -> VerifyState:
+    state = work.start()
+    for part in parts:
+        state = work.add(state, batch(part, schema))
+    return state
+
+
+def is_known(cell: Any) -> bool:
+    return cell is not None and cell == cell
+
+
+def satisfies(row: Row, rule: Rule) -> bool:
+    cell = row[rule.column]
+    if rule.kind in ("known", "missing"):
+        return is_known(cell) == (rule.kind == "known")
+    if rule.kind == "equals":
+        return bool(cell == rule.label)
+    return is_known(cell) and rule.low <= cell <= rule.high
+
+
+def naive(rows: list[Row], rules: tuple[Rule, ...]) -> list[Row]:
+    return [row for row in rows if all(satisfies(row, rule) for rule in rules)]
+
+
+def same_numbers(seen: Seen, cells: list[Any], coding: Coding, distinct: int) -> None:
+    assert np.all(seen.lows <= seen.values)
+    assert np.all(seen.values <= seen.highs)
+    assert np.all(np.diff(seen.values) >= 0)
+    if isinstance(coding, Range) or (isinstance(coding, Dictionary) and distinct <= coding.limit):
+        counts = Counter(float(cell) + 0.0 for cell in cells)
+        assert seen.is_exact
+        assert dict(zip(seen.values.tolist(), seen.counts.tolist(), strict=True)) == counts
+        return
+    bins = coding.grid if isinstance(coding, Dictionary) else coding
+    assert isinstance(bins, Grid)
+    edges = bins.edges()
+    codes = Counter(int(bins.codes(np.array([cell]))[0]) for cell in cells)
+    expected = sorted((edges.values[c], edges.lows[c], edges.highs[c], n) for c, n in codes.items())
+    assert [*zip(seen.values, seen.lows, seen.highs, seen.counts, strict=True)] == expected
+
+
+def check(work: VerifyPass, verified: Verified, rows: list[Row]) -> None:
+    """Compare with loops over rows."""
+    assert verified.rows == len(rows)
+    for rules, count in zip(work.plan.counts, verified.counts, strict=True):
+        assert count == len(naive(rows, rules))
+    for look, seen in zip(work.plan.looks, verified.looks, strict=True):
+        inside = naive(rows, look.rules)
+        cells = [row[look.column] for row in inside if is_known(row[look.column])]
+        if isinstance(seen, SeenGaps):
+            assert (seen.known, seen.missing) == (len(cells), len(inside) - len(cells))
+            continue
+        assert seen.rows == len(inside)
+        if isinstance(seen, SeenLabels):
+            assert [*zip(seen.labels, seen.counts, strict=True)] == sorted(Counter(cells).items())
+            continue
+        coding = work.plan.columns[look.column].coding
+        assert coding is not None
+        everything = {row[look.column] for row in rows if is_known(row[look.column])}
+        same_numbers(seen, cells, coding, len(everything))
+
+
+def same(one: Verified, other: Verified) -> bool:
+    """Return whether two results are the same to the last bit."""
+    return pickle.dumps(plain(one)) == pickle.dumps(plain(other))
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return str(value.dtype), value.tobytes()
+    if isinstance(value, tuple):
+        return [plain(part) for part in value]
+    if hasattr(value, "__slots__"):
+        return [plain(getattr(value, name)) for name in value.__slots__]
+    return repr(value)
+
+
+def cut(data: st.DataObject, rows: list[Row]) -> list[list[Row]]:
+    ends = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=5)))
+    return [rows[a:b] for a, b in zip([0, *ends], [*ends, len(rows)], strict=True)]
+
+
+@settings(max_examples=200)
+@given(PLANS, st.lists(ROWS, max_size=40))
+def test_it_counts_what_a_loop_counts(plan: VerifyPlan, rows: list[Row]) -> None:
+    work = VerifyPass(plan)
+    check(work, work.finish(folded(work, [rows])), rows)
+
+
+@settings(max_examples=200)
+@given(PLANS, st.lists(ROWS, max_size=40), st.data())
+def test_cuts_order_and_merges_make_no_difference(
+    plan: VerifyPlan, rows: list[Row], data: st.DataObject
+) -> None:
+    work = VerifyPass(plan)
+    whole = work.finish(folded(work, [rows]))
+    shuffled = data.draw(st.permutations(rows))
+    states = [folded(work, cut(data, part)) for part in cut(data, shuffled)]
+    while len(states) > 1:
+        one = states.pop(data.draw(st.integers(0, len(states) - 1)))
+        other = states.pop(data.draw(st.integers(0, len(states) - 1)))
+        if data.draw(st.booleans()):
+            other = pickle.loads(pickle.dumps(other))  # noqa: S301
+        states.append(work.merge(one, other))
+    assert same(work.finish(states[0]), whole)
+
+
+@given(PLANS, st.lists(ROWS, max_size=20), st.lists(ROWS, max_size=20))
+def test_a_plan_travels(plan: VerifyPlan, rows: list[Row], more: list[Row]) -> None:
+    work = VerifyPass(plan)
+    there = pickle.loads(pickle.dumps(work))  # noqa: S301
+    state = pickle.loads(pickle.dumps(folded(there, [rows])))  # noqa: S301
+    state = work.add(state, batch(more))
+    assert same(work.finish(state), work.finish(folded(work, [rows + more])))
+
+
+def test_nothing_is_asked() -> None:
+    work = VerifyPass(VerifyPlan({}))
+    verified = work.finish(folded(work, [[], [], [dict.fromkeys(NAMES.values())]]))
+    assert (verified.rows, verified.looks, verified.counts) == (1, (), ())
+    assert work.columns == []
+
+
+def test_only_columns_that_are_asked_for_are_read() -> None:
+    counts = ((Rule(NAMES["flag"], "known"),),)
+    asked = plan((Look(NAMES["whole"], "numbers"),), counts, "grid")
+    assert VerifyPass(asked).columns == sorted([NAMES["flag"], NAMES["whole"]])
+
+
+def test_a_column_without_a_coding_is_refused() -> None:
+    work = VerifyPass(VerifyPlan({"x": ColumnPlan(Field("x", "number"))}, (Look("x", "numbers"),)))
+    with pytest.raises(ValueError, match="'x' is looked at"):
+        work.start()
+
+
+def test_rules_are_a_set() -> None:
+    one, other = Rule("x", "known"), Rule("a", "interval", 1.0, 2.0)
+    assert Look("x", "gaps", (one, other)) == Look("x", "gaps", (other, one, other))
+    assert rule_set([one, other, one]) == (other, one)
+
+
+# ---- one numeric column -------------------------------------------------------------------------
+
+ONE = pa.schema([("x", pa.float64())])
+
+
+def tally_of(state: VerifyState) -> Any:
+    return state.tallies["x"]
+
+
+def one_column(coding: Coding, *rules: tuple[Rule, ...]) -> VerifyPass:
+    looks = tuple(Look("x", "numbers", each) for each in rules or ((),))
+    return VerifyPass(VerifyPlan({"x": ColumnPlan(Field("x", "number"), coding)}, looks))
+
+
+def numbers(work: VerifyPass, *parts: npt.NDArray[np.float64]) -> VerifyState:
+    state = work.start()
+    for part in parts:
+        state = work.add(state, pa.record_batch([pa.array(part)], schema=ONE))
+    return state
+
+
+def seen(work: VerifyPass, state: VerifyState) -> Seen:
+    answer = work.finish(state).looks[0]
+    assert isinstance(answer, Seen)
+    return answer
+
+
+@pytest.mark.parametrize("distinct", [999, 1000, 1001])
+@pytest.mark.parametrize("way", ["one batch", "batches", "merge", "merge with bins"])
+def test_values_are_kept_up_to_a_limit(distinct: int, way: str) -> None:
+    column = np.random.default_rng(3).permutation(np.repeat(np.arange(distinct) / 7, 4))
+    work = one_column(Dictionary(grid([0.0, 50.0, 150.0]), limit=1000))
+    half = len(column) // 2
+    ways: dict[str, Callable[[], VerifyState]] = {
+        "one batch": lambda: numbers(work, column),
+        "batches": lambda: numbers(work, *np.array_split(column, 9)),
+        "merge": lambda: work.merge(numbers(work, column[:half]), numbers(work, column[half:])),
+        "merge with bins": lambda: work.merge(numbers(work, column[:5]), numbers(work, column[5:])),
+    }
+    state = ways[way]()
+    assert isinstance(tally_of(state), ValueTally if distinct <= 1000 else BinTally)
+    answer = seen(work, state)
+    assert answer.is_exact == (distinct <= 1000)
+    assert answer.counts.sum() == 4 * distinct
+    binned = seen(one := one_column(grid([0.0, 50.0, 150.0])), numbers(one, column))
+    if distinct > 1000:
+        assert np.array_equal(answer.counts, binned.counts)
+        assert np.array_equal(answer.lows, binned.lows)
+
+
+def test_gaps_and_zeros_of_any_sign() -> None:
+    column = np.array([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 5.0])
+    work = one_column(Dictionary(grid(KNOWN)), (), (Rule("x", "missing"),), (Rule("x", "known"),))
+    state = numbers(work, column[:3], column[3:], column)
+    answer = seen(work, state)
+    assert answer.rows == 14
+    assert dict(zip(answer.values, answer.counts, strict=True)) == {0.0: 4, 5.0: 2}
+    assert [look.rows for look in work.finish(state).looks if isinstance(look, Seen)] == [14, 8, 6]
+
+
+def test_large_batches_are_worked_on_in_parts() -> None:
+    rng = np.random.default_rng(4)
+    column = rng.normal(size=600_001)
+    rule = Rule("x", "interval", -0.5, 0.75)
+    work = one_column(Grid.of(np.sort(column[:5000]), column.min(), column.max()), (), (rule,))
+    whole, inside = work.finish(numbers(work, column)).looks
+    assert isinstance(whole, Seen)
+    assert isinstance(inside, Seen)
+    assert whole.counts.sum() == len(column)
+    assert inside.rows == inside.counts.sum() == np.count_nonzero(np.abs(column - 0.125) <= 0.625)
+    assert np.all(inside.highs >= -0.5)
+    assert np.all(inside.lows <= 0.75)
+
+
+def test_a_state_of_few_rows_is_small_on_a_journey() -> None:
+    column = np.random.default_rng(5).normal(size=2000)
+    rules = [(Rule("x", "interval", -3.0, float(high)),) for high in range(-2, 3)]
+    work = one_column(Grid.of(np.sort(column), column.min(), column.max()), *rules)
+    state = numbers(work, column)
+    assert len(pickle.dumps(state)) < 200_000
+    assert same(work.finish(pickle.loads(pickle.dumps(state))), work.finish(state))  # noqa: S301
+
+
+def test_many_contexts_share_rules() -> None:
+    rng = np.random.default_rng(6)
+    column = rng.integers(0, 100, 5000).astype(np.float64)
+    rules = [Rule("x", "interval", float(a), float(a + 40)) for a in range(0, 60, 3)]
+    sets = [tuple(rng.choice(np.array(rules), rng.integers(1, 6))) for _ in range(400)]
+    work = VerifyPass(VerifyPlan({"x": ColumnPlan(Field("x", "number"))}, (), tuple(sets)))
+    rows = [{"x": cell} for cell in column.tolist()]
+    verified = work.finish(folded(work, [rows[:1111], rows[1111:]], ONE))
+    assert list(verified.counts) == [len(naive(rows, each)) for each in sets]
