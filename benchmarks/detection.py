@@ -108,7 +108,7 @@ def _columns(points: Array) -> dict[str, Array]:
 
 
 def auc(scores: Array, odd: Array) -> float:
-    """Return the share of pairs of an odd and an ordinary row in which the odd one scores higher."""
+    """Return the area under the ROC curve: how often an odd row outscores an ordinary one."""
     ordinary = np.sort(scores[~odd])
     below = np.searchsorted(ordinary, scores[odd], side="left")
     equal = np.searchsorted(ordinary, scores[odd], side="right") - below

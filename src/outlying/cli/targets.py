@@ -200,7 +200,7 @@ class Naming:
         return Targets(rows=tuple(self._numbers(table)))
 
     def streamed(self, table: Table) -> Sought:
-        """Return what is named as keywords of explain_many; `table` has the columns, but no rows."""
+        """Return what is named as keywords of explain_many; `table` has columns, but no rows."""
         if self.object_file is not None:
             return Sought("objects", [json_object(self.object_file)], ("--object: ",))
         if self.objects_file is not None:

@@ -81,7 +81,7 @@ class Detection:
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
 
     def to_frame(self) -> Any:
-        """Return the flagged rows as a dataframe; `row` counts from 0 there, as everywhere in Python.
+        """Return the flagged rows as a dataframe; `row` counts from 0, as everywhere in Python.
 
         It is pandas, or polars for a table that came as polars or where only that is there.
         """

@@ -267,7 +267,7 @@ class Findings:
         )
 
     def to_frame(self) -> Any:
-        """Return the pairs as a dataframe, one row each: pandas, or polars where only that is there.
+        """Return the pairs as a dataframe, one row each: pandas, or polars where it is alone.
 
         A population that came as a polars frame gives a polars frame.
         """

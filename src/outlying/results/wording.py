@@ -47,7 +47,7 @@ class Figure:
 
 
 def figures(pair: Pair) -> list[Figure]:
-    """Return the numbers of a pair in the order in which they help; confidence where it is known."""
+    """Return the numbers of a pair, the most helpful first; confidence where it is known."""
     found = [
         Figure("rarity", f"{pair.rarity:,.4g}", pair.rarity),
         Figure("outlierness", f"{pair.outlierness:.3f}", pair.outlierness),

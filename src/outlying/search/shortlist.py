@@ -104,7 +104,7 @@ class Settling:
         return hits
 
     def _closest(self, ranked: Iterable[Ranked]) -> list[Hit]:
-        """Return the strongest pair of each property, where no pair of any reaches the threshold."""
+        """Return the strongest pair of each property, where none reaches the threshold."""
         looked = (self.looks.look(place, rank[-1]) for rank, place in ranked)
         hits = [*self.dropped.values(), *looked]
         known = [hit for hit in hits if hit is not None and hit.outlierness > SAME_SCORE]

@@ -121,7 +121,7 @@ class CategoricalColumn:
         return np.asarray(self.codes == code)
 
     def label_of(self, value: object) -> str | bool:
-        """Return the label that a value stands for; ValueError says what would have been allowed."""
+        """Return the label that a value stands for; ValueError says what is allowed."""
         is_key = self.form == "text" and isinstance(value, int) and not isinstance(value, bool)
         return str(value) if is_key else self._checked(value)  # keys beyond 2**53 are texts here
 

@@ -65,7 +65,7 @@ def draw(kinds: Marks, counts: Rows, wanted: int) -> Rows:
 
 
 def without_copies(columns: Iterable[Column], rows: int, most: int) -> tuple[Rows, Rows]:
-    """Return the rows without all copies beyond a number, and for each row its place among these."""
+    """Return rows without copies beyond a number, and for each row its place among these."""
     found = marks(columns, rows)
     kept = np.flatnonzero(_times_before(found) < most)
     order = np.argsort(found[kept], kind="stable")
@@ -84,7 +84,7 @@ def _least_kinds(found: Marks, most: int) -> tuple[Marks, Rows]:
 
 
 def _evenly(total: int, wanted: int) -> Rows:
-    """Return the middles of so many equal parts, rounded down: floor((2i + 1) total / (2 wanted))."""
+    """Return the middles of equal parts, rounded down: floor((2i + 1) total / (2 wanted))."""
     odd = 2 * np.arange(wanted, dtype=np.int64) + 1
     parts = max(1, 2 * wanted)
     whole, rest = divmod(total, parts)  # in two steps, as the product may be too large

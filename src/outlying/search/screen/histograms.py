@@ -84,7 +84,7 @@ class Property(Protocol):
         """Whether nothing is estimated, but for the choice of rows."""
 
     def figures(self, bits: Bits) -> Floats:
-        """Return the figures of Summaries for contexts, from the rows in each word of the layout."""
+        """Return the figures of Summaries for contexts, from the rows in each word."""
 
     def near(self, value: float, reach: float, limit: int) -> Window:
         """Find the rows near an object, among the first so many where neighbours are looked for."""

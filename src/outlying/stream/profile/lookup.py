@@ -84,7 +84,7 @@ class Sought:
                 columns.table.matching(where)
 
     def places(self, marks: Marks, counts: Rows) -> Rows:
-        """Return the place of the only row of each where, of rows known by the number of a where."""
+        """Return the place of the only row that each where names."""
         count_of = dict(zip(marks.tolist(), counts.tolist(), strict=True))
         for place, (where, number) in enumerate(zip(self.wheres, self.numbers, strict=True)):
             with _about(self.meaning, place):
