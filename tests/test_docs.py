@@ -13,6 +13,7 @@ import pytest
 
 from outlying import Options
 from outlying.cli import main as cli
+from outlying.cli.explain import explain
 from outlying.options import BAGGING, Bagging
 
 ROOT = Path(__file__).parent.parent
@@ -56,7 +57,7 @@ def test_every_option_is_documented() -> None:
 
 
 def test_every_option_has_a_flag() -> None:
-    flags = {flag for item in cli.explain.params for flag in item.opts}
+    flags = {flag for item in explain.params for flag in item.opts}
     singular = {"types": "type"}
     for name in Options().to_dict():
         assert "--" + singular.get(name, name).replace("_", "-") in flags

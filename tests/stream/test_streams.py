@@ -23,8 +23,7 @@ from outlying.errors import (
     RowError,
     SourceError,
 )
-from outlying.stream import opening as reading
-from outlying.stream import population as explained
+from outlying.stream import population as streamed
 from tests.conftest import Run
 
 ROWS = 18_000  # more than are drawn
@@ -303,16 +302,16 @@ def test_a_table_that_changes_between_the_passes(
         pytest.skip("a small table needs one pass only")
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
-    streamed = explained.Streamed
+    asking = streamed.Asking
 
     def after(change: Any) -> Any:
         def made(*given: Any) -> Any:
             change()
-            return streamed(*given)
+            return asking(*given)
 
         return made
 
-    monkeypatch.setattr(reading, "Streamed", after(lambda: (copy / "2.parquet").unlink()))
+    monkeypatch.setattr(streamed, "Asking", after(lambda: (copy / "2.parquet").unlink()))
     with pytest.raises(SourceError, match=r"2\.parquet|has changed while it was read"):
         outlying.explain(copy, where={"key": "r7"})
     shutil.copytree(folder, copy, dirs_exist_ok=True)
@@ -321,7 +320,7 @@ def test_a_table_that_changes_between_the_passes(
         for file in copy.iterdir():
             pd.read_parquet(file).drop(columns="temp").to_parquet(file, index=False)
 
-    monkeypatch.setattr(reading, "Streamed", after(drop_a_column))
+    monkeypatch.setattr(streamed, "Asking", after(drop_a_column))
     with pytest.raises(SourceError, match=r"0\.parquet has changed"):
         outlying.explain(copy, where={"key": "r7"})
 
@@ -337,16 +336,16 @@ def test_a_table_that_changes_between_the_passes(
 )
 def test_rows_that_change_between_the_passes(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many rows as before, but not the same ones."""
-    streamed = explained.Streamed
+    asking = streamed.Asking
     with duckdb.connect() as connected:
         connected.register("given", weather(ROWS).drop(columns="odd"))
         connected.execute("CREATE TABLE t AS FROM given")
 
         def made(*given: Any) -> Any:
             connected.execute(change)
-            return streamed(*given)
+            return asking(*given)
 
-        monkeypatch.setattr(reading, "Streamed", made)
+        monkeypatch.setattr(streamed, "Asking", made)
         with pytest.raises(SourceError, match="has changed while it was read: a row of the first"):
             outlying.explain(outlying.scan(connected, table="t"), where={"key": "r7"}, references=0)
 

@@ -61,7 +61,7 @@ def header(
 ) -> dict[str, Any]:
     """Describe what the lines answer, as JSON gives it back; a table may be too large to hold."""
     rows = None if targets.rows is None else [row + 1 for row in targets.rows]
-    objects = None if targets.objects is None else _hash_of_objects(targets)
+    objects = None if table is None or targets.objects is None else _hash_of_objects(targets)
     whole = heading(population, options) | {
         "version": version,
         "fingerprint": None if table is None else fingerprint(table),

@@ -7,18 +7,16 @@ every row takes part where the object has another.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from outlying.options import Options
 from outlying.stream.profile.profile import Profile
-from outlying.stream.wanted import Wanted
 from outlying.table.columns import Column, first_rows, infinities_note, without_infinities
 from outlying.table.selection import is_asked_for
 from outlying.table.table import SkippedColumn, Table
-from outlying.table.targets import Fit, named
+from outlying.table.targets import Asked, Fit
 from outlying.table.values import Form
 
 Object: TypeAlias = Mapping[str, Any]
@@ -34,7 +32,7 @@ class Newcomer:
     notes: tuple[str, ...]
 
 
-def checked(profile: Profile, whole: Table, wanted: Wanted, options: Options) -> list[Object]:
+def checked(profile: Profile, whole: Table, asked: Asked, options: Options) -> list[Object]:
     """Check new objects against all columns; give what they hold in those that are compared."""
     compared = {column.name: column for column in profile.table.columns}
     columns = tuple(compared.get(column.name, column) for column in whole.columns)
@@ -44,13 +42,11 @@ def checked(profile: Profile, whole: Table, wanted: Wanted, options: Options) ->
         options,
         unasked | profile.too_fine(options),
     )
-    for place, item in enumerate(wanted.objects):
-        many = wanted.meaning == "each"
-        with named(f"objects[{place}]") if many else contextlib.nullcontext():
+    objects = asked.objects or ()
+    for place, item in enumerate(objects):
+        with asked.about(place):
             fits.check(item)
-    return [
-        {name: value for name, value in item.items() if name in compared} for item in wanted.objects
-    ]
+    return [{name: value for name, value in item.items() if name in compared} for item in objects]
 
 
 def newcomers(profile: Profile, objects: Sequence[Object], options: Options) -> list[Newcomer]:

@@ -56,6 +56,10 @@ class NumericColumn:
         form: Form = "number" if self.form == "integer" and not whole else self.form
         return NumericColumn(self.name, form, frozen(np.append(self.values, number)))
 
+    def taken(self, rows: Rows) -> NumericColumn:
+        """Return some rows of the column."""
+        return dataclasses.replace(self, values=self.values[rows])
+
     def same(self, row: int, rows: Rows) -> Mask:
         """Mark those of some rows that hold what a row holds, be it nothing."""
         if self.is_missing(row):
@@ -107,6 +111,13 @@ class CategoricalColumn:
         moved = self.codes + (self.codes >= place).astype(np.int32)
         codes = frozen(np.append(moved, np.int32(place)))
         return dataclasses.replace(self, codes=codes, labels=labels)
+
+    def taken(self, rows: Rows) -> CategoricalColumn:
+        """Return some rows of the column, with the labels that they have."""
+        used, codes = np.unique(self.codes[rows], return_inverse=True)
+        gaps = int(used[0] < 0) if len(used) else 0
+        labels = tuple(self.labels[code] for code in used[gaps:].tolist())
+        return dataclasses.replace(self, codes=(codes - gaps).astype(np.int32), labels=labels)
 
     def same(self, row: int, rows: Rows) -> Mask:
         """Mark those of some rows that hold what a row holds, be it nothing."""
