@@ -126,7 +126,7 @@ def test_who_stops_early_leaves_no_process() -> None:
 
 ORPHANS = """
 import os, sys, time
-from outlying import workers
+from outlying import parallel as workers
 
 def work(item):
     if item:

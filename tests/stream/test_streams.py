@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import shutil
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from outlying.errors import (
     SourceError,
 )
 from outlying.stream import population as streamed
+from outlying.stream.asking import Asking
 from tests.conftest import Run
 
 ROWS = 18_000  # more than are drawn
@@ -302,7 +304,7 @@ def test_a_table_that_changes_between_the_passes(
         pytest.skip("a small table needs one pass only")
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
-    asking = streamed.Asking
+    asking = Asking
 
     def after(change: Any) -> Any:
         def made(*given: Any) -> Any:
@@ -336,7 +338,7 @@ def test_a_table_that_changes_between_the_passes(
 )
 def test_rows_that_change_between_the_passes(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many rows as before, but not the same ones."""
-    asking = streamed.Asking
+    asking = Asking
     with duckdb.connect() as connected:
         connected.register("given", weather(ROWS).drop(columns="odd"))
         connected.execute("CREATE TABLE t AS FROM given")
@@ -460,3 +462,27 @@ def test_keys_of_many_digits_on_the_command_line(run: Run, tmp_path: Path) -> No
         assert f"key={2**62 + 7}" in out
         code, _, err = run("explain", tmp_path / "t.parquet", "--where", "key=5", *given[2:])
         assert (code, err) == (2, "Error: no row has key = 5; one is needed\n")
+
+
+def test_the_first_pass_is_kept(folder: Path) -> None:
+    """What is asked later of the same population needs fewer scans, and gives the same."""
+    scan, is_small = outlying.scan(folder), rows_in(folder) == SMALL
+    explainer = outlying.Explainer(scan, exclude=["odd"], references=5)
+    assert explainer.rows == rows_in(folder)
+    assert explainer.population.columns == ("city", "temp", "pressure")
+    assert scan.traffic.scans == 1
+    new = {"key": "new", "city": "A", "temp": 5.0, "pressure": 1000.0}
+    found = explainer.explain(object=new)
+    assert scan.traffic.scans == (1 if is_small else 2)
+    row = explainer.explain(where={"key": "r7"})
+    assert scan.traffic.scans == (2 if is_small else 4)
+    options: dict[str, Any] = {"exclude": ["odd"], "references": 5}
+    assert row.to_json() == outlying.explain(folder, where={"key": "r7"}, **options).to_json()
+    assert found.to_json() == outlying.explain(folder, object=new, **options).to_json()
+
+
+def test_findings_of_a_stream_are_plain_values(folder: Path) -> None:
+    findings = outlying.explain(folder, where={"key": "r7"}, references=5)
+    again = pickle.loads(pickle.dumps(findings))  # noqa: S301 - our own
+    assert again.to_json() == findings.to_json()
+    assert len(pickle.dumps(findings)) < 300_000

@@ -29,9 +29,12 @@ class MemoryPopulation:
     """A table in memory, prepared once for all objects; several threads may share it."""
 
     def __init__(self, table: Table, options: Options, *, is_of_stream: bool = False) -> None:
-        """Take a table; `is_of_stream` tells that a stream turned out to be so small."""
+        """Take a table; `is_of_stream` tells that a stream turned out to be so small.
+
+        Then its columns are as declared already, and those left out are not there.
+        """
         self.options, self.is_of_stream = options, is_of_stream
-        self.table = as_declared(table, options)
+        self.table = table if is_of_stream else as_declared(table, options)
         if self.table.rows < 2:
             raise SourceError(
                 f"{self.table.source} has one row only; a row is explained by comparing it with "

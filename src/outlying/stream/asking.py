@@ -90,12 +90,13 @@ class Asking:
         """Search the sample for what to ask, and ask all rows in one pass."""
         homes = Homes(self, targets)
         questions = []
-        for done, short in enumerate(in_order(homes.shortlist, targets, workers), start=1):
-            item = targets[done - 1]
-            questions.append(Question(homes.evaluation(item), short, item.new is not None))
+        shortlists = in_order(homes.shortlist, range(len(targets)), workers)
+        for place, short in enumerate(shortlists):
+            is_new = targets[place].new is not None
+            questions.append(Question(homes.evaluation(place), short, is_new))
             if progress is not None:
-                progress(done, len(targets))
-        return AllAnswered(homes, targets, questions, self._ask(questions, progress))
+                progress(place + 1, len(targets))
+        return AllAnswered(homes, questions, self._ask(questions, progress))
 
     def _ask(self, questions: Sequence[Question], progress: Progress | None) -> Answers:
         looks = tuple(dict.fromkeys(look for question in questions for look in question.looks()))
@@ -113,31 +114,30 @@ class Asking:
 
 
 class Homes:
-    """The population as each object sees it: new objects may bring other columns into play."""
+    """The population as each object sees it: new objects may bring other columns into play.
+
+    Objects are known by their places, so that other processes need no copies of them.
+    """
 
     def __init__(self, asking: Asking, targets: Sequence[Placed]) -> None:
-        self.asking, rows = asking, asking.profile.rows
-        homes = {id(item.home): (item.home, item.new is not None) for item in targets}
-        self._prepared = {
-            key: asking.prepared_with(home, rows + is_new)
-            for key, (home, is_new) in homes.items()
-            if home is not None
-        }
+        self.asking, self.targets = asking, targets
+        prepared: dict[int, Prepared] = {}
+        for item in targets:
+            if item.home is not None and id(item.home) not in prepared:
+                rows = asking.profile.rows + (item.new is not None)
+                prepared[id(item.home)] = asking.prepared_with(item.home, rows)
+        self.prepared = [prepared.get(id(item.home), asking.prepared) for item in targets]
 
-    def prepared_for(self, item: Placed) -> Prepared:
-        """Return the rows drawn, with an object behind them."""
-        return self.asking.prepared if item.home is None else self._prepared[id(item.home)]
-
-    def evaluation(self, item: Placed) -> Evaluation[Trait, Premise]:
+    def evaluation(self, place: int) -> Evaluation[Trait, Premise]:
         """Return the properties and conditions of an object, to be scored by whoever counts."""
-        prepared = self.prepared_for(item)
-        traits, premises = prepared.asked_of(int(item.row or 0))
+        prepared = self.prepared[place]
+        traits, premises = prepared.asked_of(int(self.targets[place].row or 0))
         return Evaluation(traits, premises, prepared.rows, self.asking.options)
 
-    def shortlist(self, item: Placed) -> Shortlist:
+    def shortlist(self, place: int) -> Shortlist:
         """Find by the sample what to ask of all rows; of ordinary rows, in haste."""
-        prepared, evaluation = self.prepared_for(item), self.evaluation(item)
-        if item.home is None:
+        prepared, evaluation = self.prepared[place], self.evaluation(place)
+        if self.targets[place].home is None:
             return prepared.hasty(evaluation)
         return shortlisted(evaluation, prepared.shelf, self.asking.options.top)
 
@@ -145,19 +145,14 @@ class Homes:
 class AllAnswered:
     """What all rows have answered, object by object."""
 
-    def __init__(
-        self,
-        homes: Homes,
-        targets: Sequence[Placed],
-        questions: Sequence[Question],
-        answers: Answers,
-    ) -> None:
+    def __init__(self, homes: Homes, questions: Sequence[Question], answers: Answers) -> None:
         self.homes, self.asking, self.answers = homes, homes.asking, answers
-        self._questions = {id(item): asked for item, asked in zip(targets, questions, strict=True)}
+        self.questions = questions
+        self._places = {id(item): place for place, item in enumerate(homes.targets)}
 
     def references(self, ordinary: Sequence[Placed]) -> References:
         """Return the strengths of ordinary rows: estimated, but for counts of all rows."""
-        strengths = [self._strength(self._questions[id(item)]) for item in ordinary]
+        strengths = [self._strength(self.questions[self._places[id(item)]]) for item in ordinary]
         rows = np.array([item.row for item in ordinary], dtype=np.int64)
         count = min(self.asking.references, len(strengths))
         hashes = row_hashes(self.asking.prepared, rows)
@@ -172,7 +167,8 @@ class AllAnswered:
     def searched(self, item: Target) -> Searched:
         """Choose among the pairs of an object by what all rows have answered."""
         assert isinstance(item, Placed)  # noqa: S101 - made by this population
-        question, prepared = self._questions[id(item)], self.homes.prepared_for(item)
+        place = self._places[id(item)]
+        question, prepared = self.questions[place], self.homes.prepared[place]
         exact, is_new, row = (
             Answered(question, self.answers),
             item.new is not None,
