@@ -25,8 +25,8 @@ from outlying.search.prepared import Prepared
 from outlying.search.references import References, Yardstick, enough_rows
 from outlying.search.scoring import Progress
 from outlying.stream.wanted import Wanted
-from outlying.table.columns import infinities_note, retyped, without_infinities
-from outlying.table.selection import is_asked_for, optional
+from outlying.table.columns import infinities_note
+from outlying.table.selection import is_asked_for, optional_columns
 from outlying.table.table import Table
 from outlying.table.targets import Targets, Where, items, position
 
@@ -326,7 +326,7 @@ def _typed(table: Table, options: Options) -> Table:
         if name not in [skipped.name for skipped in table.skipped]:
             table.column(name)
     columns = [
-        retyped(column, wanted[column.name]) if column.name in wanted else column
+        column.retyped(wanted[column.name]) if column.name in wanted else column
         for column in table.columns
     ]
     return _finite(dataclasses.replace(table, columns=tuple(columns)), options)
@@ -339,7 +339,7 @@ def _finite(table: Table, options: Options) -> Table:
         kept, count = column, 0
         if is_asked_for(column.name, options):
             as_missing = options.infinite == "missing"
-            kept, count = without_infinities(column, as_missing=as_missing)
+            kept, count = column.without_infinities(as_missing=as_missing)
         if count:
             notes.append(infinities_note(column.name, count))
         columns.append(kept)
@@ -347,7 +347,7 @@ def _finite(table: Table, options: Options) -> Table:
 
 
 def _with_object(table: Table, values: Mapping[str, Any], options: Options) -> Table:
-    joined = table.with_object(values, optional(table, options))
+    joined = table.with_object(values, optional_columns(table, options))
     try:
         return _finite(joined, options)
     except InfiniteValueError as error:  # all rows but the last one are known to be finite

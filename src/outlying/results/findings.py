@@ -17,7 +17,7 @@ from outlying.options import Measure, Options
 from outlying.results.wording import sentence, standing
 from outlying.search.scoring import Effort
 from outlying.table.conditions import Condition
-from outlying.table.selection import chosen
+from outlying.table.selection import select_any
 from outlying.table.table import SkippedColumn, Table
 from outlying.table.values import Value, plain
 
@@ -181,7 +181,7 @@ class Population:
             "source": self.source,
             "rows": self.rows,
             "columns": list(self.columns),
-            "skipped_columns": [dataclasses.asdict(item) for item in self.skipped_columns],
+            "skipped_columns": [item.to_dict() for item in self.skipped_columns],
         }
 
 
@@ -290,7 +290,7 @@ def _bundle(views: Mapping[str, Callable[[], str]], include: Any, exclude: Any) 
 
 def population_of(table: Table, options: Options) -> Population:
     """Describe what rows are compared with, before any is."""
-    selection = chosen(table, options)
+    selection = select_any(table, options)
     names = tuple(column.name for column in selection.columns)
     return Population(table.source, table.rows, names, selection.skipped)
 

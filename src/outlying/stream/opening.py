@@ -21,9 +21,8 @@ from outlying.stream.population import Named, Streamed
 from outlying.stream.profile.profile import Profile, finish
 from outlying.stream.profile.profile_pass import ProfilePass, fields_of
 from outlying.stream.wanted import Wanted
-from outlying.table.columns import first_rows
-from outlying.table.selection import some
-from outlying.table.table import Table
+from outlying.table.selection import not_empty
+from outlying.table.table import SkipReason, Table
 from outlying.table.values import Value
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ class Stream:
         plan = self._plan(wanted)
         profile = finish(plan, self.feeder.fold(plan, plan.columns, progress), self.feeder.source)
         profile = profile.with_notes(self.feeder.notes)
-        some(profile.selection)
+        not_empty(profile.selection)
         if profile.rows < 2:
             raise SourceError(
                 f"{self.feeder.source} has {profile.rows} rows; a row is explained by comparing it "
@@ -117,7 +116,7 @@ def _named(profile: Profile, wanted: Wanted) -> list[Named]:
 def _key(profile: Profile, place: int, where: Mapping[str, Any]) -> tuple[tuple[str, Value], ...]:
     """Name a row by what was looked for, as the table holds it, and by columns of identifiers."""
     held = profile.values(place)
-    identifiers = [item.name for item in profile.skipped if "identifier" in item.reason]
+    identifiers = [item.name for item in profile.skipped if item.why is SkipReason.IDENTIFIER]
     return tuple((name, held[name]) for name in dict.fromkeys((*where, *identifiers)))
 
 
@@ -128,7 +127,7 @@ def _explained_whole(
     in_memory: Callable[[Table], InMemory],
 ) -> list[Findings]:
     """Explain rows of a table of which all rows were drawn."""
-    columns = tuple(first_rows(column, profile.drawn) for column in profile.table.columns)
+    columns = tuple(column.first(profile.drawn) for column in profile.table.columns)
     table = dataclasses.replace(profile.table, columns=columns, rows=profile.drawn)
     explainer = in_memory(table)
     if objects:

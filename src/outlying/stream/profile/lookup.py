@@ -12,20 +12,19 @@ import numpy as np
 
 from outlying.errors import OptionError, RowError
 from outlying.sources.types.arrow import Field
-from outlying.table.columns import CategoricalColumn, Rows
+from outlying.table.columns import Rows
 from outlying.table.row_hash import (
-    MISSING,
+    MISSING_HASH,
     Cells,
-    Marks,
-    NumberedCells,
-    float_numbers,
-    label_numbers,
-    sums,
+    HashedCells,
+    Hashes,
+    float_hashes,
+    label_hashes,
+    salted_sums,
 )
-from outlying.table.sampling import plain_label
 from outlying.table.table import SkippedColumn, Table
 from outlying.table.targets import items, named
-from outlying.table.values import is_missing, number_of
+from outlying.table.values import is_missing, number_of, without_trailing_zero
 
 #: One where may stand for this many rows.
 MOST_ROWS = 10_000
@@ -46,8 +45,8 @@ class Sought:
 
     meaning: Meaning
     wheres: tuple[Where, ...]
-    numbers: Marks
-    groups: tuple[tuple[tuple[str, ...], Marks], ...]  # by columns: the numbers looked for
+    numbers: Hashes
+    groups: tuple[tuple[tuple[str, ...], Hashes], ...]  # by columns: the numbers looked for
 
     @classmethod
     def of(cls, meaning: Meaning, where: object, columns: Columns) -> Sought:
@@ -68,10 +67,10 @@ class Sought:
         """The columns that are looked at."""
         return {name for names, _ in self.groups for name in names}
 
-    def hits(self, cells: Mapping[str, Cells], rows: int) -> Iterator[tuple[Rows, Marks]]:
+    def hits(self, cells: Mapping[str, Cells], rows: int) -> Iterator[tuple[Rows, Hashes]]:
         """Find rows of a batch that are looked for, with the numbers of the wheres they fit."""
         for names, wanted in self.groups:
-            found = sums([cells[name] for name in names], rows)
+            found = salted_sums([cells[name] for name in names], rows)
             places = _near(found, wanted)
             places = places[np.isin(found[places], wanted)]
             if len(places):
@@ -83,7 +82,7 @@ class Sought:
             with _about(self.meaning, place):
                 columns.table.matching(where)
 
-    def places(self, marks: Marks, counts: Rows) -> Rows:
+    def places(self, marks: Hashes, counts: Rows) -> Rows:
         """Return the place of the only row that each where names."""
         count_of = dict(zip(marks.tolist(), counts.tolist(), strict=True))
         for place, (where, number) in enumerate(zip(self.wheres, self.numbers, strict=True)):
@@ -117,7 +116,7 @@ def refuse_number(where: Where, count: int) -> None:
         )
 
 
-def _near(found: Marks, wanted: Marks) -> Rows:
+def _near(found: Hashes, wanted: Hashes) -> Rows:
     """Find quickly what may be wanted: all whose lower bits are."""
     if len(wanted) == 1:
         return np.flatnonzero(found == wanted[0])
@@ -143,8 +142,8 @@ class Columns:
                 "such as {'id': 'A17'}"
             )
         self.table.matching({name: self._key(name, value) for name, value in where.items()})
-        cells = [NumberedCells(n, _number_of(self.fields[n], v)) for n, v in where.items()]
-        return int(sums(cells, 1)[0])
+        cells = [HashedCells(n, _number_of(self.fields[n], v)) for n, v in where.items()]
+        return int(salted_sums(cells, 1)[0])
 
     def _key(self, name: str, value: object) -> object:
         """Take the text of a whole number for one: its column may yet turn out to hold texts."""
@@ -153,20 +152,20 @@ class Columns:
         return int(str(value)) if is_key and _WHOLE.fullmatch(str(value)) else value
 
 
-def _number_of(field: Field, value: object) -> Marks:
+def _number_of(field: Field, value: object) -> Hashes:
     if is_missing(value):
-        return np.array([MISSING], dtype=np.uint64)
+        return np.array([MISSING_HASH], dtype=np.uint64)
     if field.may_be_keys and isinstance(value, (int, np.integer, str)):
-        return label_numbers([str(value)])
+        return label_hashes([str(value)])
     if field.is_numeric:
-        return float_numbers(np.array([number_of(field.read_as, value)]))
+        return float_hashes(np.array([number_of(field.read_as, value)]))
     column = field.empty()
-    label = column.label_of(value) if isinstance(column, CategoricalColumn) else ""
-    return label_numbers([_plain(field, str(label))])
+    label = "" if column.is_numeric else column.label_of(value)
+    return label_hashes([_plain(field, str(label))])
 
 
 def _plain(field: Field, label: str) -> str:
-    return plain_label(label) if are_labels_of_numbers(field) else label
+    return without_trailing_zero(label) if are_labels_of_numbers(field) else label
 
 
 def are_labels_of_numbers(field: Field) -> bool:

@@ -19,9 +19,9 @@ from outlying.stream.profile.bottom_k import Kinds
 from outlying.stream.profile.column_facts import Tally
 from outlying.stream.profile.lookup import MOST_ROWS, Columns, Meaning, Sought
 from outlying.table.columns import Rows
-from outlying.table.row_hash import Marks, mixed, sums
-from outlying.table.sampling import KINDS
-from outlying.table.selection import Selection, is_asked_for, some
+from outlying.table.row_hash import Hashes, salted_sums, splitmix64
+from outlying.table.sampling import SKETCH_SIZE
+from outlying.table.selection import Selection, is_asked_for, not_empty
 from outlying.table.table import SkippedColumn
 from outlying.table.values import EXPECTS
 
@@ -51,7 +51,7 @@ class ProfilePass:
     fields: tuple[Field, ...]  # in the order of the source
     unread: tuple[SkippedColumn, ...]
     sought: Sought | None = None
-    most: int = KINDS
+    most: int = SKETCH_SIZE
     sample: int = SAMPLE
 
     @classmethod
@@ -79,7 +79,7 @@ class ProfilePass:
         needed = tuple(field for field in fields if field.is_compared or field.name in names)
         plan = cls(options, needed, unread, sought)
         if not plan.compared:
-            some(Selection((), plan.unusable))
+            not_empty(Selection((), plan.unusable))
         return plan
 
     @property
@@ -110,7 +110,7 @@ class ProfilePass:
             return state
         arrays = {field.name: _takeable(batch.column(field.name)) for field in self.fields}
         cells = {f.name: state.tallies[f.name].add(f, arrays[f.name]) for f in self.fields}
-        marks = mixed(sums([cells[field.name] for field in self.compared], rows))
+        marks = splitmix64(salted_sums([cells[field.name] for field in self.compared], rows))
         state.rows += rows
         state.kinds.add(marks, lambda places: _rows(self.compared, arrays, places))
         if self.sought is not None:
@@ -132,7 +132,7 @@ class ProfilePass:
     def _is_for_many(self) -> bool:
         return self.sought is not None and self.sought.meaning == "every"
 
-    def _names(self, numbers: Marks, marks: Marks) -> Marks:
+    def _names(self, numbers: Hashes, marks: Hashes) -> Hashes:
         """Choose by what found rows are known.
 
         Those of one where that stands for many differ in columns that are compared, or not at all.
@@ -140,7 +140,7 @@ class ProfilePass:
         return marks if self._is_for_many else numbers
 
     def _keep(
-        self, state: ProfileState, places: Rows, known_by: Marks, arrays: Mapping[str, Any]
+        self, state: ProfileState, places: Rows, known_by: Hashes, arrays: Mapping[str, Any]
     ) -> None:
         """Keep rows that were found; of far too many, which will be refused, only the number."""
         state.fitting += len(places)
