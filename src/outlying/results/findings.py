@@ -177,7 +177,7 @@ class Population:
             "source": self.source,
             "rows": self.rows,
             "columns": list(self.columns),
-            "skipped_columns": [dataclasses.asdict(item) for item in self.skipped_columns],
+            "skipped_columns": [item.to_dict() for item in self.skipped_columns],
         }
 
 

@@ -17,10 +17,10 @@ from outlying.search.population import Searched
 from outlying.search.prepared import Prepared
 from outlying.search.references import References, enough_rows
 from outlying.search.scoring import Progress
+from outlying.table import row_hash
 from outlying.table.columns import Rows
 from outlying.table.declared import as_declared, with_object
-from outlying.table.row_hash import marks
-from outlying.table.selection import Selection, chosen
+from outlying.table.selection import Selection, select_any
 from outlying.table.table import Table
 from outlying.table.targets import Asked, Target, Targets, targets_in
 
@@ -72,7 +72,7 @@ class MemoryPopulation:
 
     def selection(self) -> Selection:
         """Return which columns take part, be it none."""
-        return chosen(self.table, self.options)
+        return select_any(self.table, self.options)
 
     def targets(self, asked: Asked, progress: Progress | None = None) -> Targets:  # noqa: ARG002
         """Find what is asked for, and check all of it."""
@@ -158,4 +158,4 @@ class MemoryPopulation:
 def row_hashes(prepared: Prepared, rows: Rows) -> list[int]:
     """Return the hashes of some rows by their compared values."""
     columns = [column.taken(rows) for column in prepared.selection.columns]
-    return [int(number) for number in marks(columns, len(rows))]
+    return [int(number) for number in row_hash.row_hashes(columns, len(rows))]

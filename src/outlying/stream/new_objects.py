@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from outlying.options import Options
 from outlying.stream.profile.profile import Profile
-from outlying.table.columns import Column, first_rows, infinities_note, without_infinities
+from outlying.table.columns import Column, infinities_note
 from outlying.table.selection import is_asked_for
 from outlying.table.table import SkippedColumn, Table
 from outlying.table.targets import Asked, Fit
@@ -51,7 +51,7 @@ def checked(profile: Profile, whole: Table, asked: Asked, options: Options) -> l
 
 def newcomers(profile: Profile, objects: Sequence[Object], options: Options) -> list[Newcomer]:
     """Put new objects behind the rows that were drawn, those together that see a table alike."""
-    empty = tuple(first_rows(column, 0) for column in profile.table.columns)
+    empty = tuple(column.first(0) for column in profile.table.columns)
     alone = [_finite(_joined(empty, item)) for item in objects]
     views = [_view(profile, columns, options) for columns, _ in alone]
     homes = {
@@ -72,7 +72,7 @@ def _joined(columns: Sequence[Column], item: Object) -> tuple[Column, ...]:
 
 def _finite(columns: Sequence[Column]) -> tuple[tuple[Column, ...], tuple[str, ...]]:
     """Count infinite values as missing, and say so; where they are refused there are none."""
-    kept = [without_infinities(column, as_missing=True) for column in columns]
+    kept = [column.without_infinities(as_missing=True) for column in columns]
     notes = (infinities_note(column.name, count) for column, count in kept if count)
     return tuple(column for column, _ in kept), tuple(notes)
 
@@ -84,7 +84,7 @@ def _view(profile: Profile, columns: Sequence[Column], options: Options) -> View
 
 def _home(profile: Profile, view: View, objects: Sequence[Object]) -> Profile:
     """Return the profile with objects behind the rows that were drawn."""
-    columns = tuple(first_rows(column, profile.drawn) for column in profile.table.columns)
+    columns = tuple(column.first(profile.drawn) for column in profile.table.columns)
     for item in objects:
         columns, _ = _finite(_joined(columns, item))
     table = dataclasses.replace(profile.table, columns=columns, rows=profile.drawn + len(objects))

@@ -27,8 +27,8 @@ from outlying.stream.profile.lookup_pass import LookupPass, found_in
 from outlying.stream.profile.profile import Profile, finish
 from outlying.stream.profile.profile_pass import ProfilePass, ProfileState, fields_of
 from outlying.stream.together import Together
-from outlying.table.selection import Selection, some
-from outlying.table.table import Table
+from outlying.table.selection import Selection, not_empty
+from outlying.table.table import SkipReason, Table
 from outlying.table.targets import Asked, Key, Target, Targets
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class StreamedPopulation:
     def _keep(self, state: ProfileState) -> None:
         """Keep what the first pass has found."""
         profile = finish(self._plan, state, self.feeder.source).with_notes(self.feeder.notes)
-        some(profile.selection)
+        not_empty(profile.selection)
         if profile.rows < 2:
             raise SourceError(
                 f"{self.feeder.source} has {profile.rows} rows; a row is explained by comparing it "
@@ -180,7 +180,7 @@ class StreamedPopulation:
 
 def _key(profile: Profile, values: Mapping[str, Any], where: Mapping[str, Any]) -> Key:
     """Name a row by what was looked for, as the table holds it, and by columns of identifiers."""
-    identifiers = [item.name for item in profile.skipped if "identifier" in item.reason]
+    identifiers = [item.name for item in profile.skipped if item.why is SkipReason.IDENTIFIER]
     return tuple((name, values[name]) for name in dict.fromkeys((*where, *identifiers)))
 
 

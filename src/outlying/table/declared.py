@@ -8,8 +8,8 @@ from typing import Any
 
 from outlying.errors import InfiniteValueError
 from outlying.options import Options
-from outlying.table.columns import infinities_note, retyped, without_infinities
-from outlying.table.selection import is_asked_for, optional
+from outlying.table.columns import infinities_note
+from outlying.table.selection import is_asked_for, optional_columns
 from outlying.table.table import Table
 
 
@@ -20,7 +20,7 @@ def as_declared(table: Table, options: Options) -> Table:
         if name not in [skipped.name for skipped in table.skipped]:
             table.column(name)
     columns = [
-        retyped(column, wanted[column.name]) if column.name in wanted else column
+        column.retyped(wanted[column.name]) if column.name in wanted else column
         for column in table.columns
     ]
     return _finite(dataclasses.replace(table, columns=tuple(columns)), options)
@@ -28,7 +28,7 @@ def as_declared(table: Table, options: Options) -> Table:
 
 def with_object(table: Table, values: Mapping[str, Any], options: Options) -> Table:
     """Add a new object as the last row of a table that is as declared."""
-    joined = table.with_object(values, optional(table, options))
+    joined = table.with_object(values, optional_columns(table, options))
     try:
         return _finite(joined, options)
     except InfiniteValueError as error:  # all rows but the last one are known to be finite
@@ -42,7 +42,7 @@ def _finite(table: Table, options: Options) -> Table:
         kept, count = column, 0
         if is_asked_for(column.name, options):
             as_missing = options.infinite == "missing"
-            kept, count = without_infinities(column, as_missing=as_missing)
+            kept, count = column.without_infinities(as_missing=as_missing)
         if count:
             notes.append(infinities_note(column.name, count))
         columns.append(kept)

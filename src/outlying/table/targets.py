@@ -12,8 +12,8 @@ import numpy as np
 
 from outlying.errors import InfiniteValueError, ObjectError, OptionError, OutlyingError, RowError
 from outlying.options import Options
-from outlying.table.columns import Column, first_rows, without_infinities
-from outlying.table.selection import is_asked_for, optional
+from outlying.table.columns import Column
+from outlying.table.selection import is_asked_for, optional_columns
 from outlying.table.table import Table
 from outlying.table.values import Value
 
@@ -136,7 +136,7 @@ def targets_in(table: Table, options: Options, asked: Asked) -> Targets:
 
 def new_objects(table: Table, options: Options, asked: Asked) -> Targets:
     """Check new objects against the columns of the table."""
-    fits = Fit(table, options, optional(table, options))
+    fits = Fit(table, options, optional_columns(table, options))
     for place, item in enumerate(asked.objects or ()):
         with asked.about(place):
             fits.check(item)
@@ -205,7 +205,7 @@ class Fit:
     def __init__(self, table: Table, options: Options, optional: set[str]) -> None:
         """Take the names of columns that an object need not have."""
         self.options, self.optional = options, optional
-        columns = tuple(first_rows(column, 0) for column in table.columns)
+        columns = tuple(column.first(0) for column in table.columns)
         self.empty = dataclasses.replace(table, columns=columns, rows=0)
 
     def check(self, values: object) -> None:
@@ -223,6 +223,6 @@ class Fit:
 def _refuse_infinite(column: Column, options: Options) -> None:
     """Refuse an object's infinite value, unless it is to count as missing."""
     try:
-        without_infinities(column, as_missing=options.infinite == "missing")
+        column.without_infinities(as_missing=options.infinite == "missing")
     except InfiniteValueError as error:
         raise InfiniteValueError(error.column, None) from None

@@ -28,7 +28,7 @@ from outlying.stream.profile.profile import Profile, finish
 from outlying.stream.profile.profile_pass import ProfilePass, ProfileState, fields_of
 from outlying.table import sampling, selection
 from outlying.table.columns import Column
-from outlying.table.selection import chosen, is_asked_for
+from outlying.table.selection import is_asked_for, select_any
 from outlying.table.table import SkippedColumn, Table
 from outlying.table.targets import Asked
 
@@ -203,13 +203,13 @@ def test_a_stream_gives_what_memory_gives(
     memory = in_memory(table, options)
     asked = [column for column in memory.columns if is_asked_for(column.name, options)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sampling, "KINDS", most)
-        rows = sampling.drawn(asked, memory.rows, sample)
+        patch.setattr(sampling, "SKETCH_SIZE", most)
+        rows = sampling.sample_rows(asked, memory.rows, sample)
     drawn = cells_of(found.table.columns, range(found.drawn))
     assert drawn == cells_of(asked, rows)
     assert found.rows == len(table)
     assert found.is_whole == (sample >= len(table) and most >= len(table))
-    assert found.skipped == chosen(memory, options).skipped
+    assert found.skipped == select_any(memory, options).skipped
     assert set(found.table.notes) >= set(memory.notes)
     for column in asked:
         assert found.facts[column.name].missing == np.count_nonzero(column.missing())
@@ -259,10 +259,10 @@ def test_a_large_table_is_sampled_as_in_memory() -> None:
         memory = in_memory(table, options)
         asked = [column for column in memory.columns if is_asked_for(column.name, options)]
         found = profile_of(table, options, seed=len(exclude))
-        expected = cells_of(asked, sampling.drawn(asked, rows, 16_384))
+        expected = cells_of(asked, sampling.sample_rows(asked, rows, 16_384))
         assert cells_of(found.table.columns, range(found.drawn)) == expected
         assert (found.drawn, found.rows, found.is_whole) == (16_384, rows, False)
-        assert found.skipped == chosen(memory, options).skipped
+        assert found.skipped == select_any(memory, options).skipped
         assert found.table.notes == ()
 
 
@@ -305,7 +305,7 @@ def test_a_column_is_left_out_by_what_all_rows_hold() -> None:
     found = profile_of(table, options, most=20, sample=5)
     names = ("list", "same", "nothing", "name")
     assert [column.name for column in found.skipped] == list(names)
-    assert found.skipped == chosen(in_memory(table, options), options).skipped
+    assert found.skipped == select_any(in_memory(table, options), options).skipped
     assert [column.name for column in found.selection.columns] == ["nearly", "x"]
 
 

@@ -11,20 +11,19 @@ import numpy as np
 
 from outlying.errors import RowError
 from outlying.sources.types.arrow import Field
-from outlying.table.columns import CategoricalColumn, Rows
+from outlying.table.columns import Rows
 from outlying.table.row_hash import (
-    MISSING,
+    MISSING_HASH,
     Cells,
-    Marks,
-    NumberedCells,
-    float_numbers,
-    label_numbers,
-    sums,
+    HashedCells,
+    Hashes,
+    float_hashes,
+    label_hashes,
+    salted_sums,
 )
-from outlying.table.sampling import plain_label
 from outlying.table.table import SkippedColumn, Table
 from outlying.table.targets import Asked, Where, check_where
-from outlying.table.values import is_missing, number_of
+from outlying.table.values import is_missing, number_of, without_trailing_zero
 
 #: One where may stand for this many rows.
 MOST_ROWS = 10_000
@@ -34,13 +33,13 @@ _LOW_BITS = 16
 
 
 #: By the names of columns: the numbers of the wheres that name these.
-Groups: TypeAlias = tuple[tuple[tuple[str, ...], Marks], ...]
+Groups: TypeAlias = tuple[tuple[tuple[str, ...], Hashes], ...]
 
 
-def hits(groups: Groups, cells: Mapping[str, Cells], rows: int) -> Iterator[tuple[Rows, Marks]]:
+def hits(groups: Groups, cells: Mapping[str, Cells], rows: int) -> Iterator[tuple[Rows, Hashes]]:
     """Find rows of a batch that are looked for, with the numbers of the wheres they fit."""
     for names, wanted in groups:
-        found = sums([cells[name] for name in names], rows)
+        found = salted_sums([cells[name] for name in names], rows)
         places = _near(found, wanted)
         places = places[np.isin(found[places], wanted)]
         if len(places):
@@ -56,7 +55,7 @@ class Sought:
 
     asked: Asked
     wheres: tuple[Where, ...]
-    numbers: Marks
+    numbers: Hashes
     groups: Groups
 
     @classmethod
@@ -89,7 +88,7 @@ class Sought:
             with self.asked.about(place):
                 columns.table.matching(where)
 
-    def places(self, marks: Marks, counts: Rows) -> Rows:
+    def places(self, marks: Hashes, counts: Rows) -> Rows:
         """Return the place of the only row that each where names."""
         count_of = dict(zip(marks.tolist(), counts.tolist(), strict=True))
         for place, (where, number) in enumerate(zip(self.wheres, self.numbers, strict=True)):
@@ -118,7 +117,7 @@ def refuse_number(where: Where, count: int) -> None:
         )
 
 
-def _near(found: Marks, wanted: Marks) -> Rows:
+def _near(found: Hashes, wanted: Hashes) -> Rows:
     """Find quickly what may be wanted: all whose lower bits are."""
     if len(wanted) == 1:
         return np.flatnonzero(found == wanted[0])
@@ -140,8 +139,8 @@ class Columns:
         """Check a where, and give its number."""
         known = check_where(where)
         self.table.matching({name: self._key(name, value) for name, value in known.items()})
-        cells = [NumberedCells(n, _number_of(self.fields[n], v)) for n, v in known.items()]
-        return int(sums(cells, 1)[0])
+        cells = [HashedCells(n, _number_of(self.fields[n], v)) for n, v in known.items()]
+        return int(salted_sums(cells, 1)[0])
 
     def _key(self, name: str, value: object) -> object:
         """Take the text of a whole number for one: its column may yet turn out to hold texts."""
@@ -150,20 +149,20 @@ class Columns:
         return int(str(value)) if is_key and _WHOLE.fullmatch(str(value)) else value
 
 
-def _number_of(field: Field, value: object) -> Marks:
+def _number_of(field: Field, value: object) -> Hashes:
     if is_missing(value):
-        return np.array([MISSING], dtype=np.uint64)
+        return np.array([MISSING_HASH], dtype=np.uint64)
     if field.may_be_keys and isinstance(value, (int, np.integer, str)):
-        return label_numbers([str(value)])
+        return label_hashes([str(value)])
     if field.is_numeric:
-        return float_numbers(np.array([number_of(field.read_as, value)]))
+        return float_hashes(np.array([number_of(field.read_as, value)]))
     column = field.empty()
-    label = column.label_of(value) if isinstance(column, CategoricalColumn) else ""
-    return label_numbers([_plain(field, str(label))])
+    label = "" if column.is_numeric else column.label_of(value)
+    return label_hashes([_plain(field, str(label))])
 
 
 def _plain(field: Field, label: str) -> str:
-    return plain_label(label) if are_labels_of_numbers(field) else label
+    return without_trailing_zero(label) if are_labels_of_numbers(field) else label
 
 
 def are_labels_of_numbers(field: Field) -> bool:

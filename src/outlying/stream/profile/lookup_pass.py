@@ -16,7 +16,7 @@ from outlying.stream.profile.lookup import MOST_ROWS, Columns, Groups, Sought, h
 from outlying.stream.profile.profile import Profile
 from outlying.stream.profile.profile_pass import copied, takeable
 from outlying.table.columns import Rows
-from outlying.table.row_hash import Cells, Marks, mixed, sums
+from outlying.table.row_hash import Cells, Hashes, salted_sums, splitmix64
 
 if TYPE_CHECKING:
     import pyarrow
@@ -96,7 +96,7 @@ class LookupPass:
         state.found.merge(other.found)
         return state
 
-    def _marks(self, table: pyarrow.Table) -> Marks:
+    def _marks(self, table: pyarrow.Table) -> Hashes:
         """Return the row hashes of found rows.
 
         Rows of one where that stands for many differ in columns that are compared, or not at all.
@@ -104,7 +104,7 @@ class LookupPass:
         cells: list[Cells] = [
             Tally().add(field, table.column(field.name).combine_chunks()) for field in self.compared
         ]
-        return mixed(sums(cells, len(table)))
+        return splitmix64(salted_sums(cells, len(table)))
 
 
 def found_in(profile: Profile, plan: LookupPass, state: LookupState, sought: Sought) -> Profile:

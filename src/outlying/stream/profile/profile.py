@@ -15,9 +15,9 @@ from outlying.stream.profile.bottom_k import estimate
 from outlying.stream.profile.column_facts import Facts, Tally, is_beyond, settled
 from outlying.stream.profile.lookup import are_labels_of_numbers
 from outlying.stream.profile.profile_pass import ProfilePass, ProfileState
-from outlying.table.columns import CategoricalColumn, Column, infinities_note
-from outlying.table.sampling import draw
-from outlying.table.selection import Grounds, Selection, is_too_fine, reason_to_skip
+from outlying.table.columns import Column, infinities_note
+from outlying.table.sampling import systematic_sample
+from outlying.table.selection import ColumnSummary, Selection, is_too_fine, skipped_column
 from outlying.table.table import SkippedColumn, Table
 from outlying.table.values import Value
 
@@ -72,7 +72,8 @@ class Profile:
             column.name
             for column in self.table.columns
             if is_too_fine(
-                _grounds(column, self.facts[column.name], self.rows), column.name in declared
+                _summary(column, self.facts[column.name], self.rows),
+                is_declared=column.name in declared,
             )
         }
 
@@ -98,7 +99,7 @@ def finish(plan: ProfilePass, state: ProfileState, source: str) -> Profile:
     """Make a table in memory of what was kept, typed by what all rows hold."""
     _refuse(plan, state, source)
     fields = tuple(settled(f, state.tallies[f.name], state.rows) for f in plan.fields)
-    places = draw(state.kinds.marks, state.kinds.counts, plan.sample)
+    places = systematic_sample(state.kinds.marks, state.kinds.counts, plan.sample)
     sample = state.kinds.rows().take(of_numbers(places))
     columns = _columns(fields, [sample])
     table = Table(columns, len(places), source, plan.unread, tuple(_notes(plan, state)))
@@ -123,9 +124,9 @@ def _columns(fields: Sequence[Field], tables: Sequence[pyarrow.Table]) -> tuple[
 
 def _column(field: Field, rows: pyarrow.Table) -> Column:
     column = field.column(rows.column(field.name))
-    if isinstance(column, CategoricalColumn):
-        return dataclasses.replace(column, are_of_numbers=are_labels_of_numbers(field))
-    return column
+    if column.is_numeric:
+        return column
+    return dataclasses.replace(column, are_of_numbers=are_labels_of_numbers(field))
 
 
 def _values(fields: Sequence[Field], rows: pyarrow.Table) -> Iterator[dict[str, Value]]:
@@ -148,21 +149,22 @@ def _left_out(
     """Leave out columns by the same rules and in the same words as in memory."""
     declared = dict(options.types)
     for column in columns:
-        grounds = _grounds(column, facts[column.name], rows)
-        reason = reason_to_skip(grounds, column.name in declared, is_streamed=True)
-        if reason:
-            yield SkippedColumn(column.name, reason)
+        summary = _summary(column, facts[column.name], rows)
+        is_declared = column.name in declared
+        skip = skipped_column(column.name, summary, is_declared=is_declared, is_streamed=True)
+        if skip is not None:
+            yield skip
 
 
 def _labels(column: Column) -> int:
-    return len(column.labels) if isinstance(column, CategoricalColumn) else 0
+    return 0 if column.is_numeric else len(column.labels)
 
 
-def _grounds(column: Column, facts: Facts, rows: int) -> Grounds:
+def _summary(column: Column, facts: Facts, rows: int) -> ColumnSummary:
     is_constant = facts.low == facts.high if facts.distinct is None else facts.distinct == 1
     only = column.value(0) if is_constant and facts.missing == 0 else None
     texts = facts.distinct if column.form == "text" else None
-    return Grounds(rows, facts.missing, only, texts, facts.is_exact)
+    return ColumnSummary(rows, facts.missing, only, texts, facts.is_exact)
 
 
 def _notes(plan: ProfilePass, state: ProfileState) -> Iterator[str]:

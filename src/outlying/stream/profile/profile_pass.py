@@ -19,9 +19,9 @@ from outlying.stream.profile.bottom_k import Kinds
 from outlying.stream.profile.column_facts import Tally
 from outlying.stream.profile.lookup import Columns
 from outlying.table.columns import Rows
-from outlying.table.row_hash import mixed, sums
-from outlying.table.sampling import KINDS
-from outlying.table.selection import Selection, is_asked_for, some
+from outlying.table.row_hash import salted_sums, splitmix64
+from outlying.table.sampling import SKETCH_SIZE
+from outlying.table.selection import Selection, is_asked_for, not_empty
 from outlying.table.table import SkippedColumn
 from outlying.table.values import EXPECTS
 
@@ -48,7 +48,7 @@ class ProfilePass:
     options: Options
     fields: tuple[Field, ...]  # in the order of the source
     unread: tuple[SkippedColumn, ...]
-    most: int = KINDS
+    most: int = SKETCH_SIZE
     sample: int = SAMPLE
 
     @classmethod
@@ -59,7 +59,7 @@ class ProfilePass:
         _check_names(Columns(fields, unread), options)
         plan = cls(options, tuple(field for field in fields if field.is_compared), tuple(unread))
         if not plan.fields:
-            some(Selection((), plan.unusable))
+            not_empty(Selection((), plan.unusable))
         return plan
 
     @property
@@ -85,7 +85,7 @@ class ProfilePass:
         cells = [state.tallies[f.name].add(f, arrays[f.name]) for f in self.fields]
         state.rows += rows
         state.kinds.add(
-            mixed(sums(cells, rows)), lambda places: copied(self.fields, arrays, places)
+            splitmix64(salted_sums(cells, rows)), lambda places: copied(self.fields, arrays, places)
         )
         return state
 
