@@ -24,8 +24,8 @@ from benchmarks import planted
 from benchmarks.machine import header
 from benchmarks.quality import hics
 from benchmarks.quality.cases import Case
+from outlying.method.measure import least_rarity
 from outlying.search import guided, prepared
-from outlying.search.ranking import needed as needed_rarity
 from outlying.search.ranking import plain
 from outlying.search.scoring import Evaluation
 
@@ -119,7 +119,8 @@ def errors(table: Table) -> Errors:
     rng = np.random.default_rng(0)
     found = [pair for row in rows for pair in _of_row(ready, row, rng)]
     estimated, exact, is_random = np.array(found).reshape(-1, 3).T
-    needed, is_whole = needed_rarity(ready.options), ready.shelf.sample.is_whole
+    needed = least_rarity(ready.options.min_outlierness, ready.options.measure)
+    is_whole = ready.shelf.sample.is_whole
     return Errors(estimated, exact, is_random.astype(bool), needed, is_whole)
 
 

@@ -35,7 +35,7 @@ def test_counted_values_have_the_densities_of_their_rows(whole: Floats, row: int
     assume(values[0] < values[-1])
     found = Distribution.of(values)
     assert found.known == len(values)
-    assert found.width == pytest.approx(density.bandwidth(values), rel=1e-12)
+    assert found.width == pytest.approx(density.bandwidth_of(values), rel=1e-12)
     expected = density.parzen(values)
     assert np.repeat(found.densities(), found.rows) == pytest.approx(expected)
     mean, width = density.parzen_mean(values)
@@ -109,5 +109,5 @@ def test_windows_far_from_zero_keep_their_digits(offset: float) -> None:
     """Rows one by one and counted have the same window, wherever the values lie."""
     steps = np.sort(np.random.default_rng(2).integers(0, 1000, 4000)).astype(np.float64)
     values = steps + offset
-    assert density.bandwidth(values) == pytest.approx(density.bandwidth(steps), rel=1e-14)
-    assert Distribution.of(values).width == pytest.approx(density.bandwidth(steps), rel=1e-14)
+    assert density.bandwidth_of(values) == pytest.approx(density.bandwidth_of(steps), rel=1e-14)
+    assert Distribution.of(values).width == pytest.approx(density.bandwidth_of(steps), rel=1e-14)

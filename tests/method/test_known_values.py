@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import outlying
-from outlying.method.density import Floats, bandwidth, parzen
-from outlying.method.measure import outlierness
-from outlying.search.attributes import Summary, attribute_of
+from outlying.method.density import Floats, bandwidth_of, parzen
+from outlying.method.measure import Summary, outlierness
+from outlying.search.attributes import attribute_of
 from outlying.table.columns import numeric_column
 
 
@@ -66,7 +66,7 @@ def test_the_gaussian_example() -> None:
     means, scores, joined = [], [], []
     for seed in range(1000):
         sample = np.sort(np.random.default_rng(seed).normal(0, 0.1, 100))
-        at_object = float(np.mean(np.abs(sample + 1.0) <= bandwidth(sample) / 2))
+        at_object = float(np.mean(np.abs(sample + 1.0) <= bandwidth_of(sample) / 2))
         mean = float(np.mean(parzen(sample)))
         means.append(mean)
         scores.append(outlierness(mean, at_object, "paper"))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import outlying
 from benchmarks.planted import KINDS, plant
-from outlying.method.density import bandwidth, parzen, parzen_at
+from outlying.method.density import bandwidth_of, parzen, parzen_at
 from outlying.method.distribution import Distribution
 from outlying.method.sketches import CategoricalSketch, NumericSketch, Picture, numeric_sketch
 from tests import naive, strategies
@@ -51,7 +51,7 @@ def test_a_curve_is_the_density_of_the_twin() -> None:
     rng = np.random.default_rng(1)
     values = np.sort(rng.normal(size=80))
     points = rng.uniform(-3, 3, size=40)
-    width = bandwidth(values)
+    width = bandwidth_of(values)
     assert width == pytest.approx(1.06 * np.std(values) * 80**-0.2)
     expected = [
         sum(abs(value - point) <= width / 2 for value in values) / (80 * width) for point in points
@@ -62,7 +62,7 @@ def test_a_curve_is_the_density_of_the_twin() -> None:
 @pytest.mark.parametrize("kind", ["fixed", "adaptive"])
 def test_densities_at_the_values_are_those_at_points(kind: Any) -> None:
     values = np.sort(np.random.default_rng(2).normal(size=300))
-    width = bandwidth(values)
+    width = bandwidth_of(values)
     assert parzen_at(values, values, width, kind) == pytest.approx(parzen(values, kind))
 
 

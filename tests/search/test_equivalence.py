@@ -28,7 +28,7 @@ spread = st.integers(2, 60).flatmap(strategies.numbers).filter(lambda x: min(x) 
 def test_parzen(values: list[float], kind: Bandwidth) -> None:
     ordered = np.sort(np.array(values))
     expected = naive.parzen_densities([float(x) for x in ordered], kind)
-    assert density.bandwidth(ordered) == pytest.approx(naive.bandwidth(values), rel=1e-9)
+    assert density.bandwidth_of(ordered) == pytest.approx(naive.bandwidth(values), rel=1e-9)
     assert density.parzen(ordered, kind) == pytest.approx(expected, rel=1e-9)
     place = int(np.searchsorted(ordered, values[0]))
     attribute = attribute_of(numeric_column("x", ordered))
@@ -70,7 +70,7 @@ def test_omega(difference: float) -> None:
 @given(values=spread, seed=st.sampled_from([None, None, 0, 7]))
 def test_mixture(values: list[float], seed: int | None) -> None:
     points, counts = np.unique(np.array(values), return_counts=True)
-    floor = density.bandwidth(np.sort(np.array(values))) / 2
+    floor = density.bandwidth_of(np.sort(np.array(values))) / 2
     found = mixture.fit(points, counts, floor, seed)
     slow = naive.mixture([float(x) for x in points], [int(c) for c in counts], floor, seed)
     scale = float(points[-1] - points[0])

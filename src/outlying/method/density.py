@@ -7,7 +7,7 @@ the last bit.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,32 @@ from outlying.options import Bandwidth
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Counts: TypeAlias = npt.NDArray[np.int64]
+Number = TypeVar("Number", float, Floats)  # one number, or many at once
+
+_FACTOR, _POWER = 1.06, 0.2
 
 
-def bandwidth(values: Floats) -> float:
-    """Return the Parzen bandwidth 1.06 * std * n**(-1/5); 0 where all values are equal.
+def bandwidth(std: Number, rows: Number, unit: float = 1.0) -> Number:
+    """Return the Parzen bandwidth h = 1.06 * std * n**(-1/5) (paper, section 3).
+
+    `unit` is the unit in which the standard deviation is given.
+    """
+    shrunk: Number = rows**-_POWER
+    return _FACTOR * unit * std * shrunk
+
+
+def bandwidth_among(width: float, rows: int, others: int) -> float:
+    """Return the bandwidth among other rows of the same spread, given that among some rows."""
+    return float(width * (rows / others) ** _POWER)
+
+
+def density_at(near: Number, known: Number, width: Number) -> Number:
+    """Return the Parzen density where `near` of the known rows lie within a window."""
+    return near * (1 / (known * width))
+
+
+def bandwidth_of(values: Floats) -> float:
+    """Return the Parzen bandwidth of values; 0 where all of them are equal.
 
     Values are counted from the least one, in ranges, so that neither huge nor tiny units overflow
     or vanish, and values far from zero lose no digits to it.
@@ -31,7 +53,7 @@ def bandwidth(values: Floats) -> float:
     offsets = (values - values[0]) / spread
     deviations = offsets - np.add.reduce(offsets) / count
     variance = np.add.reduce(deviations * deviations) / count
-    return float(1.06 * spread * np.sqrt(variance) * count**-0.2)
+    return bandwidth(float(np.sqrt(variance)), count, float(spread))
 
 
 def window_counts(values: Floats, width: float) -> Counts:
@@ -58,7 +80,7 @@ def close_pairs(values: Floats, width: float) -> int:
 
 def parzen(values: Floats, kind: Bandwidth = "fixed") -> Floats:
     """Return the Parzen density at each of the values; they must not all be equal."""
-    width = bandwidth(values)
+    width = bandwidth_of(values)
     pilot = window_counts(values, width) / (len(values) * width)
     return pilot if kind == "fixed" else _adaptive(values, width, pilot, values)
 
@@ -99,10 +121,16 @@ def parzen_mean(values: Floats) -> tuple[float, float]:
     Single densities are never computed: pairs of neighbours are enough for the mean, by the
     identity of method 3.
     """
-    count, width = len(values), bandwidth(values)
-    return close_pairs(values, width) / count * (1 / (count * width)), width
+    count, width = len(values), bandwidth_of(values)
+    return density_at(close_pairs(values, width) / count, count, width), width
 
 
 def frequencies(counts: Counts) -> Floats:
-    """Return the relative frequency of each category from its count."""
+    """Return the relative frequency of each category, which is its density, from its count."""
     return np.asarray(counts / np.add.reduce(counts))
+
+
+def frequency_mean(counts: Counts) -> float:
+    """Return the mean over the rows of the relative frequency of their category."""
+    shares = frequencies(counts)
+    return float(np.add.reduce(shares * shares))

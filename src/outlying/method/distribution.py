@@ -13,7 +13,15 @@ import math
 
 import numpy as np
 
-from outlying.method.density import Counts, Floats, parzen, parzen_at
+from outlying.method.density import (
+    Counts,
+    Floats,
+    bandwidth,
+    bandwidth_among,
+    density_at,
+    parzen,
+    parzen_at,
+)
 from outlying.options import Bandwidth
 
 
@@ -67,12 +75,16 @@ class Distribution:
 
     @functools.cached_property
     def width(self) -> float:
-        """The Parzen bandwidth; see density.bandwidth."""
+        """The Parzen bandwidth; see density.bandwidth_of."""
         spread = float(self.values[-1] - self.values[0])
         offsets = (self.values - self.values[0]) / spread
         deviations = offsets - float(np.average(offsets, weights=self.rows))
         variance = float(np.average(deviations * deviations, weights=self.rows))
-        return float(1.06 * spread * math.sqrt(variance) * self.known**-0.2)
+        return bandwidth(math.sqrt(variance), self.known, spread)
+
+    def width_among(self, rows: int) -> float:
+        """Return the bandwidth among more rows, or fewer, that are spread like these."""
+        return bandwidth_among(self.width, self.known, rows)
 
     def at_ranks(self, ranks: Floats | Counts) -> Floats:
         """Return the values of the rows at some places in their order."""
@@ -111,7 +123,7 @@ class Distribution:
     def mean(self) -> float:
         """The mean density over the rows."""
         pairs = float(np.dot(self.rows.astype(np.float64), self.neighbours.astype(np.float64)))
-        return pairs / self.known * (1 / (self.known * self.width))
+        return density_at(pairs / self.known, self.known, self.width)
 
     def densities(self, bandwidth: Bandwidth = "fixed") -> Floats:
         """Return the density at each value."""
@@ -154,8 +166,8 @@ class Bounds:
         self.highs = np.maximum.accumulate(found.highs)
         half = (found.highs - found.lows) / 2
         doubt = math.sqrt(float(np.average(half * half, weights=found.rows)))
-        share = 1.06 * found.known**-0.2 * doubt
-        self.widths = max(found.width - share, 0.0), found.width + share
+        spare = bandwidth(doubt, found.known)
+        self.widths = max(found.width - spare, 0.0), found.width + spare
         self._reached = self._least_reached(), self._most_reached()
 
     def _least_reached(self) -> Counts:

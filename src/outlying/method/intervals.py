@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from outlying.method import mixture
-from outlying.method.density import Counts, Floats, bandwidth
+from outlying.method.density import Counts, Floats, bandwidth_of
 from outlying.options import Interval, Options
 
 MOST_POINTS = 512
@@ -39,7 +39,7 @@ class Segments:
 
 def segments(values: Floats, seed: int | None = None) -> Segments:
     """Cut sorted values, not all equal, into runs that belong to the same component."""
-    floor = NARROWEST * bandwidth(values)
+    floor = NARROWEST * bandwidth_of(values)
     starts = _point_starts(values)
     counts = np.diff(np.append(starts, len(values)))
     points = np.add.reduceat(values, starts) / counts

@@ -2,16 +2,18 @@
 
 `F` are the densities at the rows of the population, `f_o` that at the object, `G` the cdf of F.
 The paper's score is built on two areas under G; their difference is mean(F) - f_o, so that a mean
-is all that a search needs.
+is all that a search needs. Rarity, lift, strength and the threshold are written here and nowhere
+else; exact scores ask for them one by one, the screen for many contexts at once.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
 
-from outlying.method.density import Counts, Floats
+from outlying.method.density import Counts, Floats, Number
 from outlying.options import Measure
 
 #: Densities closer than this (relatively) are the same density: summation order must not decide.
@@ -22,16 +24,69 @@ SAME_SCORE = 1e-9
 CONDITION_PENALTY = 0.3
 
 
-def areas(densities: Floats, at_object: float, rows: Counts | None = None) -> tuple[float, float]:
-    """Return the area above the cdf from f_o on, and the area below it up to f_o.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Typical:
+    """What is typical of a property in one context, whatever the object."""
 
-    The integral of 1 - G from f_o on is the mean excess of F over f_o; that of G up to f_o is the
-    mean shortfall. Each density stands for one row, or for as many as `rows` says.
-    """
-    excess = densities - at_object
-    above = float(np.average(np.maximum(excess, 0.0), weights=rows))
-    below = float(np.average(np.maximum(-excess, 0.0), weights=rows))
-    return above, below
+    known: int  # rows that have a value
+    mean: float  # mean(F)
+    width: float  # of the window; 1 for categories
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Summary:
+    """A property in one context, as one object sees it."""
+
+    mean: float  # mean(F), on the scale of the attribute
+    at_object: float  # f_o
+    unit: float  # what turns these into densities per unit of the column
+
+    @property
+    def rarity(self) -> float:
+        """How many times rarer the object is than a typical member."""
+        return rarity(self.mean, self.at_object)
+
+    def lift(self, overall: Summary) -> float:
+        """Return how many times denser the property is here than in the whole population."""
+        return lift(self.mean, overall.mean)
+
+    def strength(self, overall: Summary, conditions: int) -> float:
+        """Return the strength of the pair, the whole population and the conditions given."""
+        return strength(self.rarity, self.lift(overall), conditions)
+
+    def excess(self) -> float:
+        """Return the paper's difference of areas."""
+        return excess(self.mean, self.at_object, self.unit)
+
+    def outlierness(self, measure: Measure) -> float:
+        """Score the object by the chosen measure."""
+        unit = self.unit if measure == "paper" else 1.0
+        return outlierness(self.mean * unit, self.at_object * unit, measure)
+
+
+def rarity(mean: Number, at_object: Number) -> Number:
+    """Return mean(F) / f_o: how many times rarer the object is than a typical member."""
+    return mean / at_object
+
+
+def lift(mean: Number, overall_mean: float) -> Number:
+    """Return mean(F) in a context as a multiple of that in the whole population (method 5)."""
+    return mean / overall_mean
+
+
+def strength(rarity: Number, lift: Number, conditions: Number) -> Number:
+    """Order pairs: ln(rarity) + ln(lift) less a price for each condition (method 5)."""
+    return _log(rarity) + _log(lift) - CONDITION_PENALTY * conditions
+
+
+def _log(number: Number) -> Number:
+    """Return the logarithm; of a single number, as exact as the system knows it."""
+    return math.log(number) if isinstance(number, float) else np.log(number)
+
+
+def excess(mean: Number, at_object: Number, unit: float) -> Number:
+    """Return mean(F) - f_o per unit of the column: the area above G less that below it."""
+    return (mean - at_object) * unit
 
 
 def omega(difference: float) -> float:
@@ -52,8 +107,47 @@ def outlierness(mean: float, at_object: float, measure: Measure = "relative") ->
     return 1.0 - at_object / mean
 
 
+def reaches(score: float, threshold: float) -> bool:
+    """Return whether an outlierness reaches the threshold."""
+    return score >= threshold - SAME_SCORE
+
+
+def least_rarity(threshold: float, measure: Measure) -> float:
+    """Return the rarity whose outlierness reaches the threshold; by the paper's measure the excess.
+
+    The inverse of `outlierness`, so that the screen needs no outlierness at all.
+    """
+    least = threshold - SAME_SCORE
+    return 2 * math.atanh(least) if measure == "paper" else 1 / (1 - least)
+
+
+def rounded(score: Number, measure: Measure, decimals: int = 9) -> Number:
+    """Round scores as far as they count in an order: to decimals, or to nine significant digits.
+
+    A strength is free of units; the paper's difference of areas is not, so decimals would make its
+    order depend on the unit more than it does anyway.
+    """
+    if isinstance(score, float):
+        return float(f"{score:.8e}") if measure == "paper" else round(score, decimals)
+    if measure == "paper":
+        return np.array([rounded(float(number), measure) for number in score])
+    return score.round(decimals)
+
+
+def areas(densities: Floats, at_object: float, rows: Counts | None = None) -> tuple[float, float]:
+    """Return the area above the cdf from f_o on, and the area below it up to f_o.
+
+    The integral of 1 - G from f_o on is the mean excess of F over f_o; that of G up to f_o is the
+    mean shortfall. Each density stands for one row, or for as many as `rows` says.
+    """
+    differences = densities - at_object
+    above = float(np.average(np.maximum(differences, 0.0), weights=rows))
+    below = float(np.average(np.maximum(-differences, 0.0), weights=rows))
+    return above, below
+
+
 def tail(densities: Floats, at_object: float, rows: Counts | None = None) -> float:
-    """Give G(f_o): the share of the population that is at least as rare as the object.
+    """Return G(f_o): the share of the population that is at least as rare as the object.
 
     Each density stands for one row, or for as many as `rows` says.
     """
@@ -61,19 +155,3 @@ def tail(densities: Floats, at_object: float, rows: Counts | None = None) -> flo
     if rows is None:
         return float(np.count_nonzero(rare) / len(densities))
     return float(rows[rare].sum() / rows.sum())
-
-
-def strength(mean: float, at_object: float, overall_mean: float, conditions: int) -> float:
-    """Order pairs: ln(rarity) + ln(lift) less a price for each condition (method 5)."""
-    return (
-        math.log(mean / at_object) + math.log(mean / overall_mean) - CONDITION_PENALTY * conditions
-    )
-
-
-def rounded(score: float, measure: Measure) -> float:
-    """Return a score as far as it counts in an order: nine decimals, or nine significant digits.
-
-    A strength is free of units; the paper's difference of areas is not, so decimals would make its
-    order depend on the unit more than it does anyway.
-    """
-    return float(f"{score:.8e}") if measure == "paper" else round(score, 9)

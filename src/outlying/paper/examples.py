@@ -12,7 +12,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from outlying.method.density import Floats, bandwidth, parzen, parzen_at
+from outlying.method.density import Floats, bandwidth_of, parzen, parzen_at
 from outlying.method.measure import outlierness
 from outlying.paper.scored import Scored
 from outlying.search.attributes import attribute_of
@@ -93,7 +93,7 @@ def gaussian_sample(seed: int) -> Floats:
 
 def example(name: str, unit: str, values: Floats, marked: Sequence[float]) -> Example:
     """Look at some values by the density of sorted values, which they need not be among."""
-    width = bandwidth(values)
+    width = bandwidth_of(values)
     densities = np.sort(parzen(values))
     ends = min(values[0] - width, *marked), max(values[-1] + width, *marked)
     margin = 0.08 * (ends[1] - ends[0])
@@ -112,7 +112,7 @@ def averages(count: int) -> Averages:
     for seed in range(count):
         sample = gaussian_sample(seed)
         mean = float(np.mean(parzen(sample)))
-        at_object = float(parzen_at(sample, np.array([-1.0]), bandwidth(sample))[0])
+        at_object = float(parzen_at(sample, np.array([-1.0]), bandwidth_of(sample))[0])
         means.append(mean)
         scores.append(outlierness(mean, at_object, "paper"))
         joined.append(_as_a_row(sample, -1.0))

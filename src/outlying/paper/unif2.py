@@ -12,7 +12,7 @@ from typing import get_args
 
 import numpy as np
 
-from outlying.method.density import Floats, bandwidth, parzen, parzen_at
+from outlying.method.density import Floats, bandwidth_of, parzen, parzen_at
 from outlying.method.discretise import histogram, places
 from outlying.method.measure import outlierness
 from outlying.options import Discretise, Measure
@@ -91,7 +91,7 @@ def shown(seed: int = 0) -> tuple[Floats, Floats, Scored, tuple[Histogram, ...]]
     """Return what the figures of one sample show."""
     values = sample(seed)
     points = np.linspace(-1.3, 1.3, _POINTS)
-    heights = parzen_at(values, points, bandwidth(values))
+    heights = parzen_at(values, points, bandwidth_of(values))
     return points, heights, density_of(values), tuple(bars(values, bins) for bins in SHOWN)
 
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-from outlying.method import measure as outlierness
 from outlying.method.distribution import Between
+from outlying.method.measure import reaches
 from outlying.method.profiles import NumericProfile, Profile
 from outlying.method.sketches import Picture, Sketch, categorical_sketch, shown_categories
 from outlying.options import Options
@@ -72,11 +72,11 @@ def pair_of(hit: Hit, exact: Measured) -> tuple[Order, Pair]:
         support=hit.group / rows,
         group_size=hit.group,
         known=profile.known,
-        lift=hit.summary.mean / hit.overall.mean,
+        lift=hit.summary.lift(hit.overall),
         strength=hit.strength,
         overall_outlierness=hit.overall.outlierness(options.measure),
         typical=profile.typical(trait.place, hit.summary.at_object),
-        reaches_threshold=hit.outlierness >= options.min_outlierness - outlierness.SAME_SCORE,
+        reaches_threshold=reaches(hit.outlierness, options.min_outlierness),
         measure=options.measure,
         min_confidence=options.min_confidence,
         bound=_bound(hit, profile, exact),
@@ -95,7 +95,7 @@ def _bound(hit: Hit, profile: Profile, exact: Measured) -> float:
     inside, overall = exact.bounds(hit.property, hit.context), exact.bounds(hit.property, ())
     if inside is None or overall is None:
         return 0.0
-    rarity, lift = hit.summary.rarity, hit.summary.mean / hit.overall.mean
+    rarity, lift = hit.summary.rarity, hit.summary.lift(hit.overall)
     tail, own = inside.tail, profile.tail(hit.summary.at_object)
     return max(
         inside.rarity.off(rarity),

@@ -7,7 +7,6 @@ brought back to the column's unit only where the paper's measure needs it.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -15,10 +14,17 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from outlying.method.density import Counts, Floats, frequencies, parzen, parzen_mean
+from outlying.method.density import (
+    Counts,
+    Floats,
+    density_at,
+    frequency_mean,
+    parzen,
+    parzen_mean,
+)
 from outlying.method.distribution import Distribution
 from outlying.method.intervals import Segments, segments
-from outlying.method.measure import outlierness
+from outlying.method.measure import Summary, Typical
 from outlying.method.profiles import CategoricalProfile, NumericProfile
 from outlying.method.sketches import (
     CategoricalSketch,
@@ -27,7 +33,7 @@ from outlying.method.sketches import (
     numeric_sketch,
     shown_categories,
 )
-from outlying.options import Bandwidth, Measure
+from outlying.options import Bandwidth
 from outlying.search.screen.histograms import Categories, Numbers
 from outlying.search.screen.neighbours import Sample
 from outlying.table.columns import CategoricalColumn, Column, Mask, NumericColumn, Rows
@@ -36,35 +42,6 @@ from outlying.table.values import Form, Value
 _MICROSECONDS_PER_DAY = 86_400e6
 _SAFE_EXPONENT = 900  # beyond, a product might lose digits
 _FORMS_IN_DAYS: tuple[Form, ...] = ("date", "datetime", "instant", "time", "duration")
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Summary:
-    """What a search needs to know of one property in one context."""
-
-    mean: float  # mean(F), on the scale of the attribute
-    at_object: float  # f_o
-    unit: float  # what turns these into densities per unit of the column
-
-    @property
-    def rarity(self) -> float:
-        """How many times rarer the object is than a typical member."""
-        return self.mean / self.at_object
-
-    def outlierness(self, measure: Measure) -> float:
-        """Score the object by the chosen measure."""
-        if measure == "paper":
-            return outlierness(self.mean * self.unit, self.at_object * self.unit, measure)
-        return outlierness(self.mean, self.at_object, measure)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Typical:
-    """What is typical of a property in one context, whatever the object."""
-
-    known: int  # rows that have a value
-    mean: float  # mean(F)
-    width: float  # of the window; 1 for categories
 
 
 def exponent_of(largest: float) -> int:
@@ -200,7 +177,8 @@ class NumericAttribute:
 
     def seen(self, typical: Typical, near: int) -> Summary:
         """Summarise a context for an object with so many rows near it."""
-        return Summary(typical.mean, near * (1 / (typical.known * typical.width)), self.unit)
+        at_object = density_at(near, typical.known, typical.width)
+        return Summary(typical.mean, at_object, self.unit)
 
     def sketch(
         self,
@@ -303,8 +281,7 @@ class CategoricalAttribute:
         counts = self.counts(mask)
         if np.count_nonzero(counts) < 2:
             return None
-        shares = frequencies(counts)
-        return Typical(int(counts.sum()), float(np.add.reduce(shares * shares)), 1.0)
+        return Typical(int(counts.sum()), frequency_mean(counts), 1.0)
 
     def rows_near(self, row: int, typical: Typical) -> Rows:  # noqa: ARG002
         """Return the rows of the same category as a row."""

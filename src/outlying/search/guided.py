@@ -17,10 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from outlying.method.density import Floats
-from outlying.method.measure import CONDITION_PENALTY, SAME_DENSITY
+from outlying.method.density import Floats, density_at
+from outlying.method.measure import (
+    SAME_DENSITY,
+    excess,
+    least_rarity,
+    lift,
+    rarity,
+    rounded,
+    strength,
+)
 from outlying.search.contexts import PAIRS, Joins, keys
-from outlying.search.ranking import Rank, Scored, needed, nine_digits, or_less, plain
+from outlying.search.ranking import Rank, Scored, or_less, plain
 from outlying.search.scoring import Context, Evaluation, Outcome
 from outlying.search.screen.bitsets import Contexts, Places
 from outlying.search.screen.histograms import Estimate
@@ -177,7 +185,8 @@ class _Property:
         self.known: dict[int, Contexts] = {}  # contexts that reach, by number of conditions
         self.last: tuple[Scored, Mask]
         self.overall_mean = math.nan
-        self.needed = needed(run.exact.options)
+        self.measure = run.exact.options.measure
+        self.needed = least_rarity(run.exact.options.min_outlierness, self.measure)
         self.trait = run.exact.properties[place]
         self.grouped = self.trait.grouped(run.sample)
         self.is_exact = self.grouped.is_exact and run.sample.is_whole
@@ -293,14 +302,14 @@ class _Property:
         rows, mean, at_object = self.estimated(contexts, places)
         if len(self.searched) == 0:  # the first context of all is the one without conditions
             self.overall_mean = float(mean[0])
-        if self.exact.options.measure == "paper":
-            excess = or_less((mean - at_object) * self.grouped.unit)
-            return Scored(contexts, rows, nine_digits(excess), excess)
-        rarity = mean / at_object
-        strengths: Floats = np.log(rarity * mean / self.overall_mean)
-        strengths -= CONDITION_PENALTY * np.count_nonzero(contexts, axis=1)
-        scores = strengths.round(9 if self.is_exact else _ESTIMATED_DIGITS)
-        return Scored(contexts, rows, or_less(scores), or_less(rarity))
+        if self.measure == "paper":
+            rare = scores = or_less(excess(mean, at_object, self.grouped.unit))
+        else:
+            rare = or_less(rarity(mean, at_object))
+            conditions = np.count_nonzero(contexts, axis=1)
+            scores = or_less(strength(rare, lift(mean, self.overall_mean), conditions))
+        decimals = 9 if self.is_exact else _ESTIMATED_DIGITS
+        return Scored(contexts, rows, rounded(scores, self.measure, decimals), rare)
 
     def estimated(self, contexts: Contexts, places: Places | None) -> tuple[Floats, Floats, Floats]:
         """Give rows, mean(F) and f_o in contexts, NaN where there is nothing to compare."""
@@ -312,7 +321,7 @@ class _Property:
         if self.vicinity is None:
             self.vicinity = Vicinity(grouped, value, run.joins.marks, run.sample)
         near = self.vicinity.counted(contexts, grouped.radii(width))
-        return found.rows, mean, near / (found.known * width)
+        return found.rows, mean, density_at(near, found.known, width)
 
     def estimate(self, context: Context) -> Estimate:
         """Return what is typical in a context, and how far from the object its neighbours are."""
@@ -353,7 +362,7 @@ class _Property:
 
     def closest(self) -> list[Rank]:
         """Return the strongest contexts in which the object seems rarer than a typical member."""
-        least = 0.0 if self.exact.options.measure == "paper" else 1 + SAME_DENSITY
+        least = 0.0 if self.measure == "paper" else 1 + SAME_DENSITY
         ranked = [
             rank
             for scored, _ in self.searched

@@ -6,8 +6,9 @@ import dataclasses
 import math
 from collections.abc import Callable
 
+from outlying.method.measure import Summary
 from outlying.options import Options
-from outlying.search.attributes import Attribute, NumericAttribute, Summary
+from outlying.search.attributes import Attribute, NumericAttribute
 from outlying.search.screen.histograms import Property
 from outlying.search.screen.neighbours import Sample
 from outlying.table.columns import Mask, Rows

@@ -15,15 +15,15 @@ from typing import TypeAlias
 
 import numpy as np
 
+from outlying.method.density import density_at
 from outlying.method.discretise import binned
 from outlying.method.intervals import candidates
+from outlying.method.measure import Summary, Typical
 from outlying.options import Options
 from outlying.search.attributes import (
     Attribute,
     CategoricalAttribute,
     NumericAttribute,
-    Summary,
-    Typical,
     attribute_of,
 )
 from outlying.search.contexts import SPARE
@@ -229,7 +229,8 @@ class Counted(Evaluation[Trait, Premise]):
         rows, known, near = self.counter(place, context)
         if not estimate.mean > 0 or not known or not near:
             return rows, None
-        return rows, Summary(estimate.mean, near / (known * estimate.width), estimate.unit)
+        at_object = density_at(near, known, estimate.width)
+        return rows, Summary(estimate.mean, at_object, estimate.unit)
 
 
 class _InMemory:

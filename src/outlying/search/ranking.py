@@ -10,8 +10,6 @@ from typing import TypeAlias
 import numpy as np
 
 from outlying.method.density import Floats
-from outlying.method.measure import SAME_SCORE, rounded
-from outlying.options import Options
 from outlying.search.scoring import Context
 from outlying.search.screen.bitsets import Contexts
 from outlying.table.columns import Mask
@@ -53,14 +51,3 @@ def or_less(numbers: Floats) -> Floats:
 def plain(context: Contexts) -> Context:
     """Return a context as the exact evaluation knows it."""
     return tuple(int(number) - 1 for number in context if number)
-
-
-def nine_digits(numbers: Floats) -> Floats:
-    """Round as far as the paper's score counts in an order."""
-    return np.array([rounded(float(number), "paper") for number in numbers])
-
-
-def needed(options: Options) -> float:
-    """Return the rarity, or the paper's difference of areas, that the threshold asks for."""
-    least = options.min_outlierness - SAME_SCORE
-    return 2 * math.atanh(least) if options.measure == "paper" else 1 / (1 - least)

@@ -13,11 +13,11 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from outlying.method.measure import SAME_SCORE, rounded, strength
+from outlying.method.measure import Summary, Typical, reaches, rounded
 from outlying.method.profiles import Profile
 from outlying.method.sketches import Sketch
 from outlying.options import Options
-from outlying.search.attributes import Attribute, Summary, Typical
+from outlying.search.attributes import Attribute
 from outlying.search.screen import histograms as screen
 from outlying.search.screen.neighbours import Sample
 from outlying.search.shared import Group, Key, Shared
@@ -153,17 +153,23 @@ class Evaluation(Generic[P, C]):
         overall = self.overall(place)
         if summary is None or overall is None:
             return None
-        score = summary.outlierness(self.options.measure)
-        power = strength(summary.mean, summary.at_object, overall.mean, len(context))
-        ordering = power
-        if self.options.measure == "paper":  # before Omega, which saturates at 1
-            ordering = (summary.mean - summary.at_object) * summary.unit
-        ordering = rounded(ordering, self.options.measure)
-        return Hit(place, context, group, summary, overall, score, power, ordering)
+        measure = self.options.measure
+        strength = summary.strength(overall, len(context))
+        score = summary.excess() if measure == "paper" else strength  # Omega saturates at 1
+        return Hit(
+            place,
+            context,
+            group,
+            summary,
+            overall,
+            summary.outlierness(measure),
+            strength,
+            rounded(score, measure),
+        )
 
     def reaches(self, hit: Hit | None) -> bool:
         """Return whether a pair reaches the threshold."""
-        return hit is not None and hit.outlierness >= self.options.min_outlierness - SAME_SCORE
+        return hit is not None and reaches(hit.outlierness, self.options.min_outlierness)
 
     def look(self, place: int, context: Context) -> Hit | None:
         """Score a property in a context; None, too, where the context keeps too few rows."""

@@ -10,7 +10,8 @@ import dataclasses
 from collections.abc import Callable, Hashable
 from typing import Protocol, TypeAlias, TypeVar, cast
 
-from outlying.search.attributes import Attribute, Typical
+from outlying.method.measure import Typical
+from outlying.search.attributes import Attribute
 from outlying.table.columns import Mask
 from outlying.table.conditions import Condition
 

@@ -14,8 +14,9 @@ import pytest
 
 import outlying
 from outlying.method.density import Floats
+from outlying.method.measure import Summary
 from outlying.search import prepared
-from outlying.search.attributes import Attribute, Summary, attribute_of
+from outlying.search.attributes import Attribute, attribute_of
 from outlying.search.objects import Premise
 from outlying.search.screen import histograms as screen
 from outlying.search.screen.neighbours import Sample, Vicinity

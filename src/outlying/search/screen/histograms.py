@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from outlying.method.density import Floats
+from outlying.method.density import Floats, bandwidth, density_at
 from outlying.search.screen.bitsets import (
     BITS,
     Bits,
@@ -163,12 +163,12 @@ class Numbers:
         known, sums, squares = (counts @ self.moments).T
         centre = sums / known
         variance = self._variance(counts, known, centre, squares / known)
-        widths = 1.06 * np.sqrt(variance) * (known * self.share) ** -0.2
+        widths = bandwidth(np.sqrt(variance), known * self.share)
         widths[~(widths > 0)] = np.nan  # all are equal, or there are none
         pairs = self._close_pairs(counts, widths)
         if not self.sample.is_whole:  # a row is its own neighbour once in all rows
             pairs = (pairs - known) * known / np.maximum(known - 1, 1) + known / self.share
-        mean = pairs / (known * known * widths)
+        mean = density_at(pairs / known, known, widths)
         return np.array([rows_in(bits), known, mean, widths, centre])
 
     def _variance(self, counts: Floats, known: Floats, means: Floats, squares: Floats) -> Floats:
@@ -197,7 +197,8 @@ class Numbers:
             return found.mean, found.width
         apart = np.abs((value - self.middle) / self.deviation - found.centre)
         apart = np.where(apart > 0, apart, np.nan)
-        widths = 1.06 * apart * (found.known * self.share) ** -0.7
+        rows = found.known * self.share
+        widths = bandwidth(apart / np.sqrt(rows), rows)  # all rows are equal but for the object
         return np.where(alike, 1 / widths, found.mean), np.where(alike, widths, found.width)
 
     def _close_pairs(self, counts: Floats, widths: Floats) -> Floats:

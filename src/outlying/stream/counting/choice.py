@@ -78,7 +78,7 @@ def _zones(
     if len(sample) < 2 or sample[0] == sample[-1]:
         return []
     found = Distribution.of(sample)
-    window = found.width * (found.known / rows) ** 0.2
+    window = found.width_among(rows)
     values = {
         float(cast(float, trait.place))
         for question in questions

@@ -9,8 +9,9 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
-from outlying.method.density import Counts, frequencies
+from outlying.method.density import Counts, density_at, frequencies, frequency_mean
 from outlying.method.distribution import Bounds, Distribution
+from outlying.method.measure import Summary
 from outlying.method.profiles import CategoricalProfile, NumericProfile, Profile
 from outlying.method.sketches import (
     NumericSketch,
@@ -19,7 +20,7 @@ from outlying.method.sketches import (
     numeric_sketch,
     shown_categories,
 )
-from outlying.search.attributes import Summary, exponent_of, unit_of
+from outlying.search.attributes import exponent_of, unit_of
 from outlying.search.objects import Premise, Trait
 from outlying.search.scoring import Context, Evaluation
 from outlying.search.shortlist import Key
@@ -73,9 +74,8 @@ class Categories:
         """Summarise the group for an object; None where there is only one category."""
         if np.count_nonzero(self.counts) < 2:
             return None
-        shares = frequencies(self.counts)
-        own = shares[self.labels.index(trait.place)]
-        return Summary(float(np.add.reduce(shares * shares)), float(own), 1.0)
+        own = frequencies(self.counts)[self.labels.index(trait.place)]
+        return Summary(frequency_mean(self.counts), float(own), 1.0)
 
     def holds(self, trait: Trait) -> bool:
         """Return whether a row is like the object, as the object itself is."""
@@ -123,7 +123,7 @@ class Numbers:
         if len(found.values) < 2:
             return None
         near = max(1, found.near(self._scaled(trait), found.width / 2))
-        at_object = near * (1 / (found.known * found.width))
+        at_object = density_at(near, found.known, found.width)
         return Summary(found.mean, at_object, unit_of(self.form, self.exponent))
 
     def holds(self, trait: Trait) -> bool:
