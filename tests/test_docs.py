@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
+import pkgutil
 import re
 import shlex
 from pathlib import Path
@@ -17,7 +17,9 @@ from outlying.cli.explain import explain
 from outlying.options import BAGGING, Bagging
 
 ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "outlying"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+NAMING = [ROOT / "CONTRIBUTING.md", *PAGES]
 
 
 def commands() -> list[str]:
@@ -48,6 +50,22 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", NAMING, ids=lambda page: str(page.relative_to(ROOT)))
+def test_named_modules_exist(page: Path) -> None:
+    homes = "|".join(path.name for path in PACKAGE.iterdir() if path.is_dir())
+    pattern = rf"`((?:{homes})/[\w/]*)(?:\.py)?`|`((?:tests|scripts|benchmarks)/[\w./]*)`"
+    for module, file in re.findall(pattern, page.read_text("utf-8")):
+        path = PACKAGE / module if module else ROOT / file
+        assert path.exists() or path.with_suffix(".py").exists(), module or file
+
+
+@pytest.mark.parametrize("folder", ["docs", "docs/decisions"])
+def test_every_page_is_listed(folder: str) -> None:
+    index = (ROOT / folder / "README.md").read_text("utf-8")
+    for page in (ROOT / folder).glob("*.md"):
+        assert page.name == "README.md" or f"]({page.name})" in index, page.name
 
 
 def test_every_option_is_documented() -> None:
@@ -82,7 +100,7 @@ def test_every_option_of_detection_is_documented_and_has_a_flag() -> None:
 
 
 def named_code() -> list[str]:
-    """Names such as `density.parzen` on the page that maps the paper to functions."""
+    """Names such as `method.density.parzen` on the page that maps the paper to functions."""
     page = (ROOT / "docs" / "paper.md").read_text("utf-8")
     names = re.findall(r"`([a-z_]+(?:\.[A-Za-z_]+)+)`", page)
     return sorted({name for name in names if not name.endswith((".md", ".html", ".csv"))})
@@ -90,10 +108,7 @@ def named_code() -> list[str]:
 
 @pytest.mark.parametrize("name", named_code())
 def test_code_named_for_the_paper_exists(name: str) -> None:
-    module, *parts = name.split(".")
-    found = importlib.import_module(f"outlying.{module}")
-    for part in parts:
-        found = getattr(found, part)
+    assert pkgutil.resolve_name(f"outlying.{name}")
 
 
 def test_code_for_the_paper_was_found() -> None:
