@@ -115,7 +115,7 @@ def _odd_rows(cases: Iterable[Case]) -> Iterator[Table]:
 def errors(table: Table) -> Errors:
     """Screen contexts of some rows, and compute some of these contexts exactly."""
     data, rows = table
-    ready = outlying.Explainer(data, references=0)._population()
+    ready = outlying.Explainer(data, references=0).in_memory("the study").prepared
     rng = np.random.default_rng(0)
     found = [pair for row in rows for pair in _of_row(ready, row, rng)]
     estimated, exact, is_random = np.array(found).reshape(-1, 3).T

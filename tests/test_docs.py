@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
+import pkgutil
 import re
 import shlex
 from pathlib import Path
@@ -13,10 +13,13 @@ import pytest
 
 from outlying import Options
 from outlying.cli import main as cli
+from outlying.cli.explain import explain
 from outlying.options import BAGGING, Bagging
 
 ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "outlying"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+NAMING = [ROOT / "CONTRIBUTING.md", *PAGES]
 
 
 def commands() -> list[str]:
@@ -49,6 +52,22 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
+@pytest.mark.parametrize("page", NAMING, ids=lambda page: str(page.relative_to(ROOT)))
+def test_named_modules_exist(page: Path) -> None:
+    homes = "|".join(path.name for path in PACKAGE.iterdir() if path.is_dir())
+    pattern = rf"`((?:{homes})/[\w/]*)(?:\.py)?`|`((?:tests|scripts|benchmarks)/[\w./]*)`"
+    for module, file in re.findall(pattern, page.read_text("utf-8")):
+        path = PACKAGE / module if module else ROOT / file
+        assert path.exists() or path.with_suffix(".py").exists(), module or file
+
+
+@pytest.mark.parametrize("folder", ["docs", "docs/decisions"])
+def test_every_page_is_listed(folder: str) -> None:
+    index = (ROOT / folder / "README.md").read_text("utf-8")
+    for page in (ROOT / folder).glob("*.md"):
+        assert page.name == "README.md" or f"]({page.name})" in index, page.name
+
+
 def test_every_option_is_documented() -> None:
     page = (ROOT / "docs" / "python.md").read_text("utf-8")
     for name in Options().to_dict():
@@ -56,7 +75,7 @@ def test_every_option_is_documented() -> None:
 
 
 def test_every_option_has_a_flag() -> None:
-    flags = {flag for item in cli.explain.params for flag in item.opts}
+    flags = {flag for item in explain.params for flag in item.opts}
     singular = {"types": "type"}
     for name in Options().to_dict():
         assert "--" + singular.get(name, name).replace("_", "-") in flags
@@ -81,7 +100,7 @@ def test_every_option_of_detection_is_documented_and_has_a_flag() -> None:
 
 
 def named_code() -> list[str]:
-    """Names such as `density.parzen` on the page that maps the paper to functions."""
+    """Names such as `method.density.parzen` on the page that maps the paper to functions."""
     page = (ROOT / "docs" / "paper.md").read_text("utf-8")
     names = re.findall(r"`([a-z_]+(?:\.[A-Za-z_]+)+)`", page)
     return sorted({name for name in names if not name.endswith((".md", ".html", ".csv"))})
@@ -89,10 +108,7 @@ def named_code() -> list[str]:
 
 @pytest.mark.parametrize("name", named_code())
 def test_code_named_for_the_paper_exists(name: str) -> None:
-    module, *parts = name.split(".")
-    found = importlib.import_module(f"outlying.{module}")
-    for part in parts:
-        found = getattr(found, part)
+    assert pkgutil.resolve_name(f"outlying.{name}")
 
 
 def test_code_for_the_paper_was_found() -> None:

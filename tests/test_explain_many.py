@@ -16,7 +16,7 @@ from outlying.options import Options
 from outlying.parallel import usable_workers
 from outlying.results.stories import Stories
 from outlying.sources import read
-from outlying.table.targets import Targets
+from outlying.table.targets import Asked, Target, Targets, targets_in
 from tests.strategies import Table, tables
 
 
@@ -137,12 +137,12 @@ def test_workers_default_to_the_usable_cores() -> None:
 
 
 def test_what_is_left() -> None:
-    targets = Targets(rows=(4, 2, 4))
+    targets = Targets.of_rows((4, 2, 4))
     assert [len(targets.after(done)) for done in range(4)] == [3, 2, 1, 0]
-    assert list(targets.after(1)) == [{"row": 2}, {"row": 4}]
+    assert targets.after(1).rows == [2, 4]
     assert [targets.number(place) for place in range(3)] == [5, 3, 5]
-    objects = Targets(objects=({"a": 1}, {"a": 2}))
-    assert list(objects.after(1)) == [{"object": {"a": 2}}]
+    objects = Targets((Target(new={"a": 1}), Target(new={"a": 2})))
+    assert objects.after(1).objects == [{"a": 2}]
     assert (len(objects.after(2)), objects.number(0)) == (0, None)
 
 
@@ -169,7 +169,8 @@ def test_values_find_their_rows(data: Table, draw: st.DataObject) -> None:
     table, name = read(data), draw.draw(st.sampled_from(sorted(data)))
     row = draw.draw(st.integers(0, len(data[name]) - 1))
     value = table.column(name).value(row)
-    found = Targets.of(table, Options(), where={name: value})
+    asked = Asked.many(rows=None, where={name: value}, objects=None)
+    found = targets_in(table, Options(), asked)
     assert found.rows is not None
     assert row in found.rows
     assert {table.column(name).value(other) for other in found.rows} == {value}

@@ -126,7 +126,7 @@ def test_who_stops_early_leaves_no_process() -> None:
 
 ORPHANS = """
 import os, sys, time
-from outlying import workers
+from outlying import parallel as workers
 
 def work(item):
     if item:
@@ -203,11 +203,11 @@ def in_processes(explainer: outlying.Explainer, **targets: object) -> list[str]:
 
 @pytest.mark.usefixtures("impatient")
 def test_an_error_in_many_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*_: object) -> None:
+    def fails(*_: object, **__: object) -> None:
         raise ArithmeticError(f"in process {os.getpid()}")
 
     explainer = outlying.Explainer(data(), references=0)
-    monkeypatch.setattr(explainer, "_alone", fails)
+    monkeypatch.setattr(explainer.in_memory(""), "searched", fails)
     with pytest.raises(ArithmeticError) as error:
         list(explainer.explain_many(rows=range(20), workers=2))
     assert str(os.getpid()) not in str(error.value)
@@ -220,9 +220,7 @@ def test_references_are_the_same() -> None:
     helped: list[int] = []
     together.prepare(lambda *_: helped.append(len(multiprocessing.active_children())), workers=2)
     assert 2 in helped
-    assert alone._references is not None
-    assert together._references is not None
-    assert together._references.found() == alone._references.found()
+    assert together.references() == alone.references()
     assert together.explain(row=1).to_json() == alone.explain(row=1).to_json()
 
 

@@ -37,10 +37,14 @@ class Truth:
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """A row to explain. No truths: the row is ordinary. Several: each of them is right."""
+    """A row to explain. No truths: the row is ordinary. Several: each of them is right.
+
+    `kind` tells rows of one table apart, where it matters.
+    """
 
     row: int
     truths: tuple[Truth, ...]
+    kind: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -73,12 +77,14 @@ class Answer:
     """What a method says of a row, best first; nothing where it does not flag the row.
 
     `claims` tells whether it calls the row exceptional, None where it was not asked; `confidence`,
-    how sure it is that the row is no chance find, where the method gives such a number.
+    how sure it is that the row is no chance find, where the method gives such a number. A method
+    that only ranks columns gives all of them, the most suspicious first, as `ranking`.
     """
 
     guesses: tuple[Guess, ...]
     claims: bool | None
     confidence: float | None = None
+    ranking: tuple[str, ...] = ()
 
 
 class Method(Protocol):

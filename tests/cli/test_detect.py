@@ -107,13 +107,13 @@ def test_an_interrupted_run_is_continued(
     assert run(*args)[0] == 0
     expected = file.read_bytes()
     file.unlink()
-    explain_many = outlying.Explainer.explain_many
+    explained = outlying.Explainer.explained
 
-    def interrupted(self: outlying.Explainer, **given: Any) -> Any:
-        yield next(explain_many(self, **given))
+    def interrupted(self: outlying.Explainer, *given: Any) -> Any:
+        yield next(explained(self, *given))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(outlying.Explainer, "explain_many", interrupted)
+    monkeypatch.setattr(outlying.Explainer, "explained", interrupted)
     code, _, err = run(*args)
     assert code == 130
     assert "1 of 3 are explained" in err
@@ -136,7 +136,7 @@ def test_interrupting_the_detection_writes_nothing(
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli_detect, "detect", interrupted)
+    monkeypatch.setattr(cli_detect, "find_odd_rows", interrupted)
     file = tmp_path / "out.json"
     file.write_text("older")
     code, out, err = run("detect", table, "--format", "json", "-o", file)
@@ -148,13 +148,13 @@ def test_interrupting_the_detection_writes_nothing(
 def test_interrupting_the_explanations_says_how_far(
     run: Run, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    explain_many = outlying.Explainer.explain_many
+    explained = outlying.Explainer.explained
 
-    def interrupted(self: outlying.Explainer, **given: Any) -> Any:
-        yield next(explain_many(self, **given))
+    def interrupted(self: outlying.Explainer, *given: Any) -> Any:
+        yield next(explained(self, *given))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(outlying.Explainer, "explain_many", interrupted)
+    monkeypatch.setattr(outlying.Explainer, "explained", interrupted)
     code, _, err = run("detect", table, "--top", 3, *QUICK)
     assert (code, err.strip()) == (130, "Interrupted; 1 of 3 were explained and written.")
 

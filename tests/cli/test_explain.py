@@ -169,7 +169,7 @@ def test_completion_completes() -> None:
         "COMP_WORDS": "outlying expl",
         "COMP_CWORD": "1",
     }
-    code = "import sys; sys.argv = ['outlying']; from outlying.cli import main; main()"
+    code = "import sys; sys.argv = ['outlying']; from outlying.cli.main import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False
     )

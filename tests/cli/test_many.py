@@ -24,9 +24,12 @@ from outlying.cli import resume as jsonlines
 from outlying.cli import terminal
 from outlying.cli.targets import marked, numbers
 from outlying.errors import RowError
+from outlying.search.memory import MemoryPopulation
+from outlying.search.population import Searched
 from outlying.sources import read
 from outlying.table.columns import numeric_column
 from outlying.table.table import Table
+from outlying.table.targets import Target
 from tests.conftest import Run
 
 QUICK = ("--references", 0, "--exclude", "odd")
@@ -326,13 +329,13 @@ def test_a_run_is_continued_from_any_byte(
     target, content = whole
     partial = target.with_name("out.jsonl.partial")
     asked: list[int] = []
-    explain = outlying.Explainer._alone
+    explain = MemoryPopulation.searched
 
-    def counted(self: outlying.Explainer, row: int) -> outlying.Findings:
-        asked.append(row + 1)
-        return explain(self, row)
+    def counted(self: MemoryPopulation, target: Target, progress: Any = None) -> Searched:
+        asked.append(int(target.row or 0) + 1)
+        return explain(self, target, progress)
 
-    monkeypatch.setattr(outlying.Explainer, "_alone", counted)
+    monkeypatch.setattr(MemoryPopulation, "searched", counted)
     ends = [place + 1 for place, byte in enumerate(content) if byte == ord("\n")]
     cuts = {0, 1, ends[0] - 1, len(content) - 1, len(content), *ends}
     cuts |= {(low + high) // 2 for low, high in itertools.pairwise(ends)}

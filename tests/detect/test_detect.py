@@ -23,7 +23,7 @@ from outlying.detect.coordinates import MOST_LABELS, Coordinates
 from outlying.options import Bagging
 from outlying.sources import read
 from outlying.table.columns import Column, categorical_column, numeric_column
-from outlying.table.sampling import drawn
+from outlying.table.sampling import sample_rows
 from tests import naive, naive_detect, strategies
 
 ROUNDS = 6
@@ -268,7 +268,7 @@ def test_a_table_of_few_distinct_rows_needs_no_sample(
 def test_copies_are_drawn_one_by_one() -> None:
     """In a table of few distinct rows, a sample still holds all of them."""
     columns = [categorical_column("a", ["x", "y", "z", "w"] * 500)]
-    evenly = drawn(columns, 2000, 100)
+    evenly = sample_rows(columns, 2000, 100)
     assert np.bincount(evenly % 4) == pytest.approx(np.full(4, 25), abs=12)
     assert len(set(evenly.tolist())) == 100
 

@@ -86,7 +86,7 @@ def test_the_limits_above_are_reached(limits: str, monkeypatch: pytest.MonkeyPat
     explainer = outlying.Explainer(table(), references=0)
     for row in range(100, 130):
         explainer.explain(row=row)
-    ready = explainer._population()
+    ready = explainer.in_memory("").prepared
     held = ready.shelf
     assert (len(held._numbers) > 24) == (limits == "as usual")
     assert (len(held._places) * len(ready.attributes) > 1_400) == (limits == "as usual")

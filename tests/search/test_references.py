@@ -12,6 +12,7 @@ import pytest
 import outlying
 from outlying.options import Options
 from outlying.search import references
+from outlying.search.memory import MemoryPopulation
 
 Table = dict[str, Any]
 
@@ -57,17 +58,22 @@ def test_reference_rows_are_explained_when_asked_and_once(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
-    strongest = outlying.Explainer._strongest
+    strongest = MemoryPopulation.strongest
 
-    def counted(self: outlying.Explainer, row: int) -> float:
+    def counted(self: MemoryPopulation, row: int) -> float:
         asked.append(row)
         return strongest(self, row)
 
-    monkeypatch.setattr(outlying.Explainer, "_strongest", counted)
+    monkeypatch.setattr(MemoryPopulation, "strongest", counted)
+    alone = outlying.Explainer(table, references=0).explain(row=0)
+    assert alone.confidence is None
+    assert not asked
     explainer = outlying.Explainer(table, references=4)
     findings = [explainer.explain(row=row) for row in (0, 1)]
-    assert not asked
+    assert len(asked) == 4 + 1
     assert all(found.confidence is not None for found in findings)
+    later = alone.with_confidence(explainer.references())
+    assert [pair.comparison for pair in later.pairs] == [p.comparison for p in findings[0].pairs]
     explainer.explain(object={"city": "A", "temp": 5.0, "noise": 0.0}).to_json()
     assert len(asked) == 4 + 1
 

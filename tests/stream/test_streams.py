@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import shutil
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,8 @@ from outlying.errors import (
     RowError,
     SourceError,
 )
-from outlying.stream import opening as reading
-from outlying.stream import population as explained
+from outlying.stream import population as streamed
+from outlying.stream.asking import Asking
 from tests.conftest import Run
 
 ROWS = 18_000  # more than are drawn
@@ -303,16 +304,16 @@ def test_a_table_that_changes_between_the_passes(
         pytest.skip("a small table needs one pass only")
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
-    streamed = explained.Streamed
+    asking = Asking
 
     def after(change: Any) -> Any:
         def made(*given: Any) -> Any:
             change()
-            return streamed(*given)
+            return asking(*given)
 
         return made
 
-    monkeypatch.setattr(reading, "Streamed", after(lambda: (copy / "2.parquet").unlink()))
+    monkeypatch.setattr(streamed, "Asking", after(lambda: (copy / "2.parquet").unlink()))
     with pytest.raises(SourceError, match=r"2\.parquet|has changed while it was read"):
         outlying.explain(copy, where={"key": "r7"})
     shutil.copytree(folder, copy, dirs_exist_ok=True)
@@ -321,7 +322,7 @@ def test_a_table_that_changes_between_the_passes(
         for file in copy.iterdir():
             pd.read_parquet(file).drop(columns="temp").to_parquet(file, index=False)
 
-    monkeypatch.setattr(reading, "Streamed", after(drop_a_column))
+    monkeypatch.setattr(streamed, "Asking", after(drop_a_column))
     with pytest.raises(SourceError, match=r"0\.parquet has changed"):
         outlying.explain(copy, where={"key": "r7"})
 
@@ -337,16 +338,16 @@ def test_a_table_that_changes_between_the_passes(
 )
 def test_rows_that_change_between_the_passes(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many rows as before, but not the same ones."""
-    streamed = explained.Streamed
+    asking = Asking
     with duckdb.connect() as connected:
         connected.register("given", weather(ROWS).drop(columns="odd"))
         connected.execute("CREATE TABLE t AS FROM given")
 
         def made(*given: Any) -> Any:
             connected.execute(change)
-            return streamed(*given)
+            return asking(*given)
 
-        monkeypatch.setattr(reading, "Streamed", made)
+        monkeypatch.setattr(streamed, "Asking", made)
         with pytest.raises(SourceError, match="has changed while it was read: a row of the first"):
             outlying.explain(outlying.scan(connected, table="t"), where={"key": "r7"}, references=0)
 
@@ -461,3 +462,27 @@ def test_keys_of_many_digits_on_the_command_line(run: Run, tmp_path: Path) -> No
         assert f"key={2**62 + 7}" in out
         code, _, err = run("explain", tmp_path / "t.parquet", "--where", "key=5", *given[2:])
         assert (code, err) == (2, "Error: no row has key = 5; one is needed\n")
+
+
+def test_the_first_pass_is_kept(folder: Path) -> None:
+    """What is asked later of the same population needs fewer scans, and gives the same."""
+    scan, is_small = outlying.scan(folder), rows_in(folder) == SMALL
+    explainer = outlying.Explainer(scan, exclude=["odd"], references=5)
+    assert explainer.rows == rows_in(folder)
+    assert explainer.population.columns == ("city", "temp", "pressure")
+    assert scan.traffic.scans == 1
+    new = {"key": "new", "city": "A", "temp": 5.0, "pressure": 1000.0}
+    found = explainer.explain(object=new)
+    assert scan.traffic.scans == (1 if is_small else 2)
+    row = explainer.explain(where={"key": "r7"})
+    assert scan.traffic.scans == (2 if is_small else 4)
+    options: dict[str, Any] = {"exclude": ["odd"], "references": 5}
+    assert row.to_json() == outlying.explain(folder, where={"key": "r7"}, **options).to_json()
+    assert found.to_json() == outlying.explain(folder, object=new, **options).to_json()
+
+
+def test_findings_of_a_stream_are_plain_values(folder: Path) -> None:
+    findings = outlying.explain(folder, where={"key": "r7"}, references=5)
+    again = pickle.loads(pickle.dumps(findings))  # noqa: S301 - our own
+    assert again.to_json() == findings.to_json()
+    assert len(pickle.dumps(findings)) < 300_000

@@ -8,50 +8,74 @@ import pytest
 from outlying.options import Options
 from outlying.sources import read
 from outlying.table import selection
-from outlying.table.selection import Grounds, chosen, optional, reason_to_skip
+from outlying.table.selection import ColumnSummary, optional_columns, select_any, skipped_column
+from outlying.table.table import SkipReason
 
 MANY = 100_001
 
 
 @pytest.mark.parametrize(
-    ("grounds", "words"),
+    ("summary", "why", "words"),
     [
-        (Grounds(10, 10, None, None), "has no value in any row"),
-        (Grounds(10, 0, 3.5, None), "has the same value in every row: 3.5"),
-        (Grounds(10, 0, False, None), "has the same value in every row: false"),
-        (Grounds(1000, 0, None, 901), "is an identifier"),
-        (Grounds(2 * MANY, 0, None, MANY), "has 100,001 distinct texts, too many to compare ("),
-        (Grounds(10**9, 0, None, 123_456, is_exact=False), "has about 123,000 distinct texts"),
+        (ColumnSummary(10, 10, None, None), SkipReason.EMPTY, "has no value in any row"),
+        (
+            ColumnSummary(10, 0, 3.5, None),
+            SkipReason.CONSTANT,
+            "has the same value in every row: 3.5",
+        ),
+        (
+            ColumnSummary(10, 0, False, None),
+            SkipReason.CONSTANT,
+            "has the same value in every row: false",
+        ),
+        (ColumnSummary(1000, 0, None, 901), SkipReason.IDENTIFIER, "is an identifier"),
+        (
+            ColumnSummary(2 * MANY, 0, None, MANY),
+            SkipReason.TOO_MANY_TEXTS,
+            "has 100,001 distinct texts, too many to compare (",
+        ),
+        (
+            ColumnSummary(10**9, 0, None, 123_456, is_exact=False),
+            SkipReason.TOO_MANY_TEXTS,
+            "has about 123,000 distinct texts",
+        ),
     ],
 )
-def test_reasons_are_said(grounds: Grounds, words: str) -> None:
-    assert reason_to_skip(grounds, is_declared=False).startswith(words)
-    assert reason_to_skip(grounds, is_declared=False, is_streamed=True).startswith(words)
+def test_reasons_are_said(summary: ColumnSummary, why: SkipReason, words: str) -> None:
+    for is_streamed in (False, True):
+        found = skipped_column("a", summary, is_declared=False, is_streamed=is_streamed)
+        assert found is not None
+        assert found.why is why
+        assert found.reason.startswith(words)
+        assert found.to_dict() == {"name": "a", "reason": found.reason}
 
 
 @pytest.mark.parametrize(
-    "grounds",
+    "summary",
     [
-        Grounds(10, 9, None, None),
-        Grounds(1000, 0, None, 900),
-        Grounds(19, 0, None, 19),
-        Grounds(10**6, 0, None, 100_000),
+        ColumnSummary(10, 9, None, None),
+        ColumnSummary(1000, 0, None, 900),
+        ColumnSummary(19, 0, None, 19),
+        ColumnSummary(10**6, 0, None, 100_000),
     ],
 )
-def test_other_columns_take_part(grounds: Grounds) -> None:
-    assert reason_to_skip(grounds, is_declared=False, is_streamed=True) == ""
+def test_other_columns_take_part(summary: ColumnSummary) -> None:
+    assert skipped_column("a", summary, is_declared=False, is_streamed=True) is None
 
 
-@pytest.mark.parametrize("grounds", [Grounds(1000, 0, None, 901), Grounds(10**6, 0, None, MANY)])
-def test_declared_types_override_reasons_in_memory(grounds: Grounds) -> None:
-    assert reason_to_skip(grounds, is_declared=True) == ""
+@pytest.mark.parametrize(
+    "summary", [ColumnSummary(1000, 0, None, 901), ColumnSummary(10**6, 0, None, MANY)]
+)
+def test_declared_types_override_reasons_in_memory(summary: ColumnSummary) -> None:
+    assert skipped_column("a", summary, is_declared=True) is None
 
 
 def test_a_stream_does_not_count_more_texts_than_fit() -> None:
-    few, many = Grounds(1000, 0, None, 901), Grounds(10**6, 0, None, MANY)
-    assert reason_to_skip(few, is_declared=True, is_streamed=True) == ""
-    reason = reason_to_skip(many, is_declared=True, is_streamed=True)
-    assert "at most 100,000, whatever type is declared" in reason
+    few, many = ColumnSummary(1000, 0, None, 901), ColumnSummary(10**6, 0, None, MANY)
+    assert skipped_column("a", few, is_declared=True, is_streamed=True) is None
+    found = skipped_column("a", many, is_declared=True, is_streamed=True)
+    assert found is not None
+    assert "at most 100,000, whatever type is declared" in found.reason
 
 
 def test_a_table_in_memory_leaves_out_columns_of_very_many_texts(
@@ -62,10 +86,10 @@ def test_a_table_in_memory_leaves_out_columns_of_very_many_texts(
     table = read(
         {"fine": [f"t{row % 11}" for row in rows], "coarse": [f"t{row % 10}" for row in rows]}
     )
-    found = chosen(table, Options.of())
+    found = select_any(table, Options.of())
     assert [column.name for column in found.columns] == ["coarse"]
     assert found.skipped[0].reason.startswith("has 11 distinct texts")
-    assert optional(table, Options.of()) == {"fine"}
+    assert optional_columns(table, Options.of()) == {"fine"}
     declared = Options.of(types={"fine": "categorical"})
-    assert len(chosen(table, declared).columns) == 2
-    assert optional(table, declared) == set()
+    assert len(select_any(table, declared).columns) == 2
+    assert optional_columns(table, declared) == set()

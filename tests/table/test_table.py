@@ -18,8 +18,6 @@ from outlying.table.columns import (
     categorical_column,
     integer_column,
     numeric_column,
-    retyped,
-    without_infinities,
 )
 from outlying.table.table import SkippedColumn, Table
 
@@ -195,25 +193,25 @@ def test_rows_that_cannot_be_found(where: dict[str, Any], message: str) -> None:
 
 
 def test_types_that_change_nothing() -> None:
-    assert retyped(AGE, "numeric") is AGE
-    assert retyped(CITY, "categorical") is CITY
-    assert retyped(BORN, "datetime") is BORN
-    assert retyped(BORN, "numeric") is BORN
+    assert AGE.retyped("numeric") is AGE
+    assert CITY.retyped("categorical") is CITY
+    assert BORN.retyped("datetime") is BORN
+    assert BORN.retyped("numeric") is BORN
 
 
 def test_numbers_as_categories() -> None:
-    column = retyped(AGE, "categorical")
+    column = AGE.retyped("categorical")
     assert isinstance(column, CategoricalColumn)
     assert values_of(column) == ["31", None, "31", "47"]
-    assert values_of(retyped(BORN, "categorical"))[0] == "1970-01-01"
+    assert values_of(BORN.retyped("categorical"))[0] == "1970-01-01"
 
 
 def test_texts_as_numbers_or_times() -> None:
-    numbers = retyped(categorical_column("a", ["1.5", None, "-2"]), "numeric")
+    numbers = categorical_column("a", ["1.5", None, "-2"]).retyped("numeric")
     assert (numbers.form, values_of(numbers)) == ("number", [1.5, None, -2.0])
-    times = retyped(categorical_column("a", ["2024-05-17", None, "2024-05-17T08:30"]), "datetime")
+    times = categorical_column("a", ["2024-05-17", None, "2024-05-17T08:30"]).retyped("datetime")
     assert values_of(times) == [dt.datetime(2024, 5, 17), None, dt.datetime(2024, 5, 17, 8, 30)]
-    assert values_of(retyped(FLAG, "numeric")) == [1.0, 0.0, None, 1.0]
+    assert values_of(FLAG.retyped("numeric")) == [1.0, 0.0, None, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -227,7 +225,7 @@ def test_texts_as_numbers_or_times() -> None:
 )
 def test_types_that_do_not_fit(column: Any, kind: Any, message: str) -> None:
     with pytest.raises(ColumnError, match=message):
-        retyped(column, kind)
+        column.retyped(kind)
 
 
 def test_infinite_values() -> None:
@@ -235,9 +233,9 @@ def test_infinite_values() -> None:
     with pytest.raises(
         InfiniteValueError, match="column 'x' has an infinite value in row 1"
     ) as got:
-        without_infinities(column, as_missing=False)
+        column.without_infinities(as_missing=False)
     assert (got.value.column, got.value.row) == ("x", 1)
-    cleaned, count = without_infinities(column, as_missing=True)
+    cleaned, count = column.without_infinities(as_missing=True)
     assert (values_of(cleaned), count) == ([1.0, None, None], 2)
-    assert without_infinities(CITY, as_missing=False) == (CITY, 0)
-    assert without_infinities(AGE, as_missing=False) == (AGE, 0)
+    assert CITY.without_infinities(as_missing=False) == (CITY, 0)
+    assert AGE.without_infinities(as_missing=False) == (AGE, 0)

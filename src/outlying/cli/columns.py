@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
 
 import click
 
-from outlying.cli.targets import assignment, decorated
+from outlying.cli.options import Decorator, decorated
+from outlying.cli.targets import assignment
 from outlying.table.table import Table
-
-Decorator: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
-
 
 _OPTIONS: tuple[Decorator, ...] = tuple(
     click.option(*flags, multiple=True, metavar=metavar, help=help_text)
@@ -24,7 +21,7 @@ _OPTIONS: tuple[Decorator, ...] = tuple(
 
 
 def column_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command the options that choose columns and their types."""
+    """Give a command the options that choose columns and their types."""
     return decorated(command, _OPTIONS)
 
 

@@ -10,12 +10,14 @@ import click
 from outlying import options as choices
 from outlying import sources
 from outlying.api import Explainer
-from outlying.cli.columns import Decorator, column_options, names, types
-from outlying.cli.jobs import Job, Loaded, run, writing_options
+from outlying.cli.columns import column_options, names, types
+from outlying.cli.options import Decorator
 from outlying.cli.resume import line as json_line
 from outlying.cli.targets import Naming
 from outlying.cli.terminal import detected, progress_line
-from outlying.detect.api import FEATURE_BAGGING, HOLDS_SCORES, OWN, detect
+from outlying.cli.writing import Job, Loaded, run, writing_options
+from outlying.detect.api import FEATURE_BAGGING, HOLDS_SCORES, OWN
+from outlying.detect.api import detect as find_odd_rows
 from outlying.detect.given_scores import ColumnScores
 from outlying.errors import OptionError
 from outlying.options import BAGGING, Bagging, Infinite, Options, whole
@@ -40,7 +42,7 @@ def _number(name: str, kind: Any, help_text: str, default: object = None) -> Dec
     return click.option(f"--{name}", type=kind, help=f"{help_text}  [default: {shown}]")
 
 
-@click.command("detect")
+@click.command()
 @click.argument("source")
 @click.option("--top", type=int, default=10, show_default=True, help="How many rows to flag.")
 @click.option(
@@ -75,7 +77,7 @@ def _number(name: str, kind: Any, help_text: str, default: object = None) -> Dec
     help="With --explain: how many other rows to compare findings with; 0: none.",
 )
 @writing_options
-def command(
+def detect(
     source: str,
     explain: bool,
     form: str,
@@ -98,7 +100,7 @@ def command(
         explainer = request.explainer(source)
         with progress_line() as line:
             detection = request.detection(explainer, workers, line.step)
-        return Loaded(explainer, Targets(rows=tuple(detection.positions)), detection)
+        return Loaded(explainer, Targets.of_rows(detection.positions), detection)
 
     if explain:
         run(job, load)
@@ -171,7 +173,7 @@ class _Request:
 
     def detection(self, explainer: Explainer, workers: int | None, progress: Any) -> Detection:
         """Find the rows."""
-        return detect(
+        return find_odd_rows(
             explainer,
             top=self.top,
             detector=self.detector,

@@ -1,4 +1,4 @@
-"""Tables that the command line reads as a stream: folders, patterns, databases, Spark."""
+"""Who reads the table that a command names: into memory, or as a stream."""
 
 from __future__ import annotations
 
@@ -8,15 +8,10 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from outlying.api import Explainer
-from outlying.cli.columns import names
-from outlying.cli.columns import types as read_types
-from outlying.cli.jobs import Job, Loaded, Told
-from outlying.cli.targets import Decorator, decorated
-from outlying.cli.terminal import progress_line
-from outlying.errors import OptionError
+from outlying import sources
+from outlying.cli.options import Decorator, decorated
 from outlying.options import Engine
-from outlying.table.targets import Targets
+from outlying.table.table import Table
 
 if TYPE_CHECKING:
     from outlying.sources.passes import Feeder
@@ -58,44 +53,15 @@ class Reading:
         taken = {name: given.pop(name) for name in ("engine", "table", "query", "master")}
         return cls(source, **taken)
 
-    def feeder(self) -> Feeder | None:
-        """Open what is read as a stream; None for what is read into memory."""
+    def opened(self) -> Table | Feeder:
+        """Read the table into memory, or open what is read as a stream."""
         from outlying.sources.registry import opened
 
-        return opened(
+        feeder = opened(
             self.source,
             self.engine,
             table=self.table,
             query=self.query,
             master=self.master,
         )
-
-
-def streamed(
-    feeder: Feeder,
-    job: Job,
-    given: dict[str, Any],
-    columns: tuple[str, ...],
-    exclude: tuple[str, ...],
-    types: tuple[str, ...],
-) -> Loaded:
-    """Explain what is named of a table that is read as a stream: all at once."""
-    if job.resume:
-        raise OptionError(
-            f"{feeder.source} is read as a stream: all rows are explained at once, so that there "
-            "is nothing to continue; leave --resume out"
-        )
-    table = Explainer(feeder).table
-    marks = [] if job.naming.where_true is None else [job.naming.where_true]
-    explainer = Explainer(
-        feeder,
-        **given,
-        columns=names(columns, table) or None,
-        exclude=[*names(exclude, table), *marks],
-        types=read_types(types, table),
-    )
-    sought = job.naming.streamed(table)
-    with progress_line() as line, sought.placed():
-        named = {sought.keyword: sought.items}
-        found = list(explainer.explain_many(**named, workers=job.workers, progress=line.step))
-    return Loaded(Told(found, explainer.options), Targets(keys=tuple(dict(f.key) for f in found)))
+        return sources.read(self.source) if feeder is None else feeder

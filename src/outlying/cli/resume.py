@@ -24,7 +24,6 @@ from outlying.options import Options
 from outlying.render.files import is_special
 from outlying.results.findings import Findings, Population, entry, heading
 from outlying.results.stories import Stories
-from outlying.table.columns import NumericColumn
 from outlying.table.table import Table
 from outlying.table.targets import Targets
 from outlying.table.values import printable
@@ -61,7 +60,7 @@ def header(
 ) -> dict[str, Any]:
     """Describe what the lines answer, as JSON gives it back; a table may be too large to hold."""
     rows = None if targets.rows is None else [row + 1 for row in targets.rows]
-    objects = None if targets.objects is None else _hash_of_objects(targets)
+    objects = None if table is None or targets.objects is None else _hash_of_objects(targets)
     whole = heading(population, options) | {
         "version": version,
         "fingerprint": None if table is None else fingerprint(table),
@@ -83,10 +82,7 @@ def fingerprint(table: Table) -> str:
     """Return a short text that changes with any value, name or type of a table."""
     digest = hashlib.sha256()
     for column in table.columns:
-        if isinstance(column, NumericColumn):
-            labels, cells = None, np.where(column.missing(), np.nan, column.values)
-        else:
-            labels, cells = column.labels, column.codes
+        labels, cells = column.content()
         digest.update(json.dumps([column.name, column.form, labels]).encode())
         digest.update(np.ascontiguousarray(cells).tobytes())
     skipped = [[item.name, item.reason] for item in table.skipped]

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import click
 
-from outlying.errors import (
-    ColumnError,
-    ObjectError,
-    OptionError,
-    OutlyingError,
-    RowError,
-    unknown_name,
-)
+from outlying.cli.options import Decorator, decorated
+from outlying.errors import ColumnError, ObjectError, OptionError, RowError, unknown_name
 from outlying.options import Options
 from outlying.table.columns import Column
 from outlying.table.table import Table
-from outlying.table.targets import Targets
+from outlying.table.targets import Asked, Targets, new_objects
 from outlying.table.values import Value, read_text, text_of
-
-Decorator: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
 
 _NUMBER_OR_RANGE = re.compile(r"([0-9]{1,15})(?:\s*-\s*([0-9]{1,15}))?")
 _YES = {"true", "t", "yes", "y", "1", "1.0", "on"}
@@ -92,39 +83,6 @@ def naming_options(command: Callable[..., None]) -> Callable[..., None]:
     return decorated(command, _OPTIONS)
 
 
-def decorated(command: Callable[..., None], options: Sequence[Decorator]) -> Callable[..., None]:
-    """Return a command several options, which its help shows in this order."""
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Sought:
-    """What is looked for in a table that is read as a stream: a keyword of explain_many."""
-
-    keyword: str
-    items: Any
-    places: tuple[str, ...]
-    """How errors begin that are about one of the items: where that stands."""
-
-    @classmethod
-    def listed(cls, keyword: str, lines: Sequence[tuple[str, Mapping[str, Any]]]) -> Sought:
-        """Take the lines of a file."""
-        return cls(keyword, [item for _, item in lines], tuple(f"{place}: " for place, _ in lines))
-
-    @contextlib.contextmanager
-    def placed(self) -> Iterator[None]:
-        """Let errors say where the user has named an item, rather than which one it is."""
-        try:
-            yield
-        except OutlyingError as error:
-            found = re.match(rf"{self.keyword}\[([0-9]+)\]: ", str(error))
-            if found and self.places:
-                error.args = (self.places[int(found[1])] + str(error)[found.end() :],)
-            raise
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Naming:
     """How the user names what to explain: by exactly one of these."""
@@ -182,40 +140,52 @@ class Naming:
             return table
         return table.without(self.where_true, "names the rows to explain")
 
+    @property
+    def marks(self) -> list[str]:
+        """The column that marks the rows to explain, if one does."""
+        return [] if self.where_true is None else [self.where_true]
+
     def targets(self, whole: Table, table: Table, options: Options) -> Targets:
         """Find and check what is named; `whole` still has the column that marks rows."""
-        if self.object_file is not None:
-            return Targets.new(table, options, [json_object(self.object_file)], _unnamed)
-        if self.objects_file is not None:
-            return _new_objects(self.objects_file, table, options)
+        if self.are_new:
+            return new_objects(table, options, self._new())
         if self.where_true is not None:
-            return Targets(rows=tuple(marked(whole, self.where_true)))
+            return Targets.of_rows(marked(whole, self.where_true))
         if self.where_file is not None:
             keys = json_lines(self.where_file, "keys", RowError)
-            return Targets(rows=tuple(_row(table, key, place) for place, key in keys))
+            return Targets.of_rows(_row(table, key, place) for place, key in keys)
         if self.where:
-            return Targets(rows=(table.find(self._conditions(table)),))
+            return Targets.of_rows([table.find(self._conditions(table))])
         if self.row is not None:
-            return Targets(rows=(_checked(self.row, table),))
-        return Targets(rows=tuple(self._numbers(table)))
+            return Targets.of_rows([_checked(self.row, table)])
+        return Targets.of_rows(self._numbers(table))
 
-    def streamed(self, table: Table) -> Sought:
-        """Return what is named as keywords of explain_many; `table` has columns, but no rows."""
-        if self.object_file is not None:
-            return Sought("objects", [json_object(self.object_file)], ("--object: ",))
-        if self.objects_file is not None:
-            return Sought.listed("objects", json_lines(self.objects_file, "objects", ObjectError))
+    def asked(self, table: Table) -> Asked:
+        """Return what is named of a table that is read as a stream, of which `table` has no rows.
+
+        Errors name an item by where the user has written it.
+        """
+        if self.are_new:
+            return self._new()
         if self.where_file is not None:
-            return Sought.listed("where", json_lines(self.where_file, "keys", RowError))
+            places, keys = zip(*json_lines(self.where_file, "keys", RowError), strict=True)
+            return Asked(wheres=keys, name=places.__getitem__)
         if self.where:
-            return Sought("where", [self._conditions(table)], ("",))
+            return Asked(wheres=[self._conditions(table)])
         if self.where_true is not None:
-            mark = _mark(table.column(self.where_true))
-            return Sought("where", {self.where_true: mark}, ())
+            return Asked(every={self.where_true: _mark(table.column(self.where_true))})
         raise OptionError(
             f"{table.source} is read as a stream, whose rows have no numbers; name them by "
             "--where COLUMN=VALUE, --where-file FILE or --where-true COLUMN"
         )
+
+    def _new(self) -> Asked:
+        """Return the new objects of a file."""
+        if self.object_file is not None:
+            return Asked(objects=[json_object(self.object_file)], name=lambda _: "--object")
+        lines = json_lines(self.objects_file or "-", "objects", ObjectError)
+        places, objects = zip(*lines, strict=True)
+        return Asked(objects=objects, name=places.__getitem__)
 
     def _conditions(self, table: Table) -> dict[str, Value]:
         return dict(_condition(item, table) for item in self.where)
@@ -295,12 +265,6 @@ def _lines(file: str) -> Iterator[tuple[str, str]]:
             yield f"line {number} of {_shown(file)}", line
 
 
-def _new_objects(file: str, table: Table, options: Options) -> Targets:
-    lines = json_lines(file, "objects", ObjectError)
-    places = [place for place, _ in lines]
-    return Targets.new(table, options, [item for _, item in lines], places.__getitem__)
-
-
 def json_lines(
     file: str, what: str, kind: type[RowError | ObjectError]
 ) -> list[tuple[str, Mapping[str, Any]]]:
@@ -335,10 +299,6 @@ def _mark(column: Column) -> Value:
 def json_object(file: str) -> Mapping[str, Any]:
     """Read one new object."""
     return _parsed(_content(file, "the object", ObjectError), _shown(file))
-
-
-def _unnamed(place: int) -> str:  # noqa: ARG001 - there is but one
-    return "--object"
 
 
 def _parsed(text: str, place: str) -> Mapping[str, Any]:

@@ -64,7 +64,7 @@ def detect(
     """
     settings = _settings(detector, scores, whole("top", top, 1), lowest, options)
     explainer, given = _prepared(data, scores, options)
-    explainer.must_be_in_memory("detect")
+    explainer.in_memory("detect")
     threads = usable_workers(workers)
     columns = select(explainer.table, explainer.options).columns
     if given is not None:
@@ -153,12 +153,7 @@ def _detection(explainer: Explainer, settings: Settings, verdict: _Verdict) -> D
             _flagged(explainer, verdict, int(row), rank)
             for rank, row in enumerate(order[: min(settings.top, table.rows - unknown)], start=1)
         ),
-        population=Population(
-            table.source,
-            table.rows,
-            tuple(column.name for column in selection.columns),
-            selection.skipped,
-        ),
+        population=Population.of(table.source, table.rows, selection),
         settings=settings,
         notes=tuple(notes),
         scores=np.asarray(frozen(verdict.scores)),

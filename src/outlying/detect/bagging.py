@@ -18,8 +18,8 @@ from outlying.detect.coordinates import Coordinates
 from outlying.detect.nearest import nearest
 from outlying.method.density import Counts, Floats
 from outlying.options import Bagging, Combine
-from outlying.table.columns import Column, NumericColumn, Rows, numeric_column
-from outlying.table.sampling import drawn, without_copies
+from outlying.table.columns import Column, Rows, numeric_column
+from outlying.table.sampling import limit_copies, sample_rows
 
 Progress: TypeAlias = Callable[[int, int], None]
 Attributes: TypeAlias = tuple[int, ...]
@@ -111,10 +111,10 @@ class Sample:
         every, size = np.arange(rows), most_references(rows, width)
         if size >= rows:
             return cls(every, rows, None, every)
-        kept, places = without_copies(columns, rows, settings.neighbours + 1)
+        kept, places = limit_copies(columns, rows, settings.neighbours + 1)
         if len(kept) < rows and most_references(len(kept), width) >= len(kept):
             return cls(np.arange(len(kept)), len(kept), kept, places)
-        several = drawn(map(_ranked, columns), rows, size * settings.rounds)
+        several = sample_rows(map(_ranked, columns), rows, size * settings.rounds)
         return cls(several, size, None, every)
 
     @property
@@ -142,7 +142,7 @@ def most_references(rows: int, width: int) -> int:
 
 def _ranked(column: Column) -> Column:
     """Replace numbers by their ranks, so that a change of unit draws the same rows."""
-    if not isinstance(column, NumericColumn):
+    if not column.is_numeric:
         return column
     _, ranks = np.unique(column.values, return_inverse=True)
     return numeric_column(column.name, np.where(column.missing(), np.nan, ranks))

@@ -63,7 +63,7 @@ class Coordinates:
 
 
 def _block(column: Column, scale: Scale) -> Floats:
-    if isinstance(column, CategoricalColumn):
+    if not column.is_numeric:
         return _indicators(column)
     known = ~column.missing()
     scaled = _scaled(column, known, scale)
@@ -73,7 +73,7 @@ def _block(column: Column, scale: Scale) -> Floats:
 
 
 def _is_lumped(column: Column) -> bool:
-    return isinstance(column, CategoricalColumn) and len(column.labels) > MOST_LABELS
+    return not column.is_numeric and len(column.labels) > MOST_LABELS
 
 
 def _indicators(column: CategoricalColumn) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from outlying.detect.coordinates import Coordinates
 from outlying.errors import ColumnError, OptionError
 from outlying.options import Infinite
-from outlying.table.columns import Column, Floats, NumericColumn, frozen
+from outlying.table.columns import Column, Floats, frozen
 from outlying.table.table import Table
 from outlying.table.values import printable
 
@@ -75,7 +75,7 @@ class ColumnScores:
     def of(cls, table: Table, name: str, infinite: Infinite = "error") -> ColumnScores:
         """Take them from a column of numbers; infinite ones may count as missing."""
         column = table.column(name)
-        if not isinstance(column, NumericColumn):
+        if not column.is_numeric:
             raise ColumnError(
                 f"column {name!r} holds no numbers; scores are numbers, one for each row"
             )

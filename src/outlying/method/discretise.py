@@ -22,7 +22,7 @@ def binned(column: Column, kind: Discretise | None, bins: int) -> Column:
     Without a kind all do. A bin is named by the least and the greatest value in it, so that it
     reads like any other interval here; a bin without rows is none.
     """
-    if kind is None or isinstance(column, CategoricalColumn):
+    if kind is None or not column.is_numeric:
         return column
     known = ~column.missing()
     values = column.values[known] + 0.0  # there is one zero

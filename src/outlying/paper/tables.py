@@ -19,7 +19,7 @@ from outlying.paper.published import CLAIMS, Bound, Claim
 from outlying.paper.scored import Scored
 from outlying.results.findings import Pair
 from outlying.search.attributes import NumericAttribute
-from outlying.table.columns import Mask, NumericColumn
+from outlying.table.columns import Mask
 from outlying.table.conditions import Condition
 from outlying.table.table import Table
 
@@ -113,7 +113,7 @@ def check_files(folder: Path) -> None:
 def load(folder: Path, claim: Claim) -> Table:
     """Read the numeric columns of a table; an error says where it is not the paper's."""
     table = sources.read(folder / claim.file)
-    columns = tuple(column for column in table.columns if isinstance(column, NumericColumn))
+    columns = tuple(column for column in table.columns if column.is_numeric)
     if (table.rows, len(columns)) != (claim.rows, claim.attributes):
         raise SourceError(
             f"{folder / claim.file} has {table.rows:,} rows and {len(columns)} numeric columns; "
@@ -164,7 +164,7 @@ class _Views:
 
     def __init__(self, table: Table, row: int) -> None:
         self.table, self.row = table, row
-        numeric = (column for column in table.columns if isinstance(column, NumericColumn))
+        numeric = (column for column in table.columns if column.is_numeric)
         self.attributes = tuple(NumericAttribute(column) for column in numeric)
         self.numbers = {name: place for place, name in enumerate(table.names, start=1)}
 

@@ -3,51 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol, TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
-from outlying.method.distribution import Between, Bounds
+from outlying.method.distribution import Between
 from outlying.method.measure import reaches
 from outlying.method.profiles import NumericProfile, Profile
 from outlying.method.sketches import Picture, Sketch, categorical_sketch, shown_categories
-from outlying.results.findings import Pair
-from outlying.search.objects import Premise, Trait
+from outlying.options import Options
+from outlying.results.findings import Findings, Pair, Population
+from outlying.results.notes import notes_on
+from outlying.search.population import Measured, Searched
 from outlying.search.scoring import Context, Hit
-from outlying.table.values import Value
 
 Order: TypeAlias = tuple[float, int, float, int, str, tuple[str, ...], Context]
 
 
-class Measured(Protocol):
-    """What a description asks of the exact scores of an object's pairs."""
-
-    @property
-    def properties(self) -> Sequence[Trait]:
-        """The properties of the object."""
-
-    @property
-    def candidates(self) -> Sequence[Premise]:
-        """The conditions that it satisfies."""
-
-    @property
-    def own(self) -> Sequence[int]:
-        """The property that each condition belongs to."""
-
-    @property
-    def rows(self) -> int:
-        """The rows of the population."""
-
-    def attributes(self, hit_property: int, context: Context) -> tuple[int, ...]:
-        """Return the attributes of a pair, its property first."""
-
-    def profile(self, place: int, context: Context) -> Profile:
-        """Describe a property in a context."""
-
-    def bounds(self, place: int, context: Context) -> Bounds | None:
-        """Return what is left open of a property in a context; None where all is counted."""
-
-    def sketch(self, place: int, shown: Sequence[Value] | None = None) -> Sketch:
-        """Sketch a property over the whole table, with the given categories or the usual ones."""
+def explained(searched: Searched, options: Options) -> Findings:
+    """Put together what was found on an object: its pairs in order, and what to know of them."""
+    pairs = tuple(best_pairs(searched.outcome.best, searched.exact, options.top))
+    return Findings(
+        row=searched.row,
+        key=searched.key,
+        values=tuple(searched.values.items()),
+        population=Population.of(searched.source, searched.rows, searched.selection),
+        options=options,
+        pairs=pairs,
+        found=searched.outcome.found,
+        notes=(*searched.notes, *notes_on(searched, pairs, options)),
+        effort=searched.outcome.effort,
+        row_hash=searched.row_hash,
+    )
 
 
 def best_pairs(hits: Iterable[Hit], exact: Measured, top: int) -> list[Pair]:

@@ -9,16 +9,17 @@ import builtins
 import dataclasses
 import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from outlying.method.profiles import Ranges
 from outlying.method.sketches import Picture
 from outlying.options import Measure, Options
 from outlying.results.wording import sentence, standing
+from outlying.search.references import Comparison, References
 from outlying.search.scoring import Effort
 from outlying.table.conditions import Condition
-from outlying.table.selection import chosen
-from outlying.table.table import SkippedColumn, Table
+from outlying.table.selection import Selection
+from outlying.table.table import SkippedColumn
 from outlying.table.values import Value, plain
 
 if TYPE_CHECKING:
@@ -30,16 +31,6 @@ SCHEMA = 1
 
 #: Confidences closer than this are the same.
 SAME_CONFIDENCE = 1e-9
-
-
-class Yardstick(Protocol):
-    """What a pair asks to learn how it compares with the findings on ordinary rows."""
-
-    def compare(self, strength: float) -> tuple[int, int]:
-        """Return how many rows have a finding at least this strong, and how many were asked."""
-
-    def confidence(self, strength: float) -> float:
-        """Return the share of rows with weaker findings."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,16 +60,13 @@ class Pair:
     measure: Measure = dataclasses.field(default="relative", repr=False)
     min_confidence: float = dataclasses.field(default=0.0, repr=False)
     bound: float = dataclasses.field(default=0.0, repr=False)
-    yardstick: Yardstick | None = dataclasses.field(default=None, repr=False, compare=False)
+    comparison: Comparison | None = dataclasses.field(default=None, repr=False, compare=False)
     picture: Picture | None = dataclasses.field(default=None, repr=False, compare=False)
 
     @builtins.property
     def confidence(self) -> float | None:
-        """The share of ordinary rows without a finding this strong; None where none were asked.
-
-        The first pair that is asked makes the reference rows be explained, once per table.
-        """
-        return None if self.yardstick is None else self.yardstick.confidence(self.strength)
+        """The share of ordinary rows without a finding this strong; None where none were asked."""
+        return None if self.comparison is None else self.comparison.confidence
 
     @builtins.property
     def exceptional(self) -> bool:
@@ -90,7 +78,9 @@ class Pair:
     @builtins.property
     def standing(self) -> str:
         """How it compares with findings on ordinary rows, in words; empty where none were asked."""
-        return "" if self.yardstick is None else standing(*self.yardstick.compare(self.strength))
+        if self.comparison is None:
+            return ""
+        return standing(self.comparison.as_strong, self.comparison.asked)
 
     @builtins.property
     def sentence(self) -> str:
@@ -174,6 +164,12 @@ class Population:
     columns: tuple[str, ...]
     skipped_columns: tuple[SkippedColumn, ...]
 
+    @classmethod
+    def of(cls, source: str, rows: int, selection: Selection) -> Population:
+        """Describe what takes part and what does not."""
+        names = tuple(column.name for column in selection.columns)
+        return cls(source, rows, names, selection.skipped)
+
     def to_dict(self) -> dict[str, Any]:
         """Return what stands first in every JSON result."""
         return {
@@ -181,7 +177,7 @@ class Population:
             "source": self.source,
             "rows": self.rows,
             "columns": list(self.columns),
-            "skipped_columns": [dataclasses.asdict(item) for item in self.skipped_columns],
+            "skipped_columns": [item.to_dict() for item in self.skipped_columns],
         }
 
 
@@ -202,6 +198,8 @@ class Findings:
     notes: tuple[str, ...]
     effort: Effort | None = None  # None after an exhaustive search
     key: tuple[tuple[str, Value], ...] = ()
+    #: What tells this row among others that are compared; None for a new object.
+    row_hash: int | None = dataclasses.field(default=None, repr=False, compare=False)
 
     @property
     def object(self) -> dict[str, Value]:
@@ -219,9 +217,12 @@ class Findings:
         known = [pair.confidence for pair in self.pairs if pair.confidence is not None]
         return max(known, default=None)
 
-    def compared_by(self, yardstick: Yardstick | None) -> Findings:
-        """Return the result with its pairs compared with ordinary rows."""
-        pairs = (dataclasses.replace(pair, yardstick=yardstick) for pair in self.pairs)
+    def with_confidence(self, references: References) -> Findings:
+        """Return the result compared with ordinary rows: those of `Explainer.references()`."""
+        pairs = (
+            dataclasses.replace(pair, comparison=references.compare(pair.strength, self.row_hash))
+            for pair in self.pairs
+        )
         return dataclasses.replace(self, pairs=tuple(pairs))
 
     def __str__(self) -> str:
@@ -286,13 +287,6 @@ def _bundle(views: Mapping[str, Callable[[], str]], include: Any, exclude: Any) 
     """Return the views that a notebook asks for; where it shows no HTML there is text."""
     wanted = set(views) if include is None else set(views) & set(include)
     return {kind: write() for kind, write in views.items() if kind in wanted - set(exclude or ())}
-
-
-def population_of(table: Table, options: Options) -> Population:
-    """Describe what rows are compared with, before any is."""
-    selection = chosen(table, options)
-    names = tuple(column.name for column in selection.columns)
-    return Population(table.source, table.rows, names, selection.skipped)
 
 
 def heading(population: Population, options: Options) -> dict[str, Any]:

@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from outlying.options import Options
+from outlying.results.findings import Pair
 from outlying.search.attributes import Attribute, CategoricalAttribute
 from outlying.search.guided import BEAM
+from outlying.search.population import Searched
 from outlying.search.scoring import Outcome
 from outlying.search.screen.neighbours import Sample
 
-JOINED = "The new object joined the population as one more row."
 
-
-def notes_on(
-    outcome: Outcome,
-    attributes: Sequence[Attribute],
-    sample: Sample,
-    options: Options,
-    *,
-    is_streamed: bool = False,
-) -> list[str]:
+def notes_on(searched: Searched, pairs: Sequence[Pair], options: Options) -> list[str]:
     """Say what a reader must know to judge the result."""
+    outcome, attributes, is_streamed = searched.outcome, searched.attributes, searched.is_streamed
     notes = []
     if not outcome.best:
         notes.append("Nothing stands out: in no context is any value rarer than a typical member.")
@@ -37,11 +31,19 @@ def notes_on(
         )
     notes += _binned(attributes, options)
     notes += _visited(outcome, len(attributes), options, is_streamed)
-    notes += _sampled(outcome, sample, is_streamed)
+    notes += _sampled(outcome, searched.sample, is_streamed)
     if options.measure == "paper" and any(
         isinstance(attribute, CategoricalAttribute) for attribute in attributes
     ):
         notes.append("By the paper's measure a categorical property cannot exceed 0.46.")
+    bound = max((pair.bound for pair in pairs), default=0.0)
+    if bound:
+        notes.append(
+            "Columns of very many distinct values were counted in fine bins: outlierness, "
+            f"rarity, tail and lift of these pairs are within {bound:.2g} of exact."
+        )
+    if searched.is_new:
+        notes.append("The new object joined the population as one more row.")
     return notes
 
 

@@ -103,6 +103,11 @@ class NumericAttribute:
             self._order = known[np.argsort(self.column.values[known])]
         return self._order
 
+    def find_intervals(self, seed: int | None) -> None:
+        """Find the natural intervals now, not when the first object is searched."""
+        if not self.is_constant:
+            self.segments(seed)
+
     def segments(self, seed: int | None) -> Segments:
         """Find the natural segments once for all objects."""
         if seed not in self._segments:
@@ -240,6 +245,9 @@ class CategoricalAttribute:
             codes = self.codes if self._rows is None else self.codes[self._rows]
             self._totals = np.bincount(codes[codes >= 0], minlength=self.labels)
         return self._totals
+
+    def find_intervals(self, seed: int | None) -> None:
+        """Do nothing: categories have no intervals."""
 
     def equal(self, code: int, rows: Rows | None = None) -> Mask:
         """Mark the rows, all or some, of a category."""

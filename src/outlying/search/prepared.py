@@ -35,9 +35,9 @@ from outlying.search.screen.neighbours import Sample
 from outlying.search.shared import Shared
 from outlying.search.shelf import Shelf
 from outlying.search.shortlist import Shortlist, settled
-from outlying.table.columns import Rows, first_rows
+from outlying.table.columns import Rows
 from outlying.table.conditions import Condition
-from outlying.table.sampling import drawn
+from outlying.table.sampling import sample_rows
 from outlying.table.selection import Selection, is_asked_for, select
 from outlying.table.table import Table
 from outlying.table.values import value_of
@@ -77,7 +77,7 @@ class Prepared:
         asked = [column for column in table.columns if is_asked_for(column.name, options)]
         selection = select(table, options)
         known = table.rows - 1 if has_new and table.rows - 1 > NEARBY else table.rows
-        rows = drawn((first_rows(column, known) for column in asked), known, NEARBY)
+        rows = sample_rows((column.first(known) for column in asked), known, NEARBY)
         return cls.by(table, table.rows, options, selection, rows)
 
     @classmethod

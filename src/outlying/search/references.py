@@ -1,19 +1,15 @@
-"""The yardstick for confidence: what the same search finds on ordinary rows (method 5).
+"""Reference rows: how strong the findings are that the same search makes on ordinary rows.
 
 Among thousands of pairs something always looks rare. How strong a finding has to be to mean
 something, the table itself tells: rows drawn from it are explained in the same way, once for all
-objects, and not before a confidence is asked for.
+objects (method 5, "Confidence"; in the spirit of conformal p-values).
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Sequence
-from typing import Any
+import dataclasses
 
 from outlying.options import Options
-from outlying.parallel import in_order, usable_workers
-from outlying.search.scoring import Progress
 
 MOST_ROWS = 200
 LEAST_ROWS = 50
@@ -22,7 +18,7 @@ _SAME_STRENGTH = 1e-9
 
 
 def enough_rows(columns: int, is_large: bool, options: Options) -> int:
-    """Return how many rows to ask: by default fewer where each takes long."""
+    """Return how many rows to compare with: by default fewer where each takes long."""
     if options.references is not None:
         return options.references
     if options.search == "exhaustive":
@@ -31,88 +27,38 @@ def enough_rows(columns: int, is_large: bool, options: Options) -> int:
     return max(LEAST_ROWS, min(MOST_ROWS, affordable))
 
 
-class References:
-    """The strongest findings of some rows of a population."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class Comparison:
+    """How a finding compares with those on ordinary rows."""
 
-    def __init__(
-        self,
-        rows: Callable[[], tuple[list[int], int]],
-        strongest: Callable[[int], float],
-        copies: Callable[[int, Sequence[int]], list[int]],
-    ) -> None:
-        """Take who gives the rows, with how many of them count, who searches one, who compares."""
-        self._rows, self._strongest, self._copies = rows, strongest, copies
-        self.count = 0
-        self._found: dict[int, float] | None = None
-
-    @classmethod
-    def known(
-        cls,
-        found: dict[int, float],
-        count: int,
-        copies: Callable[[int, Sequence[int]], list[int]],
-    ) -> References:
-        """Take rows that have been searched already, so many of which count."""
-        references = cls(lambda: ([], 0), lambda _: 0.0, copies)
-        references._found, references.count = found, count
-        return references
-
-    def found(
-        self, progress: Progress | None = None, workers: int | None = None
-    ) -> dict[int, float]:
-        """Return the strength of the strongest pair of each row; searched once."""
-        if self._found is None:
-            rows, self.count = self._rows()
-            found = {}
-            work = in_order(self._strongest, rows, usable_workers(workers))
-            with contextlib.closing(work) as strongest:
-                for done, row in enumerate(rows):
-                    if progress is not None:
-                        progress(done, len(rows))
-                    found[row] = next(strongest)
-            self._found = found
-        return self._found
-
-    def own(self, row: int | None) -> int | None:
-        """Return the row that stands for an object: its first copy, as one is as good as another.
-
-        Which of several equal rows is drawn depends on their order; the answer must not.
-        """
-        return None if row is None else next(iter(self._copies(row, list(self.found()))), None)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Keep what was found, not the population, where a result is copied or stored."""
-        found = self.found()
-        nobody = {"_rows": None, "_strongest": None, "_copies": None}
-        return nobody | {"_found": found, "count": self.count}
-
-
-class Yardstick:
-    """Reference rows as seen from one object, which is not compared with itself."""
-
-    def __init__(self, references: References, row: int | None) -> None:
-        self.references, self.row = references, row
-        self._is_own = False  # whether `row` is the one among the references
+    as_strong: int  # rows with a finding at least this strong
+    asked: int  # rows that were searched
 
     @property
-    def own(self) -> int | None:
-        """The reference row that is the object, if there is one."""
-        if not self._is_own:
-            self.row, self._is_own = self.references.own(self.row), True
-        return self.row
+    def confidence(self) -> float:
+        """The share of rows whose strongest finding is weaker."""
+        return (self.asked - self.as_strong) / self.asked
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Compare rows before the population is left behind."""
-        return {"references": self.references, "row": self.own, "_is_own": True}
 
-    def compare(self, strength: float) -> tuple[int, int]:
-        """Return how many rows have a finding at least this strong, and how many were asked."""
-        found = self.references.found()
-        others = [strongest for row, strongest in found.items() if row != self.own]
-        others = others[: self.references.count]
-        return sum(other >= strength - _SAME_STRENGTH for other in others), len(others)
+@dataclasses.dataclass(frozen=True, slots=True)
+class References:
+    """The strongest findings of some rows of a population: plain values, the same for all objects.
 
-    def confidence(self, strength: float) -> float:
-        """Return the share of rows whose strongest pair is weaker."""
-        as_strong, asked = self.compare(strength)
-        return (asked - as_strong) / asked
+    There is one row more than count, as the object itself may be among them.
+    """
+
+    strengths: tuple[float, ...]
+    hashes: tuple[int, ...]  # of the rows' values
+    count: int
+
+    def compare(self, strength: float, row_hash: int | None = None) -> Comparison:
+        """Compare a finding on a row, known by the hash of its values, with those on other rows.
+
+        One row with the object's own values is left out. Which of several equal rows was drawn
+        depends on their order; the answer does not.
+        """
+        others = list(self.strengths)
+        if row_hash in self.hashes:
+            del others[self.hashes.index(row_hash)]
+        others = others[: self.count]
+        return Comparison(sum(other >= strength - _SAME_STRENGTH for other in others), len(others))

@@ -15,19 +15,17 @@ import numpy.typing as npt
 
 from outlying.errors import ColumnError, SourceError
 from outlying.table.columns import (
-    LARGEST_EXACT_INTEGER,
     CategoricalColumn,
     Column,
     Floats,
     Mask,
-    NumericColumn,
     categorical_column,
     frozen,
     integer_column,
     numeric_column,
 )
 from outlying.table.table import SkippedColumn, Table
-from outlying.table.values import Form, is_missing
+from outlying.table.values import LARGEST_EXACT_INTEGER, Form, is_missing
 
 _MICROSECONDS = {
     "W": 604_800_000_000,
@@ -127,7 +125,7 @@ _UNUSABLE = {"S": "bytes", "c": "complex numbers", "V": "records"}
 def read_integers(name: str, values: npt.NDArray[Any], missing: Mask | None = None) -> Reading:
     """Read whole numbers, and say so when they are too long to be quantities."""
     column = integer_column(name, values, missing)
-    if isinstance(column, NumericColumn):
+    if column.is_numeric:
         return Reading(column)
     return Reading(column, "whole numbers beyond 2**53 read as categories")
 

@@ -7,18 +7,16 @@ every row takes part where the object has another.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from outlying.options import Options
 from outlying.stream.profile.profile import Profile
-from outlying.stream.wanted import Wanted
-from outlying.table.columns import Column, first_rows, infinities_note, without_infinities
+from outlying.table.columns import Column, infinities_note
 from outlying.table.selection import is_asked_for
 from outlying.table.table import SkippedColumn, Table
-from outlying.table.targets import Fit, named
+from outlying.table.targets import Asked, Fit
 from outlying.table.values import Form
 
 Object: TypeAlias = Mapping[str, Any]
@@ -34,7 +32,7 @@ class Newcomer:
     notes: tuple[str, ...]
 
 
-def checked(profile: Profile, whole: Table, wanted: Wanted, options: Options) -> list[Object]:
+def checked(profile: Profile, whole: Table, asked: Asked, options: Options) -> list[Object]:
     """Check new objects against all columns; give what they hold in those that are compared."""
     compared = {column.name: column for column in profile.table.columns}
     columns = tuple(compared.get(column.name, column) for column in whole.columns)
@@ -44,18 +42,16 @@ def checked(profile: Profile, whole: Table, wanted: Wanted, options: Options) ->
         options,
         unasked | profile.too_fine(options),
     )
-    for place, item in enumerate(wanted.objects):
-        many = wanted.meaning == "each"
-        with named(f"objects[{place}]") if many else contextlib.nullcontext():
+    objects = asked.objects or ()
+    for place, item in enumerate(objects):
+        with asked.about(place):
             fits.check(item)
-    return [
-        {name: value for name, value in item.items() if name in compared} for item in wanted.objects
-    ]
+    return [{name: value for name, value in item.items() if name in compared} for item in objects]
 
 
 def newcomers(profile: Profile, objects: Sequence[Object], options: Options) -> list[Newcomer]:
     """Put new objects behind the rows that were drawn, those together that see a table alike."""
-    empty = tuple(first_rows(column, 0) for column in profile.table.columns)
+    empty = tuple(column.first(0) for column in profile.table.columns)
     alone = [_finite(_joined(empty, item)) for item in objects]
     views = [_view(profile, columns, options) for columns, _ in alone]
     homes = {
@@ -76,7 +72,7 @@ def _joined(columns: Sequence[Column], item: Object) -> tuple[Column, ...]:
 
 def _finite(columns: Sequence[Column]) -> tuple[tuple[Column, ...], tuple[str, ...]]:
     """Count infinite values as missing, and say so; where they are refused there are none."""
-    kept = [without_infinities(column, as_missing=True) for column in columns]
+    kept = [column.without_infinities(as_missing=True) for column in columns]
     notes = (infinities_note(column.name, count) for column, count in kept if count)
     return tuple(column for column, _ in kept), tuple(notes)
 
@@ -88,7 +84,7 @@ def _view(profile: Profile, columns: Sequence[Column], options: Options) -> View
 
 def _home(profile: Profile, view: View, objects: Sequence[Object]) -> Profile:
     """Return the profile with objects behind the rows that were drawn."""
-    columns = tuple(first_rows(column, profile.drawn) for column in profile.table.columns)
+    columns = tuple(column.first(profile.drawn) for column in profile.table.columns)
     for item in objects:
         columns, _ = _finite(_joined(columns, item))
     table = dataclasses.replace(profile.table, columns=columns, rows=profile.drawn + len(objects))

@@ -1,205 +1,192 @@
-"""Rows of a table that outgrows memory, explained: a pass, a search among a sample, another pass.
+"""A population that is read as a stream: a pass, a search among a sample, another pass.
 
-The search is that of tables in memory, by the rows that the first pass has drawn. What it asks of
-all rows, for all objects and for the ordinary rows they are compared with, the second pass answers.
+The first pass is made once and kept. The search is that of tables in memory, by the rows that the
+first pass has drawn. What it asks of all rows, for all objects and for the ordinary rows they are
+compared with, the second pass answers. A table that turns out to be small is held in memory.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+import functools
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from outlying.errors import SourceError
+from outlying.errors import OptionError, RowError, SourceError
 from outlying.options import Options
-from outlying.parallel import in_order
-from outlying.results.assembly import best_pairs
-from outlying.results.findings import Findings, Pair, Population
-from outlying.results.notes import JOINED, notes_on
-from outlying.search.guided import shortlisted
-from outlying.search.objects import Premise, Trait
-from outlying.search.prepared import Counted, Prepared, strength_of
-from outlying.search.references import References, Yardstick, enough_rows
-from outlying.search.scoring import Evaluation, Outcome, Progress
-from outlying.search.shortlist import Shortlist, settled
-from outlying.stream.counting.choice import codings
-from outlying.stream.profile.profile import Profile
-from outlying.stream.verify.answers import Answered, Answers, Counting
-from outlying.stream.verify.questions import Question
-from outlying.stream.verify.verify_pass import VerifyPass, VerifyPlan
-from outlying.table.values import Value
+from outlying.parallel import usable_workers
+from outlying.search.memory import MemoryPopulation
+from outlying.search.population import Searched
+from outlying.search.references import References
+from outlying.search.scoring import Progress
+from outlying.stream.asking import Asking, Placed, check_rows
+from outlying.stream.new_objects import checked, newcomers
+from outlying.stream.profile.lookup import Columns, Sought
+from outlying.stream.profile.lookup_pass import LookupPass, found_in
+from outlying.stream.profile.profile import Profile, finish
+from outlying.stream.profile.profile_pass import ProfilePass, ProfileState, fields_of
+from outlying.stream.together import Together
+from outlying.table.selection import Selection, not_empty
+from outlying.table.table import SkipReason, Table
+from outlying.table.targets import Asked, Key, Target, Targets
 
 if TYPE_CHECKING:
     from outlying.sources.passes import Feeder
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Named:
-    """An object: its row in the table of a profile, and the values that name it in the source."""
-
-    row: int
-    key: tuple[tuple[str, Value], ...] = ()
-    home: Profile | None = None  # of a new object, which is not in the source
-    notes: tuple[str, ...] = ()
-
-    @property
-    def is_new(self) -> bool:
-        """Whether it is no row of the source."""
-        return self.home is not None
+_NEEDS_MEMORY = {
+    "exact": (False, "exact=True searches all rows"),
+    "search": ("guided", 'search="exhaustive" visits all contexts'),
+    "bandwidth": ("fixed", 'bandwidth="adaptive" needs the density at every row'),
+    "discretise": (None, "discretise= cuts all values into bins"),
+}
 
 
-class Streamed:
-    """A population of which the rows that were drawn, and the objects, are known."""
+class StreamedPopulation:
+    """A table whose rows are read when they are needed, and not kept."""
 
-    def __init__(self, feeder: Feeder, profile: Profile, options: Options) -> None:
-        self.feeder, self.profile, self.options = feeder, profile, options
-        self.ready = self._prepared(profile, profile.rows)
-        self._homes: dict[int, Prepared] = {}
+    is_streamed = True
 
-    def _prepared(self, profile: Profile, rows: int) -> Prepared:
-        drawn = np.arange(profile.drawn)
-        return Prepared.by(profile.table, rows, self.options, profile.selection, drawn)
-
-    def _ready_for(self, item: Named) -> Prepared:
-        """Return the population as an object sees it."""
-        if item.home is None:
-            return self.ready
-        if id(item.home) not in self._homes:
-            self._homes[id(item.home)] = self._prepared(item.home, self.profile.rows + 1)
-        return self._homes[id(item.home)]
-
-    def explained(
-        self, objects: Sequence[Named], workers: int, progress: Progress | None
-    ) -> list[Findings]:
-        """Explain objects in one pass over all rows."""
-        asked, compared = self._asked(objects, workers, progress)
-        answers = self._answers((*asked, *compared), progress)
-        yardstick = self._references(compared, answers)
-        found = zip(objects, asked, strict=True)
-        return [self._findings(item, question, answers, yardstick) for item, question in found]
-
-    def _asked(
-        self, objects: Sequence[Named], workers: int, progress: Progress | None
-    ) -> tuple[list[Question], list[Question]]:
-        """Search the sample for what to ask, of objects and of ordinary rows."""
-        items = [*((item, False) for item in objects), *((row, True) for row in self._ordinary())]
-        found = []
-        for done, short in enumerate(in_order(self._shortlist, items, workers), start=1):
-            item = items[done - 1][0]
-            found.append(Question(self._evaluation(item), short, item.is_new))
-            if progress is not None:
-                progress(done, len(items))
-        return found[: len(objects)], found[len(objects) :]
-
-    def _ordinary(self) -> list[Named]:
-        """Return the rows to compare with, and one more, as an object may be among them."""
-        count = enough_rows(len(self.ready.attributes), True, self.options)
-        return [Named(row) for row in range(min(count + 1, self.profile.drawn))] if count else []
-
-    def _shortlist(self, item: tuple[Named, bool]) -> Shortlist:
-        named, is_hasty = item
-        evaluation = self._evaluation(named)
-        if is_hasty:
-            return self.ready.hasty(evaluation)
-        return shortlisted(evaluation, self._ready_for(named).shelf, self.options.top)
-
-    def _evaluation(self, item: Named) -> Evaluation[Trait, Premise]:
-        traits, premises = self._ready_for(item).asked_of(item.row)
-        return Evaluation(traits, premises, self.profile.rows + item.is_new, self.options)
-
-    def _answers(self, questions: Iterable[Question], progress: Progress | None) -> Answers:
-        """Ask all rows."""
-        some = list(questions)
-        looks = tuple(dict.fromkeys(look for question in some for look in question.looks()))
-        counts = tuple(dict.fromkeys(rules for question in some for rules in question.counts()))
-        plan = VerifyPlan(codings(self.profile, looks, counts, some), looks, counts)
-        work = VerifyPass(plan)
-        state = self.feeder.fold(work, work.columns, progress)
-        if state.rows != self.profile.rows:
-            raise self._changed(
-                f"{self.profile.rows:,} rows in the first pass, {state.rows:,} in the second"
-            )
-        largest = {
-            name: max(map(abs, self.profile.ends(name)))
-            for name, column in plan.columns.items()
-            if column.coding is not None
-        }
-        return Answers(plan, work.finish(state), largest)
-
-    def _changed(self, how: str) -> SourceError:
-        return SourceError(
-            f"{self.feeder.source} has changed while it was read: {how}; try again when nobody "
-            "writes"
-        )
-
-    def _references(self, compared: Sequence[Question], answers: Answers) -> References | None:
-        """Return the strengths of ordinary rows."""
-        if not compared:
-            return None
-        found = {
-            row: strength_of(
-                settled(
-                    question.short,
-                    Counted(question.asked, question.short, Counting(question, answers)),
-                    1,
+    def __init__(self, feeder: Feeder, options: Options) -> None:
+        for name, (allowed, why) in _NEEDS_MEMORY.items():
+            if getattr(options, name) != allowed:
+                raise OptionError(
+                    f"{why}, which needs the table in memory; {feeder.source} is read as a "
+                    "stream: leave the option out, or read the table into memory first"
                 )
+        self.feeder, self.options = feeder, options
+        self._fields, unusable = fields_of(feeder.source, feeder.schema(), options)
+        unread = (*feeder.skipped, *unusable)
+        columns = tuple(field.empty() for field in self._fields)
+        self.table = Table(columns, 0, feeder.source, unread)
+        self._plan = ProfilePass.of(options, self._fields, unread)
+        self._profile: Profile | None = None
+        self._memory: MemoryPopulation | None = None
+        self._references: References | None = None
+
+    # --- the first pass -------------------------------------------------------------------------
+
+    def count(self) -> int:
+        """Return the number of rows."""
+        return self._profiled(None).rows
+
+    def selection(self) -> Selection:
+        """Return which columns take part."""
+        return self._profiled(None).selection
+
+    def _profiled(self, progress: Progress | None) -> Profile:
+        if self._profile is None:
+            self._keep(self.feeder.fold(self._plan, self._plan.columns, progress))
+        assert self._profile is not None  # noqa: S101 - just made
+        return self._profile
+
+    def _keep(self, state: ProfileState) -> None:
+        """Keep what the first pass has found."""
+        profile = finish(self._plan, state, self.feeder.source).with_notes(self.feeder.notes)
+        not_empty(profile.selection)
+        if profile.rows < 2:
+            raise SourceError(
+                f"{self.feeder.source} has {profile.rows} rows; a row is explained by comparing it "
+                "with others, so at least two are needed"
             )
-            for row, question in enumerate(compared)
-        }
-        count = min(enough_rows(len(self.ready.attributes), True, self.options), len(found))
-        return References.known(found, count, self._copies)
+        if profile.is_whole:
+            self._memory = MemoryPopulation(profile.table, self.options, is_of_stream=True)
+        self._profile = profile
 
-    def _copies(self, row: int, rows: Sequence[int]) -> list[int]:
-        """Return those of some rows that hold the same values as a row."""
-        places = np.array(rows, dtype=np.int64)
-        for column in self.ready.selection.columns:
-            places = places[column.same(row, places)]
-        return [int(place) for place in places]
+    def _found(self, sought: Sought, progress: Progress | None) -> Profile:
+        """Find rows: in the first pass, or in one of their own where that has been made."""
+        plan = LookupPass.of(tuple(self._fields), sought)
+        if self._profile is None:
+            both = Together([self._plan, plan])
+            columns = list(dict.fromkeys([*self._plan.columns, *plan.columns]))
+            first, state = self.feeder.fold(both, columns, progress)
+            self._keep(first)
+        else:
+            state = self.feeder.fold(plan, plan.columns, progress)
+        profile = self._profiled(progress)
+        check_rows(self.feeder.source, profile.rows, state.rows, "when rows were looked for")
+        return found_in(profile, plan, state, sought)
 
-    def _findings(
-        self, item: Named, question: Question, answers: Answers, references: References | None
-    ) -> Findings:
-        exact = Answered(question, answers)
-        if not exact.hold_object:
-            raise self._changed("a row of the first pass is not in the second")
-        outcome = settled(question.short, exact, self.options.top)
-        pairs = best_pairs(outcome.best, exact, self.options.top)
-        found = Findings(
-            row=None,
-            key=item.key,
-            values=tuple(self._values(item).items()),
-            population=self._population(item),
-            options=self.options,
-            pairs=tuple(pairs),
-            found=outcome.found,
-            notes=tuple(self._notes(item, outcome, pairs)),
-            effort=outcome.effort,
+    # --- what is asked for ----------------------------------------------------------------------
+
+    def targets(self, asked: Asked, progress: Progress | None = None) -> Targets:
+        """Find what is asked for, and check all of it."""
+        if asked.rows is not None:
+            raise RowError(
+                f"{self.table.source} is read as a stream, whose rows have no order and no "
+                "position; name the row by values that only it has: where={column: value}"
+            )
+        if asked.objects is not None:
+            return self._new(asked, self._profiled(progress))
+        home = self._found(Sought.of(asked, Columns(self._fields, self.table.skipped)), progress)
+        count = home.table.rows - home.drawn
+        wheres = [asked.every] * count if asked.every is not None else asked.wheres or ()
+        found = (self._row(home, place, where) for place, where in enumerate(wheres))
+        return Targets(tuple(found), have_positions=False)
+
+    def _row(self, home: Profile, place: int, where: Mapping[str, Any]) -> Target:
+        row, values = home.drawn + place, home.values(place)
+        key = _key(home, values, where)
+        if self._memory is not None:
+            return Target(row=_copy(home, row), key=key, values=values)
+        return Placed(row=row, key=key, values=values, home=home)
+
+    def _new(self, asked: Asked, profile: Profile) -> Targets:
+        objects = checked(profile, self.table, asked, self.options)
+        if self._memory is not None:
+            return Targets(tuple(Target(new=item) for item in objects), have_positions=False)
+        placed = (
+            Placed(row=new.row, new=item, home=new.home, notes=new.notes)
+            for item, new in zip(objects, newcomers(profile, objects, self.options), strict=True)
         )
-        own = None if item.is_new else item.row
-        return found.compared_by(None if references is None else Yardstick(references, own))
+        return Targets(tuple(placed), have_positions=False)
 
-    def _values(self, item: Named) -> dict[str, Value]:
-        if item.home is not None:
-            return item.home.table.values(item.row)
-        return self.profile.values(item.row - self.profile.drawn)
+    # --- the second pass ------------------------------------------------------------------------
 
-    def _population(self, item: Named) -> Population:
-        selection = self._ready_for(item).selection
-        names = tuple(column.name for column in selection.columns)
-        return Population(self.feeder.source, self.profile.rows, names, selection.skipped)
+    def searching(
+        self, targets: Targets, workers: int, progress: Progress | None
+    ) -> Callable[[Target], Searched]:
+        """Search the sample for all objects, and ask all rows in one pass.
 
-    def _notes(self, item: Named, outcome: Outcome, pairs: Sequence[Pair]) -> Iterator[str]:
-        bound = max((pair.bound for pair in pairs), default=0.0)
-        ready = self._ready_for(item)
-        yield from (*self.profile.table.notes, *item.notes)
-        sample = ready.shelf.sample
-        yield from notes_on(outcome, ready.attributes, sample, self.options, is_streamed=True)
-        if bound:
-            yield (
-                "Columns of very many distinct values were counted in fine bins: outlierness, "
-                f"rarity, tail and lift of these pairs are within {bound:.2g} of exact."
-            )
-        if item.is_new:
-            yield JOINED
+        Where ordinary rows are to be compared with, and are not known yet, they are asked, too.
+        """
+        if self._memory is not None:
+            return self._memory.searching(targets, workers, progress)
+        asking = self._asking
+        are_known = self._references is not None or self.options.references == 0
+        ordinary = [] if are_known else asking.ordinary()
+        answered = asking.answered([*targets, *ordinary], workers, progress)
+        if ordinary:
+            self._references = answered.references(ordinary)
+        return answered.searched
+
+    def references(
+        self, workers: int | None = None, progress: Progress | None = None
+    ) -> References:
+        """Search some rows of the population, once."""
+        self._profiled(progress)
+        if self._memory is not None:
+            return self._memory.references(workers, progress)
+        if self._references is None:
+            ordinary = self._asking.ordinary()
+            answered = self._asking.answered(ordinary, usable_workers(workers), progress)
+            self._references = answered.references(ordinary)
+        return self._references
+
+    @functools.cached_property
+    def _asking(self) -> Asking:
+        return Asking(self.feeder, self._profiled(None), self.options)
+
+
+def _key(profile: Profile, values: Mapping[str, Any], where: Mapping[str, Any]) -> Key:
+    """Name a row by what was looked for, as the table holds it, and by columns of identifiers."""
+    identifiers = [item.name for item in profile.skipped if item.why is SkipReason.IDENTIFIER]
+    return tuple((name, values[name]) for name in dict.fromkeys((*where, *identifiers)))
+
+
+def _copy(profile: Profile, row: int) -> int:
+    """Find a row that was looked for among those that were drawn."""
+    places = np.arange(profile.drawn)
+    for column in profile.table.columns:
+        places = places[column.same(row, places)]
+    return int(places[0])

@@ -1,7 +1,9 @@
 """Typed columns: all that the core ever sees of a table.
 
 A source turns whatever it reads into these; nothing past this module knows about files,
-dataframes or engines. Arrays are made read-only: a table is a value.
+dataframes or engines. Both kinds of column answer the same questions by the same methods, so that
+hardly any code asks which kind it has; where it must, `is_numeric` tells, also the type checker.
+Arrays are made read-only: a table is a value.
 """
 
 from __future__ import annotations
@@ -9,26 +11,38 @@ from __future__ import annotations
 import bisect
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from outlying.errors import ColumnError, InfiniteValueError
 from outlying.options import ColumnType
-from outlying.table.values import EXPECTS, Form, Value, is_missing, number_of, text_of, value_of
+from outlying.table.arrays import Codes as Codes
+from outlying.table.arrays import Floats as Floats
+from outlying.table.arrays import Mask as Mask
+from outlying.table.arrays import Rows as Rows
+from outlying.table.row_hash import Cells, CodedCells, FloatCells, label_hashes
+from outlying.table.values import (
+    EXPECTS,
+    LARGEST_EXACT_INTEGER,
+    Form,
+    Value,
+    is_missing,
+    number_of,
+    text_of,
+    value_of,
+    without_trailing_zero,
+)
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Codes: TypeAlias = npt.NDArray[np.int32]
-Mask: TypeAlias = npt.NDArray[np.bool_]
-Rows: TypeAlias = npt.NDArray[np.int64]
-
-LARGEST_EXACT_INTEGER = 2**53
+Labels: TypeAlias = tuple[str, ...] | tuple[bool, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class NumericColumn:
     """Numbers, or what is a number inside: dates, times, durations. NaN is missing."""
+
+    is_numeric: ClassVar[Literal[True]] = True
 
     name: str
     form: Form
@@ -38,16 +52,39 @@ class NumericColumn:
         return len(self.values)
 
     def missing(self) -> Mask:
-        """Mark the rows without a value."""
+        """Return a mask of the rows without a value."""
         return np.isnan(self.values)
 
     def is_missing(self, row: int) -> bool:
         """Return whether a row has no value."""
         return bool(np.isnan(self.values[row]))
 
+    def is_constant(self) -> bool:
+        """Return whether all rows hold the same value."""
+        return len(self) > 0 and bool((self.values == self.values[0]).all())
+
+    def distinct_texts(self) -> None:
+        """Return None: the column holds no texts."""
+
     def value(self, row: int) -> Value:
         """Return the value of a row as people know it."""
         return value_of(self.form, float(self.values[row]))
+
+    def same(self, row: int, rows: Rows) -> Mask:
+        """Return a mask of those of some rows that hold what a row holds, be it nothing."""
+        if self.is_missing(row):
+            return np.isnan(self.values[rows])
+        return np.asarray(self.values[rows] == self.values[row])
+
+    def matches(self, value: object) -> Mask:
+        """Return a mask of the rows that hold exactly this value."""
+        if is_missing(value):
+            return self.missing()
+        return np.asarray(self.values == number_of(self.form, value))
+
+    def first(self, rows: int) -> NumericColumn:
+        """Return the first rows of the column."""
+        return dataclasses.replace(self, values=self.values[:rows])
 
     def with_value(self, value: object) -> NumericColumn:
         """Return the column with one more row; ValueError says what would have been allowed."""
@@ -56,44 +93,96 @@ class NumericColumn:
         form: Form = "number" if self.form == "integer" and not whole else self.form
         return NumericColumn(self.name, form, frozen(np.append(self.values, number)))
 
-    def same(self, row: int, rows: Rows) -> Mask:
-        """Mark those of some rows that hold what a row holds, be it nothing."""
-        if self.is_missing(row):
-            return np.isnan(self.values[rows])
-        return np.asarray(self.values[rows] == self.values[row])
+    def taken(self, rows: Rows) -> NumericColumn:
+        """Return some rows of the column."""
+        return dataclasses.replace(self, values=self.values[rows])
 
-    def matches(self, value: object) -> Mask:
-        """Mark the rows that hold exactly this value."""
-        if is_missing(value):
-            return self.missing()
-        return np.asarray(self.values == number_of(self.form, value))
+    def without_infinities(self, *, as_missing: bool) -> tuple[NumericColumn, int]:
+        """Refuse infinite values, or count them as missing; the count is for the result's notes."""
+        infinite = np.isinf(self.values)
+        count = int(infinite.sum())
+        if not count:
+            return self, 0
+        if not as_missing:
+            raise InfiniteValueError(self.name, int(np.flatnonzero(infinite)[0]))
+        return numeric_column(self.name, np.where(infinite, np.nan, self.values), self.form), count
+
+    def retyped(self, kind: ColumnType) -> Column:
+        """Return the column read as the type that the user asked for."""
+        is_plain = self.form in ("number", "integer")
+        if kind == "categorical":
+            values = (self.value(row) for row in range(len(self)))
+            texts = [None if value is None else text_of(value) for value in values]
+            return dataclasses.replace(
+                categorical_column(self.name, texts), are_of_numbers=is_plain
+            )
+        return _read_as(self, "datetime") if kind == "datetime" and is_plain else self
+
+    def with_plain_labels(self) -> NumericColumn:
+        """Return the column itself: it has no labels."""
+        return self
+
+    def cells(self) -> Cells:
+        """Return the cells as row hashes need them."""
+        return FloatCells(self.name, self.values, bool(self.missing().any()))
+
+    def content(self) -> tuple[None, Floats]:
+        """Return labels, of which there are none, and cells that are equal byte by byte."""
+        return None, np.where(self.missing(), np.nan, self.values)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class CategoricalColumn:
     """Categories as codes into sorted labels; -1 is missing."""
 
+    is_numeric: ClassVar[Literal[False]] = False
+
     name: str
     form: Form
     codes: Codes
-    labels: tuple[str, ...] | tuple[bool, ...]
+    labels: Labels
     are_of_numbers: bool = False  # whether they are numbers that were declared to be categories
 
     def __len__(self) -> int:
         return len(self.codes)
 
     def missing(self) -> Mask:
-        """Mark the rows without a value."""
+        """Return a mask of the rows without a value."""
         return np.asarray(self.codes < 0)
 
     def is_missing(self, row: int) -> bool:
         """Return whether a row has no value."""
         return bool(self.codes[row] < 0)
 
+    def is_constant(self) -> bool:
+        """Return whether all rows hold the same value."""
+        codes = self.codes
+        return len(codes) > 0 and bool(codes[0] >= 0) and bool((codes == codes[0]).all())
+
+    def distinct_texts(self) -> int | None:
+        """Return the number of distinct texts; None where categories are no texts."""
+        return len(self.labels) if self.form == "text" else None
+
     def value(self, row: int) -> Value:
         """Return the category of a row."""
         code = int(self.codes[row])
         return None if code < 0 else self.labels[code]
+
+    def same(self, row: int, rows: Rows) -> Mask:
+        """Return a mask of those of some rows that hold what a row holds, be it nothing."""
+        return np.asarray(self.codes[rows] == self.codes[row])
+
+    def matches(self, value: object) -> Mask:
+        """Return a mask of the rows of exactly this category."""
+        if is_missing(value):
+            return self.missing()
+        label = self.label_of(value)
+        code = self.labels.index(label) if label in self.labels else len(self.labels)
+        return np.asarray(self.codes == code)
+
+    def first(self, rows: int) -> CategoricalColumn:
+        """Return the first rows of the column."""
+        return dataclasses.replace(self, codes=self.codes[:rows])
 
     def with_value(self, value: object) -> CategoricalColumn:
         """Return the column with one more row, in a new category if need be."""
@@ -108,17 +197,40 @@ class CategoricalColumn:
         codes = frozen(np.append(moved, np.int32(place)))
         return dataclasses.replace(self, codes=codes, labels=labels)
 
-    def same(self, row: int, rows: Rows) -> Mask:
-        """Mark those of some rows that hold what a row holds, be it nothing."""
-        return np.asarray(self.codes[rows] == self.codes[row])
+    def taken(self, rows: Rows) -> CategoricalColumn:
+        """Return some rows of the column, with the labels that they have."""
+        used, codes = np.unique(self.codes[rows], return_inverse=True)
+        gaps = int(used[0] < 0) if len(used) else 0
+        labels = tuple(self.labels[code] for code in used[gaps:].tolist())
+        return dataclasses.replace(self, codes=(codes - gaps).astype(np.int32), labels=labels)
 
-    def matches(self, value: object) -> Mask:
-        """Mark the rows of exactly this category."""
-        if is_missing(value):
-            return self.missing()
-        label = self.label_of(value)
-        code = self.labels.index(label) if label in self.labels else len(self.labels)
-        return np.asarray(self.codes == code)
+    def without_infinities(self, *, as_missing: bool) -> tuple[CategoricalColumn, int]:  # noqa: ARG002
+        """Return the column itself: no category is infinite."""
+        return self, 0
+
+    def retyped(self, kind: ColumnType) -> Column:
+        """Return the column read as the type that the user asked for."""
+        if kind == "categorical":
+            return self
+        return _read_as(self, "number" if kind == "numeric" else "datetime")
+
+    def with_plain_labels(self) -> CategoricalColumn:
+        """Return the column with labels of whole numbers without a fraction, "3" for "3.0".
+
+        A table writes them by the form of the whole column, which a pass knows only at its end.
+        """
+        if not self.are_of_numbers:
+            return self
+        labels = tuple(without_trailing_zero(str(label)) for label in self.labels)
+        return dataclasses.replace(self, labels=labels)
+
+    def cells(self) -> Cells:
+        """Return the cells as row hashes need them."""
+        return CodedCells(self.name, self.codes, label_hashes(self.labels))
+
+    def content(self) -> tuple[Labels, Codes]:
+        """Return labels, and cells that are equal byte by byte."""
+        return self.labels, self.codes
 
     def label_of(self, value: object) -> str | bool:
         """Return the label that a value stands for; ValueError says what is allowed."""
@@ -137,15 +249,8 @@ class CategoricalColumn:
 Column: TypeAlias = NumericColumn | CategoricalColumn
 
 
-def first_rows(column: Column, rows: int) -> Column:
-    """Return the first rows of a column."""
-    if isinstance(column, NumericColumn):
-        return dataclasses.replace(column, values=column.values[:rows])
-    return dataclasses.replace(column, codes=column.codes[:rows])
-
-
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Make an array read-only."""
+    """Make an array read-only, and return it."""
     array.flags.writeable = False
     return array
 
@@ -188,22 +293,9 @@ def categorical_column(
     return CategoricalColumn(name, form, frozen(array), tuple(labels))  # type: ignore[arg-type]
 
 
-def retyped(column: Column, kind: ColumnType) -> Column:
-    """Read a column as another type than its own, as the user asked."""
-    if kind == "categorical":
-        return column if isinstance(column, CategoricalColumn) else _as_categories(column)
-    plain = column.form in ("number", "integer")
-    if isinstance(column, NumericColumn) and (kind == "numeric" or not plain):
-        return column
-    form: Form = "number" if kind == "numeric" else "datetime"
+def _read_as(column: Column, form: Form) -> NumericColumn:
     numbers = [_number_in(column, row, form) for row in range(len(column))]
     return numeric_column(column.name, numbers, form)
-
-
-def _as_categories(column: NumericColumn) -> CategoricalColumn:
-    values = (column.value(row) for row in range(len(column)))
-    found = categorical_column(column.name, [None if v is None else text_of(v) for v in values])
-    return dataclasses.replace(found, are_of_numbers=column.form in ("number", "integer"))
 
 
 def _number_in(column: Column, row: int, form: Form) -> float:
@@ -219,21 +311,6 @@ def _number_in(column: Column, row: int, form: Form) -> float:
             f"column {column.name!r} was to be read as {form}, but row {row} (counted from 0; "
             f"data row {row + 1}) holds {text_of(value)!r}; allowed there: {EXPECTS[form]}"
         ) from None
-
-
-def without_infinities(column: Column, *, as_missing: bool) -> tuple[Column, int]:
-    """Refuse infinite values, or count them as missing; the count is for the result's notes."""
-    if not isinstance(column, NumericColumn):
-        return column, 0
-    infinite = np.isinf(column.values)
-    count = int(infinite.sum())
-    if count and not as_missing:
-        raise InfiniteValueError(column.name, int(np.flatnonzero(infinite)[0]))
-    if not count:
-        return column, 0
-    return numeric_column(
-        column.name, np.where(infinite, np.nan, column.values), column.form
-    ), count
 
 
 def infinities_note(name: str, count: int) -> str:

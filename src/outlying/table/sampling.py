@@ -1,98 +1,81 @@
-"""Rows drawn by what they hold: the same rows whatever the order of rows and columns.
+"""Samples drawn by row hashes: the same rows whatever the order of rows and columns.
 
-Equal rows are of one kind, known by its mark. The kinds with the least marks are kept with how
-many rows each has, and rows are drawn from these: so do passes over tables that outgrow memory,
-and the same rows are drawn there.
+The distinct rows with the least hashes (a bottom-k sketch, also known as k minimum values) are a
+uniform sample of all distinct rows. Each is kept with the number of its copies, and rows are drawn
+from these by systematic sampling. A pass over a table that outgrows memory keeps the same sketch,
+and draws the same rows.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import re
 from collections.abc import Iterable
 
 import numpy as np
 
-from outlying.table.columns import CategoricalColumn, Column, Rows
-from outlying.table.row_hash import Marks, marks, mixed
+from outlying.table.columns import Column, Rows
+from outlying.table.row_hash import Hashes, row_hashes, splitmix64
 
-#: Rows are drawn from this many kinds.
-KINDS = 65_536
-#: What labels of whole numbers may end in.
-PLAIN = r"\.0$"
+#: How many distinct rows the sketch keeps.
+SKETCH_SIZE = 65_536
 
 
-def plain_label(label: str) -> str:
-    """Write labels of whole numbers alike.
-
-    A table writes them by the form of the whole column, which a pass knows only at its end.
-    """
-    return re.sub(PLAIN, "", label)
-
-
-def drawn(columns: Iterable[Column], rows: int, count: int) -> Rows:
+def sample_rows(columns: Iterable[Column], rows: int, count: int) -> Rows:
     """Draw rows as if at random, but always the same ones; all where there are no more."""
-    found = marks(map(_plain, columns), rows)
-    kinds, counts = _least_kinds(found, max(KINDS, count))
-    places = draw(kinds, counts, count)
-    kept = np.flatnonzero(found <= kinds[-1]) if len(kinds) else np.arange(0)
-    ordered = kept[np.argsort(found[kept], kind="stable")]
+    hashes = row_hashes((column.with_plain_labels() for column in columns), rows)
+    least, counts = _bottom_k(hashes, max(SKETCH_SIZE, count))
+    places = systematic_sample(least, counts, count)
+    kept = np.flatnonzero(hashes <= least[-1]) if len(least) else np.arange(0)
+    ordered = kept[np.argsort(hashes[kept], kind="stable")]
     starts = np.cumsum(counts) - counts
-    return np.asarray(ordered[starts[places] + _times_before(places)], dtype=np.int64)
+    return np.asarray(ordered[starts[places] + _occurrences_before(places)], dtype=np.int64)
 
 
-def _plain(column: Column) -> Column:
-    if not isinstance(column, CategoricalColumn) or not column.are_of_numbers:
-        return column
-    labels = tuple(plain_label(str(label)) for label in column.labels)
-    return dataclasses.replace(column, labels=labels)
+def systematic_sample(hashes: Hashes, counts: Rows, wanted: int) -> Rows:
+    """Draw from distinct rows, given by ascending hashes and their numbers of copies.
 
-
-def draw(kinds: Marks, counts: Rows, wanted: int) -> Rows:
-    """Draw rows from kinds with ascending marks: for each row drawn, the place of its kind.
-
-    Every so many-th row is drawn, so that each kind has its share. The order is as if random: any
+    Return the place of each row drawn among the distinct ones. Rows are taken at equal steps
+    through all copies, so that each distinct row has its share, and shuffled by their hashes: any
     number of the first ones is a fair sample as well.
     """
     total = int(counts.sum())
     if total <= wanted:
-        places = np.repeat(np.arange(len(kinds)), counts)
+        places = np.repeat(np.arange(len(hashes)), counts)
     else:
-        places = np.searchsorted(np.cumsum(counts), _evenly(total, wanted), side="right")
-    copies = _times_before(places)
-    order = mixed(kinds[places] + mixed(copies.astype(np.uint64)))
-    return np.asarray(places[np.lexsort((copies, kinds[places], order))], dtype=np.int64)
+        places = np.searchsorted(np.cumsum(counts), _midpoints(total, wanted), side="right")
+    copies = _occurrences_before(places)
+    order = splitmix64(hashes[places] + splitmix64(copies.astype(np.uint64)))
+    return np.asarray(places[np.lexsort((copies, hashes[places], order))], dtype=np.int64)
 
 
-def without_copies(columns: Iterable[Column], rows: int, most: int) -> tuple[Rows, Rows]:
+def limit_copies(columns: Iterable[Column], rows: int, most: int) -> tuple[Rows, Rows]:
     """Return rows without copies beyond a number, and for each row its place among these."""
-    found = marks(columns, rows)
-    kept = np.flatnonzero(_times_before(found) < most)
-    order = np.argsort(found[kept], kind="stable")
-    return kept, order[np.searchsorted(found[kept], found, sorter=order)]
+    hashes = row_hashes(columns, rows)
+    kept = np.flatnonzero(_occurrences_before(hashes) < most)
+    order = np.argsort(hashes[kept], kind="stable")
+    return kept, order[np.searchsorted(hashes[kept], hashes, sorter=order)]
 
 
-def _least_kinds(found: Marks, most: int) -> tuple[Marks, Rows]:
-    """Return the least of the distinct marks, and how many rows have each."""
-    if most < len(found):  # without copies, so many rows are enough
-        some = found[found <= np.partition(found, most)[most]]
-        kinds, counts = np.unique(some, return_counts=True)
-        if len(kinds) >= most:
-            return kinds[:most], counts[:most]
-    kinds, counts = np.unique(found, return_counts=True)
-    return kinds[:most], counts[:most]
+def _bottom_k(hashes: Hashes, k: int) -> tuple[Hashes, Rows]:
+    """Return the k least of the distinct hashes, and how many rows have each."""
+    if k < len(hashes):  # without copies, so many rows are enough
+        some = hashes[hashes <= np.partition(hashes, k)[k]]
+        least, counts = np.unique(some, return_counts=True)
+        if len(least) >= k:
+            return least[:k], counts[:k]
+    least, counts = np.unique(hashes, return_counts=True)
+    return least[:k], counts[:k]
 
 
-def _evenly(total: int, wanted: int) -> Rows:
-    """Return the middles of equal parts, rounded down: floor((2i + 1) total / (2 wanted))."""
-    odd = 2 * np.arange(wanted, dtype=np.int64) + 1
-    parts = max(1, 2 * wanted)
-    whole, rest = divmod(total, parts)  # in two steps, as the product may be too large
-    return odd * whole + odd * rest // parts
+def _midpoints(total: int, parts: int) -> Rows:
+    """Return the middles of equal parts, rounded down: floor((2i + 1) total / (2 parts))."""
+    odd = 2 * np.arange(parts, dtype=np.int64) + 1
+    halves = max(1, 2 * parts)
+    whole, rest = divmod(total, halves)  # in two steps, as the product may be too large
+    return odd * whole + odd * rest // halves
 
 
-def _times_before(numbers: Marks | Rows) -> Rows:
-    """Count for each number the equal ones before it."""
+def _occurrences_before(numbers: Hashes | Rows) -> Rows:
+    """Return for each number how many equal ones come before it."""
     order = np.argsort(numbers, kind="stable")
     ordered = numbers[order]
     begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))

@@ -7,6 +7,7 @@ dataframes or engines.
 from __future__ import annotations
 
 import dataclasses
+import enum
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -17,12 +18,28 @@ from outlying.table.columns import Column
 from outlying.table.values import Value, text_of
 
 
+class SkipReason(enum.Enum):
+    """Why a column takes no part."""
+
+    UNUSABLE_TYPE = enum.auto()
+    OTHER_USE = enum.auto()  # it names the rows to explain, say, or holds the scores
+    EMPTY = enum.auto()
+    CONSTANT = enum.auto()
+    IDENTIFIER = enum.auto()
+    TOO_MANY_TEXTS = enum.auto()
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class SkippedColumn:
-    """A column that takes no part, and why."""
+    """A column that takes no part; why, in words that follow its name, and for decisions."""
 
     name: str
     reason: str
+    why: SkipReason = SkipReason.UNUSABLE_TYPE
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the column as it stands in the JSON result."""
+        return {"name": self.name, "reason": self.reason}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -51,12 +68,13 @@ class Table:
         raise ColumnError(unknown_name("column", name, self.names))
 
     def without(self, name: str, reason: str) -> Table:
-        """Leave out a column that is not to be compared, and say why."""
+        """Return the table without a column that has another use; the reason says which."""
         unwanted = self.column(name)
+        skipped = SkippedColumn(name, reason, SkipReason.OTHER_USE)
         return dataclasses.replace(
             self,
             columns=tuple(column for column in self.columns if column is not unwanted),
-            skipped=(*self.skipped, SkippedColumn(name, reason)),
+            skipped=(*self.skipped, skipped),
         )
 
     def values(self, row: int) -> dict[str, Value]:

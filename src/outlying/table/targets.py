@@ -1,4 +1,4 @@
-"""Which rows or objects to explain, when there are many: all are checked before the first."""
+"""Which rows or objects to explain: what was asked for, and what it means in one table."""
 
 from __future__ import annotations
 
@@ -12,81 +12,135 @@ import numpy as np
 
 from outlying.errors import InfiniteValueError, ObjectError, OptionError, OutlyingError, RowError
 from outlying.options import Options
-from outlying.table.columns import Column, first_rows, without_infinities
-from outlying.table.selection import is_asked_for, optional
+from outlying.table.columns import Column
+from outlying.table.selection import is_asked_for, optional_columns
 from outlying.table.table import Table
+from outlying.table.values import Value
 
-Where: TypeAlias = Mapping[str, Any] | Iterable[Mapping[str, Any]]
-Name: TypeAlias = Callable[[int], str]
+Where: TypeAlias = Mapping[str, Any]
+Wheres: TypeAlias = Where | Iterable[Where]
+Key: TypeAlias = tuple[tuple[str, Value], ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Targets:
-    """Rows of a table by position or by values, or new objects; in the order asked for."""
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """What is to be explained, in the words of whoever asks: one of rows, wheres, every, objects.
 
-    rows: tuple[int, ...] | None = None
-    objects: tuple[Mapping[str, Any], ...] | None = None
-    keys: tuple[Mapping[str, Any], ...] | None = None
+    `every` stands for all rows with its values; each of `wheres` names one row. `name` tells how
+    errors name an item by its place; None where there is only one, which needs no name.
+    """
+
+    rows: Sequence[Any] | None = None
+    wheres: Sequence[Any] | None = None
+    every: Where | None = None
+    objects: Sequence[Any] | None = None
+    name: Callable[[int], str] | None = None
 
     @classmethod
-    def of(
-        cls,
-        table: Table,
-        options: Options,
-        *,
-        rows: Iterable[int] | None = None,
-        where: Where | None = None,
-        objects: Iterable[Mapping[str, Any]] | None = None,
-    ) -> Targets:
-        """Resolve and check what was asked for; an error names the position of the wrong item."""
+    def one(cls, *, row: object, where: object, object: object) -> Asked:  # noqa: A002
+        """Ask for one row or one new object."""
+        if sum(given is not None for given in (row, object, where)) != 1:
+            raise OptionError("name exactly one of row=, object= and where=")
+        if row is not None:
+            return cls(rows=[row])
+        return cls(wheres=[where]) if where is not None else cls(objects=[object])
+
+    @classmethod
+    def many(cls, *, rows: object, where: object, objects: object) -> Asked:
+        """Ask for many; one mapping as `where` stands for every row with these values."""
         if sum(given is not None for given in (rows, where, objects)) != 1:
             raise OptionError("name exactly one of rows=, where= and objects=")
         if rows is not None:
-            return cls(rows=tuple(_positions(table, items("rows", rows))))
+            return cls(rows=items("rows", rows), name="rows[{}]".format)
         if isinstance(where, Mapping):
-            return cls(rows=tuple(_matching(table, where)))
+            return cls(every=where)
         if where is not None:
-            return cls(rows=tuple(_found(table, items("where", where))))
-        return cls.new(table, options, items("objects", objects))
+            return cls(wheres=items("where", where), name="where[{}]".format)
+        return cls(objects=items("objects", objects), name="objects[{}]".format)
+
+    @contextlib.contextmanager
+    def about(self, place: int) -> Iterator[None]:
+        """Say of an error which item it is about; its type stays."""
+        try:
+            yield
+        except OutlyingError as error:
+            if self.name is not None:
+                error.args = (f"{self.name(place)}: {error}",)
+            raise
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """One object to explain: a row of the population, or a new object.
+
+    `row` is its place in the table that the population holds in memory. A row of a stream has no
+    position; `key` holds the values that name it. `values` are all that is known of it, where that
+    is more than the compared columns hold.
+    """
+
+    row: int | None = None
+    new: Where | None = None
+    key: Key = ()
+    values: Mapping[str, Value] | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Targets:
+    """Objects to explain, in the order asked for, all of them checked."""
+
+    items: tuple[Target, ...]
+    have_positions: bool = True  # whether rows are known by their position
 
     @classmethod
-    def new(
-        cls,
-        table: Table,
-        options: Options,
-        objects: Sequence[Mapping[str, Any]],
-        name: Name = "objects[{}]".format,
-    ) -> Targets:
-        """Check new objects against the columns of the table; `name` tells where one stands."""
-        fits = Fit(table, options, optional(table, options))
-        for place, item in enumerate(objects):
-            with named(name(place)):
-                fits.check(item)
-        return cls(objects=tuple(objects))
+    def of_rows(cls, rows: Iterable[int]) -> Targets:
+        """Name rows by position."""
+        return cls(tuple(Target(row=row) for row in rows))
 
     def __len__(self) -> int:
-        return len(self.rows or self.objects or self.keys or ())
+        return len(self.items)
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Give each as keywords of Explainer.explain."""
-        if self.rows is not None:
-            yield from ({"row": row} for row in self.rows)
-        elif self.keys is not None:
-            yield from ({"where": key} for key in self.keys)
-        else:
-            yield from ({"object": item} for item in self.objects or ())
+    def __iter__(self) -> Iterator[Target]:
+        return iter(self.items)
+
+    @property
+    def rows(self) -> list[int] | None:
+        """The positions of rows; None where they have none."""
+        rows = [item.row for item in self.items if item.row is not None]
+        return rows if self.have_positions and len(rows) == len(self.items) else None
+
+    @property
+    def objects(self) -> list[Where] | None:
+        """The new objects; None where there are none."""
+        return [item.new for item in self.items if item.new is not None] or None
 
     def number(self, place: int) -> int | None:
         """Return the row at a place as JSON counts it, from 1; None for a new object."""
-        return None if self.rows is None else self.rows[place] + 1
+        row = self.items[place].row
+        return None if row is None or not self.have_positions else row + 1
 
     def after(self, done: int) -> Targets:
         """Return those that are left when the first ones are done."""
-        return Targets(
-            rows=None if self.rows is None else self.rows[done:],
-            objects=None if self.objects is None else self.objects[done:],
-            keys=None if self.keys is None else self.keys[done:],
-        )
+        return dataclasses.replace(self, items=self.items[done:])
+
+
+def targets_in(table: Table, options: Options, asked: Asked) -> Targets:
+    """Find what is asked for in a table in memory, and check it."""
+    if asked.rows is not None:
+        return Targets.of_rows(_positions(table, asked))
+    if asked.every is not None:
+        return Targets.of_rows(_matching(table, asked.every))
+    if asked.wheres is not None:
+        return Targets.of_rows(_found(table, asked))
+    return new_objects(table, options, asked)
+
+
+def new_objects(table: Table, options: Options, asked: Asked) -> Targets:
+    """Check new objects against the columns of the table."""
+    fits = Fit(table, options, optional_columns(table, options))
+    for place, item in enumerate(asked.objects or ()):
+        with asked.about(place):
+            fits.check(item)
+    return Targets(tuple(Target(new=item) for item in asked.objects or ()))
 
 
 def position(table: Table, row: object) -> int:
@@ -111,43 +165,38 @@ def items(name: str, given: object) -> list[Any]:
     return list(given)
 
 
-def _positions(table: Table, rows: Sequence[object]) -> Iterator[int]:
-    for place, row in enumerate(rows):
-        if isinstance(row, (bool, np.bool_)):
+def check_where(where: object, name: str = "where") -> Where:
+    """Refuse what is no mapping of column to value."""
+    if not isinstance(where, Mapping):
+        raise OptionError(
+            f"{name} is {where!r}; allowed: a mapping of column to value, such as {{'id': 'A17'}}"
+        )
+    return where
+
+
+def _positions(table: Table, asked: Asked) -> Iterator[int]:
+    for place, row in enumerate(asked.rows or ()):
+        if asked.name is not None and isinstance(row, (bool, np.bool_)):
             raise RowError(
-                f"rows[{place}] is {bool(row)}; allowed: positions, whole numbers from 0 "
+                f"{asked.name(place)} is {bool(row)}; allowed: positions, whole numbers from 0 "
                 "(numpy.flatnonzero gives those of a mask)"
             )
-        with named(f"rows[{place}]"):
+        with asked.about(place):
             yield position(table, row)
 
 
-def _matching(table: Table, where: Mapping[str, Any]) -> list[int]:
+def _matching(table: Table, where: Where) -> list[int]:
     rows = table.matching(where)
     if not rows:
         raise RowError(f"no row has {table.wanted(where)}; at least one is needed")
     return rows
 
 
-def _found(table: Table, wheres: Sequence[object]) -> Iterator[int]:
-    for place, where in enumerate(wheres):
-        if not isinstance(where, Mapping):
-            raise OptionError(
-                f"where[{place}] is {where!r}; allowed: a mapping of column to value, "
-                "such as {'id': 'A17'}"
-            )
-        with named(f"where[{place}]"):
-            yield table.find(where)
-
-
-@contextlib.contextmanager
-def named(item: str) -> Iterator[None]:
-    """Say of an error which item it is about; its type stays."""
-    try:
-        yield
-    except OutlyingError as error:
-        error.args = (f"{item}: {error}",)
-        raise
+def _found(table: Table, asked: Asked) -> Iterator[int]:
+    for place, where in enumerate(asked.wheres or ()):
+        known = check_where(where, "where" if asked.name is None else asked.name(place))
+        with asked.about(place):
+            yield table.find(known)
 
 
 class Fit:
@@ -156,7 +205,7 @@ class Fit:
     def __init__(self, table: Table, options: Options, optional: set[str]) -> None:
         """Take the names of columns that an object need not have."""
         self.options, self.optional = options, optional
-        columns = tuple(first_rows(column, 0) for column in table.columns)
+        columns = tuple(column.first(0) for column in table.columns)
         self.empty = dataclasses.replace(table, columns=columns, rows=0)
 
     def check(self, values: object) -> None:
@@ -174,6 +223,6 @@ class Fit:
 def _refuse_infinite(column: Column, options: Options) -> None:
     """Refuse an object's infinite value, unless it is to count as missing."""
     try:
-        without_infinities(column, as_missing=options.infinite == "missing")
+        column.without_infinities(as_missing=options.infinite == "missing")
     except InfiniteValueError as error:
         raise InfiniteValueError(error.column, None) from None

@@ -19,6 +19,10 @@ Form = Literal[
 ]
 Value: TypeAlias = bool | int | float | str | dt.date | dt.time | dt.timedelta | None
 
+#: Floating point holds all whole numbers up to this one, and not all beyond.
+LARGEST_EXACT_INTEGER = 2**53
+#: What the text of a whole number ends in where its column holds others, too: a pattern.
+TRAILING_ZERO = r"\.0$"
 #: Forms whose numbers are microseconds.
 TIMES: tuple[Form, ...] = ("date", "datetime", "instant", "time", "duration")
 
@@ -162,6 +166,11 @@ def number_text(number: float, digits: int = 6) -> str:
     return (short.rstrip("0").rstrip(".") if "." in short else short) + (
         ".0" if float(short).is_integer() and exponent < digits - 1 else ""
     )
+
+
+def without_trailing_zero(label: str) -> str:
+    """Return the text of a number, of a whole one without a fraction: "3" for "3.0"."""
+    return re.sub(TRAILING_ZERO, "", label)
 
 
 def printable(text: str, limit: int = 80) -> str:

@@ -231,7 +231,7 @@ def only_one_differs(kind: str, row: int, *, everywhere: bool = False) -> dict[s
 
 def drawn_as(table: dict[str, Any], row: int) -> str:
     """Return whether the sample holds a row."""
-    sample = outlying.Explainer(table)._population().shelf.sample
+    sample = outlying.Explainer(table).in_memory("").prepared.shelf.sample
     assert (len(sample.screened), len(sample.nearby)) == (2048, 16_384)
     if row in sample.screened:
         return "screened"

@@ -18,8 +18,7 @@ from outlying import sources
 from outlying.errors import ColumnError, MissingExtraError
 from outlying.sources.types import arrow as cells
 from outlying.sources.types.arrow import Coded, Field, Numbers
-from outlying.table.columns import retyped
-from outlying.table.row_hash import label_numbers
+from outlying.table.row_hash import label_hashes
 from outlying.table.values import Form
 from tests.carriers import same
 
@@ -160,14 +159,14 @@ def test_texts_that_nearly_all_differ_may_come_as_they_are(gaps: bool, kind: pa.
     assert len(found.texts) == 6002 - 7 * gaps
     labels = found.labels
     assert [None if code < 0 else labels[code] for code in found.codes] == texts
-    assert found.numbers().tolist() == label_numbers([t for t in texts if t is not None]).tolist()
+    assert found.numbers().tolist() == label_hashes([t for t in texts if t is not None]).tolist()
     assert len(cells.categories(pa.array(texts, kind)).texts) < len(found.texts) + gaps
 
 
 def test_texts_have_the_numbers_of_their_labels() -> None:
     array = pa.array(["skipped", "ä", "", "12", "long enough for several words", "ä"]).slice(1)
     found = cells.categories(array)
-    assert found.numbers().tolist() == label_numbers(found.labels).tolist()
+    assert found.numbers().tolist() == label_hashes(found.labels).tolist()
     assert Coded(np.zeros(0, np.int32), pa.array([], pa.string())).numbers().tolist() == []
 
 
@@ -212,7 +211,7 @@ def test_declared_types_read_as_in_memory(case: str) -> None:
     column = sources.read(pa.table({"x": array})).column("x")
     form = cells.form_of(array.type)
     field = Field("x", "integer" if column.form == "integer" else form, kind)  # type: ignore[arg-type]
-    expected = retyped(column, kind)  # type: ignore[arg-type]
+    expected = column.retyped(kind)  # type: ignore[arg-type]
     assert same(field.column(array), expected)
     assert field.read_as == expected.form
     assert same(field.column(array.slice(0, 0)), field.empty())

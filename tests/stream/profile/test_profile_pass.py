@@ -22,12 +22,15 @@ from outlying.errors import ColumnError, InfiniteValueError, OptionError, RowErr
 from outlying.options import Options
 from outlying.stream.profile import bottom_k as kinds
 from outlying.stream.profile import column_facts as facts
+from outlying.stream.profile.lookup import Columns, Sought
+from outlying.stream.profile.lookup_pass import LookupPass, found_in
 from outlying.stream.profile.profile import Profile, finish
-from outlying.stream.profile.profile_pass import ProfilePass, ProfileState
+from outlying.stream.profile.profile_pass import ProfilePass, ProfileState, fields_of
 from outlying.table import sampling, selection
 from outlying.table.columns import Column
-from outlying.table.selection import chosen, is_asked_for
+from outlying.table.selection import is_asked_for, select_any
 from outlying.table.table import SkippedColumn, Table
+from outlying.table.targets import Asked
 
 REALS = [0.0, -0.0, 1.0, 2.5, 1e300, math.nan]
 DAY = dt.datetime(2024, 5, 17, 8, 30)
@@ -121,18 +124,44 @@ def profile_of(
     seed: int | None = None,
     most: int | None = None,
     sample: int | None = None,
-    **asked: Any,
+    where: Any = None,
+    meaning: str = "one",
 ) -> Profile:
-    plan = ProfilePass.of("t", table.schema, options, **asked)
+    plan = plan_of(table.schema, options)
     if most is not None and sample is not None:
         plan = dataclasses.replace(plan, most=most, sample=sample)
+    fields = fields_of("t", table.schema, options)[0]
+    lookup = None
+    if where is not None:  # checked before any row is read
+        sought = Sought.of(asked_of(where, meaning), Columns(fields, plan.unread))
+        lookup = LookupPass.of(tuple(fields), sought)
+    profile = finish(plan, state_of(plan, table, seed), "t")
+    if lookup is None:
+        return profile
+    return found_in(profile, lookup, state_of(lookup, table, seed), sought)
+
+
+def plan_of(schema: pa.Schema, options: Options, skipped: Any = ()) -> ProfilePass:
+    fields, unusable = fields_of("t", schema, options)
+    return ProfilePass.of(options, fields, [*skipped, *unusable])
+
+
+def asked_of(where: Any, meaning: str) -> Asked:
+    if meaning == "every":
+        return Asked(every=where)
+    if meaning == "each":
+        return Asked.many(rows=None, where=where, objects=None)
+    return Asked.one(row=None, where=where, object=None)
+
+
+def state_of(plan: Any, table: pa.Table, seed: int | None) -> Any:
     plan = pickle.loads(pickle.dumps(plan))  # noqa: S301
     if seed is not None:
-        return finish(plan, states_of(plan, table, random.Random(seed), pickled=True), "t")
+        return states_of(plan, table, random.Random(seed), pickled=True)
     state = plan.start()
     for batch in table.to_batches():
         state = plan.add(state, batch)
-    return finish(plan, state, "t")
+    return state
 
 
 def in_memory(table: pa.Table, options: Options) -> Table:
@@ -174,13 +203,13 @@ def test_a_stream_gives_what_memory_gives(
     memory = in_memory(table, options)
     asked = [column for column in memory.columns if is_asked_for(column.name, options)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sampling, "KINDS", most)
-        rows = sampling.drawn(asked, memory.rows, sample)
+        patch.setattr(sampling, "SKETCH_SIZE", most)
+        rows = sampling.sample_rows(asked, memory.rows, sample)
     drawn = cells_of(found.table.columns, range(found.drawn))
     assert drawn == cells_of(asked, rows)
     assert found.rows == len(table)
     assert found.is_whole == (sample >= len(table) and most >= len(table))
-    assert found.skipped == chosen(memory, options).skipped
+    assert found.skipped == select_any(memory, options).skipped
     assert set(found.table.notes) >= set(memory.notes)
     for column in asked:
         assert found.facts[column.name].missing == np.count_nonzero(column.missing())
@@ -230,10 +259,10 @@ def test_a_large_table_is_sampled_as_in_memory() -> None:
         memory = in_memory(table, options)
         asked = [column for column in memory.columns if is_asked_for(column.name, options)]
         found = profile_of(table, options, seed=len(exclude))
-        expected = cells_of(asked, sampling.drawn(asked, rows, 16_384))
+        expected = cells_of(asked, sampling.sample_rows(asked, rows, 16_384))
         assert cells_of(found.table.columns, range(found.drawn)) == expected
         assert (found.drawn, found.rows, found.is_whole) == (16_384, rows, False)
-        assert found.skipped == chosen(memory, options).skipped
+        assert found.skipped == select_any(memory, options).skipped
         assert found.table.notes == ()
 
 
@@ -276,7 +305,7 @@ def test_a_column_is_left_out_by_what_all_rows_hold() -> None:
     found = profile_of(table, options, most=20, sample=5)
     names = ("list", "same", "nothing", "name")
     assert [column.name for column in found.skipped] == list(names)
-    assert found.skipped == chosen(in_memory(table, options), options).skipped
+    assert found.skipped == select_any(in_memory(table, options), options).skipped
     assert [column.name for column in found.selection.columns] == ["nearly", "x"]
 
 
@@ -347,9 +376,8 @@ def test_a_table_without_rows_is_refused() -> None:
 def test_only_what_is_asked_for_is_read() -> None:
     table = pa.table({"a": [1, 2], "b": [1, 2], "key": ["x", "y"], "list": [[1], [2]]})
     options = Options.of(columns=["a", "list"])
-    plan = ProfilePass.of("t", table.schema, options, where={"key": "y"})
-    assert plan.columns == ["a", "key"]
-    found = finish(plan, plan.add(plan.start(), table.to_batches()[0]), "t")
+    assert plan_of(table.schema, options).columns == ["a"]
+    found = profile_of(table, options, where={"key": "y"})
     assert found.table.names == ["a"]
     assert found.beside == ({"key": "y"},)
     reason = "holds lists, which cannot be compared"
@@ -362,20 +390,20 @@ def test_only_what_is_asked_for_is_read() -> None:
 def test_unknown_columns_are_refused(option: Any) -> None:
     schema = pa.schema({"x": pa.int64()})
     with pytest.raises(ColumnError, match="unknown column 'y'"):
-        ProfilePass.of("t", schema, Options.of(**option))
+        plan_of(schema, Options.of(**option))
 
 
 def test_there_must_be_something_to_compare() -> None:
     schema = pa.schema({"x": pa.int64(), "list": pa.list_(pa.int64())})
     with pytest.raises(ColumnError, match="no column is left to compare: 'list' holds lists"):
-        ProfilePass.of("t", schema, Options.of(columns=["list"]))
+        plan_of(schema, Options.of(columns=["list"]))
     with pytest.raises(ColumnError, match="columns 1 and 2 are both called 'x'"):
-        ProfilePass.of("t", pa.schema([("x", pa.int64()), ("x", pa.int64())]), Options.of())
+        plan_of(pa.schema([("x", pa.int64()), ("x", pa.int64())]), Options.of())
 
 
 def test_columns_that_the_feeder_left_out_are_listed() -> None:
     gone = SkippedColumn("point", "holds records, which cannot be compared")
-    plan = ProfilePass.of("t", pa.schema({"x": pa.int64()}), Options.of(), skipped=[gone])
+    plan = plan_of(pa.schema({"x": pa.int64()}), Options.of(), [gone])
     state = plan.add(plan.start(), pa.record_batch({"x": [1, 2]}))
     assert finish(plan, state, "t").skipped == (gone,)
 
@@ -523,7 +551,7 @@ def test_distinct_things_are_counted_or_estimated(parts: list[list[int]], most: 
 def test_a_state_on_its_way_holds_no_more_than_it_keeps() -> None:
     rng = np.random.default_rng(0)
     plan = dataclasses.replace(
-        ProfilePass.of("t", pa.schema({"x": pa.float64()}), Options.of()), most=100, sample=50
+        plan_of(pa.schema({"x": pa.float64()}), Options.of()), most=100, sample=50
     )
     state = plan.start()
     for _ in range(20):

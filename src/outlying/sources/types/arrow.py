@@ -21,7 +21,7 @@ from outlying.table.columns import (
     NumericColumn,
     frozen,
 )
-from outlying.table.row_hash import Marks, text_numbers
+from outlying.table.row_hash import Hashes, text_hashes
 from outlying.table.values import EXPECTS, TIMES, Form, is_missing, number_of, text_of, value_of
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Coded:
         """How many rows have no value."""
         return int(np.count_nonzero(self.codes < 0))
 
-    def numbers(self) -> Marks:
+    def numbers(self) -> Hashes:
         """Give each text its number in marks."""
         pa = arrow()
         texts = self.texts.cast(pa.large_string())
@@ -100,7 +100,7 @@ class Coded:
         if not len(texts):
             return np.zeros(0, dtype=np.uint64)
         places = np.frombuffer(offsets, dtype=np.int64)[texts.offset :][: len(texts) + 1]
-        return text_numbers(b"" if data is None else data, places)
+        return text_hashes(b"" if data is None else data, places)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from outlying.sources.types import arrow_numpy as arrays
 from outlying.sources.types.arrow import arrow
 from outlying.table.columns import Rows
-from outlying.table.row_hash import Marks, mixed
+from outlying.table.row_hash import Hashes, splitmix64
 
 if TYPE_CHECKING:
     import pyarrow
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _RANGE = 2.0**64
 
 
-def estimate(least: Marks) -> int:
+def estimate(least: Hashes) -> int:
     """Estimate how many distinct things there are from so many of the least marks."""
     return round((len(least) - 1) * _RANGE / (float(least[-1]) + 1))
 
@@ -31,7 +31,7 @@ class Distinct:
     def __init__(self, most: int) -> None:
         """Take up to how many are counted."""
         self.most = most
-        self.marks: Marks = np.zeros(0, dtype=np.uint64)
+        self.marks: Hashes = np.zeros(0, dtype=np.uint64)
 
     @property
     def is_exact(self) -> bool:
@@ -43,15 +43,15 @@ class Distinct:
         """How many there are."""
         return len(self.marks) if self.is_exact else estimate(self.marks)
 
-    def add(self, numbers: Marks) -> None:
+    def add(self, numbers: Hashes) -> None:
         """Take in the numbers of some things, be it several times."""
-        self._take_in(mixed(numbers))
+        self._take_in(splitmix64(numbers))
 
     def merge(self, other: Distinct) -> None:
         """Take in what others have seen."""
         self._take_in(other.marks)
 
-    def _take_in(self, marks: Marks) -> None:
+    def _take_in(self, marks: Hashes) -> None:
         if not self.is_exact:
             marks = marks[marks < self.marks[-1]]
         ordered, _ = np.unique(marks, return_counts=True)
@@ -67,7 +67,7 @@ class Kinds:
     """
 
     most: int
-    marks: Marks = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+    marks: Hashes = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
     counts: Rows = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _places: Rows = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _stored: list[Any] = dataclasses.field(default_factory=list)
@@ -81,13 +81,13 @@ class Kinds:
         """Return a row of each kind, by ascending marks; there must be one."""
         return _joined(self._stored).take(arrays.of_numbers(self._places))
 
-    def add(self, marks: Marks, rows: Callable[[Rows], pyarrow.Table]) -> None:
+    def add(self, marks: Hashes, rows: Callable[[Rows], pyarrow.Table]) -> None:
         """Take in rows by their marks; those at some places are asked for when they are new."""
         near = np.arange(len(marks)) if self.has_room else np.flatnonzero(marks <= self.marks[-1])
         close = marks[near]
         found, counts = np.unique(close, return_counts=True)
 
-        def taken(new: Marks) -> pyarrow.Table:
+        def taken(new: Hashes) -> pyarrow.Table:
             place, is_other = _among(new, close)
             one = np.zeros(len(new), dtype=np.int64)
             one[place[~is_other]] = near[~is_other]
@@ -98,13 +98,15 @@ class Kinds:
     def merge(self, other: Kinds) -> None:
         """Take in the kinds of another part of the table."""
 
-        def taken(new: Marks) -> pyarrow.Table:
+        def taken(new: Hashes) -> pyarrow.Table:
             places = other._places[np.searchsorted(other.marks, new)]
             return _joined(other._stored).take(arrays.of_numbers(places))
 
         self._take_in(other.marks, other.counts, taken)
 
-    def _take_in(self, marks: Marks, counts: Rows, taken: Callable[[Marks], pyarrow.Table]) -> None:
+    def _take_in(
+        self, marks: Hashes, counts: Rows, taken: Callable[[Hashes], pyarrow.Table]
+    ) -> None:
         """Take in distinct marks in ascending order."""
         places, is_new = _among(self.marks, marks)
         self.counts[places[~is_new]] += counts[~is_new]
@@ -139,7 +141,7 @@ def _joined(tables: Iterable[pyarrow.Table]) -> pyarrow.Table:
     return arrow().concat_tables(tables, promote_options="permissive").combine_chunks()
 
 
-def _among(known: Marks, marks: Marks) -> tuple[Rows, npt.NDArray[np.bool_]]:
+def _among(known: Hashes, marks: Hashes) -> tuple[Rows, npt.NDArray[np.bool_]]:
     """Find marks among ascending ones: where each is or would be, and which are new."""
     places = np.searchsorted(known, marks)
     is_new = np.ones(len(marks), dtype=bool)

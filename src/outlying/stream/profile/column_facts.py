@@ -11,19 +11,19 @@ from outlying.sources.types import arrow_numpy as arrays
 from outlying.sources.types.arrow import Array, Coded, Field, Numbers, arrow, whole
 from outlying.stream.profile.bottom_k import Distinct
 from outlying.stream.profile.lookup import are_labels_of_numbers
-from outlying.table.columns import LARGEST_EXACT_INTEGER, Column, Floats, NumericColumn
+from outlying.table.columns import Column, Floats
 from outlying.table.row_hash import (
-    MISSING,
+    MISSING_HASH,
     Cells,
     CodedCells,
-    Marks,
-    NumberCells,
-    NumberedCells,
-    float_numbers,
-    whole_numbers,
+    FloatCells,
+    HashedCells,
+    Hashes,
+    float_hashes,
+    integer_hashes,
 )
-from outlying.table.sampling import PLAIN
 from outlying.table.selection import MOST_TEXTS
+from outlying.table.values import LARGEST_EXACT_INTEGER, TRAILING_ZERO
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Facts:
         """Take in one more row, the only one of a column with the labels that are known."""
         if new.is_missing(0):
             return dataclasses.replace(self, missing=self.missing + 1)
-        if isinstance(new, NumericColumn):
+        if new.is_numeric:
             low, high = np.fmin(self.low, new.values[0]), np.fmax(self.high, new.values[0])
             return dataclasses.replace(self, low=float(low), high=float(high))
         are_known = labels == self.distinct  # all that there are
@@ -92,15 +92,15 @@ class Tally:
         self.infinite += found.infinite
         self._look_at(field, found, array)
         if not (field.may_be_keys and array.type.bit_width == 64):
-            return NumberCells(field.name, found.values, found.has_gaps)
+            return FloatCells(field.name, found.values, found.has_gaps)
         if not _is_at_limit(found):
             if field.is_compared:
-                self._count(float_numbers(found.values))
-            return NumberCells(field.name, found.values, found.has_gaps)
+                self._count(float_hashes(found.values))
+            return FloatCells(field.name, found.values, found.has_gaps)
         numbers = _key_numbers(array)
         if field.is_compared:
             self._count(numbers)
-        return NumberedCells(field.name, numbers)
+        return HashedCells(field.name, numbers)
 
     def _look_at(self, field: Field, found: Numbers, array: Array) -> None:
         low, high = found.low, found.high
@@ -110,11 +110,11 @@ class Tally:
             self.is_whole = _are_whole(found.values)
         self._reach(low, high)
 
-    def _count(self, numbers: Marks) -> None:
+    def _count(self, numbers: Hashes) -> None:
         """Count keys; at first by a quick look at which differ."""
         if self.distinct.is_exact:
             numbers = arrays.held(arrays.of_numbers(numbers).unique())
-        self.distinct.add(numbers[numbers != MISSING])
+        self.distinct.add(numbers[numbers != MISSING_HASH])
 
 
 def settled(field: Field, tally: Tally, rows: int) -> Field:
@@ -138,10 +138,10 @@ def is_beyond(low: float | int, high: float | int) -> bool:
     return max(abs(low), abs(high)) > LARGEST_EXACT_INTEGER
 
 
-def _numbers_of(field: Field, coded: Coded) -> Marks:
+def _numbers_of(field: Field, coded: Coded) -> Hashes:
     if not are_labels_of_numbers(field):
         return coded.numbers()
-    texts = arrow().compute.replace_substring_regex(coded.texts, PLAIN, "")
+    texts = arrow().compute.replace_substring_regex(coded.texts, TRAILING_ZERO, "")
     return dataclasses.replace(coded, texts=texts).numbers()
 
 
@@ -156,11 +156,11 @@ def _whole_range(found: Numbers, array: Array) -> tuple[int, int]:
     return bounds["min"], bounds["max"]
 
 
-def _key_numbers(array: Array) -> Marks:
+def _key_numbers(array: Array) -> Hashes:
     values, missing = whole(array)
-    numbers = whole_numbers(values)
+    numbers = integer_hashes(values)
     if missing is not None:
-        numbers[missing] = MISSING
+        numbers[missing] = MISSING_HASH
     return numbers
 
 

@@ -2,99 +2,99 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from outlying.errors import OptionError, RowError
+from outlying.errors import RowError
 from outlying.sources.types.arrow import Field
-from outlying.table.columns import CategoricalColumn, Rows
+from outlying.table.columns import Rows
 from outlying.table.row_hash import (
-    MISSING,
+    MISSING_HASH,
     Cells,
-    Marks,
-    NumberedCells,
-    float_numbers,
-    label_numbers,
-    sums,
+    HashedCells,
+    Hashes,
+    float_hashes,
+    label_hashes,
+    salted_sums,
 )
-from outlying.table.sampling import plain_label
 from outlying.table.table import SkippedColumn, Table
-from outlying.table.targets import items, named
-from outlying.table.values import is_missing, number_of
+from outlying.table.targets import Asked, Where, check_where
+from outlying.table.values import is_missing, number_of, without_trailing_zero
 
 #: One where may stand for this many rows.
 MOST_ROWS = 10_000
-
-Meaning: TypeAlias = Literal["one", "each", "every"]
-Where: TypeAlias = Mapping[str, Any]
 
 _WHOLE = re.compile(r"-?[1-9][0-9]*|0")
 _LOW_BITS = 16
 
 
+#: By the names of columns: the numbers of the wheres that name these.
+Groups: TypeAlias = tuple[tuple[tuple[str, ...], Hashes], ...]
+
+
+def hits(groups: Groups, cells: Mapping[str, Cells], rows: int) -> Iterator[tuple[Rows, Hashes]]:
+    """Find rows of a batch that are looked for, with the numbers of the wheres they fit."""
+    for names, wanted in groups:
+        found = salted_sums([cells[name] for name in names], rows)
+        places = _near(found, wanted)
+        places = places[np.isin(found[places], wanted)]
+        if len(places):
+            yield places, found[places]
+
+
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Sought:
-    """What rows to look for: one, one for each of several wheres, or every one that fits.
+    """What rows to look for: one for each of several wheres, or every one that fits.
 
     A where has a number, as a row has a mark: that of the columns it names.
     """
 
-    meaning: Meaning
+    asked: Asked
     wheres: tuple[Where, ...]
-    numbers: Marks
-    groups: tuple[tuple[tuple[str, ...], Marks], ...]  # by columns: the numbers looked for
+    numbers: Hashes
+    groups: Groups
 
     @classmethod
-    def of(cls, meaning: Meaning, where: object, columns: Columns) -> Sought:
+    def of(cls, asked: Asked, columns: Columns) -> Sought:
         """Check what is looked for."""
-        wheres: list[Any] = items("where", where) if meaning == "each" else [where]
+        wheres = list(asked.wheres or ()) if asked.every is None else [asked.every]
         numbers = []
         for place, one in enumerate(wheres):
-            with _about(meaning, place):
+            with asked.about(place):
                 numbers.append(columns.number(one))
         groups: dict[tuple[str, ...], list[int]] = {}
         for one, number in zip(wheres, numbers, strict=True):
             groups.setdefault(tuple(sorted(one)), []).append(number)
         numbered = [(names, np.unique(np.array(of, np.uint64))) for names, of in groups.items()]
-        return cls(meaning, tuple(wheres), np.array(numbers, np.uint64), tuple(numbered))
+        return cls(asked, tuple(wheres), np.array(numbers, np.uint64), tuple(numbered))
+
+    @property
+    def is_for_every(self) -> bool:
+        """Whether one where stands for all rows that fit."""
+        return self.asked.every is not None
 
     @property
     def names(self) -> set[str]:
         """The columns that are looked at."""
         return {name for names, _ in self.groups for name in names}
 
-    def hits(self, cells: Mapping[str, Cells], rows: int) -> Iterator[tuple[Rows, Marks]]:
-        """Find rows of a batch that are looked for, with the numbers of the wheres they fit."""
-        for names, wanted in self.groups:
-            found = sums([cells[name] for name in names], rows)
-            places = _near(found, wanted)
-            places = places[np.isin(found[places], wanted)]
-            if len(places):
-                yield places, found[places]
-
     def check(self, columns: Columns) -> None:
         """Check once more, when what the columns hold is known from all rows."""
         for place, where in enumerate(self.wheres):
-            with _about(self.meaning, place):
+            with self.asked.about(place):
                 columns.table.matching(where)
 
-    def places(self, marks: Marks, counts: Rows) -> Rows:
+    def places(self, marks: Hashes, counts: Rows) -> Rows:
         """Return the place of the only row that each where names."""
         count_of = dict(zip(marks.tolist(), counts.tolist(), strict=True))
         for place, (where, number) in enumerate(zip(self.wheres, self.numbers, strict=True)):
-            with _about(self.meaning, place):
+            with self.asked.about(place):
                 _refuse_but_one(where, count_of.get(int(number), 0))
         return np.searchsorted(marks, self.numbers)
-
-
-def _about(meaning: Meaning, place: int) -> contextlib.AbstractContextManager[None]:
-    """Say of errors which of several wheres they are about."""
-    return named(f"where[{place}]") if meaning == "each" else contextlib.nullcontext()
 
 
 def _refuse_but_one(where: Where, count: int) -> None:
@@ -117,7 +117,7 @@ def refuse_number(where: Where, count: int) -> None:
         )
 
 
-def _near(found: Marks, wanted: Marks) -> Rows:
+def _near(found: Hashes, wanted: Hashes) -> Rows:
     """Find quickly what may be wanted: all whose lower bits are."""
     if len(wanted) == 1:
         return np.flatnonzero(found == wanted[0])
@@ -137,14 +137,10 @@ class Columns:
 
     def number(self, where: object) -> int:
         """Check a where, and give its number."""
-        if not isinstance(where, Mapping):
-            raise OptionError(
-                f"where is {where!r}; allowed: a mapping of column to value, "
-                "such as {'id': 'A17'}"
-            )
-        self.table.matching({name: self._key(name, value) for name, value in where.items()})
-        cells = [NumberedCells(n, _number_of(self.fields[n], v)) for n, v in where.items()]
-        return int(sums(cells, 1)[0])
+        known = check_where(where)
+        self.table.matching({name: self._key(name, value) for name, value in known.items()})
+        cells = [HashedCells(n, _number_of(self.fields[n], v)) for n, v in known.items()]
+        return int(salted_sums(cells, 1)[0])
 
     def _key(self, name: str, value: object) -> object:
         """Take the text of a whole number for one: its column may yet turn out to hold texts."""
@@ -153,20 +149,20 @@ class Columns:
         return int(str(value)) if is_key and _WHOLE.fullmatch(str(value)) else value
 
 
-def _number_of(field: Field, value: object) -> Marks:
+def _number_of(field: Field, value: object) -> Hashes:
     if is_missing(value):
-        return np.array([MISSING], dtype=np.uint64)
+        return np.array([MISSING_HASH], dtype=np.uint64)
     if field.may_be_keys and isinstance(value, (int, np.integer, str)):
-        return label_numbers([str(value)])
+        return label_hashes([str(value)])
     if field.is_numeric:
-        return float_numbers(np.array([number_of(field.read_as, value)]))
+        return float_hashes(np.array([number_of(field.read_as, value)]))
     column = field.empty()
-    label = column.label_of(value) if isinstance(column, CategoricalColumn) else ""
-    return label_numbers([_plain(field, str(label))])
+    label = "" if column.is_numeric else column.label_of(value)
+    return label_hashes([_plain(field, str(label))])
 
 
 def _plain(field: Field, label: str) -> str:
-    return plain_label(label) if are_labels_of_numbers(field) else label
+    return without_trailing_zero(label) if are_labels_of_numbers(field) else label
 
 
 def are_labels_of_numbers(field: Field) -> bool:

@@ -7,19 +7,17 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from outlying.errors import InfiniteValueError, SourceError
 from outlying.options import Options
 from outlying.sources.types.arrow import Field, arrow
 from outlying.sources.types.arrow_numpy import of_numbers
 from outlying.stream.profile.bottom_k import estimate
 from outlying.stream.profile.column_facts import Facts, Tally, is_beyond, settled
-from outlying.stream.profile.lookup import Columns, are_labels_of_numbers, refuse_number
+from outlying.stream.profile.lookup import are_labels_of_numbers
 from outlying.stream.profile.profile_pass import ProfilePass, ProfileState
-from outlying.table.columns import CategoricalColumn, Column, infinities_note
-from outlying.table.sampling import draw
-from outlying.table.selection import Grounds, Selection, is_too_fine, reason_to_skip
+from outlying.table.columns import Column, infinities_note
+from outlying.table.sampling import systematic_sample
+from outlying.table.selection import ColumnSummary, Selection, is_too_fine, skipped_column
 from outlying.table.table import SkippedColumn, Table
 from outlying.table.values import Value
 
@@ -39,12 +37,19 @@ class Profile:
     fields: tuple[Field, ...]  # how the columns of the table are read in another pass
     facts: Mapping[str, Facts]
     skipped: tuple[SkippedColumn, ...]
-    beside: tuple[Mapping[str, Value], ...]  # what the rows looked for hold in other columns
+    sample: pyarrow.Table  # the rows drawn, as they were read
+    beside: tuple[Mapping[str, Value], ...] = ()  # what rows looked for hold in other columns
 
     @property
     def is_whole(self) -> bool:
         """Whether no row was left out."""
         return self.drawn == self.rows
+
+    def with_rows(self, found: pyarrow.Table, others: Sequence[Field]) -> Profile:
+        """Put rows that were looked for behind those drawn; they may hold other columns, too."""
+        columns = _columns(self.fields, [self.sample, found])
+        table = dataclasses.replace(self.table, columns=columns, rows=self.drawn + len(found))
+        return dataclasses.replace(self, table=table, beside=tuple(_values(others, found)))
 
     def with_notes(self, notes: Iterable[str]) -> Profile:
         """Put notes before those on the table."""
@@ -67,7 +72,8 @@ class Profile:
             column.name
             for column in self.table.columns
             if is_too_fine(
-                _grounds(column, self.facts[column.name], self.rows), column.name in declared
+                _summary(column, self.facts[column.name], self.rows),
+                is_declared=column.name in declared,
             )
         }
 
@@ -92,40 +98,22 @@ class Profile:
 def finish(plan: ProfilePass, state: ProfileState, source: str) -> Profile:
     """Make a table in memory of what was kept, typed by what all rows hold."""
     _refuse(plan, state, source)
-    fields = [settled(field, state.tallies[field.name], state.rows) for field in plan.fields]
-    compared = tuple(field for field in fields if field.is_compared)
-    if plan.sought is not None:
-        plan.sought.check(Columns(fields, plan.unread))
-    places, found = draw(state.kinds.marks, state.kinds.counts, plan.sample), _found(plan, state)
-    columns = _columns(compared, [state.kinds.rows().take(of_numbers(places)), *found])
-    notes = tuple(_notes(plan, state))
-    table = Table(columns, len(columns[0]), source, plan.unread, notes)
-    facts = {field.name: _facts(field, state.tallies[field.name]) for field in compared}
+    fields = tuple(settled(f, state.tallies[f.name], state.rows) for f in plan.fields)
+    places = systematic_sample(state.kinds.marks, state.kinds.counts, plan.sample)
+    sample = state.kinds.rows().take(of_numbers(places))
+    columns = _columns(fields, [sample])
+    table = Table(columns, len(places), source, plan.unread, tuple(_notes(plan, state)))
+    facts = {field.name: _facts(field, state.tallies[field.name]) for field in fields}
     skipped = (*plan.unusable, *_left_out(plan.options, state.rows, columns, facts))
-    others = [field for field in fields if not field.is_compared]
-    beside = tuple(row for rows in found for row in _values(others, rows))
-    return Profile(table, state.rows, len(places), compared, facts, skipped, beside)
+    return Profile(table, state.rows, len(places), fields, facts, skipped, sample)
 
 
 def _refuse(plan: ProfilePass, state: ProfileState, source: str) -> None:
     if state.rows == 0:
         raise SourceError(f"{source}: there are no rows, only column names")
-    for field in plan.compared:
+    for field in plan.fields:
         if state.tallies[field.name].infinite and plan.options.infinite == "error":
             raise InfiniteValueError(field.name, None, "in some row")
-
-
-def _found(plan: ProfilePass, state: ProfileState) -> list[pyarrow.Table]:
-    """Return the rows that were looked for, in the order of the wheres; no table for none."""
-    sought, found = plan.sought, state.found
-    if sought is None:
-        return []
-    if sought.meaning == "every":
-        refuse_number(sought.wheres[0], state.fitting)
-        places = np.repeat(np.arange(len(found.marks)), found.counts)
-    else:
-        places = sought.places(found.marks, found.counts)
-    return [found.rows().take(of_numbers(places))] if len(places) else []
 
 
 def _columns(fields: Sequence[Field], tables: Sequence[pyarrow.Table]) -> tuple[Column, ...]:
@@ -136,9 +124,9 @@ def _columns(fields: Sequence[Field], tables: Sequence[pyarrow.Table]) -> tuple[
 
 def _column(field: Field, rows: pyarrow.Table) -> Column:
     column = field.column(rows.column(field.name))
-    if isinstance(column, CategoricalColumn):
-        return dataclasses.replace(column, are_of_numbers=are_labels_of_numbers(field))
-    return column
+    if column.is_numeric:
+        return column
+    return dataclasses.replace(column, are_of_numbers=are_labels_of_numbers(field))
 
 
 def _values(fields: Sequence[Field], rows: pyarrow.Table) -> Iterator[dict[str, Value]]:
@@ -161,29 +149,30 @@ def _left_out(
     """Leave out columns by the same rules and in the same words as in memory."""
     declared = dict(options.types)
     for column in columns:
-        grounds = _grounds(column, facts[column.name], rows)
-        reason = reason_to_skip(grounds, column.name in declared, is_streamed=True)
-        if reason:
-            yield SkippedColumn(column.name, reason)
+        summary = _summary(column, facts[column.name], rows)
+        is_declared = column.name in declared
+        skip = skipped_column(column.name, summary, is_declared=is_declared, is_streamed=True)
+        if skip is not None:
+            yield skip
 
 
 def _labels(column: Column) -> int:
-    return len(column.labels) if isinstance(column, CategoricalColumn) else 0
+    return 0 if column.is_numeric else len(column.labels)
 
 
-def _grounds(column: Column, facts: Facts, rows: int) -> Grounds:
+def _summary(column: Column, facts: Facts, rows: int) -> ColumnSummary:
     is_constant = facts.low == facts.high if facts.distinct is None else facts.distinct == 1
     only = column.value(0) if is_constant and facts.missing == 0 else None
     texts = facts.distinct if column.form == "text" else None
-    return Grounds(rows, facts.missing, only, texts, facts.is_exact)
+    return ColumnSummary(rows, facts.missing, only, texts, facts.is_exact)
 
 
 def _notes(plan: ProfilePass, state: ProfileState) -> Iterator[str]:
-    for field in plan.compared:
+    for field in plan.fields:
         tally = state.tallies[field.name]
         if field.form == "integer" and is_beyond(tally.low, tally.high):
             yield f"column {field.name!r}: whole numbers beyond 2**53 read as categories"
-    for field in plan.compared:
+    for field in plan.fields:
         if state.tallies[field.name].infinite:
             yield infinities_note(field.name, state.tallies[field.name].infinite)
     if _is_uneven(state):

@@ -17,7 +17,6 @@ from outlying.search.shortlist import Shortlist
 from outlying.stream.verify.rules import Rule, Rules, rule_set
 from outlying.stream.verify.tallies import Label
 from outlying.stream.verify.verify_pass import Look
-from outlying.table.columns import NumericColumn
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +52,7 @@ class Question:
         trait = self.asked.properties[place]
         if trait.value is None:
             return Look(trait.name, "gaps", self.rules(context))
-        if isinstance(trait.attribute.column, NumericColumn):
+        if trait.attribute.column.is_numeric:
             return Look(trait.name, "numbers", self.rules(context))
         return Look(trait.name, "labels", self.rules(context))
 

@@ -15,8 +15,9 @@ import click
 import outlying
 from outlying.api import Explainer
 from outlying.cli import resume as jsonlines
+from outlying.cli.options import Decorator, decorated
 from outlying.cli.resume import Partial
-from outlying.cli.targets import Decorator, Naming, decorated
+from outlying.cli.targets import Naming
 from outlying.cli.terminal import (
     ProgressLine,
     detected,
@@ -27,13 +28,11 @@ from outlying.cli.terminal import (
     width,
 )
 from outlying.errors import OptionError
-from outlying.options import Options
 from outlying.parallel import usable_workers
 from outlying.render.files import Output
 from outlying.results.detections import Detection, Flagged
-from outlying.results.findings import Findings, Population, heading
+from outlying.results.findings import Findings, heading
 from outlying.results.stories import Stories
-from outlying.search.scoring import Progress
 from outlying.table.targets import Targets
 
 _OPTIONS: tuple[Decorator, ...] = (
@@ -58,36 +57,11 @@ def writing_options(command: Callable[..., None]) -> Callable[..., None]:
     return decorated(command, _OPTIONS)
 
 
-class Told:
-    """Findings that are there already: those of a table which is read as a stream."""
-
-    table = None
-
-    def __init__(self, findings: list[Findings], options: Options) -> None:
-        self.findings, self.options = findings, options
-
-    @property
-    def population(self) -> Population:
-        """What the rows were compared with."""
-        return self.findings[0].population
-
-    def prepare(self, progress: Progress | None = None, workers: int | None = None) -> None:
-        """Do nothing: all is done."""
-
-    def explain(self, **_: Any) -> Findings:
-        """Return the only findings."""
-        return self.findings[0]
-
-    def explain_many(self, **_: Any) -> Iterator[Findings]:
-        """Return the findings."""
-        yield from self.findings
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Loaded:
     """What is explained, and what has detected it, if anything has."""
 
-    explainer: Explainer | Told
+    explainer: Explainer
     targets: Targets
     detection: Detection | None = None
 
@@ -137,10 +111,9 @@ def run(job: Job, load: Callable[[], Loaded]) -> None:
             out.write_all(count(write(_Run.of(job, loaded, line), out.is_terminal)))
 
 
-def _write_one(job: Job, out: Output, explainer: Explainer | Told, targets: Targets) -> None:
+def _write_one(job: Job, out: Output, explainer: Explainer, targets: Targets) -> None:
     with progress_line() as line:
-        findings = explainer.explain(**next(iter(targets)), progress=line.step)
-        explainer.prepare(line.step, workers=job.workers)
+        findings = next(explainer.explained(targets, job.workers, line.step))
     if job.form == "json":
         out.write(findings.to_json(indent=2))
     elif job.form == "html":
@@ -154,7 +127,7 @@ class _Run:
     """Everything that is needed to explain many."""
 
     job: Job
-    explainer: Explainer | Told
+    explainer: Explainer
     targets: Targets
     detection: Detection | None
     line: ProgressLine
@@ -170,9 +143,8 @@ class _Run:
             return
         self.explainer.prepare(self.line.step, workers=self.job.workers)
         self.line.restart()
-        found = self.explainer.explain_many(
-            rows=left.rows, objects=left.objects, workers=self.job.workers
-        )
+        told = self.line.step if self.explainer.is_streamed else None
+        found = self.explainer.explained(left, self.job.workers, told)
         for now, findings in enumerate(found, start=done + 1):
             self.line.clear()
             yield findings
@@ -181,7 +153,8 @@ class _Run:
     def header(self) -> dict[str, Any]:
         """Describe what the lines answer."""
         found, version = self.explainer, outlying.__version__
-        head = jsonlines.header(found.population, found.options, found.table, self.targets, version)
+        table = None if found.is_streamed else found.table
+        head = jsonlines.header(found.population, found.options, table, self.targets, version)
         return head | self.detected()
 
     def detected(self) -> dict[str, Any]:

@@ -1,0 +1,45 @@
+"""`outlying demo`: the built-in example."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from importlib import resources
+from pathlib import Path
+
+import click
+
+from outlying import sources
+from outlying.api import Explainer
+from outlying.cli.terminal import rendered
+from outlying.render.files import Output
+
+
+@click.command()
+@click.option(
+    "--save", metavar="FOLDER", help="Write the example's two files there instead of explaining it."
+)
+def demo(save: str | None) -> None:
+    """Explain a sick patient against 800 healthy people: an example that is built in."""
+    files = resources.files("outlying") / "data"
+    if save is not None:
+        for name in ("patients.csv", "patient.json"):
+            with Output.to(str(Path(save) / name)) as out:
+                out.write((files / name).read_text(encoding="utf-8").rstrip("\n"))
+        click.echo(
+            f"Saved. Now try: outlying explain {Path(save) / 'patients.csv'} "
+            f"--object {Path(save) / 'patient.json'}"
+        )
+        return
+    patient = json.loads((files / "patient.json").read_text(encoding="utf-8"))
+    with resources.as_file(files / "patients.csv") as path:
+        table = dataclasses.replace(sources.read(path), source="patients.csv")
+    findings = Explainer(table).explain(object=patient)
+    click.echo(rendered(findings, sys.stdout.isatty()))
+    click.echo(
+        "\nThe same on a file of your own:\n"
+        "  outlying explain FILE.csv --row 17           (data rows are counted from 1)\n"
+        "  outlying explain FILE.csv --where id=A17     (the only row with that value)\n"
+        "  outlying demo --save .                       (the files of this example)"
+    )

@@ -1,0 +1,121 @@
+"""`outlying explain`: one row or many."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import click
+
+from outlying import options as choices
+from outlying.api import Explainer
+from outlying.cli.columns import column_options, names
+from outlying.cli.columns import types as read_types
+from outlying.cli.options import Decorator
+from outlying.cli.reading import Reading, stream_options
+from outlying.cli.targets import Naming, naming_options
+from outlying.cli.terminal import progress_line
+from outlying.cli.writing import Job, Loaded, run, writing_options
+from outlying.errors import OptionError
+from outlying.table.table import Table
+
+
+def _choice(name: str, kind: Any, help_text: str) -> Decorator:
+    default = getattr(choices.Options(), name)
+    values = click.Choice(get_args(kind))
+    return click.option(
+        f"--{name}", type=values, default=default, show_default=True, help=help_text
+    )
+
+
+def _number(name: str, kind: Any, help_text: str) -> Decorator:
+    default = getattr(choices.Options(), name)
+    flag = "--" + name.replace("_", "-")
+    return click.option(flag, type=kind, default=default, show_default=True, help=help_text)
+
+
+@click.command()
+@click.argument("source")
+@naming_options
+@_number("min_support", float, "Share of all rows that a context must keep.")
+@_number("min_outlierness", float, "Score from which a pair is exceptional.")
+@_number("min_confidence", float, "Share of other rows whose findings must be weaker.")
+@click.option(
+    "--references",
+    type=int,
+    help="How many other rows to compare with; 0: none.  [default: 200, fewer in large tables]",
+)
+@_number("max_conditions", int, "Most conditions in a context.")
+@_choice("search", choices.Search, "Guided beyond two conditions, or every context (slow).")
+@click.option("--exact", is_flag=True, help="Search all rows of a large table, not a sample.")
+@_choice("measure", choices.Measure, "Free of units, or the paper's own.")
+@_choice("scales", choices.Scales, "Intervals of several scales, or the paper's single one.")
+@_choice("interval", choices.Interval, "A run of values, or the span of the whole component.")
+@_choice("bandwidth", choices.Bandwidth, "One window for all rows, or wider ones in thin places.")
+@column_options
+@stream_options
+@_choice("infinite", choices.Infinite, "Refuse infinite values, or count them as missing.")
+@_choice("discretise", choices.Discretise, "Cut numbers into bins first: the older method.")
+@_number("bins", int, "How many bins, with --discretise.")
+@click.option("--seed", type=int, help="Start the mixtures at random (the paper) from this seed.")
+@_number("top", int, "Most pairs to show.")
+@writing_options
+def explain(
+    source: str,
+    columns: tuple[str, ...],
+    exclude: tuple[str, ...],
+    types: tuple[str, ...],
+    form: str,
+    output: str | None,
+    resume: bool,
+    workers: int | None,
+    **given: Any,
+) -> None:
+    """Explain one row of SOURCE, or many: a CSV, TSV, Parquet or JSON lines file.
+
+    Or of what is read as a stream: a folder or pattern of such files, a database (DuckDB, SQLite,
+    postgresql://...) with --table, spark://HOST:PORT/path-or-table. Name the row by --row, by
+    --where, or give a new object by --object; name many by --rows, --rows-file, --where-file,
+    --where-true or --objects.
+    """
+    naming = Naming.taken_from(given)
+    reading = Reading.taken_from(source, given)
+    job = Job.of(naming, form, output, resume, workers)
+    choices.Options.of(**given)  # a wrong value is said before a large file is read
+
+    run(job, lambda: _load(reading, job, given, (columns, exclude, types)))
+
+
+def _load(
+    reading: Reading, job: Job, given: dict[str, Any], columns: tuple[tuple[str, ...], ...]
+) -> Loaded:
+    """Open the table, and find what is named in it."""
+    data = reading.opened()
+    if isinstance(data, Table):
+        explainer = _explainer(job.naming.compared(data), data, given, columns, [])
+        return Loaded(explainer, job.naming.targets(data, explainer.table, explainer.options))
+    whole = Explainer(data).table
+    if job.resume:
+        raise OptionError(
+            f"{whole.source} is read as a stream: all rows are explained at once, so that there "
+            "is nothing to continue; leave --resume out"
+        )
+    explainer = _explainer(data, whole, given, columns, job.naming.marks)
+    with progress_line() as line:
+        return Loaded(explainer, explainer.targets(job.naming.asked(whole), line.step))
+
+
+def _explainer(
+    data: Any,
+    whole: Table,
+    given: dict[str, Any],
+    columns: tuple[tuple[str, ...], ...],
+    marks: list[str],
+) -> Explainer:
+    chosen, excluded, types = columns
+    return Explainer(
+        data,
+        **given,
+        columns=names(chosen, whole) or None,
+        exclude=[*names(excluded, whole), *marks],
+        types=read_types(types, whole),
+    )

@@ -1,0 +1,106 @@
+"""A population: what rows are compared with, be it in memory or read as a stream.
+
+Both kinds answer the same questions, so that there is one way from a table to findings: find the
+objects that are asked for, make ready to search them, search each, and search some ordinary rows
+to compare with.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from outlying.method.distribution import Bounds
+from outlying.method.profiles import Profile
+from outlying.method.sketches import Sketch
+from outlying.search.attributes import Attribute
+from outlying.search.objects import Premise, Trait
+from outlying.search.references import References
+from outlying.search.scoring import Context, Outcome, Progress
+from outlying.search.screen.neighbours import Sample
+from outlying.table.selection import Selection
+from outlying.table.table import Table
+from outlying.table.targets import Asked, Key, Target, Targets
+from outlying.table.values import Value
+
+
+class Measured(Protocol):
+    """What a description asks of the exact scores of an object's pairs."""
+
+    @property
+    def properties(self) -> Sequence[Trait]:
+        """The properties of the object."""
+
+    @property
+    def candidates(self) -> Sequence[Premise]:
+        """The conditions that it satisfies."""
+
+    @property
+    def own(self) -> Sequence[int]:
+        """The property that each condition belongs to."""
+
+    @property
+    def rows(self) -> int:
+        """The rows of the population."""
+
+    def attributes(self, hit_property: int, context: Context) -> tuple[int, ...]:
+        """Return the attributes of a pair, its property first."""
+
+    def profile(self, place: int, context: Context) -> Profile:
+        """Describe a property in a context."""
+
+    def bounds(self, place: int, context: Context) -> Bounds | None:
+        """Return what is left open of a property in a context; None where all is counted."""
+
+    def sketch(self, place: int, shown: Sequence[Value] | None = None) -> Sketch:
+        """Sketch a property over the whole table, with the given categories or the usual ones."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Searched:
+    """An object that has been searched: what was found, and who measures it for a description."""
+
+    row: int | None  # its position; None for a new object, and where rows have none
+    key: Key
+    values: Mapping[str, Value]
+    row_hash: int | None  # of the compared values; None for a new object
+    source: str
+    rows: int  # of the population, without a new object
+    selection: Selection
+    attributes: Sequence[Attribute]
+    sample: Sample
+    is_streamed: bool
+    is_new: bool
+    notes: tuple[str, ...]  # on the table and the object
+    outcome: Outcome
+    exact: Measured
+
+
+class Population(Protocol):
+    """What rows are compared with."""
+
+    @property
+    def table(self) -> Table:
+        """Its columns; with all rows where it is in memory, without any where it is a stream."""
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether every question is a pass over all rows."""
+
+    def count(self) -> int:
+        """Return the number of rows, which may take a pass."""
+
+    def selection(self) -> Selection:
+        """Return which columns take part, which may take a pass."""
+
+    def targets(self, asked: Asked, progress: Progress | None) -> Targets:
+        """Find what is asked for, and check all of it."""
+
+    def searching(
+        self, targets: Targets, workers: int, progress: Progress | None
+    ) -> Callable[[Target], Searched]:
+        """Do what these objects have in common, and return who searches one of them."""
+
+    def references(self, workers: int | None, progress: Progress | None) -> References:
+        """Search some rows of the population, once."""

@@ -1,0 +1,195 @@
+"""The second half of the way: what the search in a sample asks of all rows, and their answers.
+
+What is asked follows from the sample alone, so that one pass answers for all objects and for the
+ordinary rows they are compared with.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from outlying.errors import SourceError
+from outlying.options import Options
+from outlying.parallel import in_order
+from outlying.search.guided import shortlisted
+from outlying.search.memory import row_hashes
+from outlying.search.objects import Premise, Trait
+from outlying.search.population import Searched
+from outlying.search.prepared import Counted, Prepared, strength_of
+from outlying.search.references import References, enough_rows
+from outlying.search.scoring import Evaluation, Progress
+from outlying.search.shortlist import Shortlist, settled
+from outlying.stream.counting.choice import codings
+from outlying.stream.profile.profile import Profile
+from outlying.stream.verify.answers import Answered, Answers, Counting
+from outlying.stream.verify.questions import Question
+from outlying.stream.verify.verify_pass import VerifyPass, VerifyPlan
+from outlying.table.targets import Target
+
+if TYPE_CHECKING:
+    from outlying.sources.passes import Feeder
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Placed(Target):
+    """A target that is a row of a profile's table, behind the rows that were drawn.
+
+    Without a home of its own it is one of the rows drawn: an ordinary row to compare with.
+    """
+
+    home: Profile | None = None
+    notes: tuple[str, ...] = ()
+
+
+def check_rows(source: str, expected: int, rows: int, when: str) -> None:
+    """Refuse a table that has become another one between two passes."""
+    if rows != expected:
+        raise changed(source, f"{expected:,} rows in the first pass, {rows:,} {when}")
+
+
+def changed(source: str, how: str) -> SourceError:
+    """Return the error about a table that changes while it is read."""
+    return SourceError(
+        f"{source} has changed while it was read: {how}; try again when nobody writes"
+    )
+
+
+class Asking:
+    """A sample of a table, and a feeder who reads all of its rows."""
+
+    def __init__(self, feeder: Feeder, profile: Profile, options: Options) -> None:
+        self.feeder, self.profile, self.options = feeder, profile, options
+
+    @functools.cached_property
+    def prepared(self) -> Prepared:
+        """The rows that were drawn, made ready to be searched."""
+        return self.prepared_with(self.profile, self.profile.rows)
+
+    def prepared_with(self, home: Profile, rows: int) -> Prepared:
+        """Make the rows drawn ready to be searched, with further rows behind them."""
+        drawn = np.arange(home.drawn)
+        return Prepared.by(home.table, rows, self.options, home.selection, drawn)
+
+    @property
+    def references(self) -> int:
+        """How many rows to compare with."""
+        return enough_rows(len(self.prepared.attributes), True, self.options)
+
+    def ordinary(self) -> list[Placed]:
+        """Return the rows to compare with, and one more, as an object may be among them."""
+        return [Placed(row=row) for row in range(min(self.references + 1, self.profile.drawn))]
+
+    def answered(
+        self, targets: Sequence[Placed], workers: int, progress: Progress | None
+    ) -> AllAnswered:
+        """Search the sample for what to ask, and ask all rows in one pass."""
+        homes = Homes(self, targets)
+        questions = []
+        shortlists = in_order(homes.shortlist, range(len(targets)), workers)
+        for place, short in enumerate(shortlists):
+            is_new = targets[place].new is not None
+            questions.append(Question(homes.evaluation(place), short, is_new))
+            if progress is not None:
+                progress(place + 1, len(targets))
+        return AllAnswered(homes, questions, self._ask(questions, progress))
+
+    def _ask(self, questions: Sequence[Question], progress: Progress | None) -> Answers:
+        looks = tuple(dict.fromkeys(look for question in questions for look in question.looks()))
+        counts = tuple(dict.fromkeys(rules for each in questions for rules in each.counts()))
+        plan = VerifyPlan(codings(self.profile, looks, counts, questions), looks, counts)
+        work = VerifyPass(plan)
+        state = self.feeder.fold(work, work.columns, progress)
+        check_rows(self.feeder.source, self.profile.rows, state.rows, "in the second")
+        largest = {
+            name: max(map(abs, self.profile.ends(name)))
+            for name, column in plan.columns.items()
+            if column.coding is not None
+        }
+        return Answers(plan, work.finish(state), largest)
+
+
+class Homes:
+    """The population as each object sees it: new objects may bring other columns into play.
+
+    Objects are known by their places, so that other processes need no copies of them.
+    """
+
+    def __init__(self, asking: Asking, targets: Sequence[Placed]) -> None:
+        self.asking, self.targets = asking, targets
+        prepared: dict[int, Prepared] = {}
+        for item in targets:
+            if item.home is not None and id(item.home) not in prepared:
+                rows = asking.profile.rows + (item.new is not None)
+                prepared[id(item.home)] = asking.prepared_with(item.home, rows)
+        self.prepared = [prepared.get(id(item.home), asking.prepared) for item in targets]
+
+    def evaluation(self, place: int) -> Evaluation[Trait, Premise]:
+        """Return the properties and conditions of an object, to be scored by whoever counts."""
+        prepared = self.prepared[place]
+        traits, premises = prepared.asked_of(int(self.targets[place].row or 0))
+        return Evaluation(traits, premises, prepared.rows, self.asking.options)
+
+    def shortlist(self, place: int) -> Shortlist:
+        """Find by the sample what to ask of all rows; of ordinary rows, in haste."""
+        prepared, evaluation = self.prepared[place], self.evaluation(place)
+        if self.targets[place].home is None:
+            return prepared.hasty(evaluation)
+        return shortlisted(evaluation, prepared.shelf, self.asking.options.top)
+
+
+class AllAnswered:
+    """What all rows have answered, object by object."""
+
+    def __init__(self, homes: Homes, questions: Sequence[Question], answers: Answers) -> None:
+        self.homes, self.asking, self.answers = homes, homes.asking, answers
+        self.questions = questions
+        self._places = {id(item): place for place, item in enumerate(homes.targets)}
+
+    def references(self, ordinary: Sequence[Placed]) -> References:
+        """Return the strengths of ordinary rows: estimated, but for counts of all rows."""
+        strengths = [self._strength(self.questions[self._places[id(item)]]) for item in ordinary]
+        rows = np.array([item.row for item in ordinary], dtype=np.int64)
+        count = min(self.asking.references, len(strengths))
+        hashes = row_hashes(self.asking.prepared, rows)
+        return References(tuple(strengths), tuple(hashes), count)
+
+    def _strength(self, question: Question) -> float:
+        counting = Counting(question, self.answers)
+        return strength_of(
+            settled(question.short, Counted(question.asked, question.short, counting), 1)
+        )
+
+    def searched(self, item: Target) -> Searched:
+        """Choose among the pairs of an object by what all rows have answered."""
+        assert isinstance(item, Placed)  # noqa: S101 - made by this population
+        place = self._places[id(item)]
+        question, prepared = self.questions[place], self.homes.prepared[place]
+        exact, is_new, row = (
+            Answered(question, self.answers),
+            item.new is not None,
+            int(item.row or 0),
+        )
+        source, profile = self.asking.feeder.source, self.asking.profile
+        if not exact.hold_object:
+            raise changed(source, "a row of the first pass is not in the second")
+        return Searched(
+            row=None,
+            key=item.key,
+            values=prepared.table.values(row) if item.values is None else item.values,
+            row_hash=None if is_new else row_hashes(prepared, np.array([row]))[0],
+            source=source,
+            rows=profile.rows,
+            selection=prepared.selection,
+            attributes=prepared.attributes,
+            sample=prepared.shelf.sample,
+            is_streamed=True,
+            is_new=is_new,
+            notes=(*profile.table.notes, *item.notes),
+            outcome=settled(question.short, exact, self.asking.options.top),
+            exact=exact,
+        )

@@ -1,0 +1,13 @@
+"""The types of arrays that columns and kernels are made of."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Codes: TypeAlias = npt.NDArray[np.int32]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+Rows: TypeAlias = npt.NDArray[np.int64]
