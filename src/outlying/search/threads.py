@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Hashable
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 Value = TypeVar("Value")
 
@@ -19,12 +19,14 @@ class Lock:
     A plain one that another thread holds while the process is forked is never released there.
     """
 
+    forks: ClassVar[int] = 0  # on the way from the first process to this one
+
     def __init__(self) -> None:
-        self._lock, self._process = threading.RLock(), os.getpid()
+        self._lock, self._forks = threading.RLock(), Lock.forks
 
     def __enter__(self) -> None:
-        if self._process != os.getpid():
-            self._lock, self._process = threading.RLock(), os.getpid()
+        if self._forks != Lock.forks:
+            self.__init__()  # type: ignore[misc]
         self._lock.acquire()
 
     def __exit__(self, *_: object) -> None:
@@ -32,6 +34,14 @@ class Lock:
 
     def __reduce__(self) -> tuple[type[Lock], tuple[()]]:
         return Lock, ()
+
+
+def _count_fork() -> None:
+    Lock.forks += 1
+
+
+if hasattr(os, "register_at_fork"):  # elsewhere there are no forks
+    os.register_at_fork(after_in_child=_count_fork)
 
 
 class Once:
@@ -63,25 +73,36 @@ class _OneBlasThread:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._pools: Any = None  # the libraries that use threads, found once
-        self._before: Any = None
+        self._libraries: list[Any] | None = None  # found once
+        self._before: list[int] = []
         self._searches = 0
 
     def __enter__(self) -> None:
         with self._lock:
-            if self._pools is None:
-                import threadpoolctl  # type: ignore[import-untyped]
-
-                self._pools = threadpoolctl.ThreadpoolController()
-            limited = self._pools.limit(limits=1, user_api="blas")  # a few libraries: this thread
-            self._before = self._before if self._searches else limited
+            if self._libraries is None:
+                self._libraries = _blas_libraries()
+            numbers = [library.get_num_threads() for library in self._libraries]
+            self._before = self._before if self._searches else numbers
             self._searches += 1
+            self._set([1] * len(numbers))  # also if the first has: a few ask each thread on its own
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._searches -= 1
             if not self._searches:
-                self._before.restore_original_limits()
+                self._set(self._before)
+
+    def _set(self, numbers: list[int]) -> None:
+        for library, number in zip(self._libraries or (), numbers, strict=True):
+            if library.get_num_threads() != number:
+                library.set_num_threads(number)
+
+
+def _blas_libraries() -> list[Any]:
+    import threadpoolctl  # type: ignore[import-untyped]
+
+    found = threadpoolctl.ThreadpoolController().lib_controllers
+    return [library for library in found if library.user_api == "blas"]
 
 
 #: Not ours but the process's: what it counts must be counted in one place.
