@@ -191,3 +191,11 @@ def test_copies_begin_anew() -> None:
     copy = pickle.loads(pickle.dumps(cache))  # noqa: S301 - our own
     assert copy.group(key, lambda: Group(2, None)).rows == 2
     assert np.array_equal(copy.sample.nearby, cache.sample.nearby)
+
+
+def test_a_copied_population_answers_alike() -> None:
+    """Where processes are not forked, they get copies."""
+    prepared = outlying.Explainer(table(), references=0).in_memory("").prepared
+    _, outcome = prepared.searched(1)
+    copy = pickle.loads(pickle.dumps(prepared))  # noqa: S301 - our own
+    assert copy.searched(1)[1].best == outcome.best

@@ -20,6 +20,8 @@ from outlying.options import Measure
 SAME_DENSITY = 1e-9
 #: Scores closer than this are the same score, also where they meet a threshold.
 SAME_SCORE = 1e-9
+#: Strengths count in an order up to so many decimals.
+DECIMALS = 9
 #: What one more condition costs in the order of results (method 5).
 CONDITION_PENALTY = 0.3
 
@@ -121,7 +123,7 @@ def least_rarity(threshold: float, measure: Measure) -> float:
     return 2 * math.atanh(least) if measure == "paper" else 1 / (1 - least)
 
 
-def rounded(score: Number, measure: Measure, decimals: int = 9) -> Number:
+def rounded(score: Number, measure: Measure, decimals: int = DECIMALS) -> Number:
     """Round scores as far as they count in an order: to decimals, or to nine significant digits.
 
     A strength is free of units; the paper's difference of areas is not, so decimals would make its

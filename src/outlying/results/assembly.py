@@ -58,14 +58,14 @@ def _worth_describing(hits: Iterable[Hit], exact: Measured, top: int) -> Iterato
 
 def pair_of(hit: Hit, exact: Measured) -> tuple[Order, Pair]:
     """Describe a hit in full, with the key that orders it."""
-    trait = exact.properties[hit.property]
+    own = exact.properties[hit.property]
     chosen = [exact.candidates[item] for item in hit.context]
-    options, rows = trait.options, exact.rows
+    options, rows = own.options, exact.rows
     profile = exact.profile(hit.property, hit.context)
     pair = Pair(
-        property=trait.name,
-        value=trait.value,
-        conditions=tuple(premise.condition for premise in chosen),
+        property=own.name,
+        value=own.value,
+        conditions=tuple(item.condition for item in chosen),
         outlierness=hit.outlierness,
         rarity=hit.summary.rarity,
         tail=profile.tail(hit.summary.at_object),
@@ -75,15 +75,15 @@ def pair_of(hit: Hit, exact: Measured) -> tuple[Order, Pair]:
         lift=hit.summary.lift(hit.overall),
         strength=hit.strength,
         overall_outlierness=hit.overall.outlierness(options.measure),
-        typical=profile.typical(trait.place, hit.summary.at_object),
+        typical=profile.typical(own.place, hit.summary.at_object),
         reaches_threshold=reaches(hit.outlierness, options.min_outlierness),
         measure=options.measure,
         min_confidence=options.min_confidence,
         bound=_bound(hit, profile, exact),
         picture=_picture(hit, profile, exact),
     )
-    names = tuple(premise.attribute for premise in chosen)
-    order = (-hit.score, len(chosen), pair.tail, -hit.group, trait.name, names, hit.context)
+    names = tuple(item.attribute for item in chosen)
+    order = (-hit.score, len(chosen), pair.tail, -hit.group, own.name, names, hit.context)
     return order, pair
 
 
@@ -108,11 +108,11 @@ def _bound(hit: Hit, profile: Profile, exact: Measured) -> float:
 
 def _picture(hit: Hit, profile: Profile, exact: Measured) -> Picture:
     """Sketch a pair: its property inside and outside of the context, and the context itself."""
-    trait = exact.properties[hit.property]
+    own = exact.properties[hit.property]
     around = [exact.own[item] for item in hit.context]
     inside, overall = _sketches(hit, profile, exact)
     return Picture(
-        place=trait.place,
+        place=own.place,
         inside=inside,
         overall=overall,
         densities=(1 / hit.summary.rarity, 1 / hit.overall.rarity),
@@ -126,8 +126,8 @@ def _sketches(hit: Hit, profile: Profile, exact: Measured) -> tuple[Sketch, Sket
     """Sketch a property inside of a context and over the whole table, with the same categories."""
     if isinstance(profile, NumericProfile):
         return profile.sketch, exact.sketch(hit.property)
-    own = profile.labels.index(exact.properties[hit.property].place)
-    shown = shown_categories(profile.counts, own)
+    code = profile.labels.index(exact.properties[hit.property].place)
+    shown = shown_categories(profile.counts, code)
     inside = categorical_sketch(profile.counts, profile.labels, shown)
     return inside, exact.sketch(hit.property, [profile.labels[code] for code in shown])
 

@@ -1,6 +1,8 @@
 """The search for pairs of context and property: the paper's level-wise one, and a guided one.
 
-Attributes of a population, the object's properties and conditions, contexts, exact scores,
-exhaustive and guided search (beam search after a screen), shortlists, reference rows. May import:
-table, method.
+A population (in memory or streamed) answers what a pipeline asks. Its attributes give an object's
+properties and conditions; contexts are generated as in apriori, screened by binned kernel densities
+over bitsets, extended by beam search (guided) or visited level by level (exhaustive), and scored
+exactly. What objects share is kept in one cache; reference rows say how strong a finding has to be
+(conformal p-values). May import: table, method.
 """

@@ -16,6 +16,7 @@ import numpy as np
 
 from outlying.method.density import Floats, density_at
 from outlying.method.measure import (
+    DECIMALS,
     SAME_DENSITY,
     excess,
     least_rarity,
@@ -47,7 +48,7 @@ def guided(exact: Evaluation, cache: Cache, top: int, *, quick: bool = False) ->
 
 
 def shortlisted(exact: Evaluation, cache: Cache, top: int, *, quick: bool = False) -> Shortlist:
-    """Find by a sample alone which pairs are worth to be computed exactly."""
+    """Find by a sample alone which pairs are worth computing exactly."""
     with one_blas_thread, np.errstate(divide="ignore", invalid="ignore"):
         return _GuidedSearch(exact, cache, quick=quick).shortlist(top)
 
@@ -157,7 +158,6 @@ class _PropertySearch:
         self.needed = least_rarity(run.exact.options.min_outlierness, self.measure)
         self.own = run.exact.properties[place]
         self.histogram = self.own.histogram(run.sample)
-        self.words = run.conditions.words(self.histogram)
         self.is_exact = self.histogram.is_exact and run.sample.is_whole
         self.neighbours = NeighbourCounter(
             self.histogram, self.own.position, run.conditions.marks, run.sample, run.work
@@ -279,7 +279,7 @@ class _PropertySearch:
             lifts = lift(mean, self.overall_mean)
             conditions = lengths(contexts).astype(np.float64)
             scores = least_where_nan(strength(rare, lifts, conditions))
-        decimals = limits.DECIMALS if self.is_exact else limits.ESTIMATED_DECIMALS
+        decimals = DECIMALS if self.is_exact else limits.ESTIMATED_DECIMALS
         return ScreenedContexts(contexts, rows, rounded(scores, self.measure, decimals), rare)
 
     def estimated(
@@ -297,7 +297,8 @@ class _PropertySearch:
         """Return what is typical in contexts; what other objects have found is not found again."""
 
         def make(new: Places | slice) -> Floats:
-            return figures(self.histogram, self.words, contexts[new], self.run.work)
+            words = self.run.conditions.words(self.histogram)
+            return figures(self.histogram, words, contexts[new], self.run.work)
 
         if stored is None:
             return Summaries.of(make(slice(None)))

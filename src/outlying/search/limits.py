@@ -65,6 +65,5 @@ SAME_ROWS = 1e-9
 SAME_RARITY = 1e-12
 #: Strengths closer than this are the same strength.
 SAME_STRENGTH = 1e-9
-#: Decimals of strengths in an order: computed exactly, and estimated.
-DECIMALS = 9
+#: Estimated strengths count in an order up to so many decimals; see method.measure.DECIMALS.
 ESTIMATED_DECIMALS = 4

@@ -10,11 +10,11 @@ from __future__ import annotations
 import dataclasses
 
 from outlying.options import Options
+from outlying.search import limits
 
 MOST_ROWS = 200
 LEAST_ROWS = 50
 _CELLS = 4_000
-_SAME_STRENGTH = 1e-9
 
 
 def enough_rows(columns: int, is_large: bool, options: Options) -> int:
@@ -61,4 +61,5 @@ class References:
         if row_hash in self.hashes:
             del others[self.hashes.index(row_hash)]
         others = others[: self.count]
-        return Comparison(sum(other >= strength - _SAME_STRENGTH for other in others), len(others))
+        least = strength - limits.SAME_STRENGTH
+        return Comparison(sum(other >= least for other in others), len(others))
