@@ -28,7 +28,7 @@ from outlying.stream.wanted import Wanted
 from outlying.table.columns import infinities_note
 from outlying.table.selection import is_asked_for, optional_columns
 from outlying.table.table import Table
-from outlying.table.targets import Targets, Where, items, position
+from outlying.table.targets import Targets, Where, as_list, checked_position
 
 if TYPE_CHECKING:
     from outlying.stream.opening import Stream
@@ -125,7 +125,7 @@ class Explainer:
             return self._streamed(self._stream, wanted, None, progress)[0]
         if object is not None:
             return self._alone(object, progress).compared_by(self._yardstick(None))
-        place = self.table.find(where) if where is not None else position(self.table, row)
+        place = self.table.find(where) if where is not None else checked_position(self.table, row)
         return self._alone(place, progress).compared_by(self._yardstick(place))
 
     def _alone(self, target: int | Mapping[str, Any], progress: Progress | None = None) -> Findings:
@@ -198,10 +198,10 @@ class Explainer:
         if rows is not None:
             raise self._no_positions()
         if objects is not None:
-            return Wanted(meaning="each", objects=items("objects", objects))
+            return Wanted(meaning="each", objects=as_list("objects", objects))
         if isinstance(where, Mapping):
             return Wanted(where, "every")
-        return Wanted(items("where", where), "each")
+        return Wanted(as_list("where", where), "each")
 
     def _no_positions(self) -> RowError:
         return RowError(

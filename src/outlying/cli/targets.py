@@ -185,7 +185,7 @@ class Naming:
     def targets(self, whole: Table, table: Table, options: Options) -> Targets:
         """Find and check what is named; `whole` still has the column that marks rows."""
         if self.object_file is not None:
-            return Targets.new(table, options, [json_object(self.object_file)], _unnamed)
+            return Targets.of_objects(table, options, [json_object(self.object_file)], _unnamed)
         if self.objects_file is not None:
             return _new_objects(self.objects_file, table, options)
         if self.where_true is not None:
@@ -298,7 +298,7 @@ def _lines(file: str) -> Iterator[tuple[str, str]]:
 def _new_objects(file: str, table: Table, options: Options) -> Targets:
     lines = json_lines(file, "objects", ObjectError)
     places = [place for place, _ in lines]
-    return Targets.new(table, options, [item for _, item in lines], places.__getitem__)
+    return Targets.of_objects(table, options, [item for _, item in lines], places.__getitem__)
 
 
 def json_lines(

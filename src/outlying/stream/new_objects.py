@@ -18,7 +18,7 @@ from outlying.stream.wanted import Wanted
 from outlying.table.columns import Column, infinities_note
 from outlying.table.selection import is_asked_for
 from outlying.table.table import SkippedColumn, Table
-from outlying.table.targets import Fit, named
+from outlying.table.targets import ObjectCheck, errors_about
 from outlying.table.values import Form
 
 Object: TypeAlias = Mapping[str, Any]
@@ -39,15 +39,15 @@ def checked(profile: Profile, whole: Table, wanted: Wanted, options: Options) ->
     compared = {column.name: column for column in profile.table.columns}
     columns = tuple(compared.get(column.name, column) for column in whole.columns)
     unasked = {name for name in whole.names if not is_asked_for(name, options)}
-    fits = Fit(
+    check = ObjectCheck(
         dataclasses.replace(whole, columns=columns),
         options,
         unasked | profile.too_fine(options),
     )
     for place, item in enumerate(wanted.objects):
         many = wanted.meaning == "each"
-        with named(f"objects[{place}]") if many else contextlib.nullcontext():
-            fits.check(item)
+        with errors_about(f"objects[{place}]") if many else contextlib.nullcontext():
+            check(item)
     return [
         {name: value for name, value in item.items() if name in compared} for item in wanted.objects
     ]

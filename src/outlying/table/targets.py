@@ -1,4 +1,4 @@
-"""Which rows or objects to explain, when there are many: all are checked before the first."""
+"""Which rows or objects to explain: all are checked before the first is explained."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from outlying.errors import InfiniteValueError, ObjectError, OptionError, Outlyi
 from outlying.options import Options
 from outlying.table.columns import Column
 from outlying.table.selection import is_asked_for, optional_columns
-from outlying.table.table import Table
+from outlying.table.table import Table, where_text
 
 Where: TypeAlias = Mapping[str, Any] | Iterable[Mapping[str, Any]]
-Name: TypeAlias = Callable[[int], str]
+Label: TypeAlias = Callable[[int], str]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -38,37 +38,37 @@ class Targets:
         where: Where | None = None,
         objects: Iterable[Mapping[str, Any]] | None = None,
     ) -> Targets:
-        """Resolve and check what was asked for; an error names the position of the wrong item."""
+        """Find and check what was asked for; an error names the position of the wrong item."""
         if sum(given is not None for given in (rows, where, objects)) != 1:
             raise OptionError("name exactly one of rows=, where= and objects=")
         if rows is not None:
-            return cls(rows=tuple(_positions(table, items("rows", rows))))
+            return cls(rows=tuple(_positions(table, as_list("rows", rows))))
         if isinstance(where, Mapping):
             return cls(rows=tuple(_matching(table, where)))
         if where is not None:
-            return cls(rows=tuple(_found(table, items("where", where))))
-        return cls.new(table, options, items("objects", objects))
+            return cls(rows=tuple(_rows_named(table, as_list("where", where))))
+        return cls.of_objects(table, options, as_list("objects", objects))
 
     @classmethod
-    def new(
+    def of_objects(
         cls,
         table: Table,
         options: Options,
         objects: Sequence[Mapping[str, Any]],
-        name: Name = "objects[{}]".format,
+        label: Label = "objects[{}]".format,
     ) -> Targets:
-        """Check new objects against the columns of the table; `name` tells where one stands."""
-        fits = Fit(table, options, optional_columns(table, options))
+        """Check new objects against the columns of the table; `label` says in errors which one."""
+        check = ObjectCheck(table, options, optional_columns(table, options))
         for place, item in enumerate(objects):
-            with named(name(place)):
-                fits.check(item)
+            with errors_about(label(place)):
+                check(item)
         return cls(objects=tuple(objects))
 
     def __len__(self) -> int:
         return len(self.rows or self.objects or self.keys or ())
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Give each as keywords of Explainer.explain."""
+        """Yield each as keywords of Explainer.explain."""
         if self.rows is not None:
             yield from ({"row": row} for row in self.rows)
         elif self.keys is not None:
@@ -77,11 +77,11 @@ class Targets:
             yield from ({"object": item} for item in self.objects or ())
 
     def number(self, place: int) -> int | None:
-        """Return the row at a place as JSON counts it, from 1; None for a new object."""
+        """Return the row number at a place as in JSON, counted from 1; None for a new object."""
         return None if self.rows is None else self.rows[place] + 1
 
     def after(self, done: int) -> Targets:
-        """Return those that are left when the first ones are done."""
+        """Return the targets without the first ones, which are done."""
         return Targets(
             rows=None if self.rows is None else self.rows[done:],
             objects=None if self.objects is None else self.objects[done:],
@@ -89,8 +89,8 @@ class Targets:
         )
 
 
-def position(table: Table, row: object) -> int:
-    """Check the position of a row, a whole number from 0."""
+def checked_position(table: Table, row: object) -> int:
+    """Return the position of a row, a whole number from 0, if the table has it."""
     try:
         place = operator.index(row)  # type: ignore[arg-type]
     except TypeError:
@@ -103,8 +103,8 @@ def position(table: Table, row: object) -> int:
     return place
 
 
-def items(name: str, given: object) -> list[Any]:
-    """Make a list of what was given for an option that takes several."""
+def as_list(name: str, given: object) -> list[Any]:
+    """Return what was given for an option that takes several, as a list."""
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         kind = "positions" if name == "rows" else "mappings of column to value"
         raise OptionError(f"{name} is {given!r}; allowed: a list or other iterable of {kind}")
@@ -118,31 +118,31 @@ def _positions(table: Table, rows: Sequence[object]) -> Iterator[int]:
                 f"rows[{place}] is {bool(row)}; allowed: positions, whole numbers from 0 "
                 "(numpy.flatnonzero gives those of a mask)"
             )
-        with named(f"rows[{place}]"):
-            yield position(table, row)
+        with errors_about(f"rows[{place}]"):
+            yield checked_position(table, row)
 
 
 def _matching(table: Table, where: Mapping[str, Any]) -> list[int]:
     rows = table.matching(where)
     if not rows:
-        raise RowError(f"no row has {table.wanted(where)}; at least one is needed")
+        raise RowError(f"no row has {where_text(where)}; at least one is needed")
     return rows
 
 
-def _found(table: Table, wheres: Sequence[object]) -> Iterator[int]:
-    for place, where in enumerate(wheres):
+def _rows_named(table: Table, keys: Sequence[object]) -> Iterator[int]:
+    for place, where in enumerate(keys):
         if not isinstance(where, Mapping):
             raise OptionError(
                 f"where[{place}] is {where!r}; allowed: a mapping of column to value, "
                 "such as {'id': 'A17'}"
             )
-        with named(f"where[{place}]"):
+        with errors_about(f"where[{place}]"):
             yield table.find(where)
 
 
 @contextlib.contextmanager
-def named(item: str) -> Iterator[None]:
-    """Say of an error which item it is about; its type stays."""
+def errors_about(item: str) -> Iterator[None]:
+    """Put the name of an item in front of errors about it; their type stays."""
     try:
         yield
     except OutlyingError as error:
@@ -150,8 +150,8 @@ def named(item: str) -> Iterator[None]:
         raise
 
 
-class Fit:
-    """Whether objects fit a table, told from its columns alone: no row is copied."""
+class ObjectCheck:
+    """Checks whether objects fit a table, by its columns alone: no row is copied."""
 
     def __init__(self, table: Table, options: Options, optional: set[str]) -> None:
         """Take the names of columns that an object need not have."""
@@ -159,8 +159,8 @@ class Fit:
         columns = tuple(column.first(0) for column in table.columns)
         self.empty = dataclasses.replace(table, columns=columns, rows=0)
 
-    def check(self, values: object) -> None:
-        """Refuse what is no object of this table."""
+    def __call__(self, values: object) -> None:
+        """Raise an error if this is no object of the table."""
         if not isinstance(values, Mapping):
             raise ObjectError(
                 f"the object is {values!r}; allowed: a mapping of column to value, "

@@ -22,8 +22,8 @@ from outlying.table.row_hash import (
     label_hashes,
     salted_sums,
 )
-from outlying.table.table import SkippedColumn, Table
-from outlying.table.targets import items, named
+from outlying.table.table import SkippedColumn, Table, where_text
+from outlying.table.targets import as_list, errors_about
 from outlying.table.values import is_missing, number_of, without_trailing_zero
 
 #: One where may stand for this many rows.
@@ -51,7 +51,7 @@ class Sought:
     @classmethod
     def of(cls, meaning: Meaning, where: object, columns: Columns) -> Sought:
         """Check what is looked for."""
-        wheres: list[Any] = items("where", where) if meaning == "each" else [where]
+        wheres: list[Any] = as_list("where", where) if meaning == "each" else [where]
         numbers = []
         for place, one in enumerate(wheres):
             with _about(meaning, place):
@@ -93,11 +93,11 @@ class Sought:
 
 def _about(meaning: Meaning, place: int) -> contextlib.AbstractContextManager[None]:
     """Say of errors which of several wheres they are about."""
-    return named(f"where[{place}]") if meaning == "each" else contextlib.nullcontext()
+    return errors_about(f"where[{place}]") if meaning == "each" else contextlib.nullcontext()
 
 
 def _refuse_but_one(where: Where, count: int) -> None:
-    wanted = Table.wanted(where)
+    wanted = where_text(where)
     if count == 0:
         raise RowError(f"no row has {wanted}; one is needed")
     if count > 1:
@@ -106,7 +106,7 @@ def _refuse_but_one(where: Where, count: int) -> None:
 
 def refuse_number(where: Where, count: int) -> None:
     """Refuse a where that is to stand for several rows, but for none or too many."""
-    wanted = Table.wanted(where)
+    wanted = where_text(where)
     if count == 0:
         raise RowError(f"no row has {wanted}; at least one is needed")
     if count > MOST_ROWS:
