@@ -63,7 +63,7 @@ def histogram(ordered: Floats, kind: Discretise, bins: int) -> tuple[Floats, Flo
 
 
 def _bin_labels(form: Form, lows: Floats, highs: Floats) -> tuple[str, ...]:
-    """Name bins by their ends as people know them; in full where short names would be the same."""
+    """Return bins named by their ends; in full where short names would be the same."""
     names = tuple(
         _range(*(text_of(value_of(form, float(end))) for end in ends))
         for ends in zip(lows, highs, strict=True)

@@ -154,7 +154,7 @@ class ObjectCheck:
     """Checks whether objects fit a table, by its columns alone: no row is copied."""
 
     def __init__(self, table: Table, options: Options, optional: set[str]) -> None:
-        """Take the names of columns that an object need not have."""
+        """Prepare the check; `optional` names the columns that an object need not have."""
         self.options, self.optional = options, optional
         columns = tuple(column.first(0) for column in table.columns)
         self.empty = dataclasses.replace(table, columns=columns, rows=0)
