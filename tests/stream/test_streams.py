@@ -78,6 +78,11 @@ def test_a_row_of_a_folder_is_that_of_memory(folder: Path) -> None:
         assert pair.picture.areas == pytest.approx(truth.picture.areas)
 
 
+def test_a_constant_that_speaks_of_identifiers_names_no_row(tmp_path: Path) -> None:
+    weather(SMALL).assign(note="an identifier").to_parquet(tmp_path / "0.parquet", index=False)
+    assert outlying.explain(tmp_path, where={"key": "r7"}).key == (("key", "r7"),)
+
+
 def test_a_row_is_named_in_words(folder: Path, run: Run) -> None:
     code, out, err = run("explain", folder, "--where", "key=r7", "--columns", "city,temp")
     assert (code, err) == (0, "")

@@ -13,7 +13,7 @@ from typing import get_args
 import numpy as np
 
 from outlying.method.density import Floats, bandwidth_of, parzen, parzen_at
-from outlying.method.discretise import histogram, places
+from outlying.method.discretise import bin_numbers, histogram
 from outlying.method.measure import outlierness
 from outlying.options import Discretise, Measure
 from outlying.paper.scored import Scored
@@ -104,7 +104,7 @@ def density_of(values: Floats) -> Scored:
 def bars(values: Floats, bins: int) -> Histogram:
     """Cut the values into bins of equal width."""
     edges, shares = histogram(values, "equi-width", bins)
-    own = int(places(np.zeros(1), edges[1:-1])[0])
+    own = int(bin_numbers(np.zeros(1), edges[1:-1])[0])
     scores = binned_scores(values, "equi-width", bins)
     return Histogram(bins, edges, shares, own, *scores)
 
@@ -112,7 +112,7 @@ def bars(values: Floats, bins: int) -> Histogram:
 def binned_scores(values: Floats, kind: Discretise, bins: int) -> tuple[float, float]:
     """Score the object by the frequency of its bin, by the paper's measure and free of units."""
     edges, shares = histogram(values, kind, bins)
-    own = int(places(np.zeros(1), edges[1:-1])[0])
+    own = int(bin_numbers(np.zeros(1), edges[1:-1])[0])
     mean, at_object = float(np.dot(shares, shares)), float(shares[own])
     return outlierness(mean, at_object, "paper"), outlierness(mean, at_object, "relative")
 

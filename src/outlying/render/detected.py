@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlying.options import Settings
+from outlying.options import DetectOptions
 from outlying.render.cells import wrapped
 from outlying.render.text import Style, no_style, skipped_lines, values
 from outlying.results.detections import Detection, Flagged
@@ -33,10 +33,10 @@ def _notes(detection: Detection, width: int) -> list[str]:
     return ["\n".join(lines)] if lines else []
 
 
-def detector(settings: Settings) -> str:
+def detector(settings: DetectOptions) -> str:
     """Name what has ranked the rows."""
     bagging = settings.bagging
-    if settings.detector == "strength":
+    if settings.by_strength:
         return "the strength of the strongest finding of each row"
     if bagging is None:
         order = ", the lowest first" if settings.lowest else ""
@@ -47,7 +47,7 @@ def detector(settings: Settings) -> str:
     )
 
 
-def line(item: Flagged, settings: Settings, width: int) -> str:
+def line(item: Flagged, settings: DetectOptions, width: int) -> str:
     """Say why a row is flagged, and how it ranks."""
     number = f"{item.rank}. "
     said = f"data row {item.row + 1:,}: {reason(item, settings)}"
@@ -63,9 +63,9 @@ def _row(item: Flagged, detection: Detection, width: int, style: Style) -> str:
     )
 
 
-def reason(item: Flagged, settings: Settings) -> str:
+def reason(item: Flagged, settings: DetectOptions) -> str:
     """Say why a row is flagged."""
-    if settings.detector == "strength":
+    if settings.by_strength:
         return f"its strongest finding has the strength {item.score:.2f}"
     if settings.bagging is None or item.remoteness is None:
         return f"score {number_text(item.score)}"

@@ -6,7 +6,7 @@ import dataclasses
 import json
 from typing import Any
 
-from outlying.options import Settings
+from outlying.options import DetectOptions
 from outlying.results.findings import Population
 from outlying.table.columns import Floats
 from outlying.table.values import Value, plain
@@ -50,7 +50,7 @@ class Detection:
 
     rows: tuple[Flagged, ...]
     population: Population
-    settings: Settings
+    settings: DetectOptions
     notes: tuple[str, ...]
     scores: Floats = dataclasses.field(repr=False, compare=False)
 

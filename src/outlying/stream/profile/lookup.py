@@ -21,7 +21,7 @@ from outlying.table.row_hash import (
     label_hashes,
     salted_sums,
 )
-from outlying.table.table import SkippedColumn, Table
+from outlying.table.table import SkippedColumn, Table, where_text
 from outlying.table.targets import Asked, Where, check_where
 from outlying.table.values import is_missing, number_of, without_trailing_zero
 
@@ -98,7 +98,7 @@ class Sought:
 
 
 def _refuse_but_one(where: Where, count: int) -> None:
-    wanted = Table.wanted(where)
+    wanted = where_text(where)
     if count == 0:
         raise RowError(f"no row has {wanted}; one is needed")
     if count > 1:
@@ -107,7 +107,7 @@ def _refuse_but_one(where: Where, count: int) -> None:
 
 def refuse_number(where: Where, count: int) -> None:
     """Refuse a where that is to stand for several rows, but for none or too many."""
-    wanted = Table.wanted(where)
+    wanted = where_text(where)
     if count == 0:
         raise RowError(f"no row has {wanted}; at least one is needed")
     if count > MOST_ROWS:
