@@ -36,8 +36,17 @@ def bandwidth_among(width: float, rows: int, others: int) -> float:
 
 
 def density_at(near: Number, known: Number, width: Number) -> Number:
-    """Return the Parzen density where `near` of the known rows lie within a window."""
+    """Return the Parzen density where `near` of the known rows lie within a window.
+
+    It may differ by the last bit from what `densities` says; both are kept as they are, so that
+    answers are, too.
+    """
     return near * (1 / (known * width))
+
+
+def densities(near: Counts | Floats, known: int, width: float) -> Floats:
+    """Return the Parzen densities at several points, so many of the known rows near to each."""
+    return np.asarray(near / (known * width))
 
 
 def bandwidth_of(values: Floats) -> float:
@@ -81,18 +90,21 @@ def close_pairs(values: Floats, width: float) -> int:
 def parzen(values: Floats, kind: Bandwidth = "fixed") -> Floats:
     """Return the Parzen density at each of the values; they must not all be equal."""
     width = bandwidth_of(values)
-    pilot = window_counts(values, width) / (len(values) * width)
+    pilot = _pilot(values, width)
     return pilot if kind == "fixed" else _adaptive(values, width, pilot, values)
 
 
 def parzen_at(values: Floats, points: Floats, width: float, kind: Bandwidth = "fixed") -> Floats:
     """Return the Parzen density of the values, with the bandwidth they have, at any points."""
     if kind == "adaptive":
-        pilot = window_counts(values, width) / (len(values) * width)
-        return _adaptive(values, width, pilot, points)
+        return _adaptive(values, width, _pilot(values, width), points)
     last = np.searchsorted(values, points + width / 2, side="right")
     near = last - np.searchsorted(values, points - width / 2, side="left")
-    return np.asarray(near / (len(values) * width))
+    return densities(near, len(values), width)
+
+
+def _pilot(values: Floats, width: float) -> Floats:
+    return densities(window_counts(values, width), len(values), width)
 
 
 def _adaptive(values: Floats, width: float, pilot: Floats, at: Floats) -> Floats:

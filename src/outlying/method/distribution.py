@@ -18,10 +18,12 @@ from outlying.method.density import (
     Floats,
     bandwidth,
     bandwidth_among,
+    densities,
     density_at,
     parzen,
     parzen_at,
 )
+from outlying.method.measure import rarity
 from outlying.options import Bandwidth
 
 
@@ -129,13 +131,13 @@ class Distribution:
         """Return the density at each value."""
         if bandwidth == "adaptive":
             return parzen(self.values, bandwidth)
-        return self.neighbours / (self.known * self.width)
+        return densities(self.neighbours, self.known, self.width)
 
     def densities_at(self, points: Floats, bandwidth: Bandwidth = "fixed") -> Floats:
         """Return the density at any points."""
         if bandwidth == "adaptive":
             return parzen_at(self.values, points, self.width, bandwidth)
-        return np.asarray(self._between(points, self.width / 2) / (self.known * self.width))
+        return densities(self._between(points, self.width / 2), self.known, self.width)
 
 
 def _reached(before: Counts, rows: Counts, right: Counts) -> Counts:
@@ -202,15 +204,17 @@ class Bounds:
     @property
     def rarity(self) -> Between:
         """How many times rarer the object is than a typical row: windows cancel."""
-        return Between(self.pairs.low / self.near.high, self.pairs.high / self.near.low)
+        return Between(
+            rarity(self.pairs.low, self.near.high), rarity(self.pairs.high, self.near.low)
+        )
 
     @property
     def mean(self) -> Between:
         """The mean density."""
         known, (least, most) = self.found.known, self.widths
         return Between(
-            self.pairs.low / (known * most),
-            self.pairs.high / (known * least) if least > 0 else math.inf,
+            density_at(self.pairs.low, known, most),
+            density_at(self.pairs.high, known, least) if least > 0 else math.inf,
         )
 
     @property
