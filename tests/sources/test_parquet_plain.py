@@ -13,19 +13,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from outlying.errors import SourceError
-from outlying.sources import file_stream as files
-from outlying.sources import parquet_plain as plain
+from outlying.sources import paths
 from outlying.sources.local import Field
-from outlying.sources.parquet_stream import ParquetFeeder
+from outlying.sources.parquet import plain
+from outlying.sources.parquet.streaming import ParquetFeeder
 
 ROWS = 3000
 NAMES = ["a.b", 'quo"ted', "white space", "Ünï", "%", "`", "a"]
 
 
-def feeder_of(*paths: Path) -> ParquetFeeder:
-    found = files.feeder(list(paths), workers=1)
-    assert isinstance(found, ParquetFeeder)
-    return found
+def feeder_of(*files: Path) -> ParquetFeeder:
+    return ParquetFeeder(paths.find(files))
 
 
 def written(path: Path, table: pa.Table, **options: Any) -> Path:

@@ -26,7 +26,7 @@ import outlying
 from outlying.errors import ColumnError, OptionError, SourceError
 from outlying.sources import local
 from outlying.sources import registry as feeders
-from outlying.sources.duckdb_stream import DuckFeeder
+from outlying.sources.duckdb.feeder import DuckFeeder
 from outlying.sources.passes import Batch, Feeder
 from tests.feeding import Collect, Count, Fails, Total, rows_of, table_of, types_of
 

@@ -10,13 +10,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from outlying.errors import ColumnError, SourceError, unknown_name
-from outlying.sources.columns import skip, unique_names
+from outlying.sources.columns import skipped, unique_names
 from outlying.sources.passes import Pass, Progress, State, Traffic
-from outlying.sources.spark.columns import Plan, plan_of
 from outlying.sources.spark.faults import plain_errors
 from outlying.sources.spark.parts import PIECES, Failure, fold_part, merge_parts, merged
 from outlying.sources.spark.shipping import task_of
 from outlying.sources.spark.watch import run, watch_of
+from outlying.sources.types.spark import Plan, plan_of
 from outlying.table.table import SkippedColumn
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ class SparkFeeder:
     @property
     def skipped(self) -> tuple[SkippedColumn, ...]:
         """Columns that cannot be used, with the reason."""
-        readings = [skip(name, why) for name, why in self._plans.items() if isinstance(why, str)]
-        return tuple(r.column for r in readings if isinstance(r.column, SkippedColumn))
+        plans = self._plans.items()
+        return tuple(skipped(name, what) for name, what in plans if isinstance(what, str))
 
     def schema(self) -> pyarrow.Schema:
         """Return the columns that can be used, and the Arrow types that batches will have."""

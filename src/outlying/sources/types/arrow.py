@@ -10,8 +10,8 @@ import numpy as np
 
 from outlying.errors import ColumnError, MissingExtraError
 from outlying.options import ColumnType
-from outlying.sources.columns import microseconds
 from outlying.sources.types import arrow_numpy as arrays
+from outlying.sources.types.numpy import microseconds
 from outlying.table.columns import (
     CategoricalColumn,
     Codes,
@@ -202,31 +202,37 @@ def form_of(kind: pyarrow.DataType) -> Form | str:
     """Return the form of an Arrow type, or what it holds that cannot be compared."""
     types: Any = arrow().types
     if isinstance(kind, arrow().BaseExtensionType):
-        return "text" if _is_text(kind.storage_type) else f"values of type {kind}"
+        return "text" if is_text(kind.storage_type) else f"values of type {kind}"
     if types.is_dictionary(kind):
         inner = form_of(kind.value_type)
         return "text" if inner in EXPECTS else inner
     if types.is_timestamp(kind):
         return "datetime" if kind.tz is None else "instant"
-    if _is_text(kind) or types.is_null(kind):
+    if is_text(kind) or types.is_null(kind):
         return "text"
     for form, tests in _FORMS.items():
-        if any(getattr(types, f"is_{test}")(kind) for test in tests.split()):
+        if any(getattr(types, f"is_{test}")(kind) for test in tests):
             return form
     return f"values of type {kind}"
 
 
-_FORMS = {
-    "integer": "integer",
-    "number": "floating decimal",
-    "boolean": "boolean",
-    "date": "date",
-    "time": "time",
-    "duration": "duration",
-    "lists": "list large_list fixed_size_list list_view large_list_view",
-    "records": "struct map",
-    "bytes": "binary large_binary fixed_size_binary binary_view",
+_FORMS: dict[str, tuple[str, ...]] = {
+    "integer": ("integer",),
+    "number": ("floating", "decimal"),
+    "boolean": ("boolean",),
+    "date": ("date",),
+    "time": ("time",),
+    "duration": ("duration",),
+    "lists": ("list", "large_list", "fixed_size_list", "list_view", "large_list_view"),
+    "records": ("struct", "map"),
+    "bytes": ("binary", "large_binary", "fixed_size_binary", "binary_view"),
 }
+
+
+def unusable(kind: pyarrow.DataType) -> str | None:
+    """Say what a type holds that cannot be compared; None: it can."""
+    form = form_of(kind)
+    return None if form in EXPECTS else form
 
 
 def numbers(array: Array, form: Form) -> Floats:
@@ -263,12 +269,12 @@ def categories(array: Array, form: Form = "text", are_distinct: bool = True) -> 
         texts = arrays.of_texts(["False", "True"])
         are_both = array.true_count and array.false_count
         return Coded(encoded, texts, form) if are_both else _used(encoded, texts, form)
-    if not are_distinct and _is_text(array.type) and _mostly_differ(array):
+    if not are_distinct and is_text(array.type) and _mostly_differ(array):
         return _as_they_are(array)
     encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
     codes = arrays.filled(encoded.indices.cast(pa.int32()), -1)
     texts = _texts(encoded.dictionary)
-    return Coded(codes, texts) if _is_text(array.type) else _used(codes, texts)
+    return Coded(codes, texts) if is_text(array.type) else _used(codes, texts)
 
 
 def plain_texts(array: Array) -> pyarrow.Array:
@@ -285,7 +291,8 @@ def _joined(array: Any) -> Any:
     return array.storage if isinstance(array, pa.ExtensionArray) else array
 
 
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
+    """Return whether an Arrow type holds texts."""
     types = arrow().types
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
@@ -308,7 +315,7 @@ def _as_they_are(array: Any) -> Coded:
 def _texts(values: Any) -> Any:
     """Write the distinct values of a dictionary as texts, as tables in memory do."""
     pa = arrow()
-    if _is_text(values.type):
+    if is_text(values.type):
         return values.cast(pa.large_string())
     texts = [None if is_missing(value) else str(value) for value in values.to_pylist()]
     return pa.array(texts, pa.large_string())

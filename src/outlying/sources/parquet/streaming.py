@@ -11,50 +11,47 @@ from collections.abc import Generator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from outlying.errors import SourceError
-from outlying.sources import duckdb as engine
-from outlying.sources import parquet
-from outlying.sources import parquet_plain as plain
-from outlying.sources.duckdb_stream import plain_errors
-from outlying.sources.file_stream import (
+from outlying.sources.duckdb import engine
+from outlying.sources.duckdb.files import (
     FilesFeeder,
     check_spelling,
     foreign_keys,
-    identifier,
+    literal_paths,
     partition_columns,
     partition_settings,
-    place_list,
-    places,
+    path_list,
 )
 from outlying.sources.local import Field, Shape
-from outlying.sources.parquet_labels import Asked, frequent
+from outlying.sources.parquet import plain
+from outlying.sources.parquet.schema import (
+    Node,
+    check_magic,
+    columns_of,
+    distrust,
+    is_null,
+    wrong_in_engine,
+)
 from outlying.sources.passes import Batch
+from outlying.sources.paths import Files
+from outlying.sources.sql import identifier
+from outlying.sources.types.duckdb import values_of
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+    from duckdb import DuckDBPyConnection
 
-_SORTS = {
-    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), "numbers"),
-    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"), "numbers"),
-    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "numbers"),
-    **dict.fromkeys(("VARCHAR", "UUID", "ENUM", "JSON"), "texts"),
-    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "timestamps"),
-    **dict.fromkeys(("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS"), "timestamps with a zone"),
-    **dict.fromkeys(("TIME", "TIME_NS", "TIME WITH TIME ZONE"), "times of day"),
-    "BOOLEAN": "booleans",
-    "DATE": "dates",
-    "BLOB": "bytes",
-}
+
+def stream(files: Files) -> ParquetFeeder:
+    """Feed from Parquet files."""
+    return ParquetFeeder(files)
 
 
 class ParquetFeeder(FilesFeeder):
     """Parquet files that are one table."""
 
-    _labels: Mapping[str, tuple[str, ...]] | None = None
-
     def _inspect(self) -> Shape:
         for file in self.files.files:
-            parquet.check_magic(file.name, file.path)
-        with plain_errors(self.source):
+            check_magic(file.name, file.path)
+        with engine.plain_errors(self.source):
             columns = self._columns
             with self._relation() as relation:
                 names = self._own_names(relation.columns)
@@ -71,21 +68,15 @@ class ParquetFeeder(FilesFeeder):
             yield from plain.batches(self.source, paths, fields)
             self.files.check_unchanged()
 
-    def _asked(self, relation: DuckDBPyRelation, fields: Sequence[Field]) -> list[Asked]:
-        """Ask for labels by their places in a list, where there are few."""
-        if self._labels is None:
-            self._labels = frequent(relation, self.shape.fields)
-        return [Asked(field, self._labels.get(field.name, ())) for field in fields]
-
     @functools.cached_property
-    def _columns(self) -> list[list[parquet.Field]]:
+    def _columns(self) -> list[list[Node]]:
         """The columns of every file, which must fit together."""
         with engine.connection() as connected:
-            columns = parquet.columns_of(connected, places(self.files))
+            columns = columns_of(connected, literal_paths(self.files))
         if len(columns) > 1 or self.files.keys:
             names = [field.name for fields in columns for field in fields]
             check_spelling(self.files, [*names, *self.files.keys])
-            self._check_sorts(columns)
+            self._check_same_values(columns)
             self._check_doubled(columns)
         return columns
 
@@ -96,18 +87,18 @@ class ParquetFeeder(FilesFeeder):
         return [field.name for field in self._columns[0]]
 
     def _corrections(self, names: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
-        """Give types that DuckDB 1 has no name for, and why to leave out what it reads wrong."""
+        """Return types that DuckDB 1 has no name for, and why to leave out what it reads wrong."""
         every = [field for fields in self._columns for field in fields]
-        wrong = {field.name: why for field in every if (why := parquet.wrong_in_engine(field))}
-        known = {field.name for field in every if not parquet.is_null(field)}
+        wrong = {field.name: why for field in every if (why := wrong_in_engine(field))}
+        known = {field.name for field in every if not is_null(field)}
         kinds = {name: "null" for name in names if name not in known | set(self.files.keys)}
         return kinds, wrong
 
     def _query(self, connected: DuckDBPyConnection) -> str:
-        settings = [*partition_settings(self.files), *parquet.distrust(connected)]
+        settings = partition_settings(self.files) | distrust(connected)
         if len(self.files.files) > 1:
-            settings.append("union_by_name = true")
-        read = f"read_parquet({place_list(self.files)}, {', '.join(settings)})"
+            settings["union_by_name"] = "true"
+        read = f"read_parquet({path_list(self.files)}, {engine.settings(settings)})"
         return f"SELECT {self._star()} FROM {read}"  # noqa: S608 (quoted)
 
     def _star(self) -> str:
@@ -119,31 +110,29 @@ class ParquetFeeder(FilesFeeder):
         without = f" EXCLUDE ({foreign})" if foreign else ""
         return f"*{without} REPLACE ({keys})" if keys else f"*{without}"
 
-    def _check_sorts(self, columns: list[list[parquet.Field]]) -> None:
+    def _check_same_values(self, columns: list[list[Node]]) -> None:
         first: dict[str, tuple[str, str]] = {}
         for field in (field for fields in columns for field in fields):
-            sort = _sort_of(field)
-            if sort is None or field.name in self.files.keys:
+            values = _values_of(field)
+            if values is None or field.name in self.files.keys:
                 continue
-            other, file = first.setdefault(field.name, (sort, field.file))
-            if other != sort:
+            other, file = first.setdefault(field.name, (values, field.file))
+            if other != values:
                 raise SourceError(
-                    f"{self.source}: column {field.name!r} holds {other} in {file} and {sort} in "
+                    f"{self.source}: column {field.name!r} holds {other} in {file} and {values} in "
                     f"{field.file}; write both alike, or name only files that fit together"
                 )
 
-    def _check_doubled(self, columns: list[list[parquet.Field]]) -> None:
+    def _check_doubled(self, columns: list[list[Node]]) -> None:
         """Refuse what DuckDB 1 fails at."""
-        import duckdb
-
         for key in self._doubled_keys(columns):
-            if duckdb.__version__.startswith("1."):
+            if engine.is_version_1():
                 raise SourceError(
                     f"{self.source}: column {key!r} is in the files and in the names of their "
                     "folders; rename one of them, or install DuckDB 2 or later"
                 )
 
-    def _lacking(self, columns: list[list[parquet.Field]]) -> list[str]:
+    def _lacking(self, columns: list[list[Node]]) -> list[str]:
         """Say which columns are not in all files."""
         counts: dict[str, int] = {}
         for fields in columns:
@@ -156,25 +145,25 @@ class ParquetFeeder(FilesFeeder):
             if count < len(columns) and name not in self.files.keys
         ]
 
-    def _doubled(self, columns: list[list[parquet.Field]]) -> list[str]:
+    def _doubled(self, columns: list[list[Node]]) -> list[str]:
         """Say which columns are in the files as well as in the names of their folders."""
         return [
             f"column {key!r}: in the files and in the names of their folders, which are taken"
             for key in self._doubled_keys(columns)
         ]
 
-    def _doubled_keys(self, columns: list[list[parquet.Field]]) -> list[str]:
+    def _doubled_keys(self, columns: list[list[Node]]) -> list[str]:
         names = {field.name for fields in columns for field in fields}
         return [key for key in self.files.keys if key in names]
 
     @functools.cached_property
     def _sizes(self) -> Mapping[str, int]:
         """The compressed bytes of every column."""
-        with plain_errors(self.source), engine.connection() as connected:
+        with engine.plain_errors(self.source), engine.connection() as connected:
             rows = connected.execute(
                 "SELECT path_in_schema, sum(total_compressed_size)::BIGINT "
                 "FROM parquet_metadata(?) GROUP BY ALL",
-                [places(self.files)],
+                [literal_paths(self.files)],
             ).fetchall()
         return dict(rows)
 
@@ -183,9 +172,10 @@ class ParquetFeeder(FilesFeeder):
 
     @functools.cached_property
     def _counted_rows(self) -> int:
-        with plain_errors(self.source), engine.connection() as connected:
+        with engine.plain_errors(self.source), engine.connection() as connected:
             found = connected.execute(
-                "SELECT sum(num_rows)::BIGINT FROM parquet_file_metadata(?)", [places(self.files)]
+                "SELECT sum(num_rows)::BIGINT FROM parquet_file_metadata(?)",
+                [literal_paths(self.files)],
             ).fetchall()
         return int(found[0][0])
 
@@ -193,10 +183,10 @@ class ParquetFeeder(FilesFeeder):
         return self._counted_rows
 
 
-def _sort_of(field: parquet.Field) -> str | None:
+def _values_of(node: Node) -> str | None:
     """Say what a column holds; None: nothing at all, which fits everywhere."""
-    if parquet.is_null(field):
+    if is_null(node):
         return None
-    if field.children or field.kind is None:
+    if node.children or node.kind is None:
         return "lists or records"
-    return _SORTS.get(field.kind.split("(")[0], field.kind)
+    return values_of(node.kind.split("(")[0].lower())

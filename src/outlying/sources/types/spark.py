@@ -1,4 +1,4 @@
-"""How columns get out of Spark: an expression by type, and the Arrow type it arrives as."""
+"""What Spark's types become: an expression that selects each, and the Arrow type it arrives as."""
 
 from __future__ import annotations
 

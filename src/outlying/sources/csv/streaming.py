@@ -7,29 +7,30 @@ that are too long for 64 bits are read as texts, as they are keys and no quantit
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from outlying.errors import SourceError
-from outlying.sources import csv as delimited
-from outlying.sources import csv_types as kinds
-from outlying.sources import duckdb as engine
 from outlying.sources.columns import unique_names
-from outlying.sources.duckdb_stream import plain_errors, private_connection
-from outlying.sources.file_stream import (
+from outlying.sources.csv import types
+from outlying.sources.csv.layout import Layout, first_record, layout_of, records
+from outlying.sources.csv.parser import NO_HEADER, numbered, sniff, table_of_texts
+from outlying.sources.csv.types import Kind
+from outlying.sources.duckdb import engine
+from outlying.sources.duckdb.files import (
     FilesFeeder,
     check_spelling,
     foreign_keys,
-    identifier,
     partition_columns,
     partition_settings,
-    place_list,
+    path_list,
 )
+from outlying.sources.input_file import InputFile, check_compression, check_text
 from outlying.sources.local import Field, Shape
-from outlying.sources.text import TextFile, check_compression, check_text
+from outlying.sources.paths import Files
+from outlying.sources.sql import identifier, literal, selected
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -37,60 +38,55 @@ if TYPE_CHECKING:
 _SNIFFED = 20_480
 _LOOKED_AT = 2048
 _TESTS_AT_ONCE = 200
-NO_HEADER = "no header line found: columns are named column0, column1, ..."
+
+
+def stream(files: Files) -> CsvFeeder:
+    """Feed from files of delimited text."""
+    return CsvFeeder(files)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Reading:
-    """How the files are read: what divides them, what they are called, what they hold."""
+class Contents:
+    """What the files hold: how lines are divided, what columns are called and hold."""
 
-    layout: delimited.Layout
+    layout: Layout
     header: bool
     names: tuple[str, ...]
-    kinds: tuple[kinds.Kind, ...]
+    kinds: tuple[Kind, ...]
 
 
-class DelimitedFeeder(FilesFeeder):
+class CsvFeeder(FilesFeeder):
     """Files of delimited text that are one table."""
 
     def _inspect(self) -> Shape:
-        with plain_errors(self.source), self._relation() as relation:
-            names = [*self._reading.names, *self.files.keys]
+        with engine.plain_errors(self.source), self._relation() as relation:
+            names = [*self._contents.names, *self.files.keys]
             shape = self._shape_of(relation, names)
-        pairs = zip(self._reading.names, self._reading.kinds, strict=True)
+        pairs = zip(self._contents.names, self._contents.kinds, strict=True)
         said = [f"column {name!r}: {kind.note}" for name, kind in pairs if kind.note]
-        notes = [*self.files.notes, *([] if self._reading.header else [NO_HEADER]), *said]
+        notes = [*self.files.notes, *([] if self._contents.header else [NO_HEADER]), *said]
         return Shape(shape.fields, shape.skipped, tuple(notes))
 
     def _query(self, connected: DuckDBPyConnection) -> str:  # noqa: ARG002
-        reading = self._reading
-        columns = [_sql_of(kind, place) for place, kind in enumerate(reading.kinds)]
-        typed = [f"{sql} AS c{place}" for place, sql in enumerate(columns)]
+        contents = self._contents
+        columns = [_sql_of(kind, place) for place, kind in enumerate(contents.kinds)]
         keys = partition_columns(self.files).items()
-        typed += [f"{sql} AS {identifier(key)}" for key, sql in keys]
-        rows = self._rows_of(reading.layout, header=reading.header)
+        typed = [selected(columns), *(f"{sql} AS {identifier(key)}" for key, sql in keys)]
+        rows = self._rows_of(contents.layout, header=contents.header)
         return f"SELECT {', '.join(typed)} FROM {rows}"  # noqa: S608 (quoted)
 
-    def _rows_of(self, layout: delimited.Layout, *, header: bool) -> str:
+    def _rows_of(self, layout: Layout, *, header: bool) -> str:
         """Write the table of all fields as texts: c0, c1, ..."""
-        columns = ", ".join(f"c{place}: 'VARCHAR'" for place in range(layout.fields))
-        partition = dict(part.split(" = ") for part in partition_settings(self.files))
-        settings = {"auto_detect": "false", "header": str(header).lower(), **partition}
-        written = delimited.settings_of(
-            self._texts[0], layout, columns="{" + columns + "}", **settings
-        )
-        return f"read_csv({place_list(self.files)}, {written})"
+        paths, settings = path_list(self.files), partition_settings(self.files)
+        return table_of_texts(paths, self._texts[0], layout, header=header, **settings)
 
     @functools.cached_property
-    def _texts(self) -> list[TextFile]:
+    def _texts(self) -> list[InputFile]:
         suffix = self.files.suffix
-        return [
-            TextFile(file.name, file.path, suffix.removesuffix(".gz"), suffix.endswith(".gz"))
-            for file in self.files.files
-        ]
+        return [InputFile.of(file.name, file.path, suffix) for file in self.files.files]
 
     @functools.cached_property
-    def _reading(self) -> Reading:
+    def _contents(self) -> Contents:
         """What the files hold, found in all their rows."""
         import duckdb
 
@@ -98,41 +94,41 @@ class DelimitedFeeder(FilesFeeder):
             check_compression(text)
         layout = self._layout()
         try:
-            with private_connection(self._memory) as connected:
+            with engine.streaming_connection(self._memory) as connected:
                 return self._found(connected, layout)
         except duckdb.InvalidInputException as error:
             raise self._fault(layout, error) from None
 
-    def _layout(self) -> delimited.Layout:
+    def _layout(self) -> Layout:
         """Find what divides the fields, which must be the same in all files."""
-        layout = delimited.layout_of(self._texts[0])
+        layout = layout_of(self._texts[0])
         for text in self._texts[1:]:
-            other = delimited.layout_of(text)
+            other = layout_of(text)
             if other != layout:
                 raise SourceError(
-                    f"{self.source}: {self._texts[0].source} begins with {_said(layout)}, "
-                    f"{text.source} with {_said(other)}; write all files alike"
+                    f"{self.source}: {self._texts[0].source} begins with {layout}, "
+                    f"{text.source} with {other}; write all files alike"
                 )
         return layout
 
-    def _found(self, connected: DuckDBPyConnection, layout: delimited.Layout) -> Reading:
+    def _found(self, connected: DuckDBPyConnection, layout: Layout) -> Contents:
         looked = str(_SNIFFED)
-        header = delimited.sniff(connected, self._texts[0], layout, sample_size=looked).has_header
-        first = _first_record(self._texts[0], layout)
+        header = sniff(connected, self._texts[0], layout, sample_size=looked).has_header
+        first = first_record(self._texts[0], layout)
         found = self._kinds(connected, layout, header=header)
         if header and not _is_header(connected, first, found):
             header, found = False, self._kinds(connected, layout, header=False)
-        names = self._header(layout, first) if header else _numbered(layout)
+        names = self._header(layout, first) if header else numbered(layout)
         if self.files.keys:
             check_spelling(self.files, [*names, *self.files.keys])
             foreign_keys(self.files, names)
         unique_names(self.source, [*names, *self.files.keys])
-        return Reading(layout, header, tuple(names), tuple(found))
+        return Contents(layout, header, tuple(names), tuple(found))
 
-    def _header(self, layout: delimited.Layout, first: list[str]) -> list[str]:
+    def _header(self, layout: Layout, first: list[str]) -> list[str]:
         """Take the names of the first file, which all others must have too."""
         for text in self._texts[1:]:
-            other = _first_record(text, layout)
+            other = first_record(text, layout)
             if other != first:
                 raise SourceError(
                     f"{self.source}: {text.source} has the columns {', '.join(other)}, but "
@@ -140,12 +136,10 @@ class DelimitedFeeder(FilesFeeder):
                 )
         return first
 
-    def _kinds(
-        self, connected: DuckDBPyConnection, layout: delimited.Layout, *, header: bool
-    ) -> list[kinds.Kind]:
+    def _kinds(self, connected: DuckDBPyConnection, layout: Layout, *, header: bool) -> list[Kind]:
         """Find the first kind for each field that loses no value in any row."""
         rows = self._rows_of(layout, header=header)
-        every = kinds.every_kind(commas=layout.delimiter == ";")
+        every = types.every_kind(commas=layout.delimiter == ";")
         pairs = [(place, kind) for place in range(layout.fields) for kind in every]
         connected.execute(f'CREATE OR REPLACE TEMP TABLE "some" AS FROM {rows} LIMIT {_LOOKED_AT}')
         left = [test.pair for test in _tested(connected, '"some"', pairs) if not test.loses]
@@ -159,13 +153,13 @@ class DelimitedFeeder(FilesFeeder):
         gaps = [place for place, test in taken.items() if test.has_words]
         for place, words in _words(connected, rows, gaps):
             found[place] = _noted(found[place], words)
-        return [found.get(place, kinds.TEXT) for place in range(layout.fields)]
+        return [found.get(place, types.TEXT) for place in range(layout.fields)]
 
-    def _fault(self, layout: delimited.Layout, error: Exception) -> SourceError:
+    def _fault(self, layout: Layout, error: Exception) -> SourceError:
         """Say what is wrong with a line, in the words that hold for small files."""
         for text in self._texts:
             check_text(text)
-            for _ in delimited.records(text, layout):
+            for _ in records(text, layout):
                 pass
         return SourceError(
             f"{self.source}: cannot be read: {engine.reason(error)}; the lines may have different "
@@ -181,25 +175,23 @@ class _Test:
     """What becomes of a field if it is taken for a kind."""
 
     place: int
-    kind: kinds.Kind
+    kind: Kind
     loses: bool | None
     """Whether a value is lost; None: there is no value at all."""
     has_words: bool
     """Whether words are read as missing values."""
 
     @property
-    def pair(self) -> tuple[int, kinds.Kind]:
+    def pair(self) -> tuple[int, Kind]:
         return self.place, self.kind
 
 
-def _tested(
-    connected: DuckDBPyConnection, rows: str, pairs: list[tuple[int, kinds.Kind]]
-) -> list[_Test]:
+def _tested(connected: DuckDBPyConnection, rows: str, pairs: list[tuple[int, Kind]]) -> list[_Test]:
     """Try fields as kinds, in all rows."""
     found = []
     for start in range(0, len(pairs), _TESTS_AT_ONCE):
         batch = pairs[start : start + _TESTS_AT_ONCE]
-        losses = [kinds.loss(kind, place) for place, kind in batch]
+        losses = [types.loss(kind, place) for place, kind in batch]
         texts = [f"c{place}" for place, _ in batch]
         tests = [
             f"bool_or({x}), count({y}) > count({x})" for x, y in zip(losses, texts, strict=True)
@@ -216,37 +208,23 @@ def _words(
     """Count the words of fields that are read as missing values."""
     for start in range(0, len(places), _TESTS_AT_ONCE):
         batch = places[start : start + _TESTS_AT_ONCE]
-        counts = ", ".join(f"[{', '.join(kinds.word_counts(place))}]" for place in batch)
+        counts = ", ".join(f"[{', '.join(types.word_counts(place))}]" for place in batch)
         row = connected.execute(f"SELECT {counts} FROM {rows}").fetchall()[0]  # noqa: S608 (quoted)
         for place, found in zip(batch, row, strict=True):
-            yield place, {word: n for word, n in zip(kinds.WORDS, found, strict=True) if n}
+            yield place, {word: n for word, n in zip(types.WORDS, found, strict=True) if n}
 
 
-def _noted(kind: kinds.Kind, words: Mapping[str, int]) -> kinds.Kind:
+def _noted(kind: Kind, words: Mapping[str, int]) -> Kind:
     """Let a kind say what is read as missing."""
-    said = filter(None, (kind.note, kinds.read_as_missing(words)))
+    said = filter(None, (kind.note, types.read_as_missing(words)))
     return dataclasses.replace(kind, note="; ".join(said))
 
 
-def _sql_of(kind: kinds.Kind, place: int) -> str:
+def _sql_of(kind: Kind, place: int) -> str:
     return (kind.bare or kind.sql).replace("{}", f"c{place}")
 
 
-def _is_header(connected: DuckDBPyConnection, first: list[str], found: list[kinds.Kind]) -> bool:
-    fields = ", ".join(f"{engine.quoted(text)} AS c{place}" for place, text in enumerate(first))
-    connected.execute(f"CREATE OR REPLACE TEMP TABLE {kinds.TABLE} AS SELECT {fields}")
-    return kinds.is_header(connected, found)
-
-
-def _first_record(text: TextFile, layout: delimited.Layout) -> list[str]:
-    with text.open_text() as stream:
-        records = csv.reader(stream, delimiter=layout.delimiter)
-        return next(record for record in records if record)[: layout.fields]
-
-
-def _numbered(layout: delimited.Layout) -> list[str]:
-    return [f"column{place}" for place in range(layout.fields)]
-
-
-def _said(layout: delimited.Layout) -> str:
-    return f"{layout.fields} fields divided by {layout.delimiter!r}"
+def _is_header(connected: DuckDBPyConnection, first: list[str], found: list[Kind]) -> bool:
+    fields = selected([literal(text) for text in first])
+    connected.execute(f"CREATE OR REPLACE TEMP TABLE {types.TABLE} AS SELECT {fields}")
+    return types.is_header(connected, found)

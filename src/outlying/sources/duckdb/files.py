@@ -1,48 +1,34 @@
-"""Parquet and CSV files of any number and size, through DuckDB.
+"""Files of any number and size, through DuckDB.
 
-What is the same for both kinds: a list of files that must not change between two scans, and
+What is the same for all formats: a list of files that must not change between two scans, and
 columns that their folders give them (key=value), whose types are found from all folders.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from outlying.errors import ColumnError, SourceError
-from outlying.sources import duckdb as engine
 from outlying.sources import paths
-from outlying.sources.duckdb_stream import MEMORY, DuckFeeder, private_connection
-from outlying.sources.local import Field, LocalFeeder
+from outlying.sources.duckdb import engine
+from outlying.sources.duckdb.feeder import DuckFeeder
+from outlying.sources.local import Field
 from outlying.sources.passes import Batch
-from outlying.sources.text import ISO_PATTERNS
+from outlying.sources.sql import identifier, literal
+from outlying.sources.types.text import ISO_PATTERNS
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 
-def feeder(
-    data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    workers: int | None = None,
-    memory: str = MEMORY,
-) -> LocalFeeder:
-    """Feed from a file, a list of files, a folder or a pattern; `memory` is for the engine."""
-    from outlying.sources import csv_stream as delimited
-    from outlying.sources import parquet_stream as parquet
-
-    found = paths.find(data)
-    if found.suffix == paths.PARQUET:
-        return parquet.ParquetFeeder(found, workers, memory)
-    return delimited.DelimitedFeeder(found, workers, memory)
-
-
 class FilesFeeder(DuckFeeder):
     """Files that are one table, in a database of our own."""
 
-    def __init__(self, files: paths.Files, workers: int | None = None, memory: str = MEMORY):
+    def __init__(self, files: paths.Files, workers: int | None = None, memory: str = engine.MEMORY):
+        """Feed from files; `memory` is what the engine may use."""
         super().__init__(self._relation, files.source, workers)
         self.files = files
         self._memory = memory
@@ -50,11 +36,11 @@ class FilesFeeder(DuckFeeder):
     @contextlib.contextmanager
     def _relation(self) -> Iterator[DuckDBPyRelation]:
         self.files.check_unchanged()
-        with private_connection(self._memory) as connected:
+        with engine.streaming_connection(self._memory) as connected:
             yield connected.sql(self._query(connected))
 
     def _query(self, connected: DuckDBPyConnection) -> str:
-        """Write the query that gives the columns with the types they have."""
+        """Write the query that selects the columns with the types they have."""
         raise NotImplementedError
 
     def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
@@ -62,21 +48,21 @@ class FilesFeeder(DuckFeeder):
         self.files.check_unchanged()
 
 
-def places(files: paths.Files) -> list[str]:
+def literal_paths(files: paths.Files) -> list[str]:
     """Return the paths as the engine takes them: as files, not as patterns."""
     return [engine.literal_path(file.path) for file in files.files]
 
 
-def place_list(files: paths.Files) -> str:
+def path_list(files: paths.Files) -> str:
     """Write the paths as an SQL list."""
-    return f"[{', '.join(map(engine.quoted, places(files)))}]"
+    return f"[{', '.join(map(literal, literal_paths(files)))}]"
 
 
-def partition_settings(files: paths.Files) -> list[str]:
-    """Write the settings for columns that come from folders, as texts at first."""
+def partition_settings(files: paths.Files) -> dict[str, str]:
+    """Return the engine's settings for columns that come from folders, as texts at first."""
     if not files.keys:
-        return ["hive_partitioning = false"]
-    return ["hive_partitioning = true", "hive_types_autocast = false"]
+        return {"hive_partitioning": "false"}
+    return {"hive_partitioning": "true", "hive_types_autocast": "false"}
 
 
 def partition_columns(files: paths.Files) -> dict[str, str]:
@@ -88,7 +74,7 @@ def partition_columns(files: paths.Files) -> dict[str, str]:
 
 def _typed_key(key: str, values: Sequence[str | None]) -> str:
     known = [value for value in values if value is not None]
-    text = f"nullif({identifier(key)}, {engine.quoted(paths.HIVE_NULL)})"
+    text = f"nullif({identifier(key)}, {literal(paths.HIVE_NULL)})"
     if known and all(re.fullmatch(r"-?\d{1,18}", value) for value in known):
         return f"CAST({text} AS BIGINT)"
     if known and all(re.fullmatch(ISO_PATTERNS["date"], value) for value in known):
@@ -102,7 +88,7 @@ def foreign_keys(files: paths.Files, columns: Sequence[str]) -> list[str]:
         return []
     depth = len(files.keys)
     folders = files.files[0].path.absolute().parts[:-1]
-    keys = [part.split("=", 1)[0] for part in folders if re.match(r"[^=]+=", part)]
+    keys = [key for key, _ in paths.keys_in(folders)]
     above = keys[: len(keys) - depth]
     for key in above:
         if key in columns or key in files.keys:
@@ -123,8 +109,3 @@ def check_spelling(files: paths.Files, names: Sequence[str]) -> None:
                 f"{files.source}: columns {other!r} and {name!r} differ only in case, which cannot "
                 "be told apart across several files; rename one of them"
             )
-
-
-def identifier(name: str) -> str:
-    """Write a name as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'

@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from outlying.sources import duckdb as engine
-from outlying.sources.text import ISO_PATTERNS
+from outlying.sources.sql import literal
+from outlying.sources.types import duckdb as plans
+from outlying.sources.types.text import ISO_PATTERNS
 from outlying.table.values import Form
 
 if TYPE_CHECKING:
@@ -58,28 +59,28 @@ class Kind:
     """One way to read text: SQL that gives NULL for all it cannot read; {} stands for the text."""
 
     sql: str
-    make: Callable[[str], engine.Plan]
+    make: Callable[[str], plans.Plan]
     note: str | None = None
     bare: str | None = None
     """Faster SQL, for texts that are all known to be read by `sql` or missing."""
 
-    def plan(self, field: str) -> engine.Plan:
+    def plan(self, field: str) -> plans.Plan:
         """Plan a field of this kind."""
         return self.make(self.sql.replace("{}", field))
 
 
 def _matches(pattern: str) -> str:
-    return f"regexp_full_match({{}}, {engine.quoted(f' *(?:{pattern}) *')})"
+    return f"regexp_full_match({{}}, {literal(f' *(?:{pattern}) *')})"
 
 
-def _cast(pattern: str, kind: str, make: Callable[[str], engine.Plan]) -> Kind:
+def _cast(pattern: str, kind: str, make: Callable[[str], plans.Plan]) -> Kind:
     """Cast only what looks as it should: casts also round, drop zones, and know words (epoch)."""
     bare = f"TRY_CAST({{}} AS {kind})"
     return Kind(f"CASE WHEN {_matches(pattern)} THEN {bare} END", make, bare=bare)
 
 
 def _iso(form: Form, kind: str) -> Kind:
-    return _cast(ISO_PATTERNS[form], kind, partial(engine.as_moment, form=form))
+    return _cast(ISO_PATTERNS[form], kind, partial(plans.as_moment, form=form))
 
 
 # a pattern, not a list: the engine turns long lists into joins
@@ -87,27 +88,29 @@ _IS_WORD = _matches("|".join(map(re.escape, WORDS)))
 _WHOLE = "-?[0-9]+"
 _UNCODED = "-?[1-9][0-9]*|0|-0[0-9]*"  # what is whole and no code
 _CLOCK = "(?:[01]?[0-9]|2[0-3]):[0-9:.]+"  # without zones and 24:00
-_REAL = Kind("nullif(TRY_CAST({} AS DOUBLE), 'NaN'::DOUBLE)", engine.as_real)
-_LONG = dataclasses.replace(_cast(_WHOLE, "VARCHAR", engine.as_long_integer), bare=None)
+_REAL = Kind("nullif(TRY_CAST({} AS DOUBLE), 'NaN'::DOUBLE)", plans.as_real)
+_LONG = dataclasses.replace(_cast(_WHOLE, "VARCHAR", plans.as_long_integer), bare=None)
 _SWAPPED = "TRY_CAST(translate({}, ',.', '.,') AS DOUBLE)"
-TEXT = Kind("{}", engine.as_text)
+TEXT = Kind("{}", plans.as_text)
 _KINDS = {
     # yes and no, T and F stay what they are: texts
-    "BOOLEAN": (_cast("(?i)true|false", "BOOLEAN", engine.as_array),),
-    "BIGINT": (_cast(_WHOLE, "BIGINT", engine.as_array), _REAL),
+    "BOOLEAN": (_cast("(?i)true|false", "BOOLEAN", plans.as_array),),
+    "BIGINT": (_cast(_WHOLE, "BIGINT", plans.as_array), _REAL),
     # the older engine takes whole numbers beyond BIGINT for DOUBLE
     **dict.fromkeys(("HUGEINT", "BIGNUM", "DOUBLE"), (_LONG, _REAL)),
-    COMMAS: (Kind(_SWAPPED, engine.as_real, "decimal commas read as decimal points"),),
+    COMMAS: (Kind(_SWAPPED, plans.as_real, "decimal commas read as decimal points"),),
     "TIMESTAMP": (_iso("date", "DATE"), _iso("datetime", "TIMESTAMP")),
     "TIMESTAMP WITH TIME ZONE": (_iso("instant", "TIMESTAMPTZ"),),
-    "TIME": (_cast(_CLOCK, "TIME", partial(engine.as_microseconds, form="time")),),
+    "TIME": (_cast(_CLOCK, "TIME", partial(plans.as_microseconds, form="time")),),
 }
 
 
-def found_in(connected: DuckDBPyConnection, sniffed: Sniffed) -> list[Kind]:
+def kinds_of(connected: DuckDBPyConnection, sniffed: Sniffed) -> list[Kind]:
     """Find the kind of every field: the first one for its type that loses no value."""
     found = [TEXT] * len(sniffed.types)
-    pairs = [(p, kind) for p, name in enumerate(sniffed.types) for kind in _kinds_of(name, sniffed)]
+    pairs = [
+        (p, kind) for p, name in enumerate(sniffed.types) for kind in _kinds_for(name, sniffed)
+    ]
     pairs.reverse()  # what fits first is then put in last
     for start in range(0, len(pairs), _TESTS_AT_ONCE):
         batch = pairs[start : start + _TESTS_AT_ONCE]
@@ -118,18 +121,18 @@ def found_in(connected: DuckDBPyConnection, sniffed: Sniffed) -> list[Kind]:
     return found
 
 
-def _kinds_of(name: str, sniffed: Sniffed) -> tuple[Kind, ...]:
+def _kinds_for(name: str, sniffed: Sniffed) -> tuple[Kind, ...]:
     kinds, notation = _KINDS.get(name, ()), sniffed.notations.get(name)
     return kinds if notation is None else (*kinds, _noted(name, notation))
 
 
 def _noted(name: str, notation: str) -> Kind:
     """Read dates or timestamps in a notation."""
-    parsed = f"try_strptime({{}}, {engine.quoted(notation)})"
+    parsed = f"try_strptime({{}}, {literal(notation)})"
     sql = f"CASE WHEN {_matches('[0-9].*')} THEN {parsed} END"  # it takes words for 1900-01-01
     if name == "DATE":
         sql = f"CAST({sql} AS DATE)"
-    plan = partial(engine.as_moment, form="date" if name == "DATE" else "datetime")
+    plan = partial(plans.as_moment, form="date" if name == "DATE" else "datetime")
     return Kind(sql, plan, None if notation == _ISO else f"dates read as {notation}")
 
 
@@ -139,7 +142,7 @@ def every_kind(*, commas: bool) -> list[Kind]:
     The notations of dates are those that DuckDB looks for, and in the order in which it does.
     Numbers are only what it takes for numbers: codes such as 007 stay text.
     """
-    long = _cast(_UNCODED, "VARCHAR", engine.as_long_integer)
+    long = _cast(_UNCODED, "VARCHAR", plans.as_long_integer)
     long = dataclasses.replace(long, bare=f"trim({long.sql})")
     reals = [_uncoded(kind) for kind in (_REAL, *(_KINDS[COMMAS] if commas else ()))]
     times = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIME")
@@ -150,12 +153,12 @@ def every_kind(*, commas: bool) -> list[Kind]:
         for notation in notations
         for mark in "-/. "
     ]
-    return [_cast(_UNCODED, "BIGINT", engine.as_array), *known, *noted]
+    return [_cast(_UNCODED, "BIGINT", plans.as_array), *known, *noted]
 
 
 def _uncoded(kind: Kind) -> Kind:
     """Read numbers, but not where one is written as codes are."""
-    sql = f"CASE WHEN NOT regexp_matches({{}}, {engine.quoted(_CODE)}) THEN {kind.sql} END"
+    sql = f"CASE WHEN NOT regexp_matches({{}}, {literal(_CODE)}) THEN {kind.sql} END"
     return dataclasses.replace(kind, sql=sql, bare=kind.bare or kind.sql)
 
 
@@ -194,7 +197,7 @@ def missing_words_in(
 
 def word_counts(place: int) -> list[str]:
     """Write how often each word for a missing value occurs in a field."""
-    return [f"count(*) FILTER (trim(c{place}) = {engine.quoted(word)})" for word in WORDS]
+    return [f"count(*) FILTER (trim(c{place}) = {literal(word)})" for word in WORDS]
 
 
 def read_as_missing(counts: Mapping[str, int]) -> str:

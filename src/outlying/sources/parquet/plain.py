@@ -6,13 +6,13 @@ dictionaries that they are in the files. Whatever else there is, the engine read
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from outlying.errors import SourceError
+from outlying.sources.faults import plain_errors
 from outlying.sources.local import BATCH_ROWS, Field
+from outlying.sources.types.arrow import is_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,22 +30,14 @@ def are_plain(paths: Sequence[Path], fields: Sequence[Field]) -> bool:
 
 def batches(source: str, paths: Sequence[Path], fields: Sequence[Field]) -> Iterator[Batch]:
     """Read files, one after the other, batch by batch."""
+    import pyarrow
+
     names = [field.name for field in fields]
-    with _plain_errors(source):
+    with plain_errors(source, pyarrow.ArrowException, OSError):
         for path in paths:
             with _opened(path, _coded(path, fields)) as file:
                 for batch in file.iter_batches(BATCH_ROWS, columns=names):
                     yield _read(batch, fields)
-
-
-@contextlib.contextmanager
-def _plain_errors(source: str) -> Iterator[None]:
-    import pyarrow
-
-    try:
-        yield
-    except (pyarrow.ArrowException, OSError) as error:
-        raise SourceError(f"{source}: cannot be read: {error}") from None
 
 
 def _opened(path: Path, coded: Sequence[str] = ()) -> Any:
@@ -74,20 +66,14 @@ def _agree(kind: Any, field: Field) -> bool:
     """Return whether Arrow reads what the engine reads, apart from moments that are infinite."""
     from pyarrow import types
 
-    if kind is None:
+    if kind is None or types.is_string_view(kind):
         return False
-    if _is_text(kind.value_type if types.is_dictionary(kind) else kind):
-        return _is_text(field.comes)
+    if is_text(kind.value_type if types.is_dictionary(kind) else kind):
+        return is_text(field.comes)
     if types.is_timestamp(kind) and types.is_timestamp(field.comes):
         return bool(kind.unit == field.comes.unit and bool(kind.tz) == bool(field.comes.tz))
     plain = (types.is_integer, types.is_floating, types.is_boolean, types.is_date32)
     return any(test(kind) for test in plain) and bool(kind == field.comes)
-
-
-def _is_text(kind: Any) -> bool:
-    from pyarrow import types
-
-    return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
 def _coded(path: Path, fields: Sequence[Field]) -> list[str]:
@@ -98,7 +84,7 @@ def _coded(path: Path, fields: Sequence[Field]) -> list[str]:
     if first is None:
         return []
     chunks = {(c := first.column(place)).path_in_schema: c for place in range(first.num_columns)}
-    texts = [field.name for field in fields if _is_text(field.comes)]
+    texts = [field.name for field in fields if is_text(field.comes)]
     return [name for name in texts if _has_small_dictionary(chunks[name])]
 
 
@@ -115,14 +101,14 @@ def _read(batch: Batch, fields: Sequence[Field]) -> Batch:
 
 
 def _column(array: Any, field: Field) -> Any:
-    """Return a column the type that the engine would give it; texts must be valid."""
+    """Return a column with the type that the engine would give it; texts must be valid."""
     from pyarrow import types
 
     kind = array.type
     if types.is_dictionary(kind):
         array.dictionary.validate(full=True)
         return array
-    if _is_text(kind):
+    if is_text(kind):
         array.validate(full=True)
     if types.is_temporal(kind):
         array = _finite(array)
