@@ -10,8 +10,7 @@ import click
 from outlying import options as choices
 from outlying import sources
 from outlying.api import Explainer
-from outlying.cli.columns import column_options, names, types
-from outlying.cli.options import Decorator
+from outlying.cli.options import Decorator, column_options, names, types
 from outlying.cli.resume import line as json_line
 from outlying.cli.targets import Naming
 from outlying.cli.terminal import detected, progress_line
