@@ -45,5 +45,5 @@ def stream(data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> F
             "their path, without file://"
         )
     found = paths.find(data)
-    feeder: Feeder = registry.module(str(registry.format_of(found.suffix).stream)).stream(found)
+    feeder: Feeder = registry.module(registry.format_of(found.suffix).stream).stream(found)
     return feeder

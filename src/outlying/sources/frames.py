@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from outlying.errors import SourceError
 from outlying.sources.columns import table_of, unique_names
 from outlying.sources.recognise import name_of
+from outlying.sources.registry import SUFFIXES
 from outlying.sources.types.narwhals import read_series
 from outlying.table.table import Table
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     import narwhals as nw
 
 _ACCEPTED = (
-    "a path to a CSV, TSV, Parquet or JSON file, a pandas or polars DataFrame, a pyarrow Table, a "
+    f"a path to a file ({', '.join(SUFFIXES)}), a pandas or polars DataFrame, a pyarrow Table, a "
     "dict of columns, or a two-dimensional or structured NumPy array"
 )
 

@@ -194,8 +194,8 @@ def _checked(source: str, files: list[File]) -> Files:
             f"pattern, for example *{next(iter(kinds))}"
         )
     suffix = next(iter(kinds))
-    drops_empty = registry.format_of(suffix).may_be_empty
-    full = [file for file in files if file.size or not drops_empty] or files
+    may_be_empty = registry.format_of(suffix).may_be_empty
+    full = [file for file in files if file.size or not may_be_empty] or files
     for file in full:
         check_readable(file.name, file.path)
     _check_keys(source, full)

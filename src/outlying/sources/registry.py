@@ -1,8 +1,8 @@
 """The sources there are: how each is recognised, and who reads it into memory or streams it.
 
 A file that fits into memory is read into memory; whatever is larger, or is no file at all but a
-folder, a query or a database, is fed in batches to passes (`passes.py`). Whatever is read: the
-tables below name the module; nothing is imported before it is needed.
+folder, a query or a database, is fed in batches to passes (`passes.py`). The tables below name
+modules, which are imported when they are needed and not before.
 
 A new file format is a module and a line in FORMATS, a new source a module and a line in SOURCES.
 """
@@ -14,7 +14,7 @@ import dataclasses
 import importlib
 import os
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, get_args
 
 from outlying.errors import OptionError, OutlyingError, SourceError
@@ -38,6 +38,7 @@ class Format:
     `stream(files: Files) -> Feeder`, both inside this package.
     """
 
+    name: str
     endings: tuple[str, ...]
     read: str
     stream: str | None = None
@@ -51,9 +52,11 @@ class Format:
 
 
 FORMATS = (
-    Format((".csv", ".tsv"), "csv.reading", "csv.streaming", may_be_gzip=True, may_be_empty=True),
-    Format((".json", ".jsonl", ".ndjson"), "json", may_be_gzip=True),
-    Format((".parquet",), "parquet.reading", "parquet.streaming"),
+    Format(
+        "csv", (".csv", ".tsv"), "csv.reading", "csv.streaming", may_be_gzip=True, may_be_empty=True
+    ),
+    Format("json", (".json", ".jsonl", ".ndjson"), "json", may_be_gzip=True),
+    Format("parquet", (".parquet",), "parquet.reading", "parquet.streaming"),
 )
 SUFFIXES = tuple(suffix for form in FORMATS for suffix in form.suffixes)
 STREAMED_SUFFIXES = tuple(s for form in FORMATS if form.stream is not None for s in form.suffixes)
@@ -73,20 +76,22 @@ class Source:
     is_database: bool = False
 
 
+def _database(recognises: Test, module: str) -> Source:
+    return Source(recognises, stream=module, is_database=True)
+
+
 SPARK = Source(recognise.is_of_spark, stream="spark")
 
 #: The first that recognises the data, and can do what is asked for, does it.
 SOURCES = (
     Source(recognise.is_array_or_mapping, read="arrays"),
-    Source(recognise.has_scheme("postgresql", "postgres"), None, "databases.postgres", True),
+    _database(recognise.has_scheme("postgresql", "postgres"), "databases.postgres"),
     SPARK,
-    Source(
-        recognise.is_address, stream="files"
-    ),  # which refuses it, and names those that are known
-    Source(recognise.begins_with(b"SQLite format 3\0"), None, "databases.sqlite", True),
-    Source(recognise.begins_with(b"DUCK", offset=8), None, "databases.duckdb", True),
-    Source(recognise.is_a("duckdb", "DuckDBPyConnection"), None, "databases.duckdb", True),
-    Source(recognise.is_connection, None, "databases.adbc", True),
+    Source(recognise.is_address, stream="files"),  # which says which addresses are known
+    _database(recognise.begins_with(b"SQLite format 3\0"), "databases.sqlite"),
+    _database(recognise.begins_with(b"DUCK", offset=8), "databases.duckdb"),
+    _database(recognise.is_a("duckdb", "DuckDBPyConnection"), "databases.duckdb"),
+    _database(recognise.is_connection, "databases.adbc"),
     Source(recognise.is_a("duckdb", "DuckDBPyRelation"), stream="duckdb.feeder"),
     Source(recognise.is_a("polars", "LazyFrame"), stream="lazy_frames"),
     Source(recognise.are_files, stream="files"),
@@ -119,21 +124,23 @@ def scan(data: Any, *, table: str | None = None, query: str | None = None) -> Fe
     """
     if table is not None and query is not None:
         raise OptionError("table= and query= are both given; one of them says what to read")
-    is_asked = table is not None or query is not None
     source = next((source for source in _sources_of(data) if source.stream is not None), None)
-    if is_asked and not (source is not None and source.is_database):
+    feeder: Feeder
+    if source is not None and source.is_database:
+        feeder = module(source.stream).stream(data, table, query)
+    elif table is not None or query is not None:
         raise _no_database(data)
-    if recognise.is_feeder(data):
-        feeder: Feeder = data
-        return feeder
-    if source is None or source.stream is None:
+    elif source is not None:
+        feeder = module(source.stream).stream(data)
+    elif recognise.is_feeder(data):
+        feeder = data
+    else:
         raise SourceError(
-            f"cannot scan {name_of(data)}; allowed: paths of Parquet, CSV or TSV files, folders "
-            "and patterns of them, databases, DuckDB relations, polars LazyFrames and Spark frames"
+            f"cannot scan {name_of(data)}; allowed: paths of {', '.join(STREAMED_SUFFIXES)} files, "
+            "folders and patterns of them, databases, DuckDB relations, polars LazyFrames and "
+            "Spark frames"
         )
-    given = (data, table, query) if source.is_database else (data,)
-    opened: Feeder = module(source.stream).stream(*given)
-    return opened
+    return feeder
 
 
 def feeder_of(data: Any, engine: Engine = "auto") -> Feeder | None:
@@ -180,7 +187,7 @@ def opened(
     return feeder_of(source, engine)
 
 
-def suffix_of(path: Path, known: tuple[str, ...]) -> str | None:
+def suffix_of(path: PurePath, known: tuple[str, ...]) -> str | None:
     """Return which of the known suffixes the name of a file ends with."""
     name = path.name.casefold()
     return next((suffix for suffix in known if name.endswith(suffix)), None)
@@ -191,8 +198,8 @@ def format_of(suffix: str) -> Format:
     return next(item for item in FORMATS if suffix in item.suffixes)
 
 
-def module(name: str) -> Any:
-    """Import a module of this package."""
+def module(name: str | None) -> Any:
+    """Import a module that the tables above name."""
     return importlib.import_module(f"outlying.sources.{name}")
 
 
