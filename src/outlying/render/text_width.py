@@ -1,21 +1,21 @@
-"""How much room a text takes where every character is one or two cells wide."""
+"""How wide a text is on a terminal, where East Asian characters take two cells."""
 
 from __future__ import annotations
 
 import textwrap
 import unicodedata
 
-_FILLER = "\uffff"  # no text that is shown has it
+_FILLER = "\uffff"  # stands for the second cell of a wide character; no text that is shown has it
 
 
-def cells(text: str) -> int:
-    """Count the columns that a text takes on a terminal."""
+def text_width(text: str) -> int:
+    """Return how many cells of a terminal a text takes."""
     wide = sum(_is_wide(char) for char in text)
     return len(text) + wide - sum(unicodedata.combining(char) > 0 for char in text)
 
 
 def wrapped(text: str, width: int, first: str = "", rest: str = "") -> str:
-    """Fill lines, the first and the others with a margin of their own."""
+    """Return a text in lines of at most a width; the first and the others have their own margin."""
     spread = "".join(char + _FILLER if _is_wide(char) else char for char in text)
     return textwrap.fill(
         spread, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
