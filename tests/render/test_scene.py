@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import outlying
@@ -256,6 +256,8 @@ def test_wide_characters_take_two_cells() -> None:
     st.integers(10, 40),
     st.sampled_from(["", "  ", "1. "]),
 )
+@example("aaaaa京京", 10, "  ")
+@example("aaaaaaaaa 京京京京京京", 11, "")
 def test_lines_are_filled_by_cells(text: str, width: int, margin: str) -> None:
     lines = wrapped(text, width, margin, "  ")
     assert all(text_width(line) <= width for line in lines.splitlines())
