@@ -266,7 +266,7 @@ def test_without_matplotlib_the_install_line_is_said(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in list(sys.modules):
-        if name == "outlying.render.plots" or name.startswith("outlying.paper"):
+        if name.startswith(("outlying.render.plots", "outlying.paper")):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     code, _, err = run("paper", "--data", tmp_path, "-o", tmp_path / "out")

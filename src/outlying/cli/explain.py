@@ -99,7 +99,7 @@ def _load(
         )
     explainer = _explainer(data, whole, given, columns, job.naming.marks)
     with progress_line() as line:
-        return Loaded(explainer, explainer.targets(job.naming.asked(whole), line.step))
+        return Loaded(explainer, explainer.targets(job.naming.asked(whole), line.step, job.workers))
 
 
 def _explainer(

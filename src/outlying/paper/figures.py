@@ -17,9 +17,9 @@ from outlying.paper.tables import Reproduced, Story
 from outlying.paper.timing import Timed
 from outlying.paper.unif2 import Drawn, Histogram, Unif2
 from outlying.paper.words import context, subject
-from outlying.render.lettering import plain
 from outlying.render.palette import PALETTE
 from outlying.render.plots import Plot
+from outlying.render.plots.labels import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -60,7 +60,7 @@ class Detection:
         return [item.row for item in self.rows]
 
     def __str__(self) -> str:
-        from outlying.render.detected import render
+        from outlying.render.detection_text import render
 
         return render(self)
 

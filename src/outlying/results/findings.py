@@ -23,9 +23,9 @@ from outlying.table.table import SkippedColumn
 from outlying.table.values import Value, plain
 
 if TYPE_CHECKING:
+    from outlying.render.axis import AxisChoice
     from outlying.render.palette import Theme
     from outlying.render.plots import View
-    from outlying.render.scene import AxisChoice
 
 SCHEMA = 1
 

@@ -74,7 +74,12 @@ class MemoryPopulation:
         """Return which columns take part, be it none."""
         return select_any(self.table, self.options)
 
-    def targets(self, asked: Asked, progress: Progress | None = None) -> Targets:  # noqa: ARG002
+    def targets(
+        self,
+        asked: Asked,
+        progress: Progress | None = None,  # noqa: ARG002 - this takes no pass
+        workers: int | None = None,  # noqa: ARG002
+    ) -> Targets:
         """Find what is asked for, and check all of it."""
         return targets_in(self.table, self.options, asked)
 

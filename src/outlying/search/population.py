@@ -94,7 +94,9 @@ class Population(Protocol):
     def selection(self) -> Selection:
         """Return which columns take part, which may take a pass."""
 
-    def targets(self, asked: Asked, progress: Progress | None) -> Targets:
+    def targets(
+        self, asked: Asked, progress: Progress | None = None, workers: int | None = None
+    ) -> Targets:
         """Find what is asked for, and check all of it."""
 
     def searching(

@@ -28,8 +28,8 @@ def stream(frame: polars.LazyFrame) -> LazyFeeder:
 class LazyFeeder(LocalFeeder):
     """A query of polars that has not run yet; it runs once for every scan."""
 
-    def __init__(self, frame: polars.LazyFrame, workers: int | None = None) -> None:
-        super().__init__(_SOURCE, workers)
+    def __init__(self, frame: polars.LazyFrame) -> None:
+        super().__init__(_SOURCE)
         _check_version()
         self._frame = frame
 

@@ -88,11 +88,10 @@ class Shape:
 class LocalFeeder(abc.ABC):
     """A table that one machine reads; its kinds say what it looks like and where batches are."""
 
-    def __init__(self, source: str, workers: int | None = None) -> None:
+    def __init__(self, source: str) -> None:
         _check_extra()
         self.source = source
         self.traffic = Traffic()
-        self.workers = workers
         self._rows = 0
 
     @functools.cached_property
@@ -121,7 +120,13 @@ class LocalFeeder(abc.ABC):
 
         return pyarrow.schema([(field.name, field.type) for field in self.shape.fields])
 
-    def fold(self, work: Pass[State], columns: Sequence[str], progress: Progress | None) -> State:
+    def fold(
+        self,
+        work: Pass[State],
+        columns: Sequence[str],
+        progress: Progress | None = None,
+        workers: int | None = None,
+    ) -> State:
         """Run a pass over all rows, of which only these columns are read; one scan."""
         fields = self._wanted(columns)
         self.traffic.scans += 1
@@ -129,7 +134,7 @@ class LocalFeeder(abc.ABC):
         if moved is not None:
             self.traffic.bytes_read = (self.traffic.bytes_read or 0) + moved
         with contextlib.closing(self._counted(fields)) as batches:
-            return fold(batches, work, self.workers, progress, self._total())
+            return fold(batches, work, workers, progress, self._total())
 
     @abc.abstractmethod
     def _inspect(self) -> Shape:

@@ -69,5 +69,15 @@ class Feeder(Protocol):
         Texts may come as dictionaries of them, from one batch to the next.
         """
 
-    def fold(self, work: Pass[State], columns: Sequence[str], progress: Progress | None) -> State:
-        """Run a pass over all rows, of which only these columns are read; one scan."""
+    def fold(
+        self,
+        work: Pass[State],
+        columns: Sequence[str],
+        progress: Progress | None = None,
+        workers: int | None = None,
+    ) -> State:
+        """Run a pass over all rows, of which only these columns are read; one scan.
+
+        `workers` threads take in what is read, by default one for each core; a cluster has its own
+        number of them.
+        """

@@ -96,14 +96,16 @@ class Asking:
             questions.append(Question(homes.evaluation(place), short, is_new))
             if progress is not None:
                 progress(place + 1, len(targets))
-        return AllAnswered(homes, questions, self._ask(questions, progress))
+        return AllAnswered(homes, questions, self._ask(questions, workers, progress))
 
-    def _ask(self, questions: Sequence[Question], progress: Progress | None) -> Answers:
+    def _ask(
+        self, questions: Sequence[Question], workers: int, progress: Progress | None
+    ) -> Answers:
         looks = tuple(dict.fromkeys(look for question in questions for look in question.looks()))
         counts = tuple(dict.fromkeys(rules for each in questions for rules in each.counts()))
         plan = VerifyPlan(codings(self.profile, looks, counts, questions), looks, counts)
         work = VerifyPass(plan)
-        state = self.feeder.fold(work, work.columns, progress)
+        state = self.feeder.fold(work, work.columns, progress, work.affordable(workers))
         check_rows(self.feeder.source, self.profile.rows, state.rows, "in the second")
         largest = {
             name: max(map(abs, self.profile.ends(name)))

@@ -50,10 +50,8 @@ def _feeder_for(vendor: str) -> type[AdbcFeeder]:
 class AdbcFeeder(LocalFeeder):
     """A table, view or query of a database."""
 
-    def __init__(
-        self, connected: Connected, relation: Relation, source: str, workers: int | None = None
-    ) -> None:
-        super().__init__(f"{source} {relation.name}", workers)
+    def __init__(self, connected: Connected, relation: Relation, source: str) -> None:
+        super().__init__(f"{source} {relation.name}")
         self._connected = connected
         self._relation = relation
 

@@ -46,7 +46,6 @@ class DuckFeeder(LocalFeeder):
         self,
         opened: Opened,
         source: str,
-        workers: int | None = None,
         *,
         shared: bool = False,
         names: Sequence[str] | None = None,
@@ -56,7 +55,7 @@ class DuckFeeder(LocalFeeder):
         `shared` tells that its connection has other users, `names` what its columns are called
         where the engine has renamed some.
         """
-        super().__init__(source, workers)
+        super().__init__(source)
         self._opened = opened
         self._shared = shared
         self._names = names

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 class FilesFeeder(DuckFeeder):
     """Files that are one table, in a database of our own."""
 
-    def __init__(self, files: paths.Files, workers: int | None = None, memory: str = engine.MEMORY):
+    def __init__(self, files: paths.Files, memory: str = engine.MEMORY):
         """Feed from files; `memory` is what the engine may use."""
-        super().__init__(self._relation, files.source, workers)
+        super().__init__(self._relation, files.source)
         self.files = files
         self._memory = memory
 

@@ -76,7 +76,13 @@ class SparkFeeder:
         plans = self._plans.items()
         return pyarrow.schema([(name, p.type) for name, p in plans if isinstance(p, Plan)])
 
-    def fold(self, work: Pass[State], columns: Sequence[str], progress: Progress | None) -> State:
+    def fold(
+        self,
+        work: Pass[State],
+        columns: Sequence[str],
+        progress: Progress | None = None,
+        workers: int | None = None,  # noqa: ARG002 - the cluster has its own number of them
+    ) -> State:
         """Run a pass on the executors; the driver receives a single state."""
         with plain_errors(self._source):
             watch = watch_of(self._frame.sparkSession)

@@ -63,6 +63,11 @@ class Range:
         """The number of codes, that of missing values included."""
         return self.span + 1
 
+    @property
+    def most_codes(self) -> int:
+        """How many codes there may be."""
+        return self.size
+
     def codes(self, numbers: Floats) -> Codes:
         """Code numbers; NaN is 0."""
         return _fresh(self.code, numbers)
@@ -126,6 +131,11 @@ class Grid:
     def size(self) -> int:
         """The number of codes, that of missing values included."""
         return self._first_atom + len(self.atoms)
+
+    @property
+    def most_codes(self) -> int:
+        """How many codes there may be."""
+        return self.size
 
     def codes(self, numbers: Floats) -> Codes:
         """Code numbers; NaN is 0."""
@@ -228,6 +238,11 @@ class Dictionary:
 
     grid: Grid
     limit: int = MOST_VALUES
+
+    @property
+    def most_codes(self) -> int:
+        """How many codes there may be."""
+        return max(self.limit + 1, self.grid.size)
 
 
 Coding: TypeAlias = Range | Dictionary | Grid

@@ -28,6 +28,8 @@ from outlying.stream.verify.tallies import LabelTally, Seen, SeenLabels, Tally, 
 _AT_ONCE = 2  # columns whose answers are made at a time
 _MOST_ROWS = 262_144  # of a batch that are worked on at a time
 _LEAST_ROWS = 16_384
+_BUDGET = 256 * 2**20  # bytes of all states together
+_COUNT_BYTES = 8
 _CELLS = 2**22  # of all columns together; each takes 16 bytes while it is worked on
 
 
@@ -117,6 +119,19 @@ class VerifyPass:
     def columns(self) -> list[str]:
         """The columns that are read."""
         return sorted({*self._contexts.columns, *self._lines})
+
+    def affordable(self, workers: int) -> int:
+        """Return how many threads may work, each with a state of its own, within the budget.
+
+        How finely numbers are counted does not depend on it, and so no answer does.
+        """
+        codings = {name: self.plan.columns[name].coding for name in self._lines}
+        codes = sum(
+            len(self._lines[name]) * coding.most_codes
+            for name, coding in codings.items()
+            if coding is not None
+        )
+        return max(1, min(workers, _BUDGET // max(1, codes * _COUNT_BYTES)))
 
     def start(self) -> VerifyState:
         """Return the state of no rows."""

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from outlying.options import DetectOptions
-from outlying.render.cells import wrapped
-from outlying.render.text import Style, no_style, skipped_lines, values
+from outlying.render.text import Style, no_style, notes_paragraph, values
+from outlying.render.text_width import wrapped
 from outlying.results.detections import Detection, Flagged
 from outlying.table.values import number_text, printable
 
 
 def render(detection: Detection, width: int = 88, style: Style = no_style) -> str:
-    """Write a detection for people: the flagged rows, the oddest first, and what to know."""
-    rows = [_row(item, detection, width, style) for item in detection.rows]
-    return "\n\n".join([_title(detection, width, style), *rows, *_notes(detection, width)])
+    """Return a detection as text: the flagged rows, the oddest first, and what to know."""
+    return _page(
+        detection, [_row(item, detection, width, style) for item in detection.rows], width, style
+    )
 
 
 def heading(detection: Detection, width: int = 88, style: Style = no_style) -> str:
-    """Write the same without the rows, for where these follow with their explanations."""
-    return "\n\n".join([_title(detection, width, style), *_notes(detection, width)])
+    """Return the same without the rows, for where these follow with their explanations."""
+    return _page(detection, [], width, style)
+
+
+def _page(detection: Detection, rows: list[str], width: int, style: Style) -> str:
+    notes = notes_paragraph(detection.population, detection.notes, width)
+    return "\n\n".join([_title(detection, width, style), *rows, *notes])
 
 
 def _title(detection: Detection, width: int, style: Style) -> str:
@@ -27,14 +33,8 @@ def _title(detection: Detection, width: int, style: Style) -> str:
     return style(title, "title") + "\n" + wrapped(how, width, "  ", "  ")
 
 
-def _notes(detection: Detection, width: int) -> list[str]:
-    notes = [*skipped_lines(detection.population), *detection.notes]
-    lines = [wrapped(printable(note, 400), width, "- ", "  ") for note in notes]
-    return ["\n".join(lines)] if lines else []
-
-
 def detector(settings: DetectOptions) -> str:
-    """Name what has ranked the rows."""
+    """Return in words what has ranked the rows."""
     bagging = settings.bagging
     if settings.by_strength:
         return "the strength of the strongest finding of each row"
@@ -48,7 +48,7 @@ def detector(settings: DetectOptions) -> str:
 
 
 def line(item: Flagged, settings: DetectOptions, width: int) -> str:
-    """Say why a row is flagged, and how it ranks."""
+    """Return the rank of a row and why it is flagged."""
     number = f"{item.rank}. "
     said = f"data row {item.row + 1:,}: {reason(item, settings)}"
     return wrapped(said, width, number, " " * len(number))
@@ -64,7 +64,7 @@ def _row(item: Flagged, detection: Detection, width: int, style: Style) -> str:
 
 
 def reason(item: Flagged, settings: DetectOptions) -> str:
-    """Say why a row is flagged."""
+    """Return in words why a row is flagged."""
     if settings.by_strength:
         return f"its strongest finding has the strength {item.score:.2f}"
     if settings.bagging is None or item.remoteness is None:

@@ -1,6 +1,6 @@
-"""Lines and areas as SVG, in a box of 1000 by 200 that a page stretches to its width.
+"""Lines and areas as SVG, in a view box of 1000 by 200 that a page stretches to its width.
 
-Only numbers are written here; every text of a picture is set by the page around it.
+Only shapes are written here: the page around them sets all texts, so that none is stretched.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from outlying.method.density import Counts, Floats
-from outlying.render.scene import Axis, CdfChart, Line
+from outlying.render.axis import Axis
+from outlying.render.scene import CdfChart, Line
 from outlying.table.columns import Mask
 
 if TYPE_CHECKING:
@@ -20,42 +21,42 @@ WIDTH, HEIGHT = 1000, 200
 
 
 def outline(line: Line) -> str:
-    """Write a line as a path."""
+    """Return a line as a path."""
     return _path(line.x, line.y)
 
 
 def area(line: Line) -> str:
-    """Write the area below a line as a path."""
+    """Return the area below a line as a path."""
     x = np.concatenate((line.x[:1], line.x, line.x[-1:]))
     return _path(x, np.concatenate(([0.0], line.y, [0.0]))) + "z"
 
 
 def steps(chart: CdfChart, line: Line) -> str:
-    """Write a cdf as a path."""
+    """Return a cdf as a path."""
     return _path(line.x / chart.high, _coarse(line.y))
 
 
 def _coarse(shares: Floats) -> Floats:
-    """Round shares to percents: finer steps are not seen."""
+    """Return shares rounded to percents: nobody sees finer steps."""
     return np.asarray(np.rint(shares * 100) / 100)
 
 
 def area_above(chart: CdfChart) -> str:
-    """Write the area between the cdf and 1, from f_o on."""
+    """Return the area between the cdf and 1, from f_o on, as a path."""
     line = chart.clipped(from_object=True)
     x = np.concatenate((line.x[:1], line.x)) / chart.high
     return _path(x, np.concatenate(([1.0], _coarse(line.y)))) + "z"
 
 
 def area_below(chart: CdfChart) -> str:
-    """Write the area below the cdf, up to f_o."""
+    """Return the area below the cdf, up to f_o, as a path."""
     line = chart.clipped(from_object=False)
     x = np.concatenate((line.x, line.x[-1:])) / chart.high
     return _path(x, np.concatenate((_coarse(line.y), [0.0]))) + "z"
 
 
 def _path(x: Floats, y: Floats) -> str:
-    """Write points as a path of steps from one to the next, which is short."""
+    """Return points as a path of relative moves, which is shorter than one of coordinates."""
     across = np.rint(x * WIDTH).astype(np.int64)
     down = np.rint((1 - y) * HEIGHT).astype(np.int64)
     for choose in (_moved, _needed):
@@ -66,12 +67,12 @@ def _path(x: Floats, y: Floats) -> str:
 
 
 def _moved(across: Counts, down: Counts) -> Mask:
-    """Leave out points that repeat the one before."""
+    """Mark the points that do not repeat the one before."""
     return np.concatenate(([True], (across != 0) | (down != 0)))
 
 
 def _needed(across: Counts, down: Counts) -> Mask:
-    """Leave out points on a level or upright line between their neighbours."""
+    """Mark the points that are not on a level or upright line between their neighbours."""
     goes_on = (down[1:] * down[:-1] >= 0) & (across[1:] * across[:-1] >= 0)
     level, upright = down == 0, across == 0
     straight = (level[1:] & level[:-1]) | (upright[1:] & upright[:-1])
@@ -87,7 +88,7 @@ def _step(across: int, down: int) -> str:
 
 
 def band(axis: Axis, low: float, high: float) -> Markup:
-    """Shade a stretch of an axis; a single value still shows."""
+    """Return a shaded stretch of an axis, wide enough to show a single value."""
     from markupsafe import Markup
 
     start, end = axis.place(low) * WIDTH, axis.place(high) * WIDTH
@@ -98,12 +99,12 @@ def band(axis: Axis, low: float, high: float) -> Markup:
 
 
 def upright(axis: Axis, number: float) -> Markup:
-    """Mark a number on an axis."""
+    """Return an upright line that marks a number on an axis."""
     return _upright(axis.place(number), "mark")
 
 
 def density_mark(chart: CdfChart, density: float, kind: str) -> Markup:
-    """Mark a density below a cdf."""
+    """Return an upright line that marks a density below a cdf."""
     return _upright(density / chart.high, kind)
 
 
@@ -116,5 +117,5 @@ def _upright(place: float, kind: str) -> Markup:
 
 
 def percent_along(place: float) -> float:
-    """Return a place in percent of the width, as a style needs it."""
+    """Return a place as percent of the width, as CSS needs it."""
     return round(100 * min(max(place, 0.0), 1.0), 2)

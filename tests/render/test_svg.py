@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outlying.render import shapes
+from outlying.render import svg
 from outlying.render.scene import Line
 
 
@@ -41,7 +41,7 @@ coordinates = st.lists(
 def test_a_path_goes_through_every_point(drawn: list[tuple[float, float]]) -> None:
     drawn = sorted(drawn, key=lambda point: point[0])
     line = Line(np.array([x for x, _ in drawn]), np.array([y for _, y in drawn]))
-    read = points(shapes.outline(line))
+    read = points(svg.outline(line))
     for x, y in drawn:
         assert any(
             on_segment(a, b, (x * 1000, 200 - y * 200))
@@ -62,14 +62,14 @@ def on_segment(a: tuple[int, int], b: tuple[int, int], c: tuple[float, float]) -
 def test_corners_stay_where_a_point_is_repeated() -> None:
     """A step, with its corner twice: from level to upright."""
     line = Line(np.array([0.0, 0.5, 0.5, 0.5, 1.0]), np.array([0.0, 0.0, 0.0, 1.0, 1.0]))
-    assert points(shapes.outline(line)) == [(0, 200), (500, 200), (500, 0), (1000, 0)]
+    assert points(svg.outline(line)) == [(0, 200), (500, 200), (500, 0), (1000, 0)]
 
 
 def test_an_area_closes_on_the_ground() -> None:
     line = Line(np.array([0.25, 0.5]), np.array([1.0, 0.5]))
-    assert shapes.area(line) == "M250 200v-200l250 100v100z"
+    assert svg.area(line) == "M250 200v-200l250 100v100z"
 
 
 @pytest.mark.parametrize(("place", "percent"), [(-1.0, 0.0), (0.12345, 12.35), (2.0, 100.0)])
 def test_places_in_percent(place: float, percent: float) -> None:
-    assert shapes.percent_along(place) == percent
+    assert svg.percent_along(place) == percent

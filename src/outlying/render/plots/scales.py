@@ -1,11 +1,11 @@
-"""Axes of a plot: numbers as matplotlib counts them, and ticks that people would choose."""
+"""Scales of a plot: numbers in the units of matplotlib, and ticks that people would choose."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
 
-from outlying.render import scene
+from outlying.render.axis import Axis
 from outlying.table.values import TIMES, Form, value_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _DATES: tuple[Form, ...] = ("date", "datetime", "instant")
 _MICROSECONDS_PER_DAY = 86_400e6
 _LEAST_DRAWN = 1e-100
 _SECOND, _DAY = 10**6, 86_400 * 10**6
-_STEPS = (
+_TIME_STEPS = (
     *(number * 10**power for power in range(6) for number in (1, 2, 5)),
     *(number * _SECOND for number in (1, 2, 5, 10, 30, 60, 120, 300, 600, 1800)),
     *(number * 3600 * _SECOND for number in (1, 2, 3, 6, 12)),
@@ -28,53 +28,53 @@ _STEPS = (
 
 
 class Scale:
-    """Turns numbers of a column, and places along an axis, into what matplotlib shows."""
+    """The axis of a picture in the units of matplotlib."""
 
-    def __init__(self, axis: scene.Axis) -> None:
+    def __init__(self, axis: Axis) -> None:
         self.axis = axis
         ends = [value_of(axis.form, end) for end in (axis.low, axis.high)]
         self.are_dates = axis.form in _DATES and not any(isinstance(end, float) for end in ends)
         self.unit = _MICROSECONDS_PER_DAY if self.are_dates else _unit(axis)
 
-    def at(self, number: float) -> float:
-        """Return a number as matplotlib counts it: dates in days since 1970."""
+    def to_plot(self, number: float) -> float:
+        """Return a number of the column in the units of the plot: dates in days since 1970."""
         return number / self.unit
 
-    def back(self, places: Any) -> Any:
-        """Give places from 0 to 1 as matplotlib counts them."""
+    def from_places(self, places: Any) -> Any:
+        """Return places along the axis, from 0 to 1, in the units of the plot."""
         import numpy as np
 
-        low, high = self.at(self.axis.low), self.at(self.axis.high)
+        low, high = self.to_plot(self.axis.low), self.to_plot(self.axis.high)
         if self.axis.is_log:
             return np.exp(np.log(low) + places * (np.log(high) - np.log(low)))
         return low + places * (high - low)
 
-    def put_on(self, axes: Axes) -> None:
-        """Choose the ticks."""
+    def apply_to(self, axes: Axes) -> None:
+        """Set limits and ticks."""
         from matplotlib import ticker
 
         is_tiny = axes.figure.bbox.width < _TINY
         if self.axis.is_log:
             axes.set_xscale("log")
         elif self.are_dates:
-            _count_days(axes, 5 if is_tiny else 7)
+            _set_date_ticks(axes, 5 if is_tiny else 7)
         elif self.axis.form not in TIMES:
             axes.xaxis.set_major_locator(ticker.MaxNLocator(3 if is_tiny else 6))
-        axes.set_xlim(self.at(self.axis.low), self.at(self.axis.high))
+        axes.set_xlim(self.to_plot(self.axis.low), self.to_plot(self.axis.high))
         if self.axis.form in TIMES and not self.are_dates:
             most = 3 if axes.figure.bbox.width < NARROW else 6
-            axes.set_xticks(_times(self.axis, most))
+            axes.set_xticks(_time_ticks(self.axis, most))
             axes.set_xticks([], minor=True)
         if self.axis.form in TIMES or self.unit != 1.0:
-            self._write(axes)
+            self._label_ticks(axes)
 
-    def _write(self, axes: Axes) -> None:
-        """Write ticks as values of the column; matplotlib writes dates well."""
+    def _label_ticks(self, axes: Axes) -> None:
+        """Label ticks with values of the column, but for dates, which matplotlib labels well."""
         if not self.are_dates:
             axes.xaxis.set_major_formatter(lambda tick, _: self.axis.text(float(tick) * self.unit))
 
 
-def _unit(axis: scene.Axis) -> float:
+def _unit(axis: Axis) -> float:
     """Return a unit in which numbers are of a size that matplotlib can draw."""
     largest = max(abs(axis.low), abs(axis.high))
     if _LEAST_DRAWN < largest < 1 / _LEAST_DRAWN or axis.is_log:
@@ -82,21 +82,21 @@ def _unit(axis: scene.Axis) -> float:
     return float(10.0 ** math.floor(math.log10(largest)))
 
 
-def _times(axis: scene.Axis, most: int) -> list[float]:
-    """Choose times of day, or durations, that people would choose: full hours, minutes, days."""
+def _time_ticks(axis: Axis, most: int) -> list[float]:
+    """Return times or durations at which people expect ticks: full hours, minutes, days."""
     if axis.is_log:
-        inside = [step for step in _STEPS if axis.low <= step <= axis.high]
+        inside = [step for step in _TIME_STEPS if axis.low <= step <= axis.high]
         every = math.ceil(len(inside) / most)
         return [float(step) for step in inside[:: max(1, every)]]
     length = axis.high - axis.low
-    step = next((step for step in _STEPS if length / step <= most), None)
+    step = next((step for step in _TIME_STEPS if length / step <= most), None)
     if step is None:
-        step = 10 ** math.ceil(math.log10(length / most / _STEPS[-1])) * _STEPS[-1]
+        step = 10 ** math.ceil(math.log10(length / most / _TIME_STEPS[-1])) * _TIME_STEPS[-1]
     first, last = math.ceil(axis.low / step), math.floor(axis.high / step)
     return [float(place * step) for place in range(first, last + 1)]
 
 
-def _count_days(axes: Axes, most: int) -> None:
+def _set_date_ticks(axes: Axes, most: int) -> None:
     from matplotlib import dates
 
     locator = dates.AutoDateLocator(minticks=3, maxticks=most)  # type: ignore[no-untyped-call]

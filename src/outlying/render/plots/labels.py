@@ -1,8 +1,8 @@
-"""Texts in a plot: measured, so that they fit, and never read as mathematics."""
+"""Labels and titles of a plot: measured so that they fit, and never read as mathematics."""
 
 from __future__ import annotations
 
-from outlying.render.cells import wrapped
+from outlying.render.text_width import wrapped
 from outlying.table.values import printable
 
 DOTS_PER_INCH = 100
@@ -11,12 +11,12 @@ _LEAST_CHARACTERS = 8
 
 
 def plain(text: str) -> str:
-    """Keep matplotlib from reading a text as mathematics."""
+    """Return a text that matplotlib does not read as mathematics."""
     return text.replace("$", r"\$")
 
 
-def filled(text: str, most: float, size: float, weight: str) -> str:
-    """Break a text into lines of at most so many pixels."""
+def wrapped_to(text: str, most: float, size: float, weight: str) -> str:
+    """Return a text in lines of at most so many pixels."""
     count = int(most / (0.75 * size))
     while True:
         lines = wrapped(text, count)
@@ -28,7 +28,7 @@ def filled(text: str, most: float, size: float, weight: str) -> str:
 
 
 def _pixels(text: str, size: float, weight: str) -> float:
-    """Measure how wide a line is."""
+    """Return how wide a line is."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
@@ -37,8 +37,8 @@ def _pixels(text: str, size: float, weight: str) -> float:
     return float(points) * DOTS_PER_INCH / 72
 
 
-def fitting(label: str, size: float, weight: str, most: float) -> tuple[str, float]:
-    """Shorten a label until it fits; give it with its width in pixels."""
+def fitted(label: str, size: float, weight: str, most: float) -> tuple[str, float]:
+    """Return a label, shortened until it fits, with its width in pixels."""
     shown = label
     while _pixels(shown, size, weight) > most and len(shown) > 1:
         shown = printable(label, len(shown) - 1)
