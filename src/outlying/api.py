@@ -150,6 +150,7 @@ class Explainer:
                 rows - 1 if is_new else rows,
                 tuple(column.name for column in ready.selection.columns),
                 ready.selection.skipped,
+                ready.table.frame_library,
             ),
             options=options,
             pairs=tuple(pairs),

@@ -158,6 +158,7 @@ def _detection(explainer: Explainer, settings: Settings, verdict: _Verdict) -> D
             table.rows,
             tuple(column.name for column in selection.columns),
             selection.skipped,
+            table.frame_library,
         ),
         settings=settings,
         notes=tuple(notes),

@@ -18,7 +18,7 @@ from outlying.results.wording import sentence, standing
 from outlying.search.scoring import Effort
 from outlying.table.conditions import Condition
 from outlying.table.selection import chosen
-from outlying.table.table import SkippedColumn, Table
+from outlying.table.table import FrameLibrary, SkippedColumn, Table
 from outlying.table.values import Value, plain
 
 if TYPE_CHECKING:
@@ -173,6 +173,7 @@ class Population:
     rows: int
     columns: tuple[str, ...]
     skipped_columns: tuple[SkippedColumn, ...]
+    frame_library: FrameLibrary = dataclasses.field(default="pandas", repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what stands first in every JSON result."""
@@ -279,7 +280,7 @@ class Findings:
             row["conditions"] = " and ".join(str(condition) for condition in pair.conditions)
             row["typical"] = json.dumps(row["typical"], ensure_ascii=False)
         columns = {name: [row[name] for row in rows] for name in PAIR_FIELDS}
-        return frame(columns, self.population.source)
+        return frame(columns, self.population.frame_library)
 
 
 def _bundle(views: Mapping[str, Callable[[], str]], include: Any, exclude: Any) -> dict[str, str]:
@@ -292,7 +293,7 @@ def population_of(table: Table, options: Options) -> Population:
     """Describe what rows are compared with, before any is."""
     selection = chosen(table, options)
     names = tuple(column.name for column in selection.columns)
-    return Population(table.source, table.rows, names, selection.skipped)
+    return Population(table.source, table.rows, names, selection.skipped, table.frame_library)
 
 
 def heading(population: Population, options: Options) -> dict[str, Any]:

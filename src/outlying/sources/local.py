@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from outlying.errors import ColumnError, MissingExtraError, SourceError, unknown_name
 from outlying.parallel import usable_workers
 from outlying.sources.passes import Batch, Pass, Progress, Traffic
-from outlying.table.table import SkippedColumn
+from outlying.table.table import FrameLibrary, SkippedColumn
 
 if TYPE_CHECKING:
     import pyarrow
@@ -87,6 +87,8 @@ class Shape:
 
 class LocalFeeder(abc.ABC):
     """A table that one machine reads; its kinds say what it looks like and where batches are."""
+
+    frame_library: FrameLibrary = "pandas"
 
     def __init__(self, source: str, workers: int | None = None) -> None:
         _check_extra()

@@ -85,7 +85,8 @@ class Stream:
     ) -> list[Findings]:
         """Explain all that is wanted, in two passes at most."""
         plan = self._plan(wanted)
-        profile = finish(plan, self.feeder.fold(plan, plan.columns, progress), self.feeder.source)
+        state = self.feeder.fold(plan, plan.columns, progress)
+        profile = finish(plan, state, self.feeder.source, self.feeder.frame_library)
         profile = profile.with_notes(self.feeder.notes)
         some(profile.selection)
         if profile.rows < 2:

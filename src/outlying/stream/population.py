@@ -188,7 +188,8 @@ class Streamed:
     def _population(self, item: Named) -> Population:
         selection = self._ready_for(item).selection
         names = tuple(column.name for column in selection.columns)
-        return Population(self.feeder.source, self.profile.rows, names, selection.skipped)
+        source, library = self.feeder.source, self.feeder.frame_library
+        return Population(source, self.profile.rows, names, selection.skipped, library)
 
     def _notes(self, item: Named, outcome: Outcome, pairs: Sequence[Pair]) -> Iterator[str]:
         bound = max((pair.bound for pair in pairs), default=0.0)

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from outlying.errors import ColumnError, ObjectError, RowError, unknown_name
 from outlying.table.columns import Column
 from outlying.table.values import Value, text_of
+
+FrameLibrary = Literal["pandas", "polars"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class Table:
     source: str
     skipped: tuple[SkippedColumn, ...] = ()
     notes: tuple[str, ...] = ()
+    frame_library: FrameLibrary = "pandas"  # whose dataframes the user works with
 
     @property
     def names(self) -> list[str]:

@@ -17,7 +17,7 @@ from outlying.sources.spark.parts import PIECES, Failure, fold_part, merge_parts
 from outlying.sources.spark.shipping import task_of
 from outlying.sources.spark.watch import run, watch_of
 from outlying.sources.types.spark import Plan, plan_of
-from outlying.table.table import SkippedColumn
+from outlying.table.table import FrameLibrary, SkippedColumn
 
 if TYPE_CHECKING:
     import pyarrow
@@ -36,6 +36,8 @@ class SparkFeeder:
     Who knows how to read the table again says so with `again`: columns that have vanished would
     come out of Parquet files as missing values.
     """
+
+    frame_library: FrameLibrary = "pandas"
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ from outlying.stream.profile.profile_pass import ProfilePass, ProfileState
 from outlying.table.columns import CategoricalColumn, Column, infinities_note
 from outlying.table.sampling import draw
 from outlying.table.selection import Grounds, Selection, is_too_fine, reason_to_skip
-from outlying.table.table import SkippedColumn, Table
+from outlying.table.table import FrameLibrary, SkippedColumn, Table
 from outlying.table.values import Value
 
 if TYPE_CHECKING:
@@ -89,7 +89,9 @@ class Profile:
         return Selection(used, self.skipped)
 
 
-def finish(plan: ProfilePass, state: ProfileState, source: str) -> Profile:
+def finish(
+    plan: ProfilePass, state: ProfileState, source: str, library: FrameLibrary = "pandas"
+) -> Profile:
     """Make a table in memory of what was kept, typed by what all rows hold."""
     _refuse(plan, state, source)
     fields = [settled(field, state.tallies[field.name], state.rows) for field in plan.fields]
@@ -99,7 +101,7 @@ def finish(plan: ProfilePass, state: ProfileState, source: str) -> Profile:
     places, found = draw(state.kinds.marks, state.kinds.counts, plan.sample), _found(plan, state)
     columns = _columns(compared, [state.kinds.rows().take(of_numbers(places)), *found])
     notes = tuple(_notes(plan, state))
-    table = Table(columns, len(columns[0]), source, plan.unread, notes)
+    table = Table(columns, len(columns[0]), source, plan.unread, notes, library)
     facts = {field.name: _facts(field, state.tallies[field.name]) for field in compared}
     skipped = (*plan.unusable, *_left_out(plan.options, state.rows, columns, facts))
     others = [field for field in fields if not field.is_compared]
