@@ -254,13 +254,6 @@ def whole(array: Array) -> tuple[Any, Mask | None]:
     return arrays.filled(array, 0), arrays.gaps(array)
 
 
-def coded(array: Array) -> tuple[Codes, list[str] | list[bool]]:
-    """Read categories as codes into distinct labels; -1 is missing."""
-    form = form_of(array.type)
-    found = categories(array, "boolean") if form == "boolean" else categories(array)
-    return found.codes, found.labels
-
-
 def categories(array: Array, form: Form = "text", are_distinct: bool = True) -> Coded:
     """Read texts or booleans; texts may come several times where nearly all differ anyway."""
     pa, array = arrow(), _joined(array)
