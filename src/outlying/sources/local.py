@@ -72,7 +72,7 @@ class Field:
     type: pyarrow.DataType
 
     def finished(self, array: pyarrow.Array) -> pyarrow.Array:
-        """Return a column of a batch the type that was promised."""
+        """Return a column of a batch with the type that was promised."""
         return array if self.comes == self.type else array.cast(self.type)
 
 
@@ -165,7 +165,7 @@ class LocalFeeder(abc.ABC):
         self._rows = rows
 
     def _promised(self, batch: Batch, fields: Sequence[Field]) -> Batch:
-        """Return a batch the names and types of the schema; what comes must be what was seen."""
+        """Return a batch with the names and types of the schema; what comes must be what was seen."""
         import pyarrow
 
         for field, array in zip(fields, batch.columns, strict=False):

@@ -59,7 +59,7 @@ def _load(connected: DuckDBPyConnection, file: InputFile, layout: Layout) -> Non
 
 
 def _sniffed(connected: DuckDBPyConnection, file: InputFile, layout: Layout) -> types.Sniffed:
-    """Let the engine find header and types in all rows, also with decimal commas between ;."""
+    """Return header and types as the engine finds them, also with decimal commas between ;."""
     sniffed = sniff(connected, file, layout)
     if layout.delimiter != ";" or "VARCHAR" not in sniffed.types:
         return sniffed

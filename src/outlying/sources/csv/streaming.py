@@ -125,7 +125,7 @@ class CsvFeeder(FilesFeeder):
         return Contents(layout, header, tuple(names), tuple(found))
 
     def _header(self, layout: Layout, first: list[str]) -> list[str]:
-        """Take the names of the first file, which all others must have too."""
+        """Return the names in the first file, which all others must have too."""
         for text in self._texts[1:]:
             other = first_record(text, layout)
             if other != first:

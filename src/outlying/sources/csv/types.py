@@ -56,7 +56,7 @@ class Sniffed:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kind:
-    """One way to read text: SQL that gives NULL for all it cannot read; {} stands for the text."""
+    """One way to read text: SQL that is NULL for all it cannot read; {} stands for the text."""
 
     sql: str
     make: Callable[[str], plans.Plan]

@@ -1,4 +1,7 @@
-"""Arrow arrays read as cells: numbers or categories, by the rules of tables in memory."""
+"""What Arrow's types become, and their arrays read as cells: numbers or categories.
+
+The rules are those of tables in memory, so that a stream leads to the same values.
+"""
 
 from __future__ import annotations
 
@@ -271,7 +274,7 @@ def categories(array: Array, form: Form = "text", are_distinct: bool = True) -> 
 
 
 def plain_texts(array: Array) -> pyarrow.Array:
-    """Give texts of any kind as plain ones."""
+    """Return texts of any type as plain ones."""
     found = categories(array)
     return found.texts.take(arrays.of_numbers(found.codes, found.codes < 0))
 
@@ -319,7 +322,7 @@ def _used(codes: Codes, texts: Any, form: Form = "text") -> Coded:
     is_used = _are_used(codes, len(texts))
     if is_used.all() and len(texts) <= _FEW and len(texts.unique()) == len(texts):
         return Coded(codes, texts, form)
-    distinct = texts.filter(arrays.of_marks(is_used)).dictionary_encode()
+    distinct = texts.filter(arrays.of_mask(is_used)).dictionary_encode()
     ranks = np.full(len(texts) + 1, -1, dtype=np.int32)
     ranks[np.flatnonzero(is_used)] = arrays.filled(distinct.indices, -1)
     return Coded(ranks[codes], distinct.dictionary, form)
@@ -347,7 +350,7 @@ def _of_numbers(array: Array, form: Form) -> Coded:
 
 
 def _moments(array: Any) -> Any:
-    """Give dates, times and durations as NumPy's."""
+    """Return dates, times and durations as NumPy's."""
     pa = arrow()
     kind = array.type
     unit = "D" if pa.types.is_date32(kind) else "ms" if pa.types.is_date64(kind) else kind.unit
