@@ -96,7 +96,7 @@ class Explainer:
     def population(self) -> Description:
         """What rows are compared with, before any is."""
         selection = self._population.selection()
-        return Description.of(self.table.source, self.rows, selection)
+        return Description.of(self.table, self.rows, selection)
 
     @property
     def is_streamed(self) -> bool:

@@ -157,7 +157,7 @@ def _detection(explainer: Explainer, settings: DetectOptions, scored: _Scored) -
             _flagged(explainer, scored, int(row), rank)
             for rank, row in enumerate(order[: min(settings.top, table.rows - unknown)], start=1)
         ),
-        population=Population.of(table.source, table.rows, selection),
+        population=Population.of(table, table.rows, selection),
         settings=settings,
         notes=tuple(notes),
         scores=np.asarray(frozen(scored.scores)),

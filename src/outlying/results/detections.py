@@ -88,4 +88,4 @@ class Detection:
         from outlying.render.frames import frame
 
         columns = {name: [getattr(item, name) for item in self.rows] for name in FLAGGED_FIELDS}
-        return frame(columns, self.population.source)
+        return frame(columns, self.population.frame_library)

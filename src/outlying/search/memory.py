@@ -116,7 +116,7 @@ class MemoryPopulation:
             key=target.key,
             values=table.values(row) if target.values is None else target.values,
             row_hash=None if is_new else row_hashes(prepared, np.array([row]))[0],
-            source=table.source,
+            table=table,
             rows=self.table.rows,
             selection=prepared.selection,
             attributes=prepared.attributes,

@@ -65,7 +65,7 @@ class Searched:
     key: Key
     values: Mapping[str, Value]
     row_hash: int | None  # of the compared values; None for a new object
-    source: str
+    table: Table  # the rows that are held in memory
     rows: int  # of the population, without a new object
     selection: Selection
     attributes: Sequence[Attribute]

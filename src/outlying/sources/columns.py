@@ -24,7 +24,7 @@ from outlying.table.columns import (
     integer_column,
     numeric_column,
 )
-from outlying.table.table import SkippedColumn, Table
+from outlying.table.table import FrameLibrary, SkippedColumn, Table
 from outlying.table.values import LARGEST_EXACT_INTEGER, Form, is_missing
 
 _FIRST = 1000  # rows to look at before all
@@ -49,7 +49,12 @@ class Reading:
         return Reading(self.column, "; ".join(filter(None, (self.note, note))) or None)
 
 
-def table_of(source: str, readings: Sequence[Reading], notes: Iterable[str] = ()) -> Table:
+def table_of(
+    source: str,
+    readings: Sequence[Reading],
+    notes: Iterable[str] = (),
+    frame_library: FrameLibrary = "pandas",
+) -> Table:
     """Put the columns together; a table without rows or usable columns is refused."""
     columns = tuple(r.column for r in readings if not isinstance(r.column, SkippedColumn))
     skipped = tuple(r.column for r in readings if isinstance(r.column, SkippedColumn))
@@ -62,7 +67,7 @@ def table_of(source: str, readings: Sequence[Reading], notes: Iterable[str] = ()
     if rows == 0:
         raise SourceError(f"{source}: there are no rows, only column names")
     said = [f"column {r.column.name!r}: {r.note}" for r in readings if r.note is not None]
-    return Table(columns, rows, source, skipped, (*notes, *said))
+    return Table(columns, rows, source, skipped, (*notes, *said), frame_library)
 
 
 def unique_names(source: str, names: Iterable[object]) -> list[str]:

@@ -9,7 +9,7 @@ from outlying.sources.columns import table_of, unique_names
 from outlying.sources.recognise import name_of
 from outlying.sources.registry import SUFFIXES
 from outlying.sources.types.narwhals import read_series
-from outlying.table.table import Table
+from outlying.table.table import FrameLibrary, Table
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -26,7 +26,8 @@ def read(data: object) -> Table:
     source = name_of(frame.to_native())
     names = unique_names(source, frame.columns)
     columns = [read_series(name, s) for name, s in zip(names, frame.iter_columns(), strict=True)]
-    return table_of(source, columns, _about_index(frame.to_native()))
+    library: FrameLibrary = "polars" if frame.implementation.is_polars() else "pandas"
+    return table_of(source, columns, _about_index(frame.to_native()), library)
 
 
 def _eager(data: Any) -> nw.DataFrame[Any]:

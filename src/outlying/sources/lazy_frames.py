@@ -28,6 +28,8 @@ def stream(frame: polars.LazyFrame) -> LazyFeeder:
 class LazyFeeder(LocalFeeder):
     """A query of polars that has not run yet; it runs once for every scan."""
 
+    frame_library = "polars"
+
     def __init__(self, frame: polars.LazyFrame) -> None:
         super().__init__(_SOURCE)
         _check_version()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from outlying.errors import ColumnError, MissingExtraError, SourceError, unknown_name
 from outlying.parallel import usable_workers
 from outlying.sources.passes import Batch, Pass, Progress, Traffic
-from outlying.table.table import SkippedColumn
+from outlying.table.table import FrameLibrary, SkippedColumn
 
 if TYPE_CHECKING:
     import pyarrow
@@ -72,7 +72,7 @@ class Field:
     type: pyarrow.DataType
 
     def finished(self, array: pyarrow.Array) -> pyarrow.Array:
-        """Return a column of a batch the type that was promised."""
+        """Return a column of a batch with the type that was promised."""
         return array if self.comes == self.type else array.cast(self.type)
 
 
@@ -87,6 +87,8 @@ class Shape:
 
 class LocalFeeder(abc.ABC):
     """A table that one machine reads; its kinds say what it looks like and where batches are."""
+
+    frame_library: FrameLibrary = "pandas"
 
     def __init__(self, source: str) -> None:
         _check_extra()
@@ -168,7 +170,7 @@ class LocalFeeder(abc.ABC):
         self._rows = rows
 
     def _promised(self, batch: Batch, fields: Sequence[Field]) -> Batch:
-        """Return a batch the names and types of the schema; what comes must be what was seen."""
+        """Return a batch with the names and types of the schema; what comes must be what was seen."""
         import pyarrow
 
         for field, array in zip(fields, batch.columns, strict=False):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 if TYPE_CHECKING:
     import pyarrow
 
-    from outlying.table.table import SkippedColumn
+    from outlying.table.table import FrameLibrary, SkippedColumn
 
 Batch: TypeAlias = "pyarrow.RecordBatch"
 Progress: TypeAlias = Callable[[int, int], None]  # rows done, of how many; 0: nobody knows
@@ -50,6 +50,10 @@ class Feeder(Protocol):
     @property
     def source(self) -> str:
         """How results name the table."""
+
+    @property
+    def frame_library(self) -> FrameLibrary:
+        """Whose dataframes the user works with."""
 
     @property
     def skipped(self) -> tuple[SkippedColumn, ...]:

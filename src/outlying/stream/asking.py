@@ -184,7 +184,7 @@ class AllAnswered:
             key=item.key,
             values=prepared.table.values(row) if item.values is None else item.values,
             row_hash=None if is_new else row_hashes(prepared, np.array([row]))[0],
-            source=source,
+            table=profile.table,
             rows=profile.rows,
             selection=prepared.selection,
             attributes=prepared.attributes,

@@ -58,7 +58,7 @@ class StreamedPopulation:
         self._fields, unusable = fields_of(feeder.source, feeder.schema(), options)
         unread = (*feeder.skipped, *unusable)
         columns = tuple(field.empty() for field in self._fields)
-        self.table = Table(columns, 0, feeder.source, unread)
+        self.table = Table(columns, 0, feeder.source, unread, (), feeder.frame_library)
         self._plan = ProfilePass.of(options, self._fields, unread)
         self._profile: Profile | None = None
         self._memory: MemoryPopulation | None = None
@@ -82,7 +82,7 @@ class StreamedPopulation:
 
     def _keep(self, state: ProfileState) -> None:
         """Keep what the first pass has found."""
-        profile = finish(self._plan, state, self.feeder.source).with_notes(self.feeder.notes)
+        profile = finish(self._plan, state, self.table).with_notes(self.feeder.notes)
         not_empty(profile.selection)
         if profile.rows < 2:
             raise SourceError(

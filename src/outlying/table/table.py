@@ -9,13 +9,15 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from outlying.errors import ColumnError, ObjectError, RowError, unknown_name
 from outlying.table.columns import Column
 from outlying.table.values import Value, text_of
+
+FrameLibrary = Literal["pandas", "polars"]
 
 
 class SkipReason(enum.Enum):
@@ -51,6 +53,7 @@ class Table:
     source: str
     skipped: tuple[SkippedColumn, ...] = ()
     notes: tuple[str, ...] = ()
+    frame_library: FrameLibrary = "pandas"  # whose dataframes the user works with
 
     @property
     def names(self) -> list[str]:

@@ -39,7 +39,7 @@ def table_of_texts(
 
 
 def sniff(connected: DuckDBPyConnection, file: InputFile, layout: Layout, **more: str) -> Sniffed:
-    """Let the engine find header and types, in all rows unless told otherwise."""
+    """Return the header and types that the engine finds, in all rows unless told otherwise."""
     words = ", ".join(map(literal, UNTYPED_WORDS))
     settings = _settings(file, layout, **{"sample_size": "-1", "nullstr": f"[{words}]", **more})
     found = connected.execute(

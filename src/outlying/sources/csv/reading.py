@@ -59,7 +59,7 @@ def _load(connected: DuckDBPyConnection, file: InputFile, layout: Layout) -> Non
 
 
 def _sniffed(connected: DuckDBPyConnection, file: InputFile, layout: Layout) -> types.Sniffed:
-    """Let the engine find header and types in all rows, also with decimal commas between ;."""
+    """Return header and types as the engine finds them, also with decimal commas between ;."""
     sniffed = sniff(connected, file, layout)
     if layout.delimiter != ";" or "VARCHAR" not in sniffed.types:
         return sniffed
@@ -79,16 +79,17 @@ def _columns(
 ) -> list[Reading]:
     # ordered here as well: where the engine makes a join of an expression (it does so of a long
     # IN), preserve_insertion_order does not keep rows in their places
-    rows = f"{types.TABLE} WHERE rowid >= {int(header)} ORDER BY rowid"
+    rows = f"{types.TABLE} WHERE rowid >= {int(header)}"
     plans = [kind.plan(f"c{place}") for place, kind in enumerate(kinds)]
-    readings = engine.fetch(connected, rows, [], list(zip(names, plans, strict=True)))
+    wanted = list(zip(names, plans, strict=True))
+    readings = engine.fetch(connected, f"{rows} ORDER BY rowid", [], wanted)
     gaps = [
-        f"c{place}"
+        place
         for place, (kind, reading) in enumerate(zip(kinds, readings, strict=True))
         if kind is not types.TEXT and reading.has_gaps
     ]
-    words = types.missing_words_in(connected, gaps, first_row=int(header))
+    words = types.missing_words(connected, rows, gaps)
     return [
-        reading.with_note(kind.note).with_note(words.get(f"c{place}"))
+        reading.with_note(kind.note).with_note(words.get(place))
         for place, (kind, reading) in enumerate(zip(kinds, readings, strict=True))
     ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from outlying.errors import SourceError
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 _SNIFFED = 20_480
 _LOOKED_AT = 2048
-_TESTS_AT_ONCE = 200
 
 
 def stream(files: Files) -> CsvFeeder:
@@ -126,7 +125,7 @@ class CsvFeeder(FilesFeeder):
         return Contents(layout, header, tuple(names), tuple(found))
 
     def _header(self, layout: Layout, first: list[str]) -> list[str]:
-        """Take the names of the first file, which all others must have too."""
+        """Return the names in the first file, which all others must have too."""
         for text in self._texts[1:]:
             other = first_record(text, layout)
             if other != first:
@@ -151,8 +150,8 @@ class CsvFeeder(FilesFeeder):
         taken = {test.place: test for test in reversed(tests) if test.loses is False}
         found = {place: test.kind for place, test in taken.items()}
         gaps = [place for place, test in taken.items() if test.has_words]
-        for place, words in _words(connected, rows, gaps):
-            found[place] = _noted(found[place], words)
+        for place, note in types.missing_words(connected, rows, gaps).items():
+            found[place] = found[place].with_note(note)
         return [found.get(place, types.TEXT) for place in range(layout.fields)]
 
     def _fault(self, layout: Layout, error: Exception) -> SourceError:
@@ -189,8 +188,8 @@ class _Test:
 def _tested(connected: DuckDBPyConnection, rows: str, pairs: list[tuple[int, Kind]]) -> list[_Test]:
     """Try fields as kinds, in all rows."""
     found = []
-    for start in range(0, len(pairs), _TESTS_AT_ONCE):
-        batch = pairs[start : start + _TESTS_AT_ONCE]
+    for start in range(0, len(pairs), types.TESTS_AT_ONCE):
+        batch = pairs[start : start + types.TESTS_AT_ONCE]
         losses = [types.loss(kind, place) for place, kind in batch]
         texts = [f"c{place}" for place, _ in batch]
         tests = [
@@ -200,24 +199,6 @@ def _tested(connected: DuckDBPyConnection, rows: str, pairs: list[tuple[int, Kin
         results = zip(batch, row[::2], row[1::2], strict=True)
         found += [_Test(*pair, loses, has_words) for pair, loses, has_words in results]
     return found
-
-
-def _words(
-    connected: DuckDBPyConnection, rows: str, places: Sequence[int]
-) -> Iterator[tuple[int, dict[str, int]]]:
-    """Count the words of fields that are read as missing values."""
-    for start in range(0, len(places), _TESTS_AT_ONCE):
-        batch = places[start : start + _TESTS_AT_ONCE]
-        counts = ", ".join(f"[{', '.join(types.word_counts(place))}]" for place in batch)
-        row = connected.execute(f"SELECT {counts} FROM {rows}").fetchall()[0]  # noqa: S608 (quoted)
-        for place, found in zip(batch, row, strict=True):
-            yield place, {word: n for word, n in zip(types.WORDS, found, strict=True) if n}
-
-
-def _noted(kind: Kind, words: Mapping[str, int]) -> Kind:
-    """Let a kind say what is read as missing."""
-    said = filter(None, (kind.note, types.read_as_missing(words)))
-    return dataclasses.replace(kind, note="; ".join(said))
 
 
 def _sql_of(kind: Kind, place: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ UNTYPED_WORDS = (
 )
 """What must not decide on a type: missing values, and infinities, which DuckDB takes for text."""
 
-_TESTS_AT_ONCE = 200
+TESTS_AT_ONCE = 200
 _ISO = "%Y-%m-%d"
 _CODE = "^ *[+]|^ *0[0-9]|_"
 """What DuckDB's sniffer takes for text although a cast reads it: +5, 007, 1_000."""
@@ -56,7 +56,7 @@ class Sniffed:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kind:
-    """One way to read text: SQL that gives NULL for all it cannot read; {} stands for the text."""
+    """One way to read text: SQL that is NULL for all it cannot read; {} stands for the text."""
 
     sql: str
     make: Callable[[str], plans.Plan]
@@ -67,6 +67,10 @@ class Kind:
     def plan(self, field: str) -> plans.Plan:
         """Plan a field of this kind."""
         return self.make(self.sql.replace("{}", field))
+
+    def with_note(self, note: str) -> Kind:
+        """Add a note to the one there may be."""
+        return dataclasses.replace(self, note="; ".join(filter(None, (self.note, note))))
 
 
 def _matches(pattern: str) -> str:
@@ -112,8 +116,8 @@ def kinds_of(connected: DuckDBPyConnection, sniffed: Sniffed) -> list[Kind]:
         (p, kind) for p, name in enumerate(sniffed.types) for kind in _kinds_for(name, sniffed)
     ]
     pairs.reverse()  # what fits first is then put in last
-    for start in range(0, len(pairs), _TESTS_AT_ONCE):
-        batch = pairs[start : start + _TESTS_AT_ONCE]
+    for start in range(0, len(pairs), TESTS_AT_ONCE):
+        batch = pairs[start : start + TESTS_AT_ONCE]
         tests = ", ".join(f"bool_or({loss(kind, place)})" for place, kind in batch)
         query = f"SELECT {tests} FROM {TABLE} WHERE rowid >= {int(sniffed.has_header)}"  # noqa: S608
         for (place, kind), loses in zip(batch, connected.execute(query).fetchall()[0], strict=True):
@@ -177,31 +181,25 @@ def is_header(connected: DuckDBPyConnection, found: list[Kind]) -> bool:
     return True in losses or False not in losses
 
 
-def missing_words_in(
-    connected: DuckDBPyConnection, names: list[str], *, first_row: int
-) -> dict[str, str]:
-    """Say for each field which words were taken for missing values, and how often."""
-    if not names:
-        return {}
-    rows = f"SELECT {', '.join(names)} FROM {TABLE} WHERE rowid >= {first_row}"  # noqa: S608
-    counts = connected.execute(
-        f"SELECT field, trim(value) AS word, count(*) "  # noqa: S608
-        f"FROM (UNPIVOT ({rows}) ON COLUMNS(*) INTO NAME field VALUE value) "
-        f"WHERE {_IS_WORD.replace('{}', 'value')} GROUP BY field, word ORDER BY word"
-    ).fetchall()
-    found: dict[str, dict[str, int]] = {}
-    for name, word, count in counts:
-        found.setdefault(name, {})[word] = count
-    return {name: read_as_missing(words) for name, words in found.items()}
+def missing_words(
+    connected: DuckDBPyConnection, rows: str, places: Sequence[int]
+) -> dict[int, str]:
+    """Say for each field which words are read as missing values, and how often; if any are."""
+    found: dict[int, str] = {}
+    for start in range(0, len(places), TESTS_AT_ONCE):
+        batch = places[start : start + TESTS_AT_ONCE]
+        counts = ", ".join(f"[{', '.join(_word_counts(place))}]" for place in batch)
+        row = connected.execute(f"SELECT {counts} FROM {rows}").fetchall()[0]  # noqa: S608 (quoted)
+        words = [{word: n for word, n in zip(WORDS, some, strict=True) if n} for some in row]
+        found |= {p: _read_as_missing(some) for p, some in zip(batch, words, strict=True) if some}
+    return found
 
 
-def word_counts(place: int) -> list[str]:
-    """Write how often each word for a missing value occurs in a field."""
+def _word_counts(place: int) -> list[str]:
     return [f"count(*) FILTER (trim(c{place}) = {literal(word)})" for word in WORDS]
 
 
-def read_as_missing(counts: Mapping[str, int]) -> str:
-    """Say which words were taken for missing values, and how often."""
+def _read_as_missing(counts: Mapping[str, int]) -> str:
     said = (
         f"{repr(word) if word else 'blank'} ({count} row{'s' if count > 1 else ''})"
         for word, count in sorted(counts.items())

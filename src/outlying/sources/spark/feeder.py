@@ -15,9 +15,9 @@ from outlying.sources.passes import Pass, Progress, State, Traffic
 from outlying.sources.spark.faults import plain_errors
 from outlying.sources.spark.parts import PIECES, Failure, fold_part, merge_parts, merged
 from outlying.sources.spark.shipping import task_of
-from outlying.sources.spark.watch import run, watch_of
+from outlying.sources.spark.watch import is_remote, run, watch_of
 from outlying.sources.types.spark import Plan, plan_of
-from outlying.table.table import SkippedColumn
+from outlying.table.table import FrameLibrary, SkippedColumn
 
 if TYPE_CHECKING:
     import pyarrow
@@ -36,6 +36,8 @@ class SparkFeeder:
     Who knows how to read the table again says so with `again`: columns that have vanished would
     come out of Parquet files as missing values.
     """
+
+    frame_library: FrameLibrary = "pandas"
 
     def __init__(
         self,
@@ -100,10 +102,6 @@ class SparkFeeder:
         names = unique_names(self._source, [field.name for field in fields])
         return {name: plan_of(f.dataType) for name, f in zip(names, fields, strict=True)}
 
-    @property
-    def _remote(self) -> bool:
-        return type(self._frame).__module__.startswith("pyspark.sql.connect")
-
     def _look_again(self, columns: Sequence[str]) -> None:
         """Refuse a table that has lost columns, or has them with another type, since."""
         if self._again is None:
@@ -155,7 +153,7 @@ class SparkFeeder:
 
     def _cores(self) -> int:
         """Return how many tasks run at once; a Connect server does not say, so take a few."""
-        if self._remote:
+        if is_remote(self._frame.sparkSession):
             return FAN_IN // 2
         return max(1, int(self._frame.sparkSession.sparkContext.defaultParallelism))
 

@@ -139,7 +139,7 @@ def _joined(batches: list[Batch]) -> Batch:
 
 
 def _typed(batch: Batch, schema: pyarrow.Schema) -> Batch:
-    """Give columns the names and types that were promised; a batch may have none."""
+    """Return a batch with the names and types that were promised; it may have no columns."""
     import pyarrow
 
     if not schema.names:

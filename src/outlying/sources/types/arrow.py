@@ -1,4 +1,7 @@
-"""Arrow arrays read as cells: numbers or categories, by the rules of tables in memory."""
+"""What Arrow's types become, and their arrays read as cells: numbers or categories.
+
+The rules are those of tables in memory, so that a stream leads to the same values.
+"""
 
 from __future__ import annotations
 
@@ -254,13 +257,6 @@ def whole(array: Array) -> tuple[Any, Mask | None]:
     return arrays.filled(array, 0), arrays.gaps(array)
 
 
-def coded(array: Array) -> tuple[Codes, list[str] | list[bool]]:
-    """Read categories as codes into distinct labels; -1 is missing."""
-    form = form_of(array.type)
-    found = categories(array, "boolean") if form == "boolean" else categories(array)
-    return found.codes, found.labels
-
-
 def categories(array: Array, form: Form = "text", are_distinct: bool = True) -> Coded:
     """Read texts or booleans; texts may come several times where nearly all differ anyway."""
     pa, array = arrow(), _joined(array)
@@ -278,7 +274,7 @@ def categories(array: Array, form: Form = "text", are_distinct: bool = True) -> 
 
 
 def plain_texts(array: Array) -> pyarrow.Array:
-    """Give texts of any kind as plain ones."""
+    """Return texts of any type as plain ones."""
     found = categories(array)
     return found.texts.take(arrays.of_numbers(found.codes, found.codes < 0))
 
@@ -326,7 +322,7 @@ def _used(codes: Codes, texts: Any, form: Form = "text") -> Coded:
     is_used = _are_used(codes, len(texts))
     if is_used.all() and len(texts) <= _FEW and len(texts.unique()) == len(texts):
         return Coded(codes, texts, form)
-    distinct = texts.filter(arrays.of_marks(is_used)).dictionary_encode()
+    distinct = texts.filter(arrays.of_mask(is_used)).dictionary_encode()
     ranks = np.full(len(texts) + 1, -1, dtype=np.int32)
     ranks[np.flatnonzero(is_used)] = arrays.filled(distinct.indices, -1)
     return Coded(ranks[codes], distinct.dictionary, form)
@@ -354,7 +350,7 @@ def _of_numbers(array: Array, form: Form) -> Coded:
 
 
 def _moments(array: Any) -> Any:
-    """Give dates, times and durations as NumPy's."""
+    """Return dates, times and durations as NumPy's."""
     pa = arrow()
     kind = array.type
     unit = "D" if pa.types.is_date32(kind) else "ms" if pa.types.is_date64(kind) else kind.unit

@@ -26,16 +26,16 @@ def of_numbers(values: npt.NDArray[Any], missing: Mask | None = None) -> pyarrow
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [known, data])
 
 
-def of_marks(marks: Mask) -> pyarrow.Array:
-    """Return marks as an Arrow array."""
+def of_mask(mask: Mask) -> pyarrow.Array:
+    """Return a mask as an Arrow array of booleans."""
     import pyarrow as pa
 
-    bits = pa.py_buffer(np.packbits(marks, bitorder="little"))
-    return pa.Array.from_buffers(pa.bool_(), len(marks), [None, bits])
+    bits = pa.py_buffer(np.packbits(mask, bitorder="little"))
+    return pa.Array.from_buffers(pa.bool_(), len(mask), [None, bits])
 
 
 def of_texts(texts: Sequence[str]) -> pyarrow.Array:
-    """Give texts as an Arrow array."""
+    """Return texts as an Arrow array."""
     import pyarrow as pa
 
     encoded = [text.encode() for text in texts]
