@@ -1,4 +1,4 @@
-"""A density among densities: what every figure of the paper shows."""
+"""The score of one density among the densities of a group: what each cdf of the page shows."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import dataclasses
 
 import numpy as np
 
-from outlying.method import measure as outlierness
+from outlying.method import measure
 from outlying.method.density import Floats
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Scored:
-    """The densities F of a group, sorted and per unit of the attribute, and that at the object."""
+class DensityScore:
+    """The densities F of a group, sorted and per unit of the attribute, and f_o, the object's."""
 
     densities: Floats
     at_object: float
@@ -25,17 +25,17 @@ class Scored:
     @property
     def areas(self) -> tuple[float, float]:
         """The areas above and below G (paper, section 4)."""
-        return outlierness.areas(self.densities, self.at_object)
+        return measure.areas(self.densities, self.at_object)
 
     @property
     def paper(self) -> float:
         """The outlierness by the paper's measure."""
-        return outlierness.outlierness(self.mean, self.at_object, "paper")
+        return measure.outlierness(self.mean, self.at_object, "paper")
 
     @property
     def relative(self) -> float:
         """The outlierness free of units."""
-        return outlierness.outlierness(self.mean, self.at_object, "relative")
+        return measure.outlierness(self.mean, self.at_object, "relative")
 
     @property
     def rarity(self) -> float:
