@@ -36,8 +36,3 @@ class DensityScore:
     def relative(self) -> float:
         """The outlierness free of units."""
         return measure.outlierness(self.mean, self.at_object, "relative")
-
-    @property
-    def rarity(self) -> float:
-        """How many times rarer the object is than a typical member; infinite where f_o is 0."""
-        return self.mean / self.at_object if self.at_object > 0 else float("inf")

@@ -24,7 +24,6 @@ SCALES = ("none", "deviation")
 class SeedResult:
     """Where the paper's object ranks, and who is first, with one seed; counted from 1."""
 
-    seed: int
     rank: int
     votes: int
     first: int
@@ -69,15 +68,15 @@ def detected(table: Table, claim: Claim, seeds: int, on_step: Callable[[], None]
     def results(scale: str) -> Iterator[SeedResult]:
         for seed in range(seeds):
             on_step()
-            yield _result(_ranked(explainer, scale, seed), claim.object - 1, seed)
+            yield _result(_ranked(explainer, scale, seed), claim.object - 1)
 
     return [Detected(claim, scale, tuple(results(scale))) for scale in SCALES]
 
 
-def _result(ranked: tuple[Flagged, ...], row: int, seed: int) -> SeedResult:
+def _result(ranked: tuple[Flagged, ...], row: int) -> SeedResult:
     own = next(item for item in ranked if item.row == row)
     first = ranked[0]
-    return SeedResult(seed, own.rank, own.votes or 0, first.row + 1)
+    return SeedResult(own.rank, own.votes or 0, first.row + 1)
 
 
 def _ranked(explainer: Explainer, scale: str, seed: int) -> tuple[Flagged, ...]:

@@ -215,13 +215,13 @@ def _table(item: Reproduced) -> Iterator[Block]:
 
 
 def _on_starts(item: Reproduced) -> str:
-    """Say what the paper's random start changes."""
-    told = collections.Counter((start.property, start.conditions) for start in item.starts)
-    found = "; ".join(
+    """Return what the paper's random start changes."""
+    found = collections.Counter(item.starts)
+    listed = "; ".join(
         f"a{number} with {numbered(others)} ({count} of {len(item.starts)})"
-        for (number, others), count in told.most_common(4)
+        for (number, others), count in found.most_common(4)
     )
-    return f"With the paper's random start of the mixtures the highest pairs are: {found}."
+    return f"With the paper's random start of the mixtures the highest pairs are: {listed}."
 
 
 def _pair_rows(item: Reproduced) -> Iterator[tuple[str, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from outlying.search.attributes import NumericAttribute
 from outlying.table.columns import Mask, NumericColumn
 from outlying.table.conditions import Condition
 from outlying.table.table import Table
+
+Numbers: TypeAlias = tuple[int, tuple[int, ...]]  # of the property and its conditions
 
 _SHOWN = 3  # pairs of each search
 _BINS = (5, 10, 20)
@@ -50,7 +52,6 @@ class ScoredPair:
     conditions: tuple[tuple[str, Bound], ...]
     rows: int
     support: float
-    holds: bool  # whether the object satisfies the conditions
     inside: DensityScore
     overall: DensityScore
     confidence: float | None = None
@@ -73,16 +74,6 @@ class BinnedPair:
     relative: float
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RandomStart:
-    """The highest pair with one random start of the mixtures, by its attributes' numbers."""
-
-    seed: int
-    property: int
-    conditions: tuple[int, ...]
-    outlierness: float
-
-
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Reproduced:
     """One table of the paper, explained again."""
@@ -95,7 +86,7 @@ class Reproduced:
     minimal: tuple[ScoredPair, ...]  # minimal pairs that reach 0.9 by the paper's options
     found: int  # how many of these there are
     defaults: tuple[ScoredPair, ...]  # by our options
-    starts: tuple[RandomStart, ...]  # the highest pairs with the paper's random start
+    starts: tuple[Numbers, ...]  # the highest pairs with the paper's random start, one a seed
     older: tuple[BinnedPair, ...]
 
 
@@ -199,10 +190,9 @@ class _ObjectPairs:
         found = self._pair(self.numbers[pair.property], bounds)
         return dataclasses.replace(found, confidence=pair.confidence)
 
-    def start(self, seed: int) -> RandomStart:
-        """Return the highest pair with a random start."""
-        best = _highest(self.table, self.row, seed)[0]
-        return RandomStart(seed, *self._numbers(best), best.outlierness)
+    def start(self, seed: int) -> Numbers:
+        """Return the highest pair with a random start of the mixtures."""
+        return self._numbers(_highest(self.table, self.row, seed)[0])
 
     def older(self, kind: Discretise, bins: int) -> BinnedPair:
         """Return the strongest pair of the older method, by the measure free of units."""
@@ -211,7 +201,7 @@ class _ObjectPairs:
         number, others = self._numbers(best)
         return BinnedPair(kind, bins, number, str(best.value), others, best.outlierness)
 
-    def _numbers(self, pair: Pair) -> tuple[int, tuple[int, ...]]:
+    def _numbers(self, pair: Pair) -> Numbers:
         others = (self.numbers[condition.attribute] for condition in pair.conditions)
         return self.numbers[pair.property], tuple(sorted(others))
 
@@ -232,7 +222,6 @@ class _ObjectPairs:
             conditions=tuple((self.table.names[bound.number - 1], bound) for bound in bounds),
             rows=int(mask.sum()),
             support=float(mask.mean()),
-            holds=bool(mask[self.row]),
             inside=self._score(attribute, mask),
             overall=self._score(attribute, np.ones(self.table.rows, dtype=bool)),
         )
