@@ -2,50 +2,50 @@
 
 from __future__ import annotations
 
-from outlying.paper.tables import Story
+from outlying.paper.tables import ScoredPair
 from outlying.table.values import number_text, printable
 
 
 def short(number: float) -> str:
-    """Write a number with five digits at most."""
+    """Return a number with five digits at most."""
     return number_text(number, 5)
 
 
-def subject(story: Story) -> str:
-    """Name the property with its value."""
-    return f"a{story.number} ({printable(story.name)}) = {short(story.value)}"
+def subject(pair: ScoredPair) -> str:
+    """Return the property with its value."""
+    return f"a{pair.number} ({printable(pair.name)}) = {short(pair.value)}"
 
 
-def context(story: Story) -> str:
-    """Name the conditions."""
-    if not story.conditions:
+def context(pair: ScoredPair) -> str:
+    """Return the conditions."""
+    if not pair.conditions:
         return "no conditions"
     return " and ".join(
         f"a{bound.number} ({printable(name)}) in {interval((bound.low, bound.high))}"
-        for name, bound in story.conditions
+        for name, bound in pair.conditions
     )
 
 
 def numbered(numbers: tuple[int, ...]) -> str:
-    """Name the attributes of conditions by their numbers."""
+    """Return the attributes of conditions by their numbers."""
     return " and ".join(f"a{number}" for number in numbers) or "no conditions"
 
 
 def interval(ends: tuple[float, float] | None) -> str:
-    """Write an interval; a dash where there is none."""
+    """Return an interval; a dash where there is none."""
     return "-" if ends is None else f"[{short(ends[0])}, {short(ends[1])}]"
 
 
 def percent(share: float) -> str:
-    """Write a share in percent with a digit."""
+    """Return a share in percent with one decimal."""
     return f"{100 * share:.1f}%"
 
 
 def seconds(time: float) -> str:
-    """Write a time: in milliseconds below a second."""
+    """Return a time, in milliseconds below a second."""
     return f"{1000 * time:.0f} ms" if time < 1 else f"{time:.1f} s"
 
 
 def spread(low: float, high: float, digits: int = 3) -> str:
-    """Write a range of scores."""
+    """Return a range of scores."""
     return f"{low:.{digits}f} to {high:.{digits}f}"
