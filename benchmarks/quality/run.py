@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from typing import TypeVar
 
@@ -111,7 +112,8 @@ def in_processes(
     for name in ONE_THREAD:
         os.environ[name] = "1"  # the processes inherit it
     context = multiprocessing.get_context("spawn")
-    pool = concurrent.futures.ProcessPoolExecutor(jobs, context, initializer=_quiet)
+    started = context.Value("i", 0)
+    pool = concurrent.futures.ProcessPoolExecutor(jobs, context, _settled, (started,))
     try:
         futures = {pool.submit(work, tasks[place]): place for place in order}
         for future in concurrent.futures.as_completed(futures):
@@ -124,9 +126,17 @@ def in_processes(
     pool.shutdown()
 
 
-def _quiet() -> None:
-    """Let Ctrl-C end a worker without a traceback; the main process tells what happened."""
+def _settled(started: Synchronized[int]) -> None:
+    """Let Ctrl-C end a worker without a traceback, and keep it to a core of its own.
+
+    Where it has one core only, what it measures starts no processes that would crowd the others.
+    """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if sys.platform == "linux":
+        cores = sorted(os.sched_getaffinity(0))
+        with started.get_lock():
+            os.sched_setaffinity(0, {cores[started.value % len(cores)]})
+            started.value += 1
 
 
 def _tell(done: int, of: int, run: Run) -> None:
