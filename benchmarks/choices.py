@@ -27,8 +27,7 @@ from benchmarks.quality.ours import guess
 from outlying.method.density import Floats
 from outlying.search import guided
 from outlying.search import scoring as search
-from outlying.search.attributes import CategoricalAttribute
-from outlying.search.objects import Trait
+from outlying.search.contexts import lengths
 
 MOST_TARGETS = {"hics 030": 8, "hics 050": 5}
 KINDS = (
@@ -49,9 +48,8 @@ class Choice:
 
 
 def _price(price: float) -> Choice:
-    places = ("outlierness.CONDITION_PENALTY", "guided.CONDITION_PENALTY")
-    return Choice(
-        f"a condition costs {price:g} (0.3)", constants=tuple((place, price) for place in places)
+    return _constant(
+        f"a condition costs {price:g} (0.3)", "method.measure.CONDITION_PENALTY", price
     )
 
 
@@ -68,22 +66,22 @@ CHOICES = (
     _price(0.0),
     _price(0.5),
     _price(0.7),
-    _constant("5 leaders (15)", "guided.BEAM", 5),
-    _constant("40 leaders (15)", "guided.BEAM", 40),
-    _constant("triples never all screened", "joins.MOST_TRIPLES", 0),
-    _constant("triples all screened up to 20,000 (2,000)", "joins.MOST_TRIPLES", 20_000),
+    _constant("5 leaders (15)", "search.limits.BEAM", 5),
+    _constant("40 leaders (15)", "search.limits.BEAM", 40),
+    _constant("triples never all screened", "search.limits.MOST_TRIPLES", 0),
+    _constant("triples all screened up to 20,000 (2,000)", "search.limits.MOST_TRIPLES", 20_000),
     _option("at most 2 conditions (4)", max_conditions=2),
     _option("at most 3 conditions (4)", max_conditions=3),
     _option("at most 5 conditions (4)", max_conditions=5),
     _option("support 5% (10%)", min_support=0.05),
     _option("support 20% (10%)", min_support=0.2),
     _option("one scale (up to 3)", scales="one"),
-    _constant("up to 2 scales (3)", "intervals.MOST_SCALES", 2),
-    _constant("up to 6 scales (3)", "intervals.MOST_SCALES", 6),
-    _constant("neighbourhood of 10% (20%)", "intervals.WINDOW_SHARE", 0.1),
-    _constant("neighbourhood of 30% (20%)", "intervals.WINDOW_SHARE", 0.3),
-    _constant("components of h/4 at least (h/2)", "intervals.NARROWEST", 0.25),
-    _constant("components of h at least (h/2)", "intervals.NARROWEST", 1.0),
+    _constant("up to 2 scales (3)", "method.intervals.MOST_SCALES", 2),
+    _constant("up to 6 scales (3)", "method.intervals.MOST_SCALES", 6),
+    _constant("neighbourhood of 10% (20%)", "method.intervals.WINDOW_SHARE", 0.1),
+    _constant("neighbourhood of 30% (20%)", "method.intervals.WINDOW_SHARE", 0.3),
+    _constant("components of h/4 at least (h/2)", "method.intervals.NARROWEST", 0.25),
+    _constant("components of h at least (h/2)", "method.intervals.NARROWEST", 1.0),
     Choice("categories as capped as numbers", handicap=0.0),
     Choice("categories 0.5 below numbers", handicap=0.5),
 )
@@ -166,12 +164,12 @@ def _changed(choice: Choice) -> Iterator[None]:
     """Set constants for a while."""
     with contextlib.ExitStack() as stack:
         for place, value in choice.constants:
-            name, constant = place.split(".")
+            name, constant = place.rsplit(".", 1)
             stack.enter_context(_set(importlib.import_module(f"outlying.{name}"), constant, value))
         if choice.handicap is not None:
             hit, scored = _handicapped(choice.handicap)
             stack.enter_context(_set(search.Evaluation, "hit", hit))
-            stack.enter_context(_set(guided._Property, "scored", scored))
+            stack.enter_context(_set(guided._PropertySearch, "scored", scored))
         yield
 
 
@@ -189,12 +187,12 @@ def _handicapped(more: float) -> tuple[Callable[..., Any], Callable[..., Any]]:
     A category alone in a group of n rows is up to n times rarer than the others, a number about
     0.3 n**0.8 times; the difference of the logarithms is taken away, and something more.
     """
-    hit, scored = search.Evaluation.hit, guided._Property.scored
+    hit, scored = search.Evaluation.hit, guided._PropertySearch.scored
 
-    def cost(trait: Any, rows: Any, lengths: Any) -> Floats:
-        is_category = isinstance(trait, Trait) and isinstance(trait.attribute, CategoricalAttribute)
+    def cost(own: Any, rows: Any, conditions: Any) -> Floats:
+        is_category = own.attribute.kind != "numbers"
         lowered = 0.2 * np.log(rows) - math.log(0.3) + more
-        return np.where(np.asarray(lengths) > 0, lowered, 0.0) * is_category
+        return np.asarray(np.where(np.asarray(conditions) > 0, lowered, 0.0) * is_category)
 
     def lower_hit(self: Any, place: int, context: Any, group: int, summary: Any) -> Any:
         found = hit(self, place, context, group, summary)
@@ -203,11 +201,11 @@ def _handicapped(more: float) -> tuple[Callable[..., Any], Callable[..., Any]]:
         power = found.strength - float(cost(self.properties[place], group, len(context)))
         return dataclasses.replace(found, strength=power, score=round(power, 9))
 
-    def lower_scored(self: Any, contexts: Any, places: Any) -> Any:
-        found = scored(self, contexts, places)
+    def lower_scored(self: Any, contexts: Any, stored: Any) -> Any:
+        found = scored(self, contexts, stored)
         sample = self.run.sample
         rows = np.maximum(found.rows, 1) * (sample.rows / len(sample.screened))
-        costs = cost(self.trait, rows, np.count_nonzero(contexts, axis=1))
+        costs = cost(self.own, rows, lengths(contexts))
         return dataclasses.replace(found, scores=np.round(found.scores - costs, 9))
 
     return lower_hit, lower_scored

@@ -25,9 +25,11 @@ from benchmarks.machine import header
 from benchmarks.quality import hics
 from benchmarks.quality.cases import Case
 from outlying.method.measure import least_rarity
-from outlying.search import guided, prepared
-from outlying.search.ranking import plain
+from outlying.search import guided, limits
+from outlying.search.prepared import Prepared
+from outlying.search.ranking import as_tuple
 from outlying.search.scoring import Evaluation
+from outlying.search.threads import one_blas_thread
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Table: TypeAlias = tuple[dict[str, Any], list[int]]  # columns, and the rows to look at
@@ -70,7 +72,7 @@ class Errors:
     def is_looked_at(self) -> npt.NDArray[np.bool_]:
         """Where the estimate is so close to the threshold that a look at all rows decides."""
         ratio = self.estimated / self.needed
-        return (ratio >= 1 / guided.MARGIN) & (ratio < guided.MARGIN)
+        return (ratio >= 1 / limits.MARGIN) & (ratio < limits.MARGIN)
 
 
 def main() -> None:
@@ -120,26 +122,26 @@ def errors(table: Table) -> Errors:
     found = [pair for row in rows for pair in _of_row(ready, row, rng)]
     estimated, exact, is_random = np.array(found).reshape(-1, 3).T
     needed = least_rarity(ready.options.min_outlierness, ready.options.measure)
-    is_whole = ready.shelf.sample.is_whole
+    is_whole = ready.sample.is_whole
     return Errors(estimated, exact, is_random.astype(bool), needed, is_whole)
 
 
 def _of_row(ready: Any, row: int, rng: np.random.Generator) -> Iterator[tuple[float, float, bool]]:
     """Give estimated and exact rarity in some contexts, and whether they were drawn blindly."""
-    with guided._one_thread(), np.errstate(divide="ignore", invalid="ignore"):
+    with one_blas_thread, np.errstate(divide="ignore", invalid="ignore"):
         exact = evaluation(ready, row)
-        run = guided._Guided(exact, ready.shelf, is_hasty=True)
+        run = guided._GuidedSearch(exact, ready.cache, quick=True)
         for found in run._searched():
             if found.is_exact:  # nothing is estimated
                 continue
             for scored, _ in found.searched:
                 for place, is_random in _chosen(scored.rarity, rng):
-                    hit = exact.look(found.place, plain(scored.contexts[place]))
+                    hit = exact.look(found.place, as_tuple(scored.contexts[place]))
                     if hit is not None:
                         yield float(scored.rarity[place]), hit.summary.rarity, is_random
 
 
-def evaluation(ready: prepared.Prepared, row: int) -> Evaluation[Any, Any]:
+def evaluation(ready: Prepared, row: int) -> Evaluation:
     """Prepare the properties and conditions of a row, as for an answer."""
     return ready.exact(row)
 
@@ -179,8 +181,8 @@ def page(found: dict[str, Errors], seconds: float) -> str:
         "Error of ln(rarity), estimated against exact, where anything is estimated. *Random "
         "contexts* were drawn blindly. The second table holds contexts in which the object is "
         f"truly {low:g} to {high:g} times rarer than a typical member; more of them were drawn. "
-        f"Tables of more than {prepared.SCREENED:,} rows are screened by so many, and neighbours "
-        f"counted among {prepared.NEARBY:,} ({seconds:.0f} s in all).\n",
+        f"Tables of more than {limits.SCREENED:,} rows are screened by so many, and neighbours "
+        f"counted among {limits.NEARBY:,} ({seconds:.0f} s in all).\n",
         "## Random contexts\n",
         *_quantiles({name: of.logs[of.is_random] for name, of in found.items()}),
         f"\n## Where the exact rarity lies between {low:g} and {high:g}\n",
@@ -188,7 +190,7 @@ def page(found: dict[str, Errors], seconds: float) -> str:
         "\n## Decisions\n",
         f"The threshold asks for a rarity of {needed:.3g}. Without a look at all rows the estimate "
         "would decide wrongly so often, among the contexts of the second table. Where all rows are "
-        f"screened, estimates within a factor of {guided.MARGIN:g} of the threshold are looked at: "
+        f"screened, estimates within a factor of {limits.MARGIN:g} of the threshold are looked at: "
         "*still wrong* are those further off. Larger tables leave it to the estimates; what is "
         "given is verified there, what is missed is not seen.\n",
         *_decisions(found),

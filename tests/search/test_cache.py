@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 import functools
+import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 
 import outlying
-from outlying.search import prepared, shared, shelf
-from outlying.search.shared import Group, Shared
+from outlying.search import limits
+from outlying.search.cache import Cache, Estimates, Group, LeastRecentlyUsed
+from outlying.search.conditions import CandidateCondition
+from outlying.search.screen.neighbours import Sample
 from outlying.table.conditions import Condition
 
 ROWS = 900
 ASKED = (0, 1, 2, 450, 899)
 
 #: So little that what is shared is forgotten all the time.
-LIMITS: dict[str, list[tuple[object, str, int]]] = {
-    "as usual": [],
-    "hardly any conditions": [(shelf, "MOST_CONDITIONS", 2)],
-    "conditions": [(shelf, "MOST_CONDITIONS", 24)],
-    "marks": [(shelf, "MOST_MARKS", 0)],
-    "no figures": [(shelf, "MOST_FIGURES", 0)],
-    "few figures": [(shelf, "MOST_FIGURES", 1_400)],
-    "bytes": [(shared, "MOST_BYTES", 1)],
-    "some bytes": [(shared, "MOST_BYTES", 4 * ROWS)],
-    "groups": [(shared, "MOST_GROUPS", 1)],
+LIMITS: dict[str, dict[str, int]] = {
+    "as usual": {},
+    "hardly any conditions": {"MOST_CONDITIONS": 2},
+    "conditions": {"MOST_CONDITIONS": 24},
+    "marks": {"MOST_MARKS": 0},
+    "no estimates": {"MOST_ESTIMATES": 0},
+    "few estimates": {"MOST_ESTIMATES": 1_400},
+    "bytes": {"MOST_BYTES": 1},
+    "some bytes": {"MOST_BYTES": 4 * ROWS},
+    "groups": {"MOST_GROUPS": 1},
 }
-LIMITS["all"] = [LIMITS[name][0] for name in ("conditions", "few figures", "bytes", "groups")]
+LIMITS["all"] = {
+    name: value
+    for some in ("conditions", "few estimates", "bytes", "groups")
+    for name, value in LIMITS[some].items()
+}
 
 
 def table() -> dict[str, Any]:
@@ -47,17 +54,17 @@ def table() -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("limits", LIMITS)
+@pytest.mark.parametrize("chosen", LIMITS)
 @pytest.mark.parametrize("screened", [300, ROWS], ids=["by a sample", "by all rows"])
 def test_nothing_explained_before_changes_a_result(
-    limits: str, screened: int, monkeypatch: pytest.MonkeyPatch
+    chosen: str, screened: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prepared, "SCREENED", screened)
-    monkeypatch.setattr(prepared, "NEARBY", 600)
+    monkeypatch.setattr(limits, "SCREENED", screened)
+    monkeypatch.setattr(limits, "NEARBY", 600)
     data = table()
     fresh = [outlying.explain(data, row=row).to_json() for row in ASKED]
-    for module, name, value in LIMITS[limits]:
-        monkeypatch.setattr(module, name, value)
+    for name, value in LIMITS[chosen].items():
+        monkeypatch.setattr(limits, name, value)
     explainer = outlying.Explainer(data)
     for row in range(100, 130):
         explainer.explain(row=row)
@@ -78,44 +85,109 @@ def test_other_searches_share_as_well(options: dict[str, Any]) -> None:
         assert explainer.explain(row=row).to_json() == fresh.to_json()
 
 
-@pytest.mark.parametrize("limits", ["as usual", "all"])
-def test_the_limits_above_are_reached(limits: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("chosen", ["as usual", "all"])
+def test_the_limits_above_are_reached(chosen: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the test above would say nothing."""
-    for module, name, value in LIMITS[limits]:
-        monkeypatch.setattr(module, name, value)
+    for name, value in LIMITS[chosen].items():
+        monkeypatch.setattr(limits, name, value)
     explainer = outlying.Explainer(table(), references=0)
     for row in range(100, 130):
         explainer.explain(row=row)
-    ready = explainer.in_memory("").prepared
-    held = ready.shelf
-    assert (len(held._numbers) > 24) == (limits == "as usual")
-    assert (len(held._places) * len(ready.attributes) > 1_400) == (limits == "as usual")
-    assert (len(ready.shared._groups) > 1) == (limits == "as usual")
-    assert (len(ready.shared._masks) > 1) == (limits == "as usual")
-    assert (len(ready.shared._profiles) > 1) == (limits == "as usual")
+    prepared = explainer.in_memory("").prepared
+    held, usual = prepared.cache, chosen == "as usual"
+    assert (len(held._conditions) > 24) == usual
+    assert (len(held._estimates) * len(prepared.attributes) > 1_400) == usual
+    for kept in (held._groups, held._masks, held._profiles):
+        assert (len(kept) > 1) == usual
 
 
-def test_limits_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is asked for, no more is held than allowed; and what is held is not made again."""
-    monkeypatch.setattr(shared, "MOST_BYTES", 250)
-    monkeypatch.setattr(shared, "MOST_GROUPS", 3)
-    store, made = Shared(), list[int]()
-    numbers = [store.number(Condition("x", "equals", value=str(place))) for place in range(7)]
-    assert len(set(numbers)) == 7
+def test_limits_are_kept_and_what_was_not_used_for_longest_goes_first() -> None:
+    store: LeastRecentlyUsed[int, bytes] = LeastRecentlyUsed(250, len)
+    made = list[int]()
 
-    def mask(number: int) -> Any:
+    def make(number: int) -> bytes:
         made.append(number)
-        return np.full(100, number % 2 == 0)
+        return bytes(100)
 
-    def group(number: int) -> Group:
-        return Group(number, None)
+    def get(number: int) -> bytes:
+        return store.get(number, functools.partial(make, number))
 
-    for number in (*numbers, *numbers):
-        assert store.mask(number, functools.partial(mask, number))[0] == (number % 2 == 0)
-        assert sum(held.nbytes for held in store._masks.values()) <= 250
-        again = len(made)
-        store.mask(number, functools.partial(mask, number))
-        assert len(made) == again
-        key: Any = (None, (number,))
-        assert store.group(key, functools.partial(group, number)).rows == number
-        assert len(store._groups) <= 3
+    for number in (1, 2, 1, 3, 1, 4, 1):
+        assert get(number) is get(number)
+        assert sum(map(len, store._things.values())) == store._size <= 250
+    assert made == [1, 2, 3, 4]  # 1 was used again and again
+    get(3)
+    assert made == [1, 2, 3, 4, 3]
+
+
+def test_one_thing_is_kept_however_large() -> None:
+    store: LeastRecentlyUsed[int, bytes] = LeastRecentlyUsed(10, len)
+    large = store.get(1, lambda: bytes(100))
+    assert store.get(1, lambda: b"") is large
+    store.get(2, lambda: b"")
+    assert store.get(1, lambda: b"new") == b"new"
+
+
+def condition(place: int) -> CandidateCondition:
+    def test(rows: Any) -> Any:
+        return np.arange(64)[rows] % (place + 2) == 0
+
+    return CandidateCondition(Condition("x", "equals", value=str(place)), 1, test)
+
+
+def sample() -> Sample:
+    return Sample(64, np.arange(64), np.arange(64))
+
+
+def test_a_number_is_never_given_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is kept under the number of a condition that was forgotten misleads nobody."""
+    monkeypatch.setattr(limits, "MOST_CONDITIONS", 2)
+    cache = Cache(sample())
+    first = cache.numbers([condition(place) for place in range(3)])
+    again = cache.numbers([condition(place) for place in (2, 0)])
+    assert len({*first, *again}) == 4
+    assert again[0] == first[2]
+    own = cache.own([condition(place) for place in range(3)])
+    assert own.numbers[-1] == 0
+    assert own.marks[-1].all()
+    assert np.flatnonzero(own.marks[1]).tolist() == list(range(0, 64, 3))
+
+
+def test_estimates_used_last_are_kept() -> None:
+    """Whoever has places goes on with what they are places in."""
+    some: Any = object()
+    before = Estimates()
+    contexts = np.array([[0, 1], [0, 2], [1, 2], [1, 3]])
+    places = before.places(contexts)
+    figures = np.arange(20.0).reshape(5, 4)
+    before.figures(some, places, lambda new: figures[:, new])
+    before.places(contexts[:2])  # used again
+    after = before.latest(2)
+    assert len(after) == 2
+    asked = list[int]()
+
+    def make(new: Any) -> Any:
+        asked.extend(new.tolist())
+        return figures[:, new] * 2
+
+    found = after.figures(some, after.places(contexts), make)
+    assert asked == [2, 3]
+    assert np.array_equal(found, figures * [1, 1, 2, 2])
+    assert np.array_equal(before.figures(some, places, make), figures)
+    assert asked == [2, 3]
+
+
+def test_contexts_of_ever_new_conditions_are_not_stored() -> None:
+    cache = Cache(sample())
+    assert cache.stored(np.array([[0, 1, (1 << 21) - 1]]), 4) is not None
+    assert cache.stored(np.array([[0, 1, 1 << 21]]), 4) is None
+    assert cache.stored(np.zeros((2, 4), dtype=np.int64), 4) is None
+
+
+def test_copies_begin_anew() -> None:
+    cache = Cache(sample())
+    key: Any = ("x", (1,))
+    cache.group(key, lambda: Group(1, None))
+    copy = pickle.loads(pickle.dumps(cache))  # noqa: S301 - our own
+    assert copy.group(key, lambda: Group(2, None)).rows == 2
+    assert np.array_equal(copy.sample.nearby, cache.sample.nearby)

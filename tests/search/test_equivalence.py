@@ -13,8 +13,7 @@ import outlying
 from outlying.method import density, intervals, mixture
 from outlying.method import measure as outlierness
 from outlying.options import Bandwidth, Options
-from outlying.search import contexts as joins
-from outlying.search import guided
+from outlying.search import limits
 from outlying.search.attributes import attribute_of
 from outlying.table.columns import numeric_column
 from tests import naive, strategies
@@ -212,9 +211,9 @@ def test_guided_search_with_a_narrow_beam(
     rows = len(next(iter(table.values())))
     assume(any(naive.takes_part(cells) for cells in table.values()))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(guided, "BEAM", 2)
+        patch.setattr(limits, "BEAM", 2)
         patch.setattr(naive, "FRONTIER", 2)
-        patch.setattr(joins, "MOST_TRIPLES", triples)
+        patch.setattr(limits, "MOST_TRIPLES", triples)
         patch.setattr(naive, "MANY_TRIPLES", triples)
         assert_same(table, place % rows, {"min_outlierness": 0.8, "max_conditions": 5})
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from outlying.options import Options
 from outlying.results.findings import Pair
-from outlying.search.attributes import Attribute, CategoricalAttribute
-from outlying.search.guided import BEAM
+from outlying.search.attributes import Attribute
+from outlying.search.limits import BEAM
 from outlying.search.population import Searched
 from outlying.search.scoring import Outcome
 from outlying.search.screen.neighbours import Sample
@@ -32,9 +32,7 @@ def notes_on(searched: Searched, pairs: Sequence[Pair], options: Options) -> lis
     notes += _binned(attributes, options)
     notes += _visited(outcome, len(attributes), options, is_streamed)
     notes += _sampled(outcome, searched.sample, is_streamed)
-    if options.measure == "paper" and any(
-        isinstance(attribute, CategoricalAttribute) for attribute in attributes
-    ):
+    if options.measure == "paper" and any(item.kind == "labels" for item in attributes):
         notes.append("By the paper's measure a categorical property cannot exceed 0.46.")
     bound = max((pair.bound for pair in pairs), default=0.0)
     if bound:
@@ -55,11 +53,7 @@ def _binned(attributes: Sequence[Attribute], options: Options) -> list[str]:
         f"Numbers were cut into {options.bins} {options.discretise} bins: the older method, for "
         "comparison; its scores change with the number of bins."
     ]
-    alone = [
-        attribute.column.name
-        for attribute in attributes
-        if isinstance(attribute, CategoricalAttribute) and attribute.labels == 1
-    ]
+    alone = [attribute.column.name for attribute in attributes if attribute.is_constant]
     if alone:
         notes.append(
             "All values fell into one bin, which leaves nothing to compare, of: "

@@ -2,14 +2,15 @@
 
 A numeric column is divided by a power of two, which is exact, so that its values lie within [-1, 1]
 and no unit, however huge or tiny, overflows a square. Densities are computed on that scale and
-brought back to the column's unit only where the paper's measure needs it.
+brought back to the column's unit only where the paper's measure needs it. Both kinds of attribute
+answer the same questions; what they find is found once, also where threads share a population.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,7 @@ from outlying.method.density import (
     parzen_mean,
 )
 from outlying.method.distribution import Distribution
-from outlying.method.intervals import Segments, segments
+from outlying.method.intervals import Segments, candidates, segments
 from outlying.method.measure import Summary, Typical
 from outlying.method.profiles import CategoricalProfile, NumericProfile
 from outlying.method.sketches import (
@@ -33,11 +34,14 @@ from outlying.method.sketches import (
     numeric_sketch,
     shown_categories,
 )
-from outlying.options import Bandwidth
-from outlying.search.screen.histograms import Categories, Numbers
+from outlying.options import Bandwidth, Options
+from outlying.search.conditions import CandidateCondition
+from outlying.search.screen.histograms import CategoricalHistogram, NumericHistogram
 from outlying.search.screen.neighbours import Sample
-from outlying.table.columns import CategoricalColumn, Column, Mask, NumericColumn, Rows
-from outlying.table.values import Form, Value
+from outlying.search.threads import Once
+from outlying.table.columns import Column, Mask, NumericColumn, Rows
+from outlying.table.conditions import Condition
+from outlying.table.values import Form, Value, value_of
 
 _MICROSECONDS_PER_DAY = 86_400e6
 _SAFE_EXPONENT = 900  # beyond, a product might lose digits
@@ -62,11 +66,45 @@ def _largest(values: Floats) -> float:
     )
 
 
-class NumericAttribute:
+class _Attribute:
+    """What both kinds of attribute have in common."""
+
+    column: Column
+
+    def __init__(self, column: Column, rows: Rows | None) -> None:
+        self.column, self._rows = column, rows
+        self._once = Once()
+
+    @property
+    def missingness(self) -> CategoricalAttribute:
+        """The question whether this attribute is missing."""
+        return self._once("missingness", lambda: gaps_of(self.column, self._rows))
+
+    def conditions(
+        self, row: int, known: int, options: Options, *, is_sample: bool
+    ) -> list[CandidateCondition]:
+        """Return the conditions that a row satisfies, from fine to coarse, by so many rows."""
+        if not self.column.is_missing(row):
+            return self._conditions(row, known, options, is_sample=is_sample)
+        gaps = self.missingness
+        condition = Condition(self.column.name, "missing")
+        test = functools.partial(gaps.equal, 1)
+        return [CandidateCondition(condition, int(gaps.totals[1]), test)]
+
+    def _conditions(
+        self, row: int, known: int, options: Options, *, is_sample: bool
+    ) -> list[CandidateCondition]:
+        raise NotImplementedError
+
+
+class NumericAttribute(_Attribute):
     """A numeric column, sorted and scaled; of a large table, only the rows that were drawn."""
 
+    column: NumericColumn
+    kind: ClassVar[Literal["numbers"]] = "numbers"
+
     def __init__(self, column: NumericColumn, rows: Rows | None = None) -> None:
-        self.column, self._rows = column, rows
+        super().__init__(column, rows)
         values = column.values if rows is None else column.values[rows]
         ordered = np.sort(values) + 0.0  # what is missing comes last; there is one zero
         ordered = ordered[: len(ordered) - np.count_nonzero(np.isnan(ordered))]
@@ -74,21 +112,14 @@ class NumericAttribute:
             exponent_of(_largest(ordered)), exponent_of(_largest(column.values)) - _SAFE_EXPONENT
         )
         self.sorted: Floats = self._rescaled(ordered)
-        self._segments: dict[int | None, Segments] = {}
-        self._order: Rows | None = None
-        self._numbers: Numbers | None = None
-        self._sketch: NumericSketch | None = None
         self.unit = unit_of(column.form, self.exponent)
 
-    @functools.cached_property
-    def missingness(self) -> CategoricalAttribute:
-        """The question whether this attribute is missing."""
-        return gaps_of(self.column, self._rows)
-
-    @functools.cached_property
+    @property
     def whole(self) -> NumericAttribute:
         """The same column with all its rows."""
-        return self if self._rows is None else NumericAttribute(self.column)
+        if self._rows is None:
+            return self
+        return self._once("whole", lambda: NumericAttribute(self.column))
 
     @property
     def is_constant(self) -> bool:
@@ -97,11 +128,12 @@ class NumericAttribute:
 
     @property
     def order(self) -> Rows:
-        """The rows that have a value, by value; found when first needed."""
-        if self._order is None:
-            known = np.flatnonzero(~self.column.missing())
-            self._order = known[np.argsort(self.column.values[known])]
-        return self._order
+        """The rows that have a value, by value."""
+        return self._once("order", self._ordered)
+
+    def _ordered(self) -> Rows:
+        known = np.flatnonzero(~self.column.missing())
+        return np.asarray(known[np.argsort(self.column.values[known])])
 
     def find_intervals(self, seed: int | None) -> None:
         """Find the natural intervals now, not when the first object is searched."""
@@ -109,10 +141,25 @@ class NumericAttribute:
             self.segments(seed)
 
     def segments(self, seed: int | None) -> Segments:
-        """Find the natural segments once for all objects."""
-        if seed not in self._segments:
-            self._segments[seed] = segments(self.sorted, seed)
-        return self._segments[seed]
+        """Return the natural segments, the same for all objects."""
+        return self._once(("segments", seed), lambda: segments(self.sorted, seed))
+
+    def _conditions(
+        self, row: int, known: int, options: Options, *, is_sample: bool
+    ) -> list[CandidateCondition]:
+        """Return the intervals around the value of a row."""
+        if self.is_constant:
+            return []
+        found, value = self.segments(options.seed), self.scaled(row)
+        around = candidates(self.sorted, found, value, known, options, is_sample=is_sample)
+        return [self._interval(low, high) for low, high in around]
+
+    def _interval(self, low: float, high: float) -> CandidateCondition:
+        bounds = self.unscaled(low), self.unscaled(high)
+        ends = [value_of(self.column.form, bound) for bound in bounds]
+        condition = Condition(self.column.name, "interval", low=ends[0], high=ends[1])
+        test = functools.partial(self.between, low, high)
+        return CandidateCondition(condition, self.rows_between(low, high), test, bounds)
 
     def _rescaled(self, values: Floats) -> Floats:
         """Divide values by the power of two of this attribute, exactly."""
@@ -120,16 +167,21 @@ class NumericAttribute:
             return values * 2.0**-self.exponent
         return np.ldexp(values, -self.exponent)
 
-    def grouped(self, sample: Sample) -> Numbers:
-        """Prepare to estimate the property in many contexts, once: a population has one sample."""
-        if self._numbers is None:
-            values = self._rescaled(self.column.values[sample.nearby])
-            self._numbers = Numbers(values, self.unit, sample)
-        return self._numbers
+    def histogram(self, sample: Sample) -> NumericHistogram:
+        """Return the values in groups, to be counted in many contexts."""
+        return self._once("histogram", lambda: self._histogram(sample))
+
+    def _histogram(self, sample: Sample) -> NumericHistogram:
+        values = self._rescaled(self.column.values[sample.nearby])
+        return NumericHistogram(values, self.unit, sample)
 
     def position(self, row: int) -> float:
-        """Return where a row lies among the groups."""
+        """Return where a row lies in the histogram."""
         return self.scaled(row)
+
+    def place(self, row: int) -> float:
+        """Return the value of a row as a number of the column."""
+        return float(self.column.values[row])
 
     def scaled(self, row: int) -> float:
         """Return the value of a row on the scale of this attribute."""
@@ -145,12 +197,12 @@ class NumericAttribute:
         return int(np.searchsorted(self.sorted, high, side="right") - start)
 
     def between(self, low: float, high: float, rows: Rows | None = None) -> Mask:
-        """Mark the rows, all or some, whose value lies in a closed interval of this scale."""
+        """Return which rows, of all or of some, have a value in a closed interval of this scale."""
         values = self.column.values if rows is None else self.column.values[rows]
         return (values >= self.unscaled(low)) & (values <= self.unscaled(high))
 
     def typical(self, mask: Mask) -> Typical | None:
-        """Say what is typical in a context; None where all values are equal."""
+        """Return what is typical in a context; None where all values are equal."""
         values = self.sorted[mask[self.order]]
         if len(values) == 0 or values[0] == values[-1]:
             return None
@@ -173,9 +225,9 @@ class NumericAttribute:
             mean = float(np.add.reduce(densities) / len(densities))
             return Summary(mean, at_object, self.unit)
         near = np.count_nonzero(mask[self.rows_near(row, typical)])
-        return self.seen(typical, int(near))
+        return self.summary_with(typical, int(near))
 
-    def seen(self, typical: Typical, near: int) -> Summary:
+    def summary_with(self, typical: Typical, near: int) -> Summary:
         """Summarise a context for an object with so many rows near it."""
         at_object = density_at(near, typical.known, typical.width)
         return Summary(typical.mean, at_object, self.unit)
@@ -186,11 +238,12 @@ class NumericAttribute:
         bandwidth: Bandwidth,
         shown: Sequence[Value] | None = None,  # noqa: ARG002
     ) -> NumericSketch:
-        """Sketch all values for pictures, once."""
-        if self._sketch is None:
-            found = Distribution.of(self.sorted, bandwidth)
-            self._sketch = numeric_sketch(found, self.column.form, self.exponent, bandwidth)
-        return self._sketch
+        """Sketch all values for pictures."""
+        return self._once(("sketch", bandwidth), lambda: self._sketch(bandwidth))
+
+    def _sketch(self, bandwidth: Bandwidth) -> NumericSketch:
+        found = Distribution.of(self.sorted, bandwidth)
+        return numeric_sketch(found, self.column.form, self.exponent, bandwidth)
 
     def profile(self, mask: Mask, bandwidth: Bandwidth) -> NumericProfile:
         """Describe the values in a context."""
@@ -203,81 +256,90 @@ class NumericAttribute:
         return values, parzen(values, bandwidth)
 
 
-class CategoricalAttribute:
+class CategoricalAttribute(_Attribute):
     """A categorical column, or the question whether a column is missing, as codes."""
+
+    kind: Literal["labels", "gaps"]
+    exponent = 0
 
     def __init__(
         self,
         column: Column,
         codes: npt.NDArray[np.int32],
-        labels: int,
+        categories: Sequence[Value],
         rows: Rows | None = None,
+        *,
+        kind: Literal["labels", "gaps"] = "labels",
     ) -> None:
-        self.column, self._rows = column, rows
-        self.codes = codes
-        self.labels = labels
-        self.exponent = 0
-        self._totals: Counts | None = None
-        self._categories: Categories | None = None
-        self._members: dict[int, Rows] = {}
+        """Take the code of each row, -1 where missing, and what the codes stand for."""
+        super().__init__(column, rows)
+        self.codes, self.categories, self.kind = codes, categories, kind
 
-    @classmethod
-    def of(cls, column: CategoricalColumn, rows: Rows | None = None) -> CategoricalAttribute:
-        """Take a categorical column as it is."""
-        return cls(column, column.codes, len(column.labels), rows)
-
-    @functools.cached_property
-    def missingness(self) -> CategoricalAttribute:
-        """The question whether this attribute is missing."""
-        return gaps_of(self.column, self._rows)
-
-    @functools.cached_property
+    @property
     def whole(self) -> CategoricalAttribute:
         """The same column with all its rows."""
         if self._rows is None:
             return self
-        return CategoricalAttribute(self.column, self.codes, self.labels)
+        return self._once("whole", self._with_all_rows)
+
+    def _with_all_rows(self) -> CategoricalAttribute:
+        return CategoricalAttribute(self.column, self.codes, self.categories, kind=self.kind)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether there is only one category."""
+        return len(self.categories) == 1
 
     @property
     def totals(self) -> Counts:
         """How many rows each category has; of a large table, of those that were drawn."""
-        if self._totals is None:
-            codes = self.codes if self._rows is None else self.codes[self._rows]
-            self._totals = np.bincount(codes[codes >= 0], minlength=self.labels)
-        return self._totals
+        return self._once("totals", self._totals)
+
+    def _totals(self) -> Counts:
+        return self._counted(self.codes if self._rows is None else self.codes[self._rows])
+
+    def _counted(self, codes: npt.NDArray[np.int32]) -> Counts:
+        return np.bincount(codes[codes >= 0], minlength=len(self.categories))
+
+    def equal(self, code: int, rows: Rows | None = None) -> Mask:
+        """Return which rows, of all or of some, are of a category."""
+        return np.asarray((self.codes if rows is None else self.codes[rows]) == code)
+
+    def counts(self, mask: Mask) -> Counts:
+        """Count the known rows of a context by category."""
+        return self._counted(self.codes[mask])
 
     def find_intervals(self, seed: int | None) -> None:
         """Do nothing: categories have no intervals."""
 
-    def equal(self, code: int, rows: Rows | None = None) -> Mask:
-        """Mark the rows, all or some, of a category."""
-        return np.asarray((self.codes if rows is None else self.codes[rows]) == code)
+    def _conditions(
+        self,
+        row: int,
+        known: int,  # noqa: ARG002
+        options: Options,  # noqa: ARG002
+        *,
+        is_sample: bool,  # noqa: ARG002
+    ) -> list[CandidateCondition]:
+        """Return the one condition on a category: to be that of the row."""
+        code = int(self.codes[row])
+        condition = Condition(self.column.name, "equals", value=self.column.value(row))
+        test = functools.partial(self.equal, code)
+        return [CandidateCondition(condition, int(self.totals[code]), test)]
 
-    @property
-    def categories(self) -> Sequence[Value]:
-        """What the codes stand for."""
-        column = self.column
-        if isinstance(column, CategoricalColumn) and self.codes is column.codes:
-            return column.labels
-        return ("known", "missing")
-
-    def counts(self, mask: Mask) -> Counts:
-        """Count the known rows of a context by category."""
-        codes = self.codes[mask]
-        return np.bincount(codes[codes >= 0], minlength=self.labels)
-
-    def grouped(self, sample: Sample) -> Categories:
-        """Prepare to estimate the property in many contexts, once: a population has one sample."""
-        if self._categories is None:
-            self._categories = Categories(self.codes, sample)
-        return self._categories
+    def histogram(self, sample: Sample) -> CategoricalHistogram:
+        """Return the categories in groups, to be counted in many contexts."""
+        return self._once("histogram", lambda: CategoricalHistogram(self.codes, sample))
 
     def position(self, row: int) -> float:
-        """Return where a row lies among the groups."""
+        """Return where a row lies in the histogram."""
         return float(self.codes[row])
 
+    def place(self, row: int) -> Value:
+        """Return the category of a row."""
+        return self.categories[int(self.codes[row])]
+
     def typical(self, mask: Mask) -> Typical | None:
-        """Say what is typical in a context; None where there is only one category."""
+        """Return what is typical in a context; None where there is only one category."""
         counts = self.counts(mask)
         if np.count_nonzero(counts) < 2:
             return None
@@ -286,16 +348,18 @@ class CategoricalAttribute:
     def rows_near(self, row: int, typical: Typical) -> Rows:  # noqa: ARG002
         """Return the rows of the same category as a row."""
         code = int(self.codes[row])
-        if code not in self._members:
-            self._members[code] = np.flatnonzero(self.codes == code)
-        return self._members[code]
+        return self._once(("rows", code), lambda: np.flatnonzero(self.codes == code))
 
     def summary(self, mask: Mask, row: int, bandwidth: Bandwidth) -> Summary | None:  # noqa: ARG002
         """Summarise the frequencies in a context; None where there is only one category."""
         typical = self.typical(mask)
         if typical is None:
             return None
-        return self.seen(typical, int(np.count_nonzero(mask[self.rows_near(row, typical)])))
+        return self.summary_with(typical, int(np.count_nonzero(mask[self.rows_near(row, typical)])))
+
+    def summary_with(self, typical: Typical, near: int) -> Summary:
+        """Summarise a context for an object with so many rows of its category."""
+        return Summary(typical.mean, near / typical.known, 1.0)
 
     def sketch(
         self,
@@ -315,21 +379,18 @@ class CategoricalAttribute:
         """Describe the categories in a context."""
         return CategoricalProfile(self.counts(mask), self.categories)
 
-    def seen(self, typical: Typical, near: int) -> Summary:
-        """Summarise a context for an object with so many rows of its category."""
-        return Summary(typical.mean, near / typical.known, 1.0)
-
 
 Attribute: TypeAlias = NumericAttribute | CategoricalAttribute
 
 
 def gaps_of(column: Column, rows: Rows | None = None) -> CategoricalAttribute:
     """Ask of a column whether it is missing: 0 for known, 1 for missing."""
-    return CategoricalAttribute(column, column.missing().astype(np.int32), 2, rows)
+    codes = column.missing().astype(np.int32)
+    return CategoricalAttribute(column, codes, ("known", "missing"), rows, kind="gaps")
 
 
 def attribute_of(column: Column, rows: Rows | None = None) -> Attribute:
     """Prepare a column of either kind, by all its rows or by some."""
-    if isinstance(column, NumericColumn):
+    if column.is_numeric:
         return NumericAttribute(column, rows)
-    return CategoricalAttribute.of(column, rows)
+    return CategoricalAttribute(column, column.codes, column.labels, rows)

@@ -1,7 +1,7 @@
 """Which conditions of an object go together: contexts that keep enough rows.
 
-All contexts of two conditions, those of three where they are not too many, and longer ones grown
-from chosen ones.
+The candidate generation of an apriori search, by bits: all contexts of two conditions, those of
+three where they are not too many, and longer ones grown from chosen ones.
 """
 
 from __future__ import annotations
@@ -10,38 +10,47 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from outlying.search.screen.bitsets import BITS, Contexts, Places, Words, Workspace, packed, rows_in
+from outlying.search import limits
+from outlying.search.limits import PAIRS
+from outlying.search.screen.bitsets import (
+    BITS,
+    NONE,
+    Contexts,
+    Places,
+    Words,
+    Workspace,
+    packed,
+    rows_in,
+)
 from outlying.search.screen.neighbours import Sample
 from outlying.table.columns import Mask
 
-PAIRS = 2  # contexts of so many conditions are all screened
-#: Contexts of three conditions are all screened, too, if no more than these keep enough rows.
-MOST_TRIPLES = 2000
-#: At least so many of the screened rows; a sample may miss a few rows of a context.
-SPARE = 0.9
 _BLOCK = 256
 _WORDS_AT_ONCE = 1 << 18
-_ROUNDING = 1e-9
-
-_work = Workspace()
 
 
-class Joins:
-    """The conditions of one object as bits, and the contexts that can be made of them.
-
-    Condition 0 stands for none and holds everywhere.
-    """
+class CandidateContexts:
+    """The contexts that can be made of the conditions of one object."""
 
     def __init__(
-        self, marks: Mask, own: Sequence[int], sample: Sample, min_support: float, most: int
+        self,
+        marks: Mask,
+        own: Sequence[int],
+        sample: Sample,
+        min_support: float,
+        most: int,
+        work: Workspace,
     ) -> None:
-        """Take which rows satisfy each condition, its attribute, and how long a context may be."""
-        self.marks = marks
+        """Take which rows satisfy each condition, its attribute, and how long a context may be.
+
+        The last line of marks stands for no condition.
+        """
+        self.marks, self.work = marks, work
         self.screened = len(sample.screened)
         self.words: Words = _in_words(marks[:, : self.screened])
-        share = 1.0 if sample.is_whole else SPARE
-        self.least_rows = min_support * self.screened * share - _ROUNDING
-        self.own = np.array([-1, *own])
+        share = 1.0 if sample.is_whole else limits.SPARE
+        self.least_rows = min_support * self.screened * share - limits.SAME_ROWS
+        self.own = np.array([*own, NONE])
         self.most = most
         self.pairs = self._pairs() if most >= PAIRS else np.zeros((0, PAIRS), dtype=np.int64)
         self.triples = self._triples() if most > PAIRS else None
@@ -50,35 +59,35 @@ class Joins:
 
     def _pairs(self) -> Contexts:
         """Return all contexts of two conditions that keep enough rows."""
-        masks = self.marks[1:, : self.screened].astype(np.float32)
+        masks = self.marks[:-1, : self.screened].astype(np.float32)
         rows = masks @ masks.T
         first, second = np.nonzero(np.triu(rows >= self.least_rows, 1))
-        apart = self.own[first + 1] != self.own[second + 1]
-        return np.stack([first[apart] + 1, second[apart] + 1], axis=1)
+        apart = self.own[first] != self.own[second]
+        return np.stack([first[apart], second[apart]], axis=1)
 
     def _triples(self) -> Contexts | None:
         """Return all contexts of three conditions that keep enough rows; None if they are many."""
         found, total = [np.zeros((0, PAIRS + 1), dtype=np.int64)], 0
-        numbers = np.arange(len(self.own))
+        conditions = np.arange(len(self.own) - 1)
         for start in range(0, len(self.pairs), _BLOCK):
             pairs = self.pairs[start : start + _BLOCK]
             second = pairs[:, 1:]
-            later = (numbers > second) & (self.own != self.own[second])  # also than the first
+            later = (conditions > second) & (self.own[:-1] != self.own[second])  # also the first's
             place, third = np.nonzero(later)
             triples = np.column_stack([pairs[place], third])
             found.append(triples[self._are_large(triples)])
             total += len(found[-1])
-            if total > MOST_TRIPLES:
+            if total > limits.MOST_TRIPLES:
                 return None
         return np.concatenate(found)
 
     def _short(self) -> Contexts:
         """Return all contexts that are screened without a choice: the shortest first."""
-        numbers = np.arange(len(self.own) if self.most else 1)
-        parts = [numbers[:, np.newaxis], self.pairs]
+        single = np.arange(NONE, len(self.own) - 1 if self.most else 0)
+        parts = [single[:, np.newaxis], self.pairs]
         if self.triples is not None:
             parts.append(self.triples)
-        short = np.zeros((sum(map(len, parts)), parts[-1].shape[1]), dtype=np.int64)
+        short = np.full((sum(map(len, parts)), parts[-1].shape[1]), NONE, dtype=np.int64)
         start = 0
         for part in parts:
             short[start : start + len(part), short.shape[1] - part.shape[1] :] = part
@@ -90,8 +99,8 @@ class Joins:
         step = max(1, _WORDS_AT_ONCE // max(1, self.words.shape[1]))
         large = np.zeros(len(contexts), dtype=bool)
         for start in range(0, len(contexts), step):
-            words = _work.intersected(self.words, contexts[start : start + step])
-            large[start : start + step] = rows_in(_work.counted(words)) >= self.least_rows
+            words = self.work.intersected(self.words, contexts[start : start + step])
+            large[start : start + step] = rows_in(self.work.counted(words)) >= self.least_rows
         return large
 
     def extended(
@@ -106,7 +115,7 @@ class Joins:
         free = np.ones((len(bases), attributes + 1), dtype=bool)
         np.put_along_axis(free, self.own[bases], values=False, axis=1)
         np.put_along_axis(free, properties[places][:, np.newaxis], values=False, axis=1)
-        free[:, -1] = False  # stands for no condition
+        free[:, NONE] = False
         number, condition = np.nonzero(free[:, self.own])
         grown = np.sort(np.column_stack([bases[number], condition]), axis=1)
         grown = np.column_stack([places[number], grown])
@@ -117,8 +126,13 @@ class Joins:
         return np.split(grown[:, 1:], ends)
 
 
+def lengths(contexts: Contexts) -> Places:
+    """Count the conditions of each context."""
+    return np.asarray(np.count_nonzero(contexts != NONE, axis=1))
+
+
 def keys(contexts: Contexts, base: int) -> Places:
-    """Give each context of one length a number of its own."""
+    """Return a number for each context of one length, without NONE: equal ones have the same."""
     length = contexts.shape[1]
     kind = np.int64 if base**length < 2**63 else object
     keys = np.zeros(len(contexts), dtype=kind)

@@ -8,7 +8,6 @@ visited only if all its subsets of one condition less are alive (an apriori join
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from outlying.search.scoring import Context, Exact, Hit, Outcome, rank_of
 from outlying.table.columns import Mask
 
 
-def exhaustive(exact: Exact[Any, Any]) -> Outcome:
+def exhaustive(exact: Exact) -> Outcome:
     """Find every minimal pair: the paper's search."""
     run = _Exhaustive(exact)
     run.level_wise(exact.options.max_conditions)
@@ -27,7 +26,7 @@ def exhaustive(exact: Exact[Any, Any]) -> Outcome:
 class _Exhaustive:
     """Level by level over all contexts: what is fixed, and what has been found so far."""
 
-    def __init__(self, exact: Exact[Any, Any]) -> None:
+    def __init__(self, exact: Exact) -> None:
         self.exact = exact
         self.own_bit = [1 << place for place in exact.own]
         self.reported: list[Hit] = []
@@ -65,7 +64,7 @@ class _Exhaustive:
         return living
 
     def visit(self, context: Context, mask: Mask, living: int) -> int:
-        """Evaluate the living properties of a context; give those that stay alive."""
+        """Evaluate the living properties of a context; return those that stay alive."""
         group = int(np.count_nonzero(mask))
         if group < self.exact.least_rows:
             return 0
@@ -75,9 +74,9 @@ class _Exhaustive:
         return living
 
     def evaluate(self, place: int, context: Context, mask: Mask, group: int) -> bool:
-        """Evaluate a property in a context; tell whether it reaches the threshold."""
-        trait = self.exact.properties[place]
-        summary = trait.summary(mask) if context else self.exact.overall(place)
+        """Evaluate a property in a context; return whether it reaches the threshold."""
+        own = self.exact.properties[place]
+        summary = own.summary(mask) if context else self.exact.overall(place)
         hit = self.exact.hit(place, context, group, summary)
         if hit is None:
             return False

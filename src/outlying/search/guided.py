@@ -1,19 +1,16 @@
-"""The guided search: screen many contexts at once, look exactly at what is strongest (method 5).
+"""The guided search: screen many contexts at once, compute exactly what is strongest (method 5).
 
 All contexts of up to two conditions are screened, those of three where they are not too many;
-beyond, only extensions of the strongest ones of each property. What is given in the end is always
-computed from all rows.
+beyond, only extensions of the strongest ones of each property: a beam search. What is given in the
+end is always computed from all rows.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
 
@@ -27,109 +24,80 @@ from outlying.method.measure import (
     rounded,
     strength,
 )
-from outlying.search.contexts import PAIRS, Joins, keys
-from outlying.search.ranking import Rank, Scored, or_less, plain
+from outlying.search import limits
+from outlying.search.cache import Cache, StoredContexts
+from outlying.search.contexts import CandidateContexts, keys, lengths
+from outlying.search.ranking import Rank, ScreenedContexts, as_tuple, least_where_nan
 from outlying.search.scoring import Context, Evaluation, Outcome
-from outlying.search.screen.bitsets import Contexts, Places
-from outlying.search.screen.histograms import Estimate
-from outlying.search.screen.neighbours import Vicinity
-from outlying.search.shelf import Shelf
-from outlying.search.shortlist import Looks, Ranked, Settling, Shortlist
+from outlying.search.screen.bitsets import NONE, Contexts, Places, Workspace
+from outlying.search.screen.histograms import Estimate, Summaries, figures
+from outlying.search.screen.neighbours import NeighbourCounter
+from outlying.search.shortlist import ExactScores, Ranked, Shortlist, Verification
+from outlying.search.threads import one_blas_thread
 from outlying.table.columns import Mask
 
-BEAM = 15
-#: In tables of more columns, pairs of conditions are screened from the most promising on, so many
-#: for all properties together.
-WIDE = 100
-MOST_PAIRS = 2_000_000
-#: An estimate decides alone if it is off the threshold by more than this factor.
-MARGIN = 1.1
-#: So many contexts near the threshold are looked at, for all properties together.
-MOST_LOOKS = 2000
-#: So many times as many pairs as asked for, where only a sample was screened.
-MOST_VERIFIED = 4
-_MOST_EXTENDED = 500_000
-_CLOSEST = 3  # contexts to look at where none reaches the threshold
-_ESTIMATED_DIGITS = 4
-_ROUNDING = 1e-12
 
-
-def guided(
-    exact: Evaluation[Any, Any], shelf: Shelf, top: int, *, is_hasty: bool = False
-) -> Outcome:
+def guided(exact: Evaluation, cache: Cache, top: int, *, quick: bool = False) -> Outcome:
     """Find the strongest minimal pairs, `top` of them or more.
 
-    In haste all is left to the estimates, and only what is given is computed exactly.
+    A quick search relies on the estimates, and computes exactly only what it returns.
     """
-    with _one_thread(), np.errstate(divide="ignore", invalid="ignore"):
-        return _Guided(exact, shelf, is_hasty=is_hasty).outcome(top)
+    with one_blas_thread, np.errstate(divide="ignore", invalid="ignore"):
+        return _GuidedSearch(exact, cache, quick=quick).outcome(top)
 
 
-def shortlisted(
-    exact: Evaluation[Any, Any], shelf: Shelf, top: int, *, is_hasty: bool = False
-) -> Shortlist:
+def shortlisted(exact: Evaluation, cache: Cache, top: int, *, quick: bool = False) -> Shortlist:
     """Find by a sample alone which pairs are worth to be computed exactly."""
-    with _one_thread(), np.errstate(divide="ignore", invalid="ignore"):
-        return _Guided(exact, shelf, is_hasty=is_hasty).shortlist(top)
+    with one_blas_thread, np.errstate(divide="ignore", invalid="ignore"):
+        return _GuidedSearch(exact, cache, quick=quick).shortlist(top)
 
 
-@contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """Keep matrix products on one thread.
+class _GuidedSearch:
+    """What is fixed for one object: its conditions, and which of them go together."""
 
-    Ours are small and many; threads that wait for each other make them many times slower wherever
-    something else runs on the machine.
-    """
-    with _thread_pools().limit(limits=1, user_api="blas"):
-        yield
-
-
-@functools.cache
-def _thread_pools() -> Any:
-    """Find the libraries that use threads, once."""
-    import threadpoolctl  # type: ignore[import-untyped]
-
-    return threadpoolctl.ThreadpoolController()
-
-
-class _Guided:
-    """What is fixed for one object: marks of its conditions, and which of them go together."""
-
-    def __init__(self, exact: Evaluation[Any, Any], shelf: Shelf, *, is_hasty: bool) -> None:
-        self.exact, self.shelf, self.sample = exact, shelf, shelf.sample
-        self.looks = Looks(exact)
-        self.is_hasty = is_hasty
-        self.leave_it_to_estimates = is_hasty or not self.sample.is_whole
+    def __init__(self, exact: Evaluation, cache: Cache, *, quick: bool) -> None:
+        self.exact, self.sample, self.is_quick = exact, cache.sample, quick
+        self.scores, self.work = ExactScores(exact), Workspace()
+        self.relies_on_estimates = quick or not self.sample.is_whole
         self.most = exact.options.max_conditions
-        self.numbers = shelf.numbers_of(exact.candidates)
-        marks = shelf.marks[self.numbers]
-        self.joins = Joins(marks, exact.own, self.sample, exact.options.min_support, self.most)
-        self.levels = self.joins.levels
-        self.short_places = shelf.places_of(self.numbers[self.joins.short], len(exact.properties))
+        self.conditions = cache.own(exact.candidates)
+        self.contexts = CandidateContexts(
+            self.conditions.marks,
+            exact.own,
+            self.sample,
+            exact.options.min_support,
+            self.most,
+            self.work,
+        )
+        self.levels = self.contexts.levels
+        numbers = self.conditions.numbers[self.contexts.short]
+        self.stored = cache.stored(numbers, len(exact.properties))
         self.screened = self.unvisited = 0
 
     def outcome(self, top: int) -> Outcome:
-        """Search all properties, then look exactly at what is strongest of all."""
+        """Search all properties, then compute exactly what is strongest of all."""
         searched = self._searched()
         short = self._short(searched, top, ())
-        return Settling(short, self.looks, top).outcome(lambda: self._closest(searched, top))
+        return Verification(short, self.scores, top).outcome(lambda: self._closest(searched, top))
 
     def shortlist(self, top: int) -> Shortlist:
-        """Search all properties, and give what is to be looked at exactly."""
+        """Search all properties, and return what is to be computed exactly."""
         searched = self._searched()
         short = self._short(searched, top, ())
-        if len(short.ranked) < top + _CLOSEST:  # else some that were dropped are close enough
+        if len(short.ranked) < top + limits.CLOSEST:  # else some that were dropped are close
             short = self._short(searched, top, self._closest(searched, top))
-        if not self.is_hasty:
+        if not self.is_quick:
             return short
         pairs = [*short.pairs, *((place, ()) for place in range(len(searched)))]
         found = {(place, context): searched[place].estimate(context) for place, context in pairs}
         return dataclasses.replace(short, estimates=found)
 
-    def _short(self, searched: list[_Property], top: int, closest: Iterable[Ranked]) -> Shortlist:
+    def _short(
+        self, searched: list[_PropertySearch], top: int, closest: Iterable[Ranked]
+    ) -> Shortlist:
         """Rank the pairs that reach the threshold; of a sample, some of the strongest count."""
         ranked = sorted((rank, found.place) for found in searched for rank in found.reported())
-        most = len(ranked) if self.sample.is_whole else MOST_VERIFIED * (top + 1)
+        most = len(ranked) if self.sample.is_whole else limits.MOST_VERIFIED * (top + 1)
         others = {self.exact.attributes(place, rank[-1]) for rank, place in ranked[most:]}
         return Shortlist(
             ranked=tuple(ranked[:most]),
@@ -141,22 +109,22 @@ class _Guided:
             estimates={},
         )
 
-    def _closest(self, searched: list[_Property], top: int) -> list[Ranked]:
+    def _closest(self, searched: list[_PropertySearch], top: int) -> list[Ranked]:
         """Return the pairs that are strongest of their property, reach the threshold or not."""
         ranked = [(rank, found.place) for found in searched for rank in found.closest()]
-        if self.is_hasty:
-            return sorted(ranked)[:_CLOSEST]
+        if self.is_quick:
+            return sorted(ranked)[: limits.CLOSEST]
         if self.sample.is_whole:
             return ranked
         by_property = itertools.groupby(ranked, key=lambda item: item[1])
-        return sorted(min(some) for _, some in by_property)[: top + _CLOSEST]
+        return sorted(min(some) for _, some in by_property)[: top + limits.CLOSEST]
 
-    def _searched(self) -> list[_Property]:
+    def _searched(self) -> list[_PropertySearch]:
         """Screen short contexts for each property, then extend the strongest, level by level."""
         total, searched = len(self.exact.properties), []
         for place in range(total):
             self.exact.progress(place, total)
-            searched.append(_Property(self, place))
+            searched.append(_PropertySearch(self, place))
             searched[-1].short_contexts()
         for length in range(self.levels, self.most):
             for start in range(0, total, self._at_once()):
@@ -164,40 +132,43 @@ class _Guided:
         return searched
 
     def _at_once(self) -> int:
-        """Give for how many properties contexts may be extended together: memory is bounded."""
-        return max(1, _MOST_EXTENDED // (BEAM * len(self.joins.own)))
+        """Return for how many properties contexts are extended together: memory is bounded."""
+        return max(1, limits.MOST_EXTENDED // (limits.BEAM * len(self.contexts.own)))
 
-    def _extend(self, some: list[_Property], length: int) -> None:
+    def _extend(self, some: list[_PropertySearch], length: int) -> None:
         """Extend the strongest contexts of some properties by one condition."""
         leaders = [found.leaders(length) for found in some]
         places = np.array([found.place for found in some])
-        grown = self.joins.extended(leaders, places, len(self.exact.properties))
+        grown = self.contexts.extended(leaders, places, len(self.exact.properties))
         for found, contexts in zip(some, grown, strict=True):
             found.long_contexts(contexts)
 
 
-class _Property:
+class _PropertySearch:
     """The search for one property."""
 
-    def __init__(self, run: _Guided, place: int) -> None:
+    def __init__(self, run: _GuidedSearch, place: int) -> None:
         self.run, self.exact, self.place = run, run.exact, place
-        self.searched: list[tuple[Scored, Mask]] = []  # contexts, and which of them reach
+        self.searched: list[tuple[ScreenedContexts, Mask]] = []  # contexts, and which of them reach
         self.known: dict[int, Contexts] = {}  # contexts that reach, by number of conditions
-        self.last: tuple[Scored, Mask]
+        self.last: tuple[ScreenedContexts, Mask]
         self.overall_mean = math.nan
         self.measure = run.exact.options.measure
         self.needed = least_rarity(run.exact.options.min_outlierness, self.measure)
-        self.trait = run.exact.properties[place]
-        self.grouped = self.trait.grouped(run.sample)
-        self.is_exact = self.grouped.is_exact and run.sample.is_whole
-        self.vicinity: Vicinity | None = None
+        self.own = run.exact.properties[place]
+        self.histogram = self.own.histogram(run.sample)
+        self.words = run.conditions.words(self.histogram)
+        self.is_exact = self.histogram.is_exact and run.sample.is_whole
+        self.neighbours = NeighbourCounter(
+            self.histogram, self.own.position, run.conditions.marks, run.sample, run.work
+        )
 
     def short_contexts(self) -> None:
         """Search all contexts of few conditions."""
-        kept = (self.run.joins.own[self.run.joins.short] != self.place).all(axis=1)
+        contexts, stored = self.run.contexts, self.run.stored
+        kept = (contexts.own[contexts.short] != self.place).all(axis=1)
         kept = self.promising(np.flatnonzero(kept))
-        known = self.run.short_places
-        self.search(self.run.joins.short[kept], None if known is None else known[kept])
+        self.search(contexts.short[kept], None if stored is None else stored[kept])
         self.last = self.searched[-1]
 
     def long_contexts(self, contexts: Contexts) -> None:
@@ -209,29 +180,28 @@ class _Property:
     def promising(self, kept: Places) -> Places:
         """In wide tables, keep of the pairs of conditions those that are strongest alone."""
         properties = len(self.exact.properties)
-        if properties <= WIDE or self.run.most < PAIRS:
+        if properties <= limits.WIDE or self.run.most < limits.PAIRS:
             return kept
-        short = self.run.joins.short[kept]
-        is_pair = short[:, -PAIRS] > 0
-        if np.count_nonzero(is_pair) <= MOST_PAIRS // properties:
+        short, most = self.run.contexts.short[kept], limits.MOST_PAIRS // properties
+        is_pair = short[:, -limits.PAIRS] != NONE
+        if np.count_nonzero(is_pair) <= most:
             return kept
         alone = self.scored(short[~is_pair], None)
-        merits = np.full(len(self.run.joins.own), -math.inf)
+        merits = np.full(len(self.run.contexts.own), -math.inf)
         merits[alone.contexts[:, -1]] = alone.scores
         pairs = kept[is_pair]
-        most = MOST_PAIRS // properties
         order = np.argpartition(-merits[short[is_pair]].max(axis=1), most)[:most]
         self.run.unvisited += len(pairs) - len(order)
         return np.concatenate([kept[~is_pair], pairs[np.sort(order)]])
 
-    def search(self, contexts: Contexts, places: Places | None = None) -> None:
+    def search(self, contexts: Contexts, stored: StoredContexts | None = None) -> None:
         """Screen contexts, and note which reach the threshold while no part of them does."""
-        scored = self.scored(contexts, places)
+        scored = self.scored(contexts, stored)
         reaches = np.zeros(len(contexts), dtype=bool)
-        close = np.flatnonzero(scored.rarity >= self.needed / MARGIN)
-        lengths = np.count_nonzero(contexts[close], axis=1)
-        for length in np.unique(lengths).tolist():  # shorter ones first
-            here = close[lengths == length]
+        close = np.flatnonzero(scored.rarity >= self.needed / limits.MARGIN)
+        conditions = lengths(contexts[close])
+        for length in np.unique(conditions).tolist():  # shorter ones first
+            here = close[conditions == length]
             here = here[~self.is_dead(contexts[here, contexts.shape[1] - length :])]
             here = here[self.reaching(scored, here)]
             reaches[here] = True
@@ -247,7 +217,7 @@ class _Property:
 
     def is_dead(self, contexts: Contexts) -> Mask:
         """Tell in which contexts of one length a part is known to be enough."""
-        length, base = contexts.shape[1], len(self.run.joins.own)
+        length, base = contexts.shape[1], len(self.run.contexts.own)
         dead = np.full(len(contexts), 0 in self.known and length > 0)
         for size, known in self.known.items():
             if 0 < size < length:
@@ -262,19 +232,19 @@ class _Property:
         contexts = scored.contexts[:, scored.contexts.shape[1] - length :]
         if 0 in self.known or contexts.shape[1] < length:
             return np.zeros((0, length), dtype=np.int64)
-        alive = ~reaches & (contexts > 0).all(axis=1)
+        alive = ~reaches & (contexts != NONE).all(axis=1)
         if self.known:
             alive &= ~self.is_dead(contexts)
-        return contexts[[place for _, place in scored.strongest(BEAM, alive)]]
+        return contexts[[place for _, place in scored.strongest(limits.BEAM, alive)]]
 
     def check_parts(self, length: int) -> None:
-        """Where a long context reaches the threshold, look at its parts that were not screened."""
+        """Where a long context reaches the threshold, screen its parts that were not."""
         if length not in self.known:
             return
         for size in range(self.run.levels + 1, length):
             columns = itertools.combinations(range(length), size)
             parts = np.concatenate([self.known[length][:, chosen] for chosen in columns])
-            base = len(self.run.joins.own)
+            base = len(self.run.contexts.own)
             seen = [s.contexts for s, _ in self.searched if s.contexts.shape[1] == size]
             old = np.concatenate([keys(contexts, base) for contexts in seen])
             fresh, first = np.unique(keys(parts, base), return_index=True)
@@ -290,52 +260,61 @@ class _Property:
 
     def _is_dead_padded(self, contexts: Contexts) -> Mask:
         dead = np.zeros(len(contexts), dtype=bool)
-        lengths = np.count_nonzero(contexts, axis=1)
-        for length in np.unique(lengths).tolist():
-            here = np.flatnonzero(lengths == length)
+        conditions = lengths(contexts)
+        for length in np.unique(conditions).tolist():
+            here = np.flatnonzero(conditions == length)
             dead[here] = self.is_dead(contexts[here, contexts.shape[1] - length :])
         return dead
 
-    def scored(self, contexts: Contexts, places: Places | None) -> Scored:
+    def scored(self, contexts: Contexts, stored: StoredContexts | None) -> ScreenedContexts:
         """Score contexts by estimates."""
         self.run.screened += len(contexts)
-        rows, mean, at_object = self.estimated(contexts, places)
+        rows, mean, at_object = self.estimated(contexts, stored)
         if len(self.searched) == 0:  # the first context of all is the one without conditions
             self.overall_mean = float(mean[0])
         if self.measure == "paper":
-            rare = scores = or_less(excess(mean, at_object, self.grouped.unit))
+            rare = scores = least_where_nan(excess(mean, at_object, self.histogram.unit))
         else:
-            rare = or_less(rarity(mean, at_object))
-            conditions = np.count_nonzero(contexts, axis=1)
-            scores = or_less(strength(rare, lift(mean, self.overall_mean), conditions))
-        decimals = 9 if self.is_exact else _ESTIMATED_DIGITS
-        return Scored(contexts, rows, rounded(scores, self.measure, decimals), rare)
+            rare = least_where_nan(rarity(mean, at_object))
+            lifts = lift(mean, self.overall_mean)
+            conditions = lengths(contexts).astype(np.float64)
+            scores = least_where_nan(strength(rare, lifts, conditions))
+        decimals = limits.DECIMALS if self.is_exact else limits.ESTIMATED_DECIMALS
+        return ScreenedContexts(contexts, rows, rounded(scores, self.measure, decimals), rare)
 
-    def estimated(self, contexts: Contexts, places: Places | None) -> tuple[Floats, Floats, Floats]:
-        """Give rows, mean(F) and f_o in contexts, NaN where there is nothing to compare."""
+    def estimated(
+        self, contexts: Contexts, stored: StoredContexts | None
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return rows, mean(F) and f_o in contexts, NaN where there is nothing to compare."""
         if self.exact.options.bandwidth == "adaptive" or len(contexts) == 0:
-            return self.looked_at(contexts)  # such windows are not estimated
-        run, grouped, value = self.run, self.grouped, self.trait.position
-        found = run.shelf.summaries(grouped, run.numbers[contexts], places)
-        mean, width = grouped.seen_from(found, value)
-        if self.vicinity is None:
-            self.vicinity = Vicinity(grouped, value, run.joins.marks, run.sample)
-        near = self.vicinity.counted(contexts, grouped.radii(width))
+            return self.computed(contexts)  # such windows are not estimated
+        found = self.summaries(contexts, stored)
+        mean, width = self.histogram.joined(found, self.own.position)
+        near = self.neighbours.counted(contexts, self.histogram.radii(width))
         return found.rows, mean, density_at(near, found.known, width)
+
+    def summaries(self, contexts: Contexts, stored: StoredContexts | None) -> Summaries:
+        """Return what is typical in contexts; what other objects have found is not found again."""
+
+        def make(new: Places | slice) -> Floats:
+            return figures(self.histogram, self.words, contexts[new], self.run.work)
+
+        if stored is None:
+            return Summaries.of(make(slice(None)))
+        return Summaries.of(stored.figures(self.histogram, make))
 
     def estimate(self, context: Context) -> Estimate:
         """Return what is typical in a context, and how far from the object its neighbours are."""
-        numbers = np.array([[0, *(item + 1 for item in context)]])
-        found = self.run.shelf.summaries(self.grouped, self.run.numbers[numbers], None)
-        mean, width = self.grouped.seen_from(found, self.trait.position)
-        reach = self.grouped.reach(float(width[0]))
-        return Estimate(float(mean[0]), float(width[0]), self.grouped.unit, reach)
+        found = self.summaries(np.array([[NONE, *context]]), None)
+        mean, width = self.histogram.joined(found, self.own.position)
+        reach = self.histogram.reach(float(width[0]))
+        return Estimate(float(mean[0]), float(width[0]), self.histogram.unit, reach)
 
-    def looked_at(self, contexts: Contexts) -> tuple[Floats, Floats, Floats]:
+    def computed(self, contexts: Contexts) -> tuple[Floats, Floats, Floats]:
         """Return the same exactly, one context after the other."""
-        hits = [self.run.looks.look(self.place, plain(context)) for context in contexts]
+        hits = [self.run.scores.look(self.place, as_tuple(context)) for context in contexts]
         units = [hit.summary.unit for hit in hits if hit is not None]
-        scale = units[0] / self.grouped.unit if units else 1.0  # the screen has one of its own
+        scale = units[0] / self.histogram.unit if units else 1.0  # the screen has one of its own
         figures = [
             (0.0, math.nan, math.nan)
             if hit is None
@@ -345,18 +324,16 @@ class _Property:
         rows, mean, at_object = np.array(figures).reshape(-1, 3).T
         return rows, mean, at_object
 
-    def reaching(self, scored: Scored, places: Places) -> Mask:
+    def reaching(self, scored: ScreenedContexts, places: Places) -> Mask:
         """Return which contexts reach the threshold: by estimate, or exactly where it is close."""
         rarity = scored.rarity[places]
-        reaches = rarity >= self.needed * (1 - _ROUNDING)
-        if self.run.leave_it_to_estimates or self.is_exact:
+        reaches = rarity >= self.needed * (1 - limits.SAME_RARITY)
+        if self.run.relies_on_estimates or self.is_exact:
             return reaches
-        for number in np.flatnonzero(rarity < self.needed * MARGIN):
-            if (
-                len(self.run.looks.hits) >= MOST_LOOKS
-            ):  # many pairs: those near the threshold are weak
+        for number in np.flatnonzero(rarity < self.needed * limits.MARGIN):
+            if len(self.run.scores.hits) >= limits.MOST_LOOKS:  # those near the threshold are weak
                 break
-            hit = self.run.looks.look(self.place, plain(scored.contexts[places[number]]))
+            hit = self.run.scores.look(self.place, as_tuple(scored.contexts[places[number]]))
             reaches[number] = self.exact.reaches(hit)
         return reaches
 
@@ -366,6 +343,6 @@ class _Property:
         ranked = [
             rank
             for scored, _ in self.searched
-            for rank, _ in scored.strongest(_CLOSEST, scored.rarity > least)
+            for rank, _ in scored.strongest(limits.CLOSEST, scored.rarity > least)
         ]
-        return sorted(ranked)[:_CLOSEST]
+        return sorted(ranked)[: limits.CLOSEST]

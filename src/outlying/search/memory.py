@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,6 +16,7 @@ from outlying.search.population import Searched
 from outlying.search.prepared import Prepared
 from outlying.search.references import References, enough_rows
 from outlying.search.scoring import Progress
+from outlying.search.threads import Lock
 from outlying.table import row_hash
 from outlying.table.columns import Rows
 from outlying.table.declared import as_declared, with_object
@@ -47,7 +47,7 @@ class MemoryPopulation:
     def _forget(self) -> None:
         self._prepared: Prepared | None = None
         self._references: References | None = None
-        self._lock = threading.RLock()
+        self._lock = Lock()
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be prepared again, where another process needs a copy."""
@@ -120,7 +120,7 @@ class MemoryPopulation:
             rows=self.table.rows,
             selection=prepared.selection,
             attributes=prepared.attributes,
-            sample=prepared.shelf.sample,
+            sample=prepared.sample,
             is_streamed=self.is_of_stream,
             is_new=is_new,
             notes=table.notes,
@@ -139,7 +139,7 @@ class MemoryPopulation:
 
     def _searched_references(self, workers: int, progress: Progress | None) -> References:
         prepared = self.prepared
-        is_large = not prepared.shelf.sample.is_whole
+        is_large = not prepared.sample.is_whole
         count = enough_rows(len(prepared.attributes), is_large, self.options)
         rows = prepared.drawn[: count + 1]
         strengths = []

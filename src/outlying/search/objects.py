@@ -1,29 +1,36 @@
-"""The object that is explained: its properties, and the conditions that it satisfies."""
+"""The object that is explained: its properties."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Callable
 
 from outlying.method.measure import Summary
 from outlying.options import Options
-from outlying.search.attributes import Attribute, NumericAttribute
-from outlying.search.screen.histograms import Property
+from outlying.search.attributes import Attribute
+from outlying.search.screen.histograms import Histogram
 from outlying.search.screen.neighbours import Sample
-from outlying.table.columns import Mask, Rows
-from outlying.table.conditions import Condition
+from outlying.table.columns import Mask
 from outlying.table.values import Value
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Trait:
+class ObjectProperty:
     """A property of the object: an attribute seen from its row."""
 
-    name: str
     attribute: Attribute
     row: int
     options: Options
+
+    @classmethod
+    def of(cls, attribute: Attribute, row: int, options: Options) -> ObjectProperty:
+        """Return the property of a row in an attribute: its value, or that it has none."""
+        is_missing = attribute.column.is_missing(row)
+        return cls(attribute.missingness if is_missing else attribute, row, options)
+
+    @property
+    def name(self) -> str:
+        """The attribute it belongs to."""
+        return self.attribute.column.name
 
     @property
     def value(self) -> Value:
@@ -33,46 +40,17 @@ class Trait:
     @property
     def place(self) -> float | Value:
         """The object's value as a number of the column, or its category."""
-        attribute = self.attribute
-        if isinstance(attribute, NumericAttribute):
-            return float(attribute.column.values[self.row])
-        return attribute.categories[int(attribute.codes[self.row])]
+        return self.attribute.place(self.row)
 
     def summary(self, mask: Mask) -> Summary | None:
-        """Summarise its densities among the marked rows."""
+        """Summarise its densities among the rows of a mask."""
         return self.attribute.whole.summary(mask, self.row, self.options.bandwidth)
 
-    def grouped(self, sample: Sample) -> Property:
-        """Prepare to estimate it in many contexts."""
-        return self.attribute.grouped(sample)
+    def histogram(self, sample: Sample) -> Histogram:
+        """Return the property in groups, to be counted in many contexts."""
+        return self.attribute.histogram(sample)
 
     @property
     def position(self) -> float:
-        """Where the object lies among the groups of its values."""
+        """Where the object lies in the histogram."""
         return self.attribute.position(self.row)
-
-
-class Premise:
-    """A condition that the object satisfies, with the rows that satisfy it too."""
-
-    def __init__(
-        self,
-        condition: Condition,
-        group: int,
-        test: Callable[[Rows | None], Mask],
-        bounds: tuple[float, float] = (math.nan, math.nan),
-    ) -> None:
-        """Take how many rows satisfy it, and who marks them, among all rows or among some.
-
-        `bounds` are those of an interval as numbers of the column.
-        """
-        self.condition, self.group, self._test, self.bounds = condition, group, test, bounds
-
-    @property
-    def attribute(self) -> str:
-        """The attribute it is about."""
-        return self.condition.attribute
-
-    def marked(self, rows: Rows | None) -> Mask:
-        """Mark those of some rows, or of all, that satisfy it."""
-        return self._test(rows)

@@ -15,7 +15,8 @@ from outlying.method.distribution import Bounds
 from outlying.method.profiles import Profile
 from outlying.method.sketches import Sketch
 from outlying.search.attributes import Attribute
-from outlying.search.objects import Premise, Trait
+from outlying.search.conditions import CandidateCondition
+from outlying.search.objects import ObjectProperty
 from outlying.search.references import References
 from outlying.search.scoring import Context, Outcome, Progress
 from outlying.search.screen.neighbours import Sample
@@ -29,11 +30,11 @@ class Measured(Protocol):
     """What a description asks of the exact scores of an object's pairs."""
 
     @property
-    def properties(self) -> Sequence[Trait]:
+    def properties(self) -> Sequence[ObjectProperty]:
         """The properties of the object."""
 
     @property
-    def candidates(self) -> Sequence[Premise]:
+    def candidates(self) -> Sequence[CandidateCondition]:
         """The conditions that it satisfies."""
 
     @property

@@ -8,17 +8,18 @@ import sys
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from outlying.method.density import Floats
 from outlying.search.scoring import Context
-from outlying.search.screen.bitsets import Contexts
+from outlying.search.screen.bitsets import NONE, Contexts
 from outlying.table.columns import Mask
 
 Rank: TypeAlias = tuple[float, int, float, Context]  # score, conditions, rows: the less the better
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Scored:
+class ScreenedContexts:
     """Contexts of one property with what the screen says of them."""
 
     contexts: Contexts
@@ -32,22 +33,21 @@ class Scored:
         least = -sys.float_info.max
         if len(scores) > number:
             least = max(least, float(np.partition(scores, -number)[-number]))
-        return sorted(self.ranked(place) for place in np.flatnonzero(scores >= least).tolist())[
-            :number
-        ]
+        best = (self.ranked(place) for place in np.flatnonzero(scores >= least).tolist())
+        return sorted(best)[:number]
 
     def ranked(self, place: int) -> tuple[Rank, int]:
         """Return what orders a context, and its place."""
-        context = plain(self.contexts[place])
+        context = as_tuple(self.contexts[place])
         rank = (-float(self.scores[place]), len(context), -float(self.rows[place]), context)
         return rank, place
 
 
-def or_less(numbers: Floats) -> Floats:
-    """Put what is not comparable last."""
+def least_where_nan(numbers: Floats) -> Floats:
+    """Put what is not comparable last in an order."""
     return np.where(np.isnan(numbers), -math.inf, numbers)
 
 
-def plain(context: Contexts) -> Context:
-    """Return a context as the exact evaluation knows it."""
-    return tuple(int(number) - 1 for number in context if number)
+def as_tuple(context: npt.NDArray[np.int64]) -> Context:
+    """Return a line of contexts as exact scores know it."""
+    return tuple(context[context != NONE].tolist())

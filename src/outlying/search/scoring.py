@@ -1,15 +1,15 @@
-"""Level-wise search for minimal pairs of context and property (paper, section 5.2; method 5).
+"""Scores of pairs of context and property, computed exactly (paper, sections 4 and 5.2; method 5).
 
-A context is a sorted tuple of condition numbers. A property is *alive* in a context as long as no
-subset of that context reports it; contexts and their supports are shared by all properties, which
-are held as bits of one integer.
+A context is an ascending tuple of places in the list of conditions that the object satisfies, a
+property a place in the list of its properties. Both lists are ordered by the names of attributes,
+so that these places decide between ties.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Generic, Protocol, TypeAlias, TypeVar
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,59 +17,16 @@ from outlying.method.measure import Summary, Typical, reaches, rounded
 from outlying.method.profiles import Profile
 from outlying.method.sketches import Sketch
 from outlying.options import Options
+from outlying.search import limits
 from outlying.search.attributes import Attribute
-from outlying.search.screen import histograms as screen
-from outlying.search.screen.neighbours import Sample
-from outlying.search.shared import Group, Key, Shared
-from outlying.table.columns import Mask, Rows
-from outlying.table.conditions import Condition
+from outlying.search.cache import Cache, Group, Key
+from outlying.search.conditions import CandidateCondition
+from outlying.search.objects import ObjectProperty
+from outlying.table.columns import Mask
 from outlying.table.values import Value
 
 Context: TypeAlias = tuple[int, ...]
 Progress: TypeAlias = Callable[[int, int], None]
-
-ROUNDING = 1e-9
-
-
-class Property(Protocol):
-    """What the search asks of a property of the object."""
-
-    @property
-    def name(self) -> str:
-        """The attribute it belongs to."""
-
-    @property
-    def attribute(self) -> Attribute:
-        """The attribute itself."""
-
-    @property
-    def row(self) -> int:
-        """The row of the object."""
-
-    def summary(self, mask: Mask) -> Summary | None:
-        """Summarise its densities among the marked rows."""
-
-    def grouped(self, sample: Sample) -> screen.Property:
-        """Prepare to estimate it in many contexts, by a sample of the rows or by all."""
-
-    @property
-    def position(self) -> float:
-        """Where the object lies among the groups of its values."""
-
-
-class Candidate(Protocol):
-    """What the search asks of a condition: its attribute and the rows that satisfy it."""
-
-    @property
-    def attribute(self) -> str:
-        """The attribute it is about."""
-
-    @property
-    def condition(self) -> Condition:
-        """What it says."""
-
-    def marked(self, rows: Rows | None) -> Mask:
-        """Mark those of some rows, or of all, that satisfy it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -116,24 +73,20 @@ class Outcome:
         return self.reported or self.closest
 
 
-P = TypeVar("P", bound=Property)
-C = TypeVar("C", bound=Candidate)
-
-
-class Evaluation(Generic[P, C]):
+class Evaluation:
     """Scores of the pairs of one object; who measures them, in memory or not, is left open."""
 
     def __init__(
         self,
-        properties: Sequence[P],
-        candidates: Sequence[C],
+        properties: Sequence[ObjectProperty],
+        candidates: Sequence[CandidateCondition],
         rows: int,
         options: Options,
         progress: Progress | None = None,
     ) -> None:
         self.properties, self.candidates, self.options = properties, candidates, options
-        self.rows, self.progress = rows, progress or _quiet
-        self.least_rows = options.min_support * rows - ROUNDING
+        self.rows, self.progress = rows, progress or _no_progress
+        self.least_rows = options.min_support * rows - limits.SAME_ROWS
         places = {item.name: place for place, item in enumerate(properties)}
         self.own = [places[item.attribute] for item in candidates]
         self._overall: dict[int, Summary | None] = {}
@@ -181,40 +134,39 @@ class Evaluation(Generic[P, C]):
         return (hit_property, *(self.own[item] for item in context))
 
 
-class Exact(Evaluation[P, C]):
+class Exact(Evaluation):
     """Scores computed from all rows, which are in memory."""
 
     def __init__(
         self,
-        properties: Sequence[P],
-        candidates: Sequence[C],
+        properties: Sequence[ObjectProperty],
+        candidates: Sequence[CandidateCondition],
         rows: int,
         options: Options,
-        shared: Shared,
+        cache: Cache,
         progress: Progress | None = None,
     ) -> None:
         super().__init__(properties, candidates, rows, options, progress)
-        self.shared = shared
-        self.numbers = [shared.number(item.condition) for item in candidates]
+        self.cache, self.numbers = cache, cache.numbers(candidates)
         self.everything = np.ones(rows, dtype=bool)
 
     def measured(self, place: int, context: Context) -> tuple[int, Summary | None]:
         """Count the rows of a context and summarise a property there; what is typical is shared."""
-        trait = self.properties[place]
+        own = self.properties[place]
         if self.options.bandwidth == "adaptive":
             mask = self.mask(context)
-            return int(np.count_nonzero(mask)), trait.summary(mask)
-        attribute = trait.attribute.whole
-        group = self.shared.group(self.key(place, context), lambda: self._group(attribute, context))
+            return int(np.count_nonzero(mask)), own.summary(mask)
+        attribute = own.attribute.whole
+        group = self.cache.group(self.key(place, context), lambda: self._group(attribute, context))
         if group.typical is None:
             return group.rows, None
         near = self.near(place, context, group.typical)
-        return group.rows, attribute.seen(group.typical, near)
+        return group.rows, attribute.summary_with(group.typical, near)
 
     def near(self, place: int, context: Context, typical: Typical) -> int:
         """Count the rows of a context that lie near the object."""
-        trait = self.properties[place]
-        near = trait.attribute.whole.rows_near(trait.row, typical)
+        own = self.properties[place]
+        near = own.attribute.whole.rows_near(own.row, typical)
         for item in context:
             near = near[self.mask_of(item)[near]]
         return len(near)
@@ -230,11 +182,11 @@ class Exact(Evaluation[P, C]):
         return Group(rows, attribute.typical(mask) if rows >= self.least_rows else None)
 
     def mask_of(self, item: int) -> Mask:
-        """Mark the rows that satisfy a condition."""
-        return self.shared.mask(self.numbers[item], lambda: self.candidates[item].marked(None))
+        """Return which rows satisfy a condition."""
+        return self.cache.mask(self.numbers[item], lambda: self.candidates[item].test(None))
 
     def mask(self, context: Context) -> Mask:
-        """Mark the rows that satisfy all conditions of a context."""
+        """Return which rows satisfy all conditions of a context: DB_E."""
         mask = self.everything.copy()
         for item in context:
             mask &= self.mask_of(item)
@@ -243,22 +195,22 @@ class Exact(Evaluation[P, C]):
     def profile(self, place: int, context: Context) -> Profile:
         """Return what a description needs of a property in a context, once for all objects."""
         attribute = self.properties[place].attribute.whole
-        return self.shared.profile(
+        return self.cache.profile(
             self.key(place, context),
             lambda: attribute.profile(self.mask(context), self.options.bandwidth),
         )
 
     def bounds(self, place: int, context: Context) -> None:
-        """Give nothing: all rows are counted, value by value."""
+        """Return None: all rows are counted, value by value, and nothing is left open."""
 
     def sketch(self, place: int, shown: Sequence[Value] | None = None) -> Sketch:
         """Sketch a property over the whole table, with the given categories or the usual ones."""
-        trait = self.properties[place]
-        return trait.attribute.whole.sketch(trait.row, self.options.bandwidth, shown)
+        own = self.properties[place]
+        return own.attribute.whole.sketch(own.row, self.options.bandwidth, shown)
 
 
-def _quiet(done: int, total: int) -> None:
-    """Report to nobody."""
+def _no_progress(done: int, total: int) -> None:
+    """Tell nobody."""
 
 
 def rank_of(hit: Hit) -> tuple[float, int, int, Context]:

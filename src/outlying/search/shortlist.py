@@ -1,4 +1,4 @@
-"""From estimated pairs to exact ones: what a screen has found promising is computed, then chosen.
+"""From estimated pairs to exact ones: what the screen has found promising is verified.
 
 The estimates say what is to be computed, whatever comes out: so all of it can be computed in one
 pass over a table that is not in memory.
@@ -10,18 +10,16 @@ import dataclasses
 import heapq
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from outlying.method.measure import SAME_SCORE
+from outlying.search import limits
 from outlying.search.ranking import Rank
 from outlying.search.scoring import Context, Effort, Evaluation, Hit, Outcome, rank_of
 from outlying.search.screen.histograms import Estimate
 
 Key: TypeAlias = tuple[int, Context]  # property and context
 Ranked: TypeAlias = tuple[Rank, int]  # what orders a context, and the property
-
-#: Pairs are computed exactly until the estimates of the rest are weaker by this.
-SLACK = 0.5
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -37,23 +35,23 @@ class Shortlist:
     levels: int
     screened: int
     unvisited: int
-    estimates: dict[Key, Estimate]  # in haste only, where they are to be used
+    estimates: dict[Key, Estimate]  # of a quick search only, which relies on them
 
     @property
     def pairs(self) -> list[Key]:
-        """Give property and context of all that may be looked at."""
+        """The property and the context of all that may be computed exactly."""
         return [(place, rank[-1]) for rank, place in (*self.ranked, *self.closest)]
 
 
-def settled(short: Shortlist, exact: Evaluation[Any, Any], top: int) -> Outcome:
+def verified(short: Shortlist, exact: Evaluation, top: int) -> Outcome:
     """Choose among the pairs of a shortlist by their exact scores."""
-    return Settling(short, Looks(exact), top).outcome(lambda: short.closest)
+    return Verification(short, ExactScores(exact), top).outcome(lambda: short.closest)
 
 
-class Looks:
+class ExactScores:
     """Pairs scored exactly, each once."""
 
-    def __init__(self, exact: Evaluation[Any, Any]) -> None:
+    def __init__(self, exact: Evaluation) -> None:
         self.exact = exact
         self.hits: dict[Key, Hit | None] = {}
 
@@ -64,11 +62,11 @@ class Looks:
         return self.hits[place, context]
 
 
-class Settling:
+class Verification:
     """The choice among estimated pairs by their exact scores."""
 
-    def __init__(self, short: Shortlist, looks: Looks, top: int) -> None:
-        self.short, self.looks, self.exact, self.top = short, looks, looks.exact, top
+    def __init__(self, short: Shortlist, scores: ExactScores, top: int) -> None:
+        self.short, self.scores, self.exact, self.top = short, scores, scores.exact, top
         self.dropped: dict[Key, Hit | None] = {}
 
     def outcome(self, closest: Callable[[], Iterable[Ranked]]) -> Outcome:
@@ -81,7 +79,7 @@ class Settling:
             self.short.levels,
             self._found() if hits else len(near),
             Effort(
-                self.short.screened, len(self.looks.hits), len(self.dropped), self.short.unvisited
+                self.short.screened, len(self.scores.hits), len(self.dropped), self.short.unvisited
             ),
         )
 
@@ -91,10 +89,10 @@ class Settling:
         best: dict[tuple[int, ...], float] = {}
         for rank, place in self.short.ranked:
             if len(best) >= self.top and (
-                -rank[0] < heapq.nlargest(self.top, best.values())[-1] - SLACK
+                -rank[0] < heapq.nlargest(self.top, best.values())[-1] - limits.SLACK
             ):
                 break
-            hit = self.looks.look(place, rank[-1])
+            hit = self.scores.look(place, rank[-1])
             if hit is not None and self.exact.reaches(hit):
                 hits.append(hit)
                 attributes = self.exact.attributes(place, hit.context)
@@ -105,7 +103,7 @@ class Settling:
 
     def _closest(self, ranked: Iterable[Ranked]) -> list[Hit]:
         """Return the strongest pair of each property, where none reaches the threshold."""
-        looked = (self.looks.look(place, rank[-1]) for rank, place in ranked)
+        looked = (self.scores.look(place, rank[-1]) for rank, place in ranked)
         hits = [*self.dropped.values(), *looked]
         known = [hit for hit in hits if hit is not None and hit.outlierness > SAME_SCORE]
         best: dict[int, Hit] = {}

@@ -18,12 +18,11 @@ from outlying.options import Options
 from outlying.parallel import in_order
 from outlying.search.guided import shortlisted
 from outlying.search.memory import row_hashes
-from outlying.search.objects import Premise, Trait
 from outlying.search.population import Searched
 from outlying.search.prepared import Counted, Prepared, strength_of
 from outlying.search.references import References, enough_rows
 from outlying.search.scoring import Evaluation, Progress
-from outlying.search.shortlist import Shortlist, settled
+from outlying.search.shortlist import Shortlist, verified
 from outlying.stream.counting.choice import codings
 from outlying.stream.profile.profile import Profile
 from outlying.stream.verify.answers import Answered, Answers, Counting
@@ -130,18 +129,18 @@ class Homes:
                 prepared[id(item.home)] = asking.prepared_with(item.home, rows)
         self.prepared = [prepared.get(id(item.home), asking.prepared) for item in targets]
 
-    def evaluation(self, place: int) -> Evaluation[Trait, Premise]:
+    def evaluation(self, place: int) -> Evaluation:
         """Return the properties and conditions of an object, to be scored by whoever counts."""
         prepared = self.prepared[place]
-        traits, premises = prepared.asked_of(int(self.targets[place].row or 0))
-        return Evaluation(traits, premises, prepared.rows, self.asking.options)
+        properties, conditions = prepared.asked_of(int(self.targets[place].row or 0))
+        return Evaluation(properties, conditions, prepared.rows, self.asking.options)
 
     def shortlist(self, place: int) -> Shortlist:
-        """Find by the sample what to ask of all rows; of ordinary rows, in haste."""
+        """Find by the sample what to ask of all rows; of ordinary rows, quickly."""
         prepared, evaluation = self.prepared[place], self.evaluation(place)
         if self.targets[place].home is None:
             return prepared.hasty(evaluation)
-        return shortlisted(evaluation, prepared.shelf, self.asking.options.top)
+        return shortlisted(evaluation, prepared.cache, self.asking.options.top)
 
 
 class AllAnswered:
@@ -163,7 +162,7 @@ class AllAnswered:
     def _strength(self, question: Question) -> float:
         counting = Counting(question, self.answers)
         return strength_of(
-            settled(question.short, Counted(question.asked, question.short, counting), 1)
+            verified(question.short, Counted(question.asked, question.short, counting), 1)
         )
 
     def searched(self, item: Target) -> Searched:
@@ -188,10 +187,10 @@ class AllAnswered:
             rows=profile.rows,
             selection=prepared.selection,
             attributes=prepared.attributes,
-            sample=prepared.shelf.sample,
+            sample=prepared.sample,
             is_streamed=True,
             is_new=is_new,
             notes=(*profile.table.notes, *item.notes),
-            outcome=settled(question.short, exact, self.asking.options.top),
+            outcome=verified(question.short, exact, self.asking.options.top),
             exact=exact,
         )

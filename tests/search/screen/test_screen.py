@@ -15,12 +15,13 @@ import pytest
 import outlying
 from outlying.method.density import Floats
 from outlying.method.measure import Summary
-from outlying.search import prepared
+from outlying.search import limits
 from outlying.search.attributes import Attribute, attribute_of
-from outlying.search.objects import Premise
+from outlying.search.cache import Cache
+from outlying.search.conditions import CandidateCondition
 from outlying.search.screen import histograms as screen
-from outlying.search.screen.neighbours import Sample, Vicinity
-from outlying.search.shelf import Shelf
+from outlying.search.screen.bitsets import NONE, Workspace
+from outlying.search.screen.neighbours import NeighbourCounter, Sample
 from outlying.table.columns import CategoricalColumn, Mask, NumericColumn, Rows
 from outlying.table.conditions import Condition
 
@@ -56,23 +57,25 @@ def screened(
     """Give contexts of up to two conditions: rows, mean(F) and f_o as screened, both exactly."""
     whole = np.arange(ROWS)
     sample = Sample(ROWS, whole, whole)
-    shelf, grouped = Shelf(sample), attribute.grouped(sample)
-    premises = [
-        Premise(Condition("m", "equals", value=str(place)), 1, functools.partial(marked, mask))
+    histogram, work = attribute.histogram(sample), Workspace()
+    conditions = [
+        CandidateCondition(
+            Condition("m", "equals", value=str(place)), 1, functools.partial(marked, mask)
+        )
         for place, mask in enumerate(masks)
     ]
-    numbers = shelf.numbers_of(premises)
-    pairs = itertools.combinations(range(1, len(numbers)), 2)
-    contexts = np.array([*((0, one) for one in range(len(numbers))), *pairs])
+    own = Cache(sample).own(conditions)
+    pairs = itertools.combinations(range(len(masks)), 2)
+    contexts = np.array([*((NONE, one) for one in range(NONE, len(masks))), *pairs])
     value = attribute.position(row)
-    found = shelf.summaries(grouped, numbers[contexts], shelf.places_of(numbers[contexts], 1))
+    found = screen.Summaries.of(screen.figures(histogram, own.words(histogram), contexts, work))
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean, width = grouped.seen_from(found, value)
-        near = Vicinity(grouped, value, shelf.marks[numbers], sample).counted(
-            contexts, grouped.radii(width)
+        mean, width = histogram.joined(found, value)
+        near = NeighbourCounter(histogram, value, own.marks, sample, work).counted(
+            contexts, histogram.radii(width)
         )
         at_object = near / (found.known * width)
-    everyone: list[Mask] = [np.ones(ROWS, dtype=bool), *masks]
+    everyone: list[Mask] = [*masks, np.ones(ROWS, dtype=bool)]
     inside = [everyone[first] & everyone[second] for first, second in contexts]
     assert found.rows.tolist() == [np.count_nonzero(mask) for mask in inside]
     exact = [attribute.summary(mask, row, "fixed") for mask in inside]
@@ -172,8 +175,8 @@ def shape(pair: outlying.Pair) -> tuple[object, ...]:
 
 def test_large_tables_are_screened_by_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is given is computed from all rows."""
-    monkeypatch.setattr(prepared, "SCREENED", 500)
-    monkeypatch.setattr(prepared, "NEARBY", 1000)
+    monkeypatch.setattr(limits, "SCREENED", 500)
+    monkeypatch.setattr(limits, "NEARBY", 1000)
     rng = np.random.default_rng(4)
     city = rng.choice(["A", "B", "C"], 3000)
     temp = np.where(city == "A", 30.0, 5.0) + rng.normal(size=3000)
@@ -231,7 +234,7 @@ def only_one_differs(kind: str, row: int, *, everywhere: bool = False) -> dict[s
 
 def drawn_as(table: dict[str, Any], row: int) -> str:
     """Return whether the sample holds a row."""
-    sample = outlying.Explainer(table).in_memory("").prepared.shelf.sample
+    sample = outlying.Explainer(table).in_memory("").prepared.sample
     assert (len(sample.screened), len(sample.nearby)) == (2048, 16_384)
     if row in sample.screened:
         return "screened"

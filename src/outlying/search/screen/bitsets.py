@@ -17,9 +17,11 @@ from outlying.table.columns import Mask
 Words: TypeAlias = npt.NDArray[np.uint64]  # conditions or contexts by words
 Bits: TypeAlias = npt.NDArray[np.uint8]  # how many bits are set in each of these words
 Places: TypeAlias = npt.NDArray[np.int64]
-#: Contexts, one a row: the numbers of their conditions, ascending; 0 stands for none.
+#: Contexts of one object, one a row: the places of their conditions among its own, ascending; NONE
+#: stands for no condition, and for the last of the rows of bits, where all are set.
 Contexts: TypeAlias = npt.NDArray[np.int64]
 
+NONE = -1
 BITS = 64
 _ONE = np.uint64(1)
 
@@ -38,7 +40,7 @@ class Layout:
         self._sources[self.slots] = order
 
     def packed(self, marks: Mask) -> Words:
-        """Give conditions as bits; their marks have one more row at the end, never marked."""
+        """Return conditions as bits; their marks have one more row at the end, never marked."""
         return packed(np.take(marks, self._sources, axis=1))
 
 
@@ -48,7 +50,7 @@ def packed(marks: Mask) -> Words:
 
 
 class Workspace:
-    """Memory that is used again and again: asking the system anew would take longer than to count.
+    """Scratch memory of one search: asking the system anew would take longer than to count.
 
     What is in it holds until the next call.
     """
@@ -64,9 +66,9 @@ class Workspace:
         if len(self._words) < 2 * size:
             self._words = np.zeros(2 * size, dtype=np.uint64)
         found, other = self._words[: 2 * size].reshape(2, *shape)
-        words.take(contexts[:, 0], axis=0, out=found, mode="clip")
+        words.take(contexts[:, 0], axis=0, out=found, mode="wrap")
         for column in contexts.T[1:]:
-            words.take(column, axis=0, out=other, mode="clip")
+            words.take(column, axis=0, out=other, mode="wrap")
             np.bitwise_and(found, other, out=found)
         return found
 

@@ -1,15 +1,16 @@
-"""Estimates for many contexts at once: which of them deserve an exact look (method 5).
+"""Binned kernel density estimates in many contexts at once (method 5, "Screen").
 
-A property is cut into groups of neighbouring values. The rows of every context are counted by
-group, as bits; the mean density follows from the counts and the share of pairs of two groups that
-lie within a window. All that is the same for all objects. The density at the object comes from the
-rows near it. Where a property has few distinct values, each is a group of its own and nothing is
-estimated.
+A property is cut into groups of neighbouring values, the bins of a histogram. The rows of every
+context are counted by group, as bits; the mean density follows from the counts and from the share
+of pairs of rows of two groups that lie within a window. All that is the same for all objects. The
+density at the object comes from the rows near it. Where a property has few distinct values, each is
+a group of its own and nothing is estimated.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from typing import Protocol
 
@@ -27,19 +28,17 @@ from outlying.search.screen.bitsets import (
     Workspace,
     rows_in,
 )
-from outlying.search.screen.neighbours import Sample, Window
+from outlying.search.screen.neighbours import Neighbours, Sample
 
 FIGURES = 5  # of Summaries
 GROUPS = 64
 _OUTERMOST = 8  # at each end
 _STEP = math.log(2) / 2  # of the logarithm of windows for which pairs are counted
 _POINT = 1e-4  # a group narrower than this, in standard deviations, counts as a point
-_SAME = 1 + 1e-12
-_MOST_SHARES = 256
+_SAME = 1 + 1e-12  # distances, up to rounding
+_MOST_SHARES = 256  # windows for which pairs are kept
 _LEAST_VARIANCE = 1e-10
 _WORDS_AT_ONCE = 1 << 17
-
-_work = Workspace()
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -68,12 +67,12 @@ class Estimate:
     reach: float  # half of the window, on the scale of the attribute
 
 
-class Property(Protocol):
+class Histogram(Protocol):
     """A property in groups, the same for all objects."""
 
     @property
     def layout(self) -> Layout:
-        """Where its screened rows are in words."""
+        """Where its screened rows are in words of bits."""
 
     @property
     def unit(self) -> float:
@@ -86,8 +85,8 @@ class Property(Protocol):
     def figures(self, bits: Bits) -> Floats:
         """Return the figures of Summaries for contexts, from the rows in each word."""
 
-    def near(self, value: float, reach: float, limit: int) -> Window:
-        """Find the rows near an object, among the first so many where neighbours are looked for."""
+    def near(self, value: float, reach: float, limit: int) -> Neighbours:
+        """Return the rows near an object, of the first so many among which they are sought."""
 
     def radii(self, widths: Floats) -> Floats:
         """Return how far a window reaches to each side."""
@@ -95,8 +94,8 @@ class Property(Protocol):
     def reach(self, width: float) -> float:
         """Return half of a window on the scale of the attribute."""
 
-    def seen_from(self, found: Summaries, value: float) -> tuple[Floats, Floats]:
-        """Give mean(F) and the window where an object of this value joins; NaN: all are equal."""
+    def joined(self, found: Summaries, value: float) -> tuple[Floats, Floats]:
+        """Return mean(F) and the window with an object of this value; NaN where all are equal."""
 
 
 class _Grouped:
@@ -121,7 +120,7 @@ class _Grouped:
         return by_word if self.is_plain else by_word @ self.membership
 
 
-class Numbers:
+class NumericHistogram:
     """A numeric property in groups."""
 
     def __init__(self, values: Floats, unit: float, sample: Sample) -> None:
@@ -146,16 +145,16 @@ class Numbers:
         squares = np.add.reduceat(ordered * ordered, starts) / rows if len(rows) else np.empty(0)
         self.moments = np.stack([np.ones(len(rows)), self.means, squares], axis=1)
         self.distances = _distances(self.lows) if self.is_exact else np.empty(0)
-        self._shares: dict[int, tuple[Floats, Floats]] = {}
+        self._kept_within = functools.lru_cache(_MOST_SHARES)(self._within)
 
     def standardised(self, values: Floats) -> Floats:
         """Bring values to the scale of this property."""
         return np.asarray((values - self.middle) / self.deviation)
 
-    def near(self, value: float, reach: float, limit: int) -> Window:
-        """Find the rows near an object, among the first so many where neighbours are looked for."""
+    def near(self, value: float, reach: float, limit: int) -> Neighbours:
+        """Return the rows near an object, of the first so many among which they are sought."""
         order, ordered = self.nearby
-        return Window(ordered, order, (value - self.middle) / self.deviation, reach, limit)
+        return Neighbours(ordered, order, (value - self.middle) / self.deviation, reach, limit)
 
     def figures(self, bits: Bits) -> Floats:
         """Return the figures of Summaries for contexts (method 5, "Screen")."""
@@ -187,8 +186,8 @@ class Numbers:
         """Return half of a window on the scale of the attribute."""
         return width / 2 * self.deviation
 
-    def seen_from(self, found: Summaries, value: float) -> tuple[Floats, Floats]:
-        """Give mean(F) and the window where an object of this value joins; NaN: all are equal.
+    def joined(self, found: Summaries, value: float) -> tuple[Floats, Floats]:
+        """Return mean(F) and the window with an object of this value; NaN where all are equal.
 
         An object that was not drawn counts as one row of the whole population.
         """
@@ -224,26 +223,22 @@ class Numbers:
         for end in ends[ends > 0]:
             here = counts[start:end]
             for more in range(number):
-                shares, rest = self._within(int(ordered[start]) + more)
+                shares, rest = self._kept_within(int(ordered[start]) + more)
                 found[more, order[start:end]] = np.einsum("ij,ij->i", here, here @ shares + rest)
             start = end
         return found
 
     def _within(self, level: int) -> tuple[Floats, Floats]:
-        """Give, for each two groups, the share of pairs of their rows within half a window.
+        """Return, for each two groups, the share of pairs of their rows within half a window.
 
         And what is missing for a row to be its own neighbour.
         """
-        if level not in self._shares:
-            if len(self._shares) >= _MOST_SHARES:  # many distinct windows: keep memory bounded
-                self._shares.clear()
-            radius = float(self.distances[level]) if self.is_exact else math.exp(level * _STEP) / 2
-            shares = _shares_within(self.lows, self.highs, radius)
-            self._shares[level] = shares, 1 - np.diagonal(shares)
-        return self._shares[level]
+        radius = float(self.distances[level]) if self.is_exact else math.exp(level * _STEP) / 2
+        shares = _shares_within(self.lows, self.highs, radius)
+        return shares, 1 - np.diagonal(shares)
 
 
-class Categories:
+class CategoricalHistogram:
     """A categorical property in groups; very rare categories are left out of many."""
 
     unit = 1.0
@@ -275,10 +270,10 @@ class Categories:
         only = np.where(counts.max(axis=1) == known, self.codes[counts.argmax(axis=1)], -1)
         return np.array([rows_in(bits), known, mean, np.ones(len(bits)), only])
 
-    def near(self, value: float, reach: float, limit: int) -> Window:
-        """Find the rows of a category, given as its code."""
+    def near(self, value: float, reach: float, limit: int) -> Neighbours:
+        """Return the rows of a category, given as its code."""
         order = np.flatnonzero(self.nearby[:limit] == value)
-        return Window(np.zeros(len(order)), order, 0.0, reach, limit)
+        return Neighbours(np.zeros(len(order)), order, 0.0, reach, limit)
 
     def radii(self, widths: Floats) -> Floats:
         """Return how far a window reaches to each side: nowhere."""
@@ -288,19 +283,19 @@ class Categories:
         """Return half of a window: nothing."""
         return 0.0
 
-    def seen_from(self, found: Summaries, value: float) -> tuple[Floats, Floats]:
-        """Give mean(F), and 1 for the window; NaN where there is no other category."""
+    def joined(self, found: Summaries, value: float) -> tuple[Floats, Floats]:
+        """Return mean(F), and 1 for the window; NaN where there is no other category."""
         return np.where(found.centre == value, np.nan, found.mean), found.width
 
 
-def figures(found: Property, words: Words, contexts: Contexts) -> Floats:
+def figures(found: Histogram, words: Words, contexts: Contexts, work: Workspace) -> Floats:
     """Return the figures of a property in contexts, in blocks of bounded size."""
     step = max(16, _WORDS_AT_ONCE // max(1, words.shape[1]))
     if len(contexts) == 0:
         return np.empty((FIGURES, 0))
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = [
-            found.figures(_work.counted(_work.intersected(words, contexts[start : start + step])))
+            found.figures(work.counted(work.intersected(words, contexts[start : start + step])))
             for start in range(0, len(contexts), step)
         ]
     return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
@@ -335,7 +330,7 @@ def _distances(points: Floats) -> Floats:
 
 
 def _shares_within(lows: Floats, highs: Floats, radius: float) -> Floats:
-    """Give, for each two groups, the share of pairs of their rows at most `radius` apart.
+    """Return, for each two groups, the share of pairs of their rows at most `radius` apart.
 
     Rows are taken as evenly spread over their group, so that the share is that of the strip
     |x - y| <= radius in a rectangle. Where one of the groups is next to a point, both are.

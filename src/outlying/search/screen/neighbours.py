@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from outlying.method.density import Floats
+from outlying.search import limits
 from outlying.search.screen.bitsets import (
     BITS,
     Contexts,
@@ -19,10 +20,7 @@ from outlying.search.screen.bitsets import (
 )
 from outlying.table.columns import Mask
 
-MOST_NEIGHBOURS = 512  # an object with more rows near it is not rare: a smaller sample will do
 _SLIP = 1e-9  # more than rounding can add
-
-_work = Workspace()
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +37,7 @@ class Sample:
         return len(self.screened) == self.rows
 
 
-class Window:
+class Neighbours:
     """The rows around an object, the nearest first."""
 
     def __init__(
@@ -62,48 +60,53 @@ class Window:
         return np.searchsorted(self.distances, radii, side="right")
 
 
-class Surroundings(Protocol):
+class HasNeighbours(Protocol):
     """What is asked of a property: the rows around a value."""
 
-    def near(self, value: float, reach: float, limit: int) -> Window:
-        """Find the rows near an object, among the first so many where neighbours are looked for."""
+    def near(self, value: float, reach: float, limit: int) -> Neighbours:
+        """Return the rows near an object, of the first so many among which they are sought."""
 
 
-class Vicinity:
-    """The rows near one object, counted in many contexts."""
+class NeighbourCounter:
+    """Counts the rows near one object in many contexts."""
 
-    def __init__(self, found: Surroundings, value: float, marks: Mask, sample: Sample) -> None:
-        """Take the marks of the object's conditions."""
+    def __init__(
+        self, found: HasNeighbours, value: float, marks: Mask, sample: Sample, work: Workspace
+    ) -> None:
+        """Take which of the rows nearby satisfy each condition of the object."""
         self.found, self.value, self.marks, self.sample = found, value, marks, sample
+        self.work = work
         self.limit = len(sample.nearby)
-        self.window: Window | None = None
+        self.near: Neighbours | None = None
 
     def counted(self, contexts: Contexts, radii: Floats) -> Floats:
-        """Count them within a distance in each context, as of the screened rows; at least one."""
+        """Count them within a distance in each context, at least one.
+
+        As if they had been counted among the screened rows.
+        """
         radii = np.where(np.isnan(radii), 0.0, radii)
-        window = self._reaching(radii)
-        ends = window.within(radii)
-        words = _work.intersected(self.words, contexts)
-        near = rows_below(words, _work.counted(words), ends)
+        ends = self._reaching(radii).within(radii)
+        words = self.work.intersected(self.words, contexts)
+        near = rows_below(words, self.work.counted(words), ends)
         return np.maximum(near, 1) * (len(self.sample.screened) / self.limit)
 
-    def _reaching(self, radii: Floats) -> Window:
-        """Have the rows within the widest radius as bits.
+    def _reaching(self, radii: Floats) -> Neighbours:
+        """Return the rows within the widest radius, having them as bits.
 
         Where very many rows are near, the object is not rare: then fewer of them will do.
         """
         reach = float(radii.max(initial=0.0))
-        window = self.window
-        if window is not None and reach <= window.reach:
-            return window
-        window = self.found.near(self.value, reach, self.limit)
-        most = MOST_NEIGHBOURS if self.window is None else 4 * MOST_NEIGHBOURS
-        if len(window.rows) > most and not self.sample.is_whole:
-            limit = self.limit * MOST_NEIGHBOURS // len(window.rows)
+        if self.near is not None and reach <= self.near.reach:
+            return self.near
+        most = limits.MOST_NEIGHBOURS
+        near = self.found.near(self.value, reach, self.limit)
+        is_many = len(near.rows) > (most if self.near is None else 4 * most)
+        if is_many and not self.sample.is_whole:
+            limit = self.limit * most // len(near.rows)
             self.limit = max(min(self.limit, len(self.sample.screened)), limit)
-            window = self.found.near(self.value, reach, self.limit)
-        marks = np.take(self.marks, window.rows, axis=1)
-        padding = np.zeros((len(marks), BITS - len(window.rows) % BITS), dtype=bool)
+            near = self.found.near(self.value, reach, self.limit)
+        marks = np.take(self.marks, near.rows, axis=1)
+        padding = np.zeros((len(marks), BITS - len(near.rows) % BITS), dtype=bool)
         self.words: Words = packed(np.concatenate([marks, padding], axis=1))
-        self.window = window
-        return window
+        self.near = near
+        return near

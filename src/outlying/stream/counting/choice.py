@@ -9,7 +9,6 @@ import numpy as np
 
 from outlying.method.density import Floats
 from outlying.method.distribution import Distribution
-from outlying.search.attributes import NumericAttribute
 from outlying.stream.counting.grids import (
     LEAST_BINS,
     MOST_BINS,
@@ -80,10 +79,10 @@ def _zones(
     found = Distribution.of(sample)
     window = found.width_among(rows)
     values = {
-        float(cast(float, trait.place))
+        float(cast(float, own.place))
         for question in questions
         if not question.is_estimated
-        for trait in question.asked.properties
-        if trait.name == name and isinstance(trait.attribute, NumericAttribute)
+        for own in question.asked.properties
+        if own.name == name and own.attribute.kind == "numbers"
     }
     return [(value, window) for value in sorted(values)]

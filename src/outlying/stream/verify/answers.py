@@ -21,7 +21,7 @@ from outlying.method.sketches import (
     shown_categories,
 )
 from outlying.search.attributes import exponent_of, unit_of
-from outlying.search.objects import Premise, Trait
+from outlying.search.objects import ObjectProperty
 from outlying.search.scoring import Context, Evaluation
 from outlying.search.shortlist import Key
 from outlying.stream.verify.questions import Question
@@ -66,30 +66,30 @@ class Categories:
         """What a description needs."""
         return CategoricalProfile(self.counts, self.labels)
 
-    def bounds(self, trait: Trait) -> Bounds | None:  # noqa: ARG002
-        """Give nothing: categories are counted."""
+    def bounds(self, own: ObjectProperty) -> Bounds | None:  # noqa: ARG002
+        """Return None: categories are counted."""
         return None
 
-    def summary(self, trait: Trait) -> Summary | None:
+    def summary(self, own: ObjectProperty) -> Summary | None:
         """Summarise the group for an object; None where there is only one category."""
         if np.count_nonzero(self.counts) < 2:
             return None
-        own = frequencies(self.counts)[self.labels.index(trait.place)]
-        return Summary(frequency_mean(self.counts), float(own), 1.0)
+        at_object = frequencies(self.counts)[self.labels.index(own.place)]
+        return Summary(frequency_mean(self.counts), float(at_object), 1.0)
 
-    def holds(self, trait: Trait) -> bool:
+    def holds(self, own: ObjectProperty) -> bool:
         """Return whether a row is like the object, as the object itself is."""
-        return trait.place in self._held
+        return own.place in self._held
 
     @functools.cached_property
     def _held(self) -> frozenset[Value]:
         rows = zip(self.labels, self.counts.tolist(), strict=True)
         return frozenset(label for label, count in rows if count)
 
-    def joined(self, trait: Trait) -> Categories:
+    def joined(self, own: ObjectProperty) -> Categories:
         """Take in one more row, a new object."""
         rows = dict(zip(self.labels, self.counts.tolist(), strict=True))
-        rows[trait.place] = rows.get(trait.place, 0) + 1
+        rows[own.place] = rows.get(own.place, 0) + 1
         labels = tuple(sorted(rows, key=str))
         return Categories(self.rows + 1, labels, np.array([rows[label] for label in labels]))
 
@@ -113,31 +113,31 @@ class Numbers:
         """What a picture needs."""
         return numeric_sketch(self.found, self.form, self.exponent, "fixed")
 
-    def bounds(self, trait: Trait) -> Bounds | None:
+    def bounds(self, own: ObjectProperty) -> Bounds | None:
         """Return what bins leave open; None where every value was counted."""
-        return None if self.found.is_exact else Bounds(self.found, self._scaled(trait))
+        return None if self.found.is_exact else Bounds(self.found, self._scaled(own))
 
-    def summary(self, trait: Trait) -> Summary | None:
+    def summary(self, own: ObjectProperty) -> Summary | None:
         """Summarise the group for an object; None where all values are equal."""
         found = self.found
         if len(found.values) < 2:
             return None
-        near = max(1, found.near(self._scaled(trait), found.width / 2))
+        near = max(1, found.near(self._scaled(own), found.width / 2))
         at_object = density_at(near, found.known, found.width)
         return Summary(found.mean, at_object, unit_of(self.form, self.exponent))
 
-    def holds(self, trait: Trait) -> bool:
+    def holds(self, own: ObjectProperty) -> bool:
         """Return whether a row may be where the object is, as the object itself is."""
-        value, found = self._scaled(trait), self.found
+        value, found = self._scaled(own), self.found
         return bool(np.any((found.lows <= value) & (found.highs >= value)))
 
-    def joined(self, trait: Trait) -> Numbers:
+    def joined(self, own: ObjectProperty) -> Numbers:
         """Take in one more row, a new object."""
-        more = self.found.joined(self._scaled(trait))
+        more = self.found.joined(self._scaled(own))
         return dataclasses.replace(self, rows=self.rows + 1, found=more)
 
-    def _scaled(self, trait: Trait) -> float:
-        return float(np.ldexp(cast(float, trait.place), -self.exponent))
+    def _scaled(self, own: ObjectProperty) -> float:
+        return float(np.ldexp(cast(float, own.place), -self.exponent))
 
 
 Group: TypeAlias = Categories | Numbers
@@ -157,7 +157,7 @@ def group_of(seen: Answer, form: Form, exponent: int) -> Group:
     return Numbers(seen.rows, form, exponent, Distribution(values, seen.counts, *ends))
 
 
-class Answered(Evaluation[Trait, Premise]):
+class Answered(Evaluation):
     """Scores of the pairs of one object by what all rows have answered."""
 
     def __init__(self, question: Question, answers: Answers) -> None:
@@ -169,10 +169,10 @@ class Answered(Evaluation[Trait, Premise]):
     def group(self, place: int, context: Context) -> Group:
         """Return a property in a context."""
         if (place, context) not in self._groups:
-            trait = self.properties[place]
+            own = self.properties[place]
             look = self.question.look(place, context)
-            group = self.answers.group(look, trait.attribute.column.form)
-            self._groups[place, context] = group.joined(trait) if self.question.is_new else group
+            group = self.answers.group(look, own.attribute.column.form)
+            self._groups[place, context] = group.joined(own) if self.question.is_new else group
         return self._groups[place, context]
 
     @property
@@ -205,8 +205,8 @@ class Answered(Evaluation[Trait, Premise]):
             return group.sketch
         profile = group.profile
         if shown is None:
-            own = profile.labels.index(self.properties[place].place)
-            codes = shown_categories(profile.counts, own)
+            code = profile.labels.index(self.properties[place].place)
+            codes = shown_categories(profile.counts, code)
         else:
             codes = [profile.labels.index(label) for label in shown]
         return categorical_sketch(profile.counts, profile.labels, codes)

@@ -10,8 +10,8 @@ import dataclasses
 from collections.abc import Iterator
 from typing import cast
 
-from outlying.search.attributes import NumericAttribute
-from outlying.search.objects import Premise, Trait
+from outlying.search.conditions import CandidateCondition
+from outlying.search.objects import ObjectProperty
 from outlying.search.scoring import Context, Evaluation
 from outlying.search.shortlist import Shortlist
 from outlying.stream.verify.rules import Rule, Rules, rule_set
@@ -26,7 +26,7 @@ class Question:
     A new object is one more row, which whoever reads the others does not see.
     """
 
-    asked: Evaluation[Trait, Premise]
+    asked: Evaluation
     short: Shortlist
     is_new: bool = False
 
@@ -49,18 +49,14 @@ class Question:
 
     def look(self, place: int, context: Context) -> Look:
         """Ask for the distribution of a property in a context."""
-        trait = self.asked.properties[place]
-        if trait.value is None:
-            return Look(trait.name, "gaps", self.rules(context))
-        if trait.attribute.column.is_numeric:
-            return Look(trait.name, "numbers", self.rules(context))
-        return Look(trait.name, "labels", self.rules(context))
+        own = self.asked.properties[place]
+        return Look(own.name, own.attribute.kind, self.rules(context))
 
     def sizes(self, place: int, context: Context) -> tuple[Rules, ...]:
         """Ask for the rows of a context, those that have a property, those near the object."""
-        trait, rules = self.asked.properties[place], self.rules(context)
-        known = () if trait.value is None else (Rule(trait.name, "known"),)
-        near = self._near(trait, self.short.estimates[place, context].reach)
+        own, rules = self.asked.properties[place], self.rules(context)
+        known = () if own.value is None else (Rule(own.name, "known"),)
+        near = self._near(own, self.short.estimates[place, context].reach)
         return rules, rule_set((*rules, *known)), rule_set((*rules, near))
 
     def rules(self, context: Context) -> Rules:
@@ -68,21 +64,21 @@ class Question:
         return rule_set(_rule(self.asked.candidates[item]) for item in context)
 
     @staticmethod
-    def _near(trait: Trait, reach: float) -> Rule:
+    def _near(own: ObjectProperty, reach: float) -> Rule:
         """Return the rule of the rows near the object."""
-        attribute = trait.attribute
-        if isinstance(attribute, NumericAttribute):
-            low, high = trait.position - reach, trait.position + reach
-            return Rule(trait.name, "interval", attribute.unscaled(low), attribute.unscaled(high))
-        if trait.value is None:
-            return Rule(trait.name, "missing")
-        return Rule(trait.name, "equals", label=cast(Label, trait.value))
+        attribute = own.attribute
+        if attribute.kind == "numbers":
+            low, high = own.position - reach, own.position + reach
+            return Rule(own.name, "interval", attribute.unscaled(low), attribute.unscaled(high))
+        if attribute.kind == "gaps":
+            return Rule(own.name, "missing")
+        return Rule(own.name, "equals", label=cast(Label, own.value))
 
 
-def _rule(premise: Premise) -> Rule:
-    condition = premise.condition
+def _rule(candidate: CandidateCondition) -> Rule:
+    condition = candidate.condition
     if condition.kind == "interval":
-        return Rule(condition.attribute, "interval", *premise.bounds)
+        return Rule(condition.attribute, "interval", *candidate.bounds)
     if condition.kind == "missing":
         return Rule(condition.attribute, "missing")
     return Rule(condition.attribute, "equals", label=cast(Label, condition.value))

@@ -1,0 +1,247 @@
+"""What the objects of one population share: its conditions, and what was found in contexts of them.
+
+Objects with the same condition on an attribute ask the same questions; what is typical in a context
+depends on its conditions alone. A condition has one number in its population, an object knows the
+numbers of its own. Memory is bounded: what was not used for longest is forgotten first, and found
+again when it is needed. Several threads may share a cache; a number is never given twice, so that
+nothing that one thread forgets can mislead another.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import itertools
+from collections.abc import Callable, Hashable, Sequence
+from typing import Generic, TypeAlias, TypeVar
+
+import numpy as np
+
+from outlying.method.density import Floats
+from outlying.method.measure import Typical
+from outlying.method.profiles import Profile
+from outlying.search import limits
+from outlying.search.attributes import Attribute
+from outlying.search.conditions import CandidateCondition
+from outlying.search.screen.bitsets import Contexts, Places, Words
+from outlying.search.screen.histograms import FIGURES, Histogram
+from outlying.search.screen.neighbours import Sample
+from outlying.search.threads import Lock
+from outlying.table.columns import Mask
+from outlying.table.conditions import Condition
+
+Key: TypeAlias = tuple[Attribute, tuple[int, ...]]  # a property and the numbers of conditions
+Name = TypeVar("Name", bound=Hashable)
+Thing = TypeVar("Thing")
+
+_LONGEST = 3  # contexts of more conditions are seldom shared
+_KEY_BITS = 21  # of the number of a condition; three of them in one key
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Group:
+    """A context as one property sees it."""
+
+    rows: int
+    typical: Typical | None  # None where all values are equal
+
+
+class LeastRecentlyUsed(Generic[Name, Thing]):
+    """Things by name, made when first asked for; what was not used for longest goes first."""
+
+    def __init__(self, most: int, size: Callable[[Thing], int] = lambda _: 1) -> None:
+        """Take how much may be kept, and how much a thing takes; one thing is always kept."""
+        self._most, self._size_of = most, size
+        self._things: collections.OrderedDict[Name, Thing] = collections.OrderedDict()
+        self._size, self._lock = 0, Lock()
+
+    def __len__(self) -> int:
+        return len(self._things)
+
+    def get(self, name: Name, make: Callable[[], Thing]) -> Thing:
+        """Return a thing; two threads that make the same one at once both get the first."""
+        with self._lock:
+            if name in self._things:
+                self._things.move_to_end(name)
+                return self._things[name]
+        made = make()
+        with self._lock:
+            if name not in self._things:
+                self._size += self._size_of(made)
+                self._things[name] = made
+                self._shrink()
+            return self._things[name]
+
+    def _shrink(self) -> None:
+        while self._size > self._most and len(self._things) > 1:
+            _, forgotten = self._things.popitem(last=False)
+            self._size -= self._size_of(forgotten)
+
+
+class KnownCondition:
+    """A condition of the population: its number, and which of the rows nearby satisfy it."""
+
+    __slots__ = ("marks", "number", "words")
+
+    def __init__(self, number: int, marks: Mask | None = None) -> None:
+        self.number, self.marks = number, marks
+        self.words: dict[Histogram, Words] = {}  # the screened rows as bits, in a property's order
+
+
+class OwnConditions:
+    """The conditions of one object, and behind them none, in the order in which it has them."""
+
+    def __init__(self, known: Sequence[KnownCondition], marks: Mask, screened: int) -> None:
+        """Take their marks: which of the rows nearby, the first of them screened, satisfy each."""
+        self._known, self.marks, self._screened = known, marks, screened
+        self.numbers: Places = np.array([item.number for item in known])
+
+    def words(self, histogram: Histogram) -> Words:
+        """Return the screened rows that satisfy each condition as bits, laid out for a property."""
+        new = [place for place, item in enumerate(self._known) if histogram not in item.words]
+        if new:
+            marks = np.zeros((len(new), self._screened + 1), dtype=bool)  # unused bits: from behind
+            marks[:, :-1] = self.marks[new, : self._screened]
+            for place, words in zip(new, histogram.layout.packed(marks), strict=True):
+                self._known[place].words[histogram] = words.copy()
+        return np.stack([item.words[histogram] for item in self._known])
+
+
+class Estimates:
+    """Figures of properties in contexts of few conditions, by their numbers."""
+
+    def __init__(self) -> None:
+        self._places: dict[int, int] = {}  # of contexts, by key; the last used come last
+        self._figures: dict[Histogram, Floats] = {}
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def places(self, contexts: Contexts) -> Places:
+        """Return the places of contexts; new ones get one."""
+        keys = np.zeros(len(contexts), dtype=np.int64)
+        for column in contexts.T:
+            keys = (keys << _KEY_BITS) + column
+        places, known = [], self._places
+        with self._lock:
+            for key in keys.tolist():
+                place = known.pop(key, None)
+                known[key] = place = len(known) if place is None else place
+                places.append(place)
+        return np.array(places, dtype=np.int64)
+
+    def latest(self, most: int) -> Estimates:
+        """Return those used last; whoever has places here goes on with this one."""
+        kept = Estimates()
+        with self._lock:
+            recent = list(self._places.items())[max(0, len(self._places) - most) :]
+            kept._places = {key: place for place, (key, _) in enumerate(recent)}
+            places = np.array([place for _, place in recent], dtype=np.int64)
+            for histogram in self._figures:
+                kept._figures[histogram] = self._of(histogram).take(places, axis=1)
+        return kept
+
+    def figures(
+        self, histogram: Histogram, places: Places, make: Callable[[Places], Floats]
+    ) -> Floats:
+        """Return the figures of a property in contexts; `make` finds those not known yet."""
+        with self._lock:
+            found = self._of(histogram).take(places, axis=1)
+        new = np.flatnonzero(np.isnan(found[0]))
+        if len(new):
+            found[:, new] = fresh = make(new)
+            with self._lock:
+                self._of(histogram)[:, places[new]] = fresh
+        return found
+
+    def _of(self, histogram: Histogram) -> Floats:
+        """Return the figures in all contexts, NaN where they are not known."""
+        known = self._figures.get(histogram, np.empty((FIGURES, 0)))
+        if known.shape[1] < len(self._places):
+            more = np.full((FIGURES, 2 * len(self._places) - known.shape[1]), np.nan)
+            known = self._figures[histogram] = np.concatenate([known, more], axis=1)
+        return known
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class StoredContexts:
+    """Contexts of one object whose estimates are shared with other objects."""
+
+    estimates: Estimates
+    places: Places
+
+    def __getitem__(self, chosen: Places) -> StoredContexts:
+        """Choose some of them."""
+        return StoredContexts(self.estimates, self.places[chosen])
+
+    def figures(self, histogram: Histogram, make: Callable[[Places], Floats]) -> Floats:
+        """Return the figures of a property; `make` finds those not known yet."""
+        return self.estimates.figures(histogram, self.places, make)
+
+
+class Cache:
+    """Conditions by number, their rows, and what is typical of properties in contexts."""
+
+    def __init__(self, sample: Sample) -> None:
+        self.sample = sample
+        most = min(limits.MOST_CONDITIONS, limits.MOST_MARKS // len(sample.nearby))
+        self._conditions: LeastRecentlyUsed[Condition, KnownCondition] = LeastRecentlyUsed(most)
+        self._next_number = itertools.count(1)
+        self._none = KnownCondition(0, np.ones(len(sample.nearby), dtype=bool))
+        self._estimates, self._lock = Estimates(), Lock()
+        self._masks: LeastRecentlyUsed[int, Mask] = LeastRecentlyUsed(limits.MOST_BYTES, len)
+        self._groups: LeastRecentlyUsed[Key, Group] = LeastRecentlyUsed(limits.MOST_GROUPS)
+        self._sizes: LeastRecentlyUsed[Key, tuple[int, int]] = LeastRecentlyUsed(limits.MOST_GROUPS)
+        self._profiles: LeastRecentlyUsed[Key, Profile] = LeastRecentlyUsed(
+            limits.MOST_BYTES, lambda profile: profile.nbytes
+        )
+
+    def __reduce__(self) -> tuple[type[Cache], tuple[Sample]]:
+        """Begin anew where another process gets a copy."""
+        return Cache, (self.sample,)
+
+    def _known(self, item: CandidateCondition) -> KnownCondition:
+        return self._conditions.get(item.condition, lambda: KnownCondition(next(self._next_number)))
+
+    def numbers(self, candidates: Sequence[CandidateCondition]) -> list[int]:
+        """Return the numbers of conditions."""
+        return [self._known(item).number for item in candidates]
+
+    def own(self, candidates: Sequence[CandidateCondition]) -> OwnConditions:
+        """Return the conditions of one object, marked."""
+        known = [*map(self._known, candidates), self._none]
+        marks = np.empty((len(known), len(self.sample.nearby)), dtype=bool)
+        for place, item in enumerate(known):
+            if item.marks is None:
+                item.marks = candidates[place].test(self.sample.nearby)
+            marks[place] = item.marks
+        return OwnConditions(known, marks, len(self.sample.screened))
+
+    def stored(self, contexts: Contexts, properties: int) -> StoredContexts | None:
+        """Return contexts, by the numbers of their conditions, as stored; None if they are many."""
+        most = limits.MOST_ESTIMATES // max(1, properties)
+        if contexts.shape[1] > _LONGEST or len(contexts) > most // 2:
+            return None
+        if contexts.max(initial=0) >= 1 << _KEY_BITS:  # ever new conditions: nothing is shared
+            return None
+        with self._lock:
+            if len(self._estimates) + len(contexts) > most:
+                self._estimates = self._estimates.latest(most // 2)
+            return StoredContexts(self._estimates, self._estimates.places(contexts))
+
+    def mask(self, condition: int, make: Callable[[], Mask]) -> Mask:
+        """Return which of all rows satisfy a condition."""
+        return self._masks.get(condition, make)
+
+    def group(self, key: Key, make: Callable[[], Group]) -> Group:
+        """Return a context as one property sees it."""
+        return self._groups.get(key, make)
+
+    def sizes(self, key: Key, make: Callable[[], tuple[int, int]]) -> tuple[int, int]:
+        """Return the rows of a context, and those of them that have a property."""
+        return self._sizes.get(key, make)
+
+    def profile(self, key: Key, make: Callable[[], Profile]) -> Profile:
+        """Return what is needed to describe a property in a context."""
+        return self._profiles.get(key, make)
