@@ -170,7 +170,7 @@ class LocalFeeder(abc.ABC):
         self._rows = rows
 
     def _promised(self, batch: Batch, fields: Sequence[Field]) -> Batch:
-        """Return a batch with the names and types of the schema, which must be as before."""
+        """Return a batch as the schema promises; what comes must be what was seen."""
         import pyarrow
 
         for field, array in zip(fields, batch.columns, strict=False):
