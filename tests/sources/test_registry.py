@@ -31,7 +31,7 @@ from outlying.sources import registry as feeders
 from outlying.sources.columns import read_labels
 from outlying.sources.columns import table_of as table_in_memory
 from outlying.sources.duckdb.feeder import DuckFeeder
-from outlying.sources.input_file import InputFile
+from outlying.sources.files import InputFile
 from outlying.sources.passes import Batch, Feeder
 from outlying.table.table import Table
 from tests.feeding import Collect, Count, Fails, Total, rows_of, table_of, types_of

@@ -19,8 +19,8 @@ from outlying.paper.timing import Timed
 from outlying.paper.unif2 import Drawn, Histogram, Unif2
 from outlying.render.palette import PALETTE
 from outlying.render.plots import Plot
-from outlying.render.plots.labels import plain
 from outlying.render.plots.panels import strip_frame
+from outlying.render.plots.scales import plain
 from outlying.render.scene import cdf_line
 
 if TYPE_CHECKING:

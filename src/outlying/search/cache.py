@@ -20,13 +20,13 @@ import numpy as np
 from outlying.method.density import Floats
 from outlying.method.measure import Typical
 from outlying.method.profiles import Profile
+from outlying.parallel import Lock
 from outlying.search import limits
 from outlying.search.attributes import Attribute
-from outlying.search.conditions import CandidateCondition
+from outlying.search.objects import CandidateCondition
 from outlying.search.screen.bitsets import Contexts, Places, Words
 from outlying.search.screen.histograms import FIGURES, Histogram
 from outlying.search.screen.neighbours import Sample
-from outlying.search.threads import Lock
 from outlying.table.columns import Mask
 from outlying.table.conditions import Condition
 

@@ -15,8 +15,7 @@ from outlying.method.distribution import Bounds
 from outlying.method.profiles import Profile
 from outlying.method.sketches import Sketch
 from outlying.search.attributes import Attribute
-from outlying.search.conditions import CandidateCondition
-from outlying.search.objects import ObjectProperty
+from outlying.search.objects import CandidateCondition, ObjectProperty
 from outlying.search.references import References
 from outlying.search.scoring import Context, Outcome, Progress
 from outlying.search.screen.neighbours import Sample

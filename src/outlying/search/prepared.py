@@ -21,10 +21,9 @@ from outlying.options import Options
 from outlying.search import limits
 from outlying.search.attributes import Attribute, attribute_of
 from outlying.search.cache import Cache
-from outlying.search.conditions import CandidateCondition
 from outlying.search.exhaustive import exhaustive
 from outlying.search.guided import guided, shortlisted
-from outlying.search.objects import ObjectProperty
+from outlying.search.objects import CandidateCondition, ObjectProperty
 from outlying.search.scoring import Context, Evaluation, Exact, Outcome, Progress
 from outlying.search.screen.neighbours import Sample
 from outlying.search.shortlist import Shortlist, verified

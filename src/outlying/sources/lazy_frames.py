@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from outlying.errors import ColumnError, SourceError
 from outlying.sources.columns import skipped
-from outlying.sources.faults import first_line, plain_errors
 from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape
 from outlying.sources.passes import Batch
+from outlying.sources.sql import first_line, plain_errors
 from outlying.sources.types.polars import arrow_type, selected, to_arrow, unusable
 
 if TYPE_CHECKING:

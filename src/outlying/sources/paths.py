@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from outlying.errors import SourceError
 from outlying.sources import registry
-from outlying.sources.input_file import check_readable
+from outlying.sources.files import check_readable
 from outlying.sources.recognise import is_pattern, path_of
 
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"

@@ -222,7 +222,7 @@ def _is_streamed(data: Any) -> bool:
 def _no_database(data: Any) -> OutlyingError:
     """Say that table= and query= have no meaning for these data."""
     if recognise.is_path(data) and not recognise.is_address(data):
-        from outlying.sources.input_file import check_readable
+        from outlying.sources.files import check_readable
 
         source = os.fsdecode(data)
         check_readable(source, recognise.path_of(source))

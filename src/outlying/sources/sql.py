@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+
+from outlying.errors import SourceError
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,3 +43,19 @@ def readings_of(table: str) -> list[str]:
     """Write the ways to understand the name of a table: as it is, or divided at its dots."""
     parts = table.split(".")
     return [identifier(table), *([".".join(map(identifier, parts))] if len(parts) > 1 else [])]
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of an error's text, or its class where there is none."""
+    return str(error).strip().split("\n")[0] or type(error).__name__
+
+
+@contextlib.contextmanager
+def plain_errors(
+    source: str, *kinds: type[Exception], reason: Callable[[Exception], str] = first_line
+) -> Iterator[None]:
+    """Say of errors of these kinds that the source cannot be read, and for what reason."""
+    try:
+        yield
+    except kinds as error:
+        raise SourceError(f"{source}: cannot be read: {reason(error)}") from None

@@ -22,11 +22,9 @@ from outlying.search.references import References
 from outlying.search.scoring import Progress
 from outlying.stream.asking import Asking, Placed, check_rows
 from outlying.stream.new_objects import checked, newcomers
-from outlying.stream.profile.lookup import Columns, Sought
-from outlying.stream.profile.lookup_pass import LookupPass, found_in
+from outlying.stream.profile.lookup import Columns, LookupPass, Sought, Together, found_in
 from outlying.stream.profile.profile import Profile, finish
 from outlying.stream.profile.profile_pass import ProfilePass, ProfileState, fields_of
-from outlying.stream.together import Together
 from outlying.table.selection import Selection, not_empty
 from outlying.table.table import SkipReason, Table
 from outlying.table.targets import Asked, Key, Target, Targets

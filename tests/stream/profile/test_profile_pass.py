@@ -22,8 +22,7 @@ from outlying.errors import ColumnError, InfiniteValueError, OptionError, RowErr
 from outlying.options import Options
 from outlying.stream.profile import bottom_k as kinds
 from outlying.stream.profile import column_facts as facts
-from outlying.stream.profile.lookup import Columns, Sought
-from outlying.stream.profile.lookup_pass import LookupPass, found_in
+from outlying.stream.profile.lookup import Columns, LookupPass, Sought, found_in
 from outlying.stream.profile.profile import Profile, finish
 from outlying.stream.profile.profile_pass import ProfilePass, ProfileState, fields_of
 from outlying.table import sampling, selection

@@ -9,7 +9,6 @@ from typing import Any, get_args
 from outlying.errors import MissingExtraError, OptionError
 from outlying.render.axis import AxisChoice
 from outlying.render.palette import PALETTE, Theme
-from outlying.render.plots.labels import DOTS_PER_INCH
 from outlying.render.plots.panels import (
     DensityPanel,
     Panel,
@@ -18,7 +17,7 @@ from outlying.render.plots.panels import (
     View,
     panels_of,
 )
-from outlying.render.plots.scales import NARROW
+from outlying.render.plots.scales import DOTS_PER_INCH, NARROW
 from outlying.results.findings import Findings, Pair
 
 try:

@@ -9,8 +9,7 @@ from outlying.errors import OptionError
 from outlying.method.sketches import Picture
 from outlying.render import scene
 from outlying.render.axis import AxisChoice
-from outlying.render.plots.labels import fitted, plain, wrapped_to
-from outlying.render.plots.scales import Scale
+from outlying.render.plots.scales import Scale, fitted, plain, wrapped_to
 from outlying.results.findings import Pair
 from outlying.results.wording import claim, members, percent
 

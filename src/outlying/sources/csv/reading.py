@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING
 
 from outlying.sources.columns import Reading, table_of, unique_names
 from outlying.sources.csv import types
-from outlying.sources.csv.layout import Layout, layout_of, rewritten
-from outlying.sources.csv.parser import NO_HEADER, numbered, sniff, table_of_texts
+from outlying.sources.csv.layout import (
+    NO_HEADER,
+    Layout,
+    layout_of,
+    numbered,
+    rewritten,
+    sniff,
+    table_of_texts,
+)
 from outlying.sources.duckdb import engine
-from outlying.sources.input_file import InputFile, check_text
+from outlying.sources.files import InputFile, check_text
 from outlying.sources.sql import literal
 from outlying.table.table import Table
 

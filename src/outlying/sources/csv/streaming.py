@@ -15,8 +15,16 @@ from typing import TYPE_CHECKING
 from outlying.errors import SourceError
 from outlying.sources.columns import unique_names
 from outlying.sources.csv import types
-from outlying.sources.csv.layout import Layout, first_record, layout_of, records
-from outlying.sources.csv.parser import NO_HEADER, numbered, sniff, table_of_texts
+from outlying.sources.csv.layout import (
+    NO_HEADER,
+    Layout,
+    first_record,
+    layout_of,
+    numbered,
+    records,
+    sniff,
+    table_of_texts,
+)
 from outlying.sources.csv.types import Kind
 from outlying.sources.duckdb import engine
 from outlying.sources.duckdb.files import (
@@ -27,7 +35,7 @@ from outlying.sources.duckdb.files import (
     partition_settings,
     path_list,
 )
-from outlying.sources.input_file import InputFile, check_compression, check_text
+from outlying.sources.files import InputFile, check_compression, check_text
 from outlying.sources.local import Field, Shape
 from outlying.sources.paths import Files
 from outlying.sources.sql import identifier, literal, selected

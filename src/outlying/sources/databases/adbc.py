@@ -12,17 +12,42 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from outlying.errors import MissingExtraError, SourceError
+from outlying.errors import MissingExtraError, SourceError, unknown_name
 from outlying.sources.columns import skipped, unique_names
-from outlying.sources.faults import first_line, plain_errors
 from outlying.sources.local import Field, LocalFeeder, Shape
 from outlying.sources.passes import Batch
 from outlying.sources.recognise import name_of
-from outlying.sources.sql import Relation, identifier, readings_of, relation_of, selected
+from outlying.sources.sql import (
+    Relation,
+    first_line,
+    identifier,
+    plain_errors,
+    readings_of,
+    relation_of,
+    selected,
+)
 from outlying.sources.types.arrow import unusable
 
 if TYPE_CHECKING:
     import pyarrow
+
+
+def chosen_table(source: str, table: str | None, known: Sequence[str]) -> str:
+    """Return the name of the table to read; one of several has to be named."""
+    if table is not None:
+        return table
+    if len(known) == 1:
+        return known[0]
+    if not known:
+        raise SourceError(f"{source}: holds no table")
+    shown = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
+    raise SourceError(f"{source}: holds {len(known)} tables; name one with table=: {shown}")
+
+
+def no_such_table(source: str, table: str, known: Sequence[str]) -> SourceError:
+    """Make the error of a table that is not there."""
+    return SourceError(f"{source}: {unknown_name('table', table, known)}")
+
 
 Connected: TypeAlias = Callable[[], AbstractContextManager[Any]]
 """Opens a connection by the rules of Python's DB-API, with ADBC's additions."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from outlying.sources.databases.tables import chosen_table, no_such_table
+from outlying.sources.databases.adbc import chosen_table, no_such_table
 from outlying.sources.duckdb import engine
 from outlying.sources.duckdb.feeder import DuckFeeder
 from outlying.sources.recognise import path_of

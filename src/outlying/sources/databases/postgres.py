@@ -9,12 +9,11 @@ from urllib.parse import urlsplit, urlunsplit
 
 from outlying.errors import MissingExtraError
 from outlying.sources.columns import skipped
-from outlying.sources.databases.adbc import AdbcFeeder
-from outlying.sources.databases.tables import chosen_table, no_such_table
+from outlying.sources.databases.adbc import AdbcFeeder, chosen_table, no_such_table
 from outlying.sources.local import Field, Shape
 from outlying.sources.sql import Relation, identifier, literal, readings_of
+from outlying.sources.types.arrow_numpy import Streamed
 from outlying.sources.types.postgres import in_batches
-from outlying.sources.types.streamed import Streamed
 
 _TABLES = (
     "SELECT CASE WHEN pg_table_is_visible(c.oid) THEN '' ELSE n.nspname || '.' END || c.relname "

@@ -17,8 +17,7 @@ from urllib.parse import quote
 
 from outlying.errors import MissingExtraError
 from outlying.sources.columns import skipped
-from outlying.sources.databases.adbc import AdbcFeeder
-from outlying.sources.databases.tables import chosen_table, no_such_table
+from outlying.sources.databases.adbc import AdbcFeeder, chosen_table, no_such_table
 from outlying.sources.local import BATCH_ROWS, Field, Shape
 from outlying.sources.passes import Batch
 from outlying.sources.recognise import path_of

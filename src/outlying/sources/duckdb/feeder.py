@@ -19,8 +19,8 @@ from outlying.sources.duckdb import engine
 from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape, changed
 from outlying.sources.passes import Batch
 from outlying.sources.sql import selected
+from outlying.sources.types.arrow_numpy import Streamed
 from outlying.sources.types.duckdb import in_batches
-from outlying.sources.types.streamed import Streamed
 
 if TYPE_CHECKING:
     import pyarrow

@@ -10,8 +10,8 @@ import functools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from outlying.sources.faults import plain_errors
 from outlying.sources.local import BATCH_ROWS, Field
+from outlying.sources.sql import plain_errors
 from outlying.sources.types.arrow import is_text
 
 if TYPE_CHECKING:

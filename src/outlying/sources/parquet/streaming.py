@@ -24,7 +24,7 @@ from outlying.sources.duckdb.files import (
 )
 from outlying.sources.local import Field, Shape
 from outlying.sources.parquet import plain
-from outlying.sources.parquet import schema as parquet
+from outlying.sources.parquet import reading as parquet
 from outlying.sources.passes import Batch
 from outlying.sources.paths import Files
 from outlying.sources.sql import identifier

@@ -140,6 +140,11 @@ class Field:
         """Whether these are whole numbers that become texts, should one be beyond 2**53."""
         return self.form == "integer" and self.wanted is None
 
+    @property
+    def are_labels_of_numbers(self) -> bool:
+        """Whether it holds numbers that were declared to be categories."""
+        return self.wanted == "categorical" and self.form in ("number", "integer")
+
     def empty(self) -> Column:
         """Return the column without rows."""
         if self.is_numeric:

@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from outlying.sources.columns import Reading, read_form, read_integers, read_labels, read_reals
+from outlying.sources.types.arrow_numpy import Streamed
 from outlying.sources.types.numpy import read_array, read_moments
-from outlying.sources.types.streamed import Streamed
 from outlying.table.columns import Mask
 from outlying.table.values import Form
 

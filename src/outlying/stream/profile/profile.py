@@ -13,7 +13,6 @@ from outlying.sources.types.arrow import Field, arrow
 from outlying.sources.types.arrow_numpy import of_numbers
 from outlying.stream.profile.bottom_k import estimate
 from outlying.stream.profile.column_facts import Facts, Tally, is_beyond, settled
-from outlying.stream.profile.lookup import are_labels_of_numbers
 from outlying.stream.profile.profile_pass import ProfilePass, ProfileState
 from outlying.table.columns import Column, infinities_note
 from outlying.table.sampling import systematic_sample
@@ -130,7 +129,7 @@ def _column(field: Field, rows: pyarrow.Table) -> Column:
     column = field.column(rows.column(field.name))
     if column.is_numeric:
         return column
-    return dataclasses.replace(column, are_of_numbers=are_labels_of_numbers(field))
+    return dataclasses.replace(column, are_of_numbers=field.are_labels_of_numbers)
 
 
 def _values(fields: Sequence[Field], rows: pyarrow.Table) -> Iterator[dict[str, Value]]:

@@ -10,8 +10,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import cast
 
-from outlying.search.conditions import CandidateCondition
-from outlying.search.objects import ObjectProperty
+from outlying.search.objects import CandidateCondition, ObjectProperty
 from outlying.search.scoring import Context, Evaluation
 from outlying.search.shortlist import Shortlist
 from outlying.stream.verify.rules import Rule, Rules, rule_set
