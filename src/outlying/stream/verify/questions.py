@@ -1,4 +1,4 @@
-"""What the pairs of an object ask of all rows: looks at distributions, and counts.
+"""What the pairs of an object ask of all rows: histograms, and counts.
 
 Everything is asked in terms of columns and their values, so that whoever reads the rows needs to
 know nothing of objects, pairs and conditions.
@@ -14,9 +14,9 @@ from outlying.search.attributes import NumericAttribute
 from outlying.search.objects import Premise, Trait
 from outlying.search.scoring import Context, Evaluation
 from outlying.search.shortlist import Shortlist
-from outlying.stream.verify.rules import Rule, Rules, rule_set
-from outlying.stream.verify.tallies import Label
-from outlying.stream.verify.verify_pass import Look
+from outlying.stream.verify.histograms import Label
+from outlying.stream.verify.plan import Query
+from outlying.stream.verify.predicates import Conjunction, Predicate, conjunction
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -35,54 +35,55 @@ class Question:
         """Whether counts are enough, as the rest is estimated by the sample."""
         return bool(self.short.estimates)
 
-    def looks(self) -> Iterator[Look]:
-        """Return the distributions that are needed, those without conditions included."""
+    def queries(self) -> Iterator[Query]:
+        """Return the histograms that are needed, those without conditions included."""
         for place, context in () if self.is_estimated else self.short.pairs:
-            yield self.look(place, context)
+            yield self.query(place, context)
             for other in (place, *(self.asked.own[item] for item in context)):
-                yield self.look(other, ())
+                yield self.query(other, ())
 
-    def counts(self) -> Iterator[Rules]:
+    def counts(self) -> Iterator[Conjunction]:
         """Return the counts that are needed where the rest is estimated."""
         for place, context in self.short.estimates:
             yield from self.sizes(place, context)
 
-    def look(self, place: int, context: Context) -> Look:
-        """Ask for the distribution of a property in a context."""
+    def query(self, place: int, context: Context) -> Query:
+        """Ask how a property is distributed in a context."""
         trait = self.asked.properties[place]
         if trait.value is None:
-            return Look(trait.name, "gaps", self.rules(context))
+            return Query(trait.name, "missing", self._conjunction(context))
         if trait.attribute.column.is_numeric:
-            return Look(trait.name, "numbers", self.rules(context))
-        return Look(trait.name, "labels", self.rules(context))
+            return Query(trait.name, "numbers", self._conjunction(context))
+        return Query(trait.name, "labels", self._conjunction(context))
 
-    def sizes(self, place: int, context: Context) -> tuple[Rules, ...]:
+    def sizes(self, place: int, context: Context) -> tuple[Conjunction, ...]:
         """Ask for the rows of a context, those that have a property, those near the object."""
-        trait, rules = self.asked.properties[place], self.rules(context)
-        known = () if trait.value is None else (Rule(trait.name, "known"),)
+        trait, inside = self.asked.properties[place], self._conjunction(context)
+        known = () if trait.value is None else (Predicate(trait.name, "known"),)
         near = self._near(trait, self.short.estimates[place, context].reach)
-        return rules, rule_set((*rules, *known)), rule_set((*rules, near))
+        return inside, conjunction((*inside, *known)), conjunction((*inside, near))
 
-    def rules(self, context: Context) -> Rules:
-        """Return the conditions of a context."""
-        return rule_set(_rule(self.asked.candidates[item]) for item in context)
+    def _conjunction(self, context: Context) -> Conjunction:
+        return conjunction(_predicate(self.asked.candidates[item]) for item in context)
 
     @staticmethod
-    def _near(trait: Trait, reach: float) -> Rule:
-        """Return the rule of the rows near the object."""
+    def _near(trait: Trait, reach: float) -> Predicate:
+        """Return what the rows near the object satisfy."""
         attribute = trait.attribute
         if isinstance(attribute, NumericAttribute):
             low, high = trait.position - reach, trait.position + reach
-            return Rule(trait.name, "interval", attribute.unscaled(low), attribute.unscaled(high))
+            return Predicate(
+                trait.name, "interval", attribute.unscaled(low), attribute.unscaled(high)
+            )
         if trait.value is None:
-            return Rule(trait.name, "missing")
-        return Rule(trait.name, "equals", label=cast(Label, trait.value))
+            return Predicate(trait.name, "missing")
+        return Predicate(trait.name, "equals", label=cast(Label, trait.value))
 
 
-def _rule(premise: Premise) -> Rule:
+def _predicate(premise: Premise) -> Predicate:
     condition = premise.condition
     if condition.kind == "interval":
-        return Rule(condition.attribute, "interval", *premise.bounds)
+        return Predicate(condition.attribute, "interval", *premise.bounds)
     if condition.kind == "missing":
-        return Rule(condition.attribute, "missing")
-    return Rule(condition.attribute, "equals", label=cast(Label, condition.value))
+        return Predicate(condition.attribute, "missing")
+    return Predicate(condition.attribute, "equals", label=cast(Label, condition.value))
