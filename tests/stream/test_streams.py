@@ -28,9 +28,10 @@ from outlying.sources import local
 from outlying.sources.types.arrow import Field
 from outlying.stream import population as streamed
 from outlying.stream.asking import Asking
-from outlying.stream.counting.grids import Range
-from outlying.stream.verify.rules import Rule
-from outlying.stream.verify.verify_pass import ColumnPlan, Look, VerifyPass, VerifyPlan
+from outlying.stream.counting.encodings import Range
+from outlying.stream.verify.plan import ColumnPlan, Query, VerifyPlan
+from outlying.stream.verify.predicates import Predicate
+from outlying.stream.verify.verify_pass import VerifyPass
 from tests.conftest import Run
 
 ROWS = 18_000  # more than are drawn
@@ -521,11 +522,12 @@ def test_workers_are_honoured(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_states_of_all_threads_fit_the_memory() -> None:
     """The more is counted, the fewer threads count it, however many there are."""
     field = Field("x", "number")
-    coding = Range(0.0, 2**20)
-    for looks, threads in ((1, 8), (8, 4), (16, 2), (64, 1)):
-        rules = [(Rule("x", "interval", 0.0, float(place)),) for place in range(looks)]
+    encoding = Range(0.0, 2**20)
+    for queries, threads in ((1, 8), (8, 4), (16, 2), (64, 1)):
+        contexts = [(Predicate("x", "interval", 0.0, float(place)),) for place in range(queries)]
         plan = VerifyPlan(
-            {"x": ColumnPlan(field, coding)}, tuple(Look("x", "numbers", rule) for rule in rules)
+            {"x": ColumnPlan(field, encoding)},
+            tuple(Query("x", "numbers", context) for context in contexts),
         )
         assert VerifyPass(plan).affordable(8) in (threads, threads - 1)
         assert VerifyPass(plan).affordable(1) == 1

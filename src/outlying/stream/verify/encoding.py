@@ -1,4 +1,4 @@
-"""How the numbers of each column are counted in the verify pass: exactly where they are few."""
+"""How the numbers of each column are encoded in the verify pass: exactly where they are few."""
 
 from __future__ import annotations
 
@@ -9,58 +9,45 @@ import numpy as np
 
 from outlying.method.density import Floats
 from outlying.method.distribution import Distribution
-from outlying.stream.counting.grids import (
-    LEAST_BINS,
-    MOST_BINS,
-    MOST_VALUES,
-    Coding,
-    Dictionary,
-    Grid,
-    Range,
-)
+from outlying.stream.counting.encodings import Dictionary, Encoding, Grid, Range
+from outlying.stream.counting.layout import Zone
+from outlying.stream.counting.limits import MOST_STEPS, MOST_VALUES, affordable_bins
 from outlying.stream.profile.profile import Profile
+from outlying.stream.verify.plan import ColumnPlan, Query
+from outlying.stream.verify.predicates import Conjunction
 from outlying.stream.verify.questions import Question
-from outlying.stream.verify.rules import Rules
-from outlying.stream.verify.verify_pass import ColumnPlan, Look
 from outlying.table.columns import NumericColumn
 
-#: The most bins of a grid.
-FINEST = 1_048_576
-#: Counts of all looks together take no more bytes than this, in each thread or task.
-BUDGET = 128 * 2**20
-_BYTES = 12  # of a bin: a count, and half as much for bins beside those asked for
 _STEPS = {"integer": 1.0, "date": 86_400_000_000.0}
 _NEARLY_ALL = 0.95  # a sample with so many distinct values comes of more than can be kept
 
 
-def affordable(looks: int) -> int:
-    """Choose how many bins a grid may have, so that the counts of all looks fit the memory."""
-    return max(LEAST_BINS, min(FINEST, int(BUDGET / (_BYTES * max(1, looks)))))
-
-
-def codings(
-    profile: Profile, looks: Sequence[Look], counts: Iterable[Rules], questions: Sequence[Question]
+def plan_columns(
+    profile: Profile,
+    queries: Sequence[Query],
+    counts: Iterable[Conjunction],
+    questions: Sequence[Question],
 ) -> dict[str, ColumnPlan]:
-    """Plan all columns that are asked about."""
-    named = {rule.column for look in looks for rule in look.rules}
-    named |= {rule.column for rules in counts for rule in rules}
-    numeric = [look.column for look in looks if look.asks == "numbers"]
-    bins = affordable(len(numeric))
-    asked = named | {look.column for look in looks}
+    """Plan how all columns that are asked about are read, and their numbers encoded."""
+    contexts = [*(query.context for query in queries), *counts]
+    asked = {predicate.column for context in contexts for predicate in context}
+    asked |= {query.column for query in queries}
+    numeric = [query.column for query in queries if query.kind == "numbers"]
+    bins = affordable_bins(len(numeric))
     plans = {}
     for field in profile.fields:
         if field.name in asked:
             is_counted = field.name in numeric
-            coding = _coding(profile, field.name, bins, questions) if is_counted else None
-            plans[field.name] = ColumnPlan(field, coding)
+            encoding = _encoding(profile, field.name, bins, questions) if is_counted else None
+            plans[field.name] = ColumnPlan(field, encoding)
     return plans
 
 
-def _coding(profile: Profile, name: str, bins: int, questions: Sequence[Question]) -> Coding:
+def _encoding(profile: Profile, name: str, bins: int, questions: Sequence[Question]) -> Encoding:
     column = cast(NumericColumn, profile.table.column(name))
     low, high = profile.ends(name)
     step = _STEPS.get(column.form)
-    if step is not None and (high - low) / step < MOST_BINS and (high - low) % step == 0:
+    if step is not None and (high - low) / step < MOST_STEPS and (high - low) % step == 0:
         return Range(low, int((high - low) / step) + 1, step)
     values = column.values[: profile.drawn]
     sample = np.sort(values[~np.isnan(values)])
@@ -70,9 +57,7 @@ def _coding(profile: Profile, name: str, bins: int, questions: Sequence[Question
     return grid if is_surely_long else Dictionary(grid)
 
 
-def _zones(
-    name: str, sample: Floats, rows: int, questions: Sequence[Question]
-) -> list[tuple[float, float]]:
+def _zones(name: str, sample: Floats, rows: int, questions: Sequence[Question]) -> list[Zone]:
     """Return where rows near an object are: around its value, as far as its window may reach."""
     if len(sample) < 2 or sample[0] == sample[-1]:
         return []
