@@ -25,11 +25,11 @@ from benchmarks.machine import header
 from benchmarks.quality import hics
 from benchmarks.quality.cases import Case
 from outlying.method.measure import least_rarity
-from outlying.parallel import one_blas_thread
 from outlying.search import guided, limits
 from outlying.search.prepared import Prepared
 from outlying.search.scoring import Evaluation
 from outlying.search.shortlist import as_tuple
+from outlying.search.threads import one_blas_thread
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Table: TypeAlias = tuple[dict[str, Any], list[int]]  # columns, and the rows to look at

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import functools
+import multiprocessing
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import threadpoolctl  # type: ignore[import-untyped]
 
 import outlying
+from outlying.search.threads import Lock, Once
 
 THREADS = 8
 ROWS = 200
@@ -24,25 +28,26 @@ Answer = Callable[[int], str]
 def mixed() -> dict[str, Any]:
     """Numbers, few and many, labels and gaps; some rows break what ties the columns."""
     rng = np.random.default_rng(8)
-    level = rng.integers(3, size=400)
+    level = rng.integers(3, size=ROWS)
     found = {
-        "a": level * 6 + rng.normal(size=400),
-        "b": np.round(level * -4 + rng.normal(size=400), 1),
+        "a": level * 6 + rng.normal(size=ROWS),
+        "b": np.round(level * -4 + rng.normal(size=ROWS), 1),
         "c": np.array(["p", "q", "r"])[level],
-        "d": np.where(rng.random(400) < 0.2, np.nan, rng.exponential(size=400)),
+        "d": np.where(rng.random(ROWS) < 0.2, np.nan, rng.exponential(size=ROWS)),
     }
     found["a"][:9] = found["a"][::-1][:9] + 9
     return found
 
 
 TABLES: dict[str, Any] = {"mixed": mixed(), "demo": str(DEMO)}
+ASKED = {"mixed": range(ROWS), "demo": range(8 * THREADS)}
 
 
 @pytest.fixture(autouse=True)
 def _impatient() -> Iterator[None]:
     """Let threads take turns as often as can be."""
     before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
+    sys.setswitchinterval(1e-4)
     yield
     sys.setswitchinterval(before)
 
@@ -74,7 +79,7 @@ def by_threads(answers: Sequence[Answer], rows: Sequence[int]) -> list[str]:
 def alone(name: str) -> list[str]:
     """The answers of one thread."""
     answer = explainer(TABLES[name])
-    return [answer(row) for row in range(ROWS)]
+    return [answer(row) for row in ASKED[name]]
 
 
 @pytest.mark.parametrize("shared", [False, True], ids=["own", "shared"])
@@ -82,6 +87,57 @@ def alone(name: str) -> list[str]:
 def test_threads_answer_as_one_does(name: str, shared: bool) -> None:
     one = explainer(TABLES[name])
     answers = [one if shared else explainer(TABLES[name]) for _ in range(THREADS)]
-    found = by_threads(answers, range(ROWS))
+    found = by_threads(answers, ASKED[name])
     wrong = [row for row, told in enumerate(alone(name)) if found[row] != told]
-    assert not wrong, f"{len(wrong)} of {ROWS} answers differ"
+    assert not wrong, f"{len(wrong)} of {len(found)} answers differ"
+
+
+def blas_threads() -> list[int]:
+    return [pool["num_threads"] for pool in threadpoolctl.threadpool_info()]
+
+
+def test_the_threads_of_linear_algebra_are_set_back() -> None:
+    """Whichever of several searches that overlap ends first."""
+    with threadpoolctl.threadpool_limits(3, user_api="blas"):
+        before = blas_threads()
+        answer = explainer(TABLES["mixed"])
+        by_threads([answer] * THREADS, range(4 * THREADS))
+        assert blas_threads() == before
+
+
+def test_a_value_is_made_once() -> None:
+    once, made = Once(), list[int]()
+
+    def make() -> int:
+        made.append(len(made))
+        time.sleep(0.01)
+        return made[-1]
+
+    found = by_threads([lambda _: str(once("x", make))] * THREADS, range(THREADS))
+    assert (made, found) == ([0], ["0"] * THREADS)
+
+
+def acquired(lock: Lock) -> None:
+    with lock:
+        pass
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_lock_that_another_thread_holds_is_free_in_a_new_process() -> None:
+    lock, held, done = Lock(), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            held.set()
+            done.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    child = multiprocessing.get_context("fork").Process(target=acquired, args=(lock,))
+    child.start()
+    child.join(timeout=30)
+    done.set()
+    thread.join()
+    assert child.exitcode == 0

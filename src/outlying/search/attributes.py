@@ -35,10 +35,10 @@ from outlying.method.sketches import (
     shown_categories,
 )
 from outlying.options import Bandwidth, Options
-from outlying.parallel import Once
 from outlying.search.objects import CandidateCondition
 from outlying.search.screen.histograms import CategoricalHistogram, NumericHistogram
 from outlying.search.screen.neighbours import Sample
+from outlying.search.threads import Once
 from outlying.table.columns import Column, Mask, NumericColumn, Rows
 from outlying.table.conditions import Condition
 from outlying.table.values import Form, Value, value_of

@@ -20,13 +20,13 @@ import numpy as np
 from outlying.method.density import Floats
 from outlying.method.measure import Typical
 from outlying.method.profiles import Profile
-from outlying.parallel import Lock
 from outlying.search import limits
 from outlying.search.attributes import Attribute
 from outlying.search.objects import CandidateCondition
 from outlying.search.screen.bitsets import Contexts, Places, Words
 from outlying.search.screen.histograms import FIGURES, Histogram
 from outlying.search.screen.neighbours import Sample
+from outlying.search.threads import Lock
 from outlying.table.columns import Mask
 from outlying.table.conditions import Condition
 
@@ -61,9 +61,10 @@ class LeastRecentlyUsed(Generic[Name, Thing]):
     def get(self, name: Name, make: Callable[[], Thing]) -> Thing:
         """Return a thing; two threads that make the same one at once both get the first."""
         with self._lock:
-            if name in self._things:
+            known = self._things.get(name)
+            if known is not None:
                 self._things.move_to_end(name)
-                return self._things[name]
+                return known
         made = make()
         with self._lock:
             if name not in self._things:
@@ -98,13 +99,19 @@ class OwnConditions:
 
     def words(self, histogram: Histogram) -> Words:
         """Return the screened rows that satisfy each condition as bits, laid out for a property."""
+        try:
+            lines = [item.words[histogram] for item in self._known]
+        except KeyError:
+            self._pack(histogram)
+            return self.words(histogram)
+        return np.concatenate(lines).reshape(len(lines), -1)
+
+    def _pack(self, histogram: Histogram) -> None:
         new = [place for place, item in enumerate(self._known) if histogram not in item.words]
-        if new:
-            marks = np.zeros((len(new), self._screened + 1), dtype=bool)  # unused bits: from behind
-            marks[:, :-1] = self.marks[new, : self._screened]
-            for place, words in zip(new, histogram.layout.packed(marks), strict=True):
-                self._known[place].words[histogram] = words.copy()
-        return np.stack([item.words[histogram] for item in self._known])
+        marks = np.zeros((len(new), self._screened + 1), dtype=bool)  # unused bits: from the end
+        marks[:, :-1] = self.marks[new, : self._screened]
+        for place, words in zip(new, histogram.layout.packed(marks), strict=True):
+            self._known[place].words[histogram] = words.copy()
 
 
 class Estimates:

@@ -24,7 +24,6 @@ from outlying.method.measure import (
     rounded,
     strength,
 )
-from outlying.parallel import one_blas_thread
 from outlying.search import limits
 from outlying.search.cache import Cache, StoredContexts
 from outlying.search.contexts import CandidateContexts, keys, lengths
@@ -42,6 +41,7 @@ from outlying.search.shortlist import (
     as_tuple,
     least_where_nan,
 )
+from outlying.search.threads import one_blas_thread
 from outlying.table.columns import Mask
 
 

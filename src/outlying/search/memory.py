@@ -11,11 +11,12 @@ import numpy as np
 
 from outlying.errors import SourceError
 from outlying.options import Options
-from outlying.parallel import Once, in_order, usable_workers
+from outlying.parallel import in_order, usable_workers
 from outlying.search.population import Searched
 from outlying.search.prepared import Prepared
 from outlying.search.references import References, enough_rows
 from outlying.search.scoring import Progress
+from outlying.search.threads import Once
 from outlying.table import row_hash
 from outlying.table.columns import Rows
 from outlying.table.selection import Selection, as_declared, select_any, with_object

@@ -71,7 +71,9 @@ class Prepared:
         """Prepare chosen columns of a population by the rows that were drawn from it."""
         sample = _sample(chosen, rows, options)
         some = None if len(sample.nearby) == rows else sample.nearby
-        columns = (binned(c, options.discretise, options.bins) for c in selection.columns)
+        columns = selection.columns
+        if options.discretise is not None:
+            columns = tuple(binned(c, options.discretise, options.bins) for c in columns)
         ordered = sorted(columns, key=lambda column: column.name)
         attributes = tuple(attribute_of(column, some) for column in ordered)
         return cls(table, rows, options, selection, attributes, chosen, Cache(sample))
