@@ -27,8 +27,8 @@ from benchmarks.quality.cases import Case
 from outlying.method.measure import least_rarity
 from outlying.search import guided, limits
 from outlying.search.prepared import Prepared
-from outlying.search.ranking import as_tuple
 from outlying.search.scoring import Evaluation
+from outlying.search.shortlist import as_tuple
 from outlying.search.threads import one_blas_thread
 
 Floats: TypeAlias = npt.NDArray[np.float64]

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import outlying
-from outlying import parallel as workers
+from outlying import parallel
 from outlying.parallel import in_order
 
 ITEMS = range(30)
@@ -34,13 +34,13 @@ def no_process_is_left() -> Iterator[None]:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ask other processes to help from the first item on."""
-    monkeypatch.setattr(workers, "PATIENCE", -1.0)
+    monkeypatch.setattr(parallel, "PATIENCE", -1.0)
 
 
 @pytest.fixture
 def spawning(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start processes as where they cannot be forked."""
-    monkeypatch.setattr(workers, "sys", types.SimpleNamespace(platform="elsewhere"))
+    monkeypatch.setattr(parallel, "sys", types.SimpleNamespace(platform="elsewhere"))
 
 
 def data() -> dict[str, list[object]]:
@@ -87,7 +87,7 @@ def test_what_is_soon_done_stays_here() -> None:
 
 def test_what_takes_long_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first items are done here, the others elsewhere; none is lost, none is done twice."""
-    monkeypatch.setattr(workers, "PATIENCE", 0.05)
+    monkeypatch.setattr(parallel, "PATIENCE", 0.05)
 
     def slow(item: int) -> tuple[int, int]:
         time.sleep(0.02)
@@ -126,15 +126,15 @@ def test_who_stops_early_leaves_no_process() -> None:
 
 ORPHANS = """
 import os, sys, time
-from outlying import parallel as workers
+from outlying import parallel
 
 def work(item):
     if item:
         time.sleep(120)
     return os.getpid()
 
-workers.PATIENCE = -1.0
-found = workers.in_order(work, [0, 0, 0, 0, *range(1, 40)], 2)
+parallel.PATIENCE = -1.0
+found = parallel.in_order(work, [0, 0, 0, 0, *range(1, 40)], 2)
 next(found)
 import multiprocessing
 print(*(child.pid for child in multiprocessing.active_children()), flush=True)
@@ -236,8 +236,8 @@ def test_processes_need_not_be_forked() -> None:
 
 @pytest.mark.usefixtures("spawning")
 def test_where_processes_are_not_forked_they_have_to_be_asked_for() -> None:
-    assert workers.usable_workers(None) == 1
-    assert workers.usable_workers(2) == 2
+    assert parallel.usable_workers(None) == 1
+    assert parallel.usable_workers(2) == 2
 
 
 def test_an_explainer_can_be_copied() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import outlying
@@ -29,7 +30,7 @@ class Ours:
         findings = self._explainer.explain(row=target.row)
         is_asked = self.has_own_rule or self._options.get("references") != 0
         return Answer(
-            guesses=tuple(guess(pair) for pair in findings.pairs[:FIRST]),
+            guesses=guesses(findings),
             claims=findings.exceptional if is_asked else None,
             confidence=findings.confidence,
         )
@@ -47,6 +48,21 @@ class Paper(Ours):
         "min_support": 0.2,
         "references": 0,
     }
+
+
+def guesses(findings: outlying.Findings) -> tuple[Guess, ...]:
+    """Read the first pairs; where they are headlines of stories, the culprit is the odd column."""
+    pairs = [guess(pair) for pair in findings.pairs[:FIRST]]
+    stories = getattr(findings, "stories", ())
+    culprits = [getattr(story, "culprit", None) for story in stories[: len(pairs)]]
+    blamed = (_blamed(*both) for both in zip(pairs, culprits, strict=False))
+    return (*blamed, *pairs[len(culprits) :])
+
+
+def _blamed(guess: Guess, culprit: str | None) -> Guess:
+    if culprit is None:
+        return guess
+    return dataclasses.replace(guess, columns=guess.columns | {culprit}, property=culprit)
 
 
 def guess(pair: outlying.Pair) -> Guess:

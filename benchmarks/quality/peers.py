@@ -1,7 +1,8 @@
 """Other tools under test. They are optional: those that are not installed take no part.
 
-OutlierTree explains by itself. The other two only score columns, so they are told how many columns
-the true answer has, which no user could tell them: an advantage.
+OutlierTree explains by itself. The others only score columns, so they are told how many columns the
+true answer has, which no user could tell them: an advantage. (`benchmarks.quality.errors` lets them
+name as many as we do.)
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import numpy as np
 
 from benchmarks.machine import is_installed
 from benchmarks.quality.cases import Answer, Array, Case, Guess, Method, Target
-from benchmarks.quality.encoding import Encoded, encode, is_text, numbers
+from benchmarks.quality.encoding import Encoded, Floats, encode, is_text, numbers
 
+MOST_DEVIATIONS = 3.5
 INSTALL = "pip install -e '.[bench]'"
 
 
@@ -80,7 +82,7 @@ class ForestShap:
         row = self._encoded.matrix[target.row : target.row + 1]
         shares = -np.asarray(self._explainer.shap_values(row))[0]
         claims = bool(self._forest.predict(row)[0] == -1)
-        return Answer(_top(self._encoded.by_column(shares, np.add), target), claims)
+        return _ranked(self._encoded.by_column(shares, np.add), target, claims)
 
 
 class Ecod:
@@ -101,7 +103,39 @@ class Ecod:
         """Rank the columns by their scores; a label counts by its oddest dimension."""
         scores = np.nan_to_num(self._model.O[target.row])
         claims = bool(self._model.labels_[target.row] == 1)
-        return Answer(_top(self._encoded.by_column(scores, np.maximum), target), claims)
+        return _ranked(self._encoded.by_column(scores, np.maximum), target, claims)
+
+
+class RobustZ:
+    """How many robust standard deviations a number lies from the median of its column.
+
+    The standard deviation is 1.4826 times the median absolute deviation or, where that is 0, 1.2533
+    times the mean one; more than 3.5 is an outlier (Iglewicz and Hoaglin 1993). Labels have none.
+    """
+
+    name = "robust z"
+    packages: tuple[str, ...] = ()
+
+    def fit(self, case: Case) -> None:
+        """Measure all numbers."""
+        self._scores = {
+            name: np.zeros(case.rows) if is_text(column) else _robust_z(numbers(column))
+            for name, column in case.data.items()
+        }
+
+    def explain(self, target: Target) -> Answer:
+        """Rank the columns."""
+        scores = {name: float(column[target.row]) for name, column in self._scores.items()}
+        return _ranked(scores, target, claims=max(scores.values()) > MOST_DEVIATIONS)
+
+
+def _robust_z(column: Floats) -> Floats:
+    known = column[np.isfinite(column)]
+    away = np.abs(known - np.median(known)) if len(known) else np.zeros(1)
+    deviation = 1.4826 * np.median(away) or 1.2533 * away.mean()
+    if not deviation:
+        return np.zeros(len(column))
+    return np.asarray(np.nan_to_num(np.abs(column - np.median(known)) / deviation))
 
 
 PEERS: tuple[type[OutlierTree] | type[ForestShap] | type[Ecod], ...] = (
@@ -136,8 +170,9 @@ def lacking(packages: tuple[str, ...]) -> list[str]:
     return [package for package in packages if not is_installed(package)]
 
 
-def _top(scores: dict[str, float], target: Target) -> tuple[Guess, ...]:
+def _ranked(scores: dict[str, float], target: Target, claims: bool) -> Answer:
     """Name as many columns as the first truth does; one for an ordinary row."""
     wanted = len(target.truths[0].columns) if target.truths else 1
     ranked = sorted(scores, key=lambda name: -scores[name])
-    return (Guess(frozenset(ranked[:wanted]), ranked[0]),)
+    guess = Guess(frozenset(ranked[:wanted]), ranked[0])
+    return Answer((guess,), claims, ranking=tuple(ranked))

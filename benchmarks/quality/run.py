@@ -11,12 +11,17 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
+from typing import TypeVar
 
 from benchmarks.quality import hics, peers, real, stories
 from benchmarks.quality.cases import Answer, Case, Method, Target
 from benchmarks.quality.metrics import Score, score, thinned
 from benchmarks.quality.ours import Ours, Paper
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 OURS: dict[str, type[Ours]] = {Ours.name: Ours, Paper.name: Paper}
 LARGE = ("columns_50", "columns_100", "columns_200", "rows_100000", "rows_1000000")
@@ -92,21 +97,25 @@ def methods() -> dict[str, type[Method]]:
 
 def run_all(tasks: Sequence[Task], jobs: int) -> list[Run]:
     """Run tasks over processes; the results stand in the order of the tasks."""
-    for name in ONE_THREAD:
-        os.environ[name] = "1"  # the processes inherit it
     order = sorted(range(len(tasks)), key=lambda place: -tasks[place].weight)
     runs: dict[int, Run] = {}
-    for place, run in _finished(tasks, order, jobs):
+    for place, run in in_processes(run_task, tasks, order, jobs):
         runs[place] = run
         _tell(len(runs), len(tasks), run)
     return [runs[place] for place in range(len(tasks))]
 
 
-def _finished(tasks: Sequence[Task], order: list[int], jobs: int) -> Iterator[tuple[int, Run]]:
+def in_processes(
+    work: Callable[[Item], Result], tasks: Sequence[Item], order: Sequence[int], jobs: int
+) -> Iterator[tuple[int, Result]]:
+    """Yield the place and the result of each task as it ends; they begin in the order given."""
+    for name in ONE_THREAD:
+        os.environ[name] = "1"  # the processes inherit it
     context = multiprocessing.get_context("spawn")
-    pool = concurrent.futures.ProcessPoolExecutor(jobs, context, initializer=_quiet)
+    started = context.Value("i", 0)
+    pool = concurrent.futures.ProcessPoolExecutor(jobs, context, _settled, (started,))
     try:
-        futures = {pool.submit(run_task, tasks[place]): place for place in order}
+        futures = {pool.submit(work, tasks[place]): place for place in order}
         for future in concurrent.futures.as_completed(futures):
             yield futures[future], future.result()
     except BaseException:
@@ -117,9 +126,17 @@ def _finished(tasks: Sequence[Task], order: list[int], jobs: int) -> Iterator[tu
     pool.shutdown()
 
 
-def _quiet() -> None:
-    """Let Ctrl-C end a worker without a traceback; the main process tells what happened."""
+def _settled(started: Synchronized[int]) -> None:
+    """Let Ctrl-C end a worker without a traceback, and keep it to a core of its own.
+
+    Where it has one core only, what it measures starts no processes that would crowd the others.
+    """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if sys.platform == "linux":
+        cores = sorted(os.sched_getaffinity(0))
+        with started.get_lock():
+            os.sched_setaffinity(0, {cores[started.value % len(cores)]})
+            started.value += 1
 
 
 def _tell(done: int, of: int, run: Run) -> None:

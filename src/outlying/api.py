@@ -96,7 +96,7 @@ class Explainer:
     def population(self) -> Description:
         """What rows are compared with, before any is."""
         selection = self._population.selection()
-        return Description.of(self.table.source, self.rows, selection)
+        return Description.of(self.table, self.rows, selection)
 
     @property
     def is_streamed(self) -> bool:
@@ -133,11 +133,13 @@ class Explainer:
         """
         usable_workers(workers)
         asked = Asked.many(rows=rows, where=where, objects=objects)
-        return self.explained(self.targets(asked, progress), workers, progress)
+        return self.explained(self.targets(asked, progress, workers), workers, progress)
 
-    def targets(self, asked: Asked, progress: Progress | None = None) -> Targets:
+    def targets(
+        self, asked: Asked, progress: Progress | None = None, workers: int | None = None
+    ) -> Targets:
         """Find what is asked for, and check all of it."""
-        return self._population.targets(asked, progress)
+        return self._population.targets(asked, progress, workers)
 
     def explained(
         self,

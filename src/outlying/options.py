@@ -1,11 +1,12 @@
-"""One frozen set of options, validated once at the door."""
+"""The options of explanations and of detection: frozen, and checked once at the door."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, cast, get_args
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 from outlying.errors import OptionError, unknown_name
 
@@ -18,19 +19,18 @@ Infinite = Literal["error", "missing"]
 Discretise = Literal["equi-width", "equi-depth"]
 Engine = Literal["auto", "memory", "duckdb", "spark"]
 ColumnType = Literal["numeric", "categorical", "datetime"]
-
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "search": get_args(Search),
-    "measure": get_args(Measure),
-    "scales": get_args(Scales),
-    "interval": get_args(Interval),
-    "bandwidth": get_args(Bandwidth),
-    "infinite": get_args(Infinite),
-}
-
+Base = Literal["kth-neighbour", "radius"]
+Combine = Literal["rank", "votes", "sum"]
+Scale = Literal["deviation", "range", "none"]
 
 #: More bins would take memory, and hold a value each.
 MOST_BINS = 1_000_000
+
+#: Takes the name and the value of an option; returns the value to keep, or raises OptionError.
+Check: TypeAlias = Callable[[str, Any], Any]
+
+
+# --- explanations ------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,34 +60,7 @@ class Options:
     @classmethod
     def of(cls, **given: Any) -> Options:
         """Check keyword options and freeze them; a wrong name or value raises OptionError."""
-        known = [field.name for field in dataclasses.fields(cls)]
-        for name in given:
-            if name not in known:
-                raise OptionError(unknown_name("option", name, known))
-        for name, choices in _CHOICES.items():
-            if name in given:
-                check_choice(name, given[name], choices)
-        checked = dict(given)
-        for name in ("min_support", "min_outlierness", "min_confidence"):
-            if name in given:
-                checked[name] = _share(name, given[name])
-        if given.get("discretise") is not None:
-            check_choice("discretise", given["discretise"], get_args(Discretise))
-        for name, least in (("max_conditions", 0), ("top", 1), ("bins", 2)):
-            if name in given:
-                checked[name] = whole(name, given[name], least)
-        for name in ("seed", "references"):
-            if given.get(name) is not None:
-                checked[name] = whole(name, given[name], 0)
-        if "exact" in given and not isinstance(given["exact"], bool):
-            raise OptionError(f"exact is {given['exact']!r}; allowed: True or False")
-        if given.get("columns") is not None:
-            checked["columns"] = _names("columns", given["columns"])
-        if "exclude" in given:
-            checked["exclude"] = _names("exclude", given["exclude"] or ())
-        if "types" in given:
-            checked["types"] = _types(given["types"] or {})
-        options = cls(**checked)
+        options = cls(**_checked(given, _EXPLANATION))
         if options.bins > MOST_BINS:
             raise OptionError(f"bins is {options.bins}; allowed: 2 to {MOST_BINS:,}")
         if options.discretise is None and options.bins != cls().bins:
@@ -106,64 +79,7 @@ class Options:
         return plain
 
 
-def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    """Refuse what is not among the choices."""
-    if value not in choices:
-        allowed = " or ".join(repr(choice) for choice in choices)
-        raise OptionError(f"{name} is {value!r}; allowed: {allowed}")
-
-
-def _share(name: str, value: object) -> float:
-    try:
-        number = float(cast(Any, value))
-    except (TypeError, ValueError):
-        number = math.nan
-    if isinstance(value, bool) or not 0.0 < number <= 1.0:
-        raise OptionError(f"{name} is {value!r}; allowed: a number above 0, at most 1")
-    return number
-
-
-def whole(name: str, value: object, least: int) -> int:
-    """Check a whole number."""
-    number = getattr(value, "__index__", None)
-    if number is None or isinstance(value, bool) or number() < least:
-        raise OptionError(f"{name} is {value!r}; allowed: a whole number, at least {least}")
-    return int(number())
-
-
-def _names(name: str, value: object) -> tuple[str, ...]:
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise OptionError(f"{name} is {value!r}; allowed: a list of column names")
-    names = tuple(value)
-    for item in names:
-        if not isinstance(item, str):
-            raise OptionError(f"{name} holds {item!r}; allowed: column names, which are texts")
-    if name == "columns" and not names:
-        raise OptionError("columns is empty; leave it out to use every column")
-    return names
-
-
-def _types(value: object) -> tuple[tuple[str, ColumnType], ...]:
-    if not isinstance(value, Mapping):
-        raise OptionError(f"types is {value!r}; allowed: a mapping of column name to type")
-    for column, kind in value.items():
-        if kind not in get_args(ColumnType):
-            allowed = " or ".join(repr(choice) for choice in get_args(ColumnType))
-            raise OptionError(f"types gives {kind!r} for column {column!r}; allowed: {allowed}")
-    return tuple(value.items())
-
-
 # --- detection ---------------------------------------------------------------------------------
-
-Base = Literal["kth-neighbour", "radius"]
-Combine = Literal["rank", "votes", "sum"]
-Scale = Literal["deviation", "range", "none"]
-
-_BAGGING_CHOICES: dict[str, tuple[str, ...]] = {
-    "base": get_args(Base),
-    "combine": get_args(Combine),
-    "scale": get_args(Scale),
-}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -181,16 +97,12 @@ class Bagging:
     @classmethod
     def of(cls, **given: Any) -> Bagging:
         """Check keyword options and freeze them; a wrong name or value raises OptionError."""
-        check_names(given, BAGGING)
-        for name, choices in _BAGGING_CHOICES.items():
-            if name in given:
-                check_choice(name, given[name], choices)
-        for name, least in (("rounds", 1), ("neighbours", 1), ("seed", 0)):
-            if name in given:
-                given[name] = whole(name, given[name], least)
-        if given.get("radius") is not None:
-            given["radius"] = _radius(given["radius"], given.get("base"))
-        return cls(**given)
+        bagging = cls(**_checked(given, _BAGGING))
+        if bagging.radius is not None and bagging.base != "radius":
+            raise OptionError(
+                f'radius is {given["radius"]!r}, which needs base="radius" (--base radius)'
+            )
+        return bagging
 
 
 #: The names of the options of feature bagging.
@@ -198,21 +110,27 @@ BAGGING = tuple(field.name for field in dataclasses.fields(Bagging))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Settings:
+class DetectOptions:
     """What ranked the rows: a detector in words, how many rows it was to flag, its options.
 
     `lowest` tells that low scores are abnormal; `bagging` is None where something else than feature
-    bagging gave the scores.
+    bagging gave the scores; `by_strength` tells that these are the rows' strongest findings.
     """
 
     detector: str
     top: int
     lowest: bool = False
     bagging: Bagging | None = None
+    by_strength: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as plain values, as they stand in the JSON result."""
-        return dataclasses.asdict(self)
+        """Return the options as plain values, as they stand in the JSON result."""
+        plain = dataclasses.asdict(self)
+        del plain["by_strength"]  # the detector's name says it
+        return plain
+
+
+# --- checks ------------------------------------------------------------------------------------
 
 
 def check_names(given: Iterable[str], known: Iterable[str]) -> None:
@@ -222,10 +140,117 @@ def check_names(given: Iterable[str], known: Iterable[str]) -> None:
             raise OptionError(unknown_name("option", name, known))
 
 
-def _radius(value: object, base: object) -> float:
-    if base != "radius":
-        raise OptionError(f'radius is {value!r}, which needs base="radius" (--base radius)')
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> object:
+    """Refuse what is not among the choices."""
+    if value not in choices:
+        raise OptionError(f"{name} is {value!r}; allowed: {' or '.join(map(repr, choices))}")
+    return value
+
+
+def check_whole(name: str, value: object, least: int) -> int:
+    """Return a whole number that is not below the least."""
+    number = getattr(value, "__index__", None)
+    if number is None or isinstance(value, bool) or number() < least:
+        raise OptionError(f"{name} is {value!r}; allowed: a whole number, at least {least}")
+    return int(number())
+
+
+def check_flag(name: str, value: object) -> bool:
+    """Return True or False, and refuse what is neither."""
+    if not isinstance(value, bool):
+        raise OptionError(f"{name} is {value!r}; allowed: True or False")
+    return value
+
+
+def _share(name: str, value: object) -> float:
+    try:
+        number = float(cast(Any, value))
+    except (TypeError, ValueError):
+        number = math.nan
+    if isinstance(value, bool) or not 0.0 < number <= 1.0:
+        raise OptionError(f"{name} is {value!r}; allowed: a number above 0, at most 1")
+    return number
+
+
+def _radius(name: str, value: object) -> float:
     number = float(value) if isinstance(value, (int, float)) else math.nan
     if isinstance(value, bool) or not 0 < number < math.inf:
-        raise OptionError(f"radius is {value!r}; allowed: a number above 0, or None")
+        raise OptionError(f"{name} is {value!r}; allowed: a number above 0, or None")
     return number
+
+
+def _names(name: str, value: object) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise OptionError(f"{name} is {value!r}; allowed: a list of column names")
+    names = tuple(value)
+    for item in names:
+        if not isinstance(item, str):
+            raise OptionError(f"{name} holds {item!r}; allowed: column names, which are texts")
+    return names
+
+
+def _some_names(name: str, value: object) -> tuple[str, ...]:
+    names = _names(name, value)
+    if not names:
+        raise OptionError(f"{name} is empty; leave it out to use every column")
+    return names
+
+
+def _types(name: str, value: object) -> tuple[tuple[str, ColumnType], ...]:
+    if not isinstance(value, Mapping):
+        raise OptionError(f"{name} is {value!r}; allowed: a mapping of column name to type")
+    for column, kind in value.items():
+        if kind not in get_args(ColumnType):
+            allowed = " or ".join(map(repr, get_args(ColumnType)))
+            raise OptionError(f"{name} gives {kind!r} for column {column!r}; allowed: {allowed}")
+    return tuple(value.items())
+
+
+def _one_of(choices: Any) -> Check:
+    return functools.partial(check_choice, choices=get_args(choices))
+
+
+def _at_least(least: int) -> Check:
+    return functools.partial(check_whole, least=least)
+
+
+def _or_none(check: Check) -> Check:
+    return lambda name, value: None if value is None else check(name, value)
+
+
+_EXPLANATION: dict[str, Check] = {
+    "min_support": _share,
+    "min_outlierness": _share,
+    "min_confidence": _share,
+    "max_conditions": _at_least(0),
+    "search": _one_of(Search),
+    "exact": check_flag,
+    "measure": _one_of(Measure),
+    "scales": _one_of(Scales),
+    "interval": _one_of(Interval),
+    "bandwidth": _one_of(Bandwidth),
+    "columns": _or_none(_some_names),
+    "exclude": lambda name, value: _names(name, value or ()),
+    "types": lambda name, value: _types(name, value or {}),
+    "infinite": _one_of(Infinite),
+    "discretise": _or_none(_one_of(Discretise)),
+    "bins": _at_least(2),
+    "references": _or_none(_at_least(0)),
+    "seed": _or_none(_at_least(0)),
+    "top": _at_least(1),
+}
+_BAGGING: dict[str, Check] = {
+    "rounds": _at_least(1),
+    "neighbours": _at_least(1),
+    "base": _one_of(Base),
+    "radius": _or_none(_radius),
+    "combine": _one_of(Combine),
+    "scale": _one_of(Scale),
+    "seed": _at_least(0),
+}
+
+
+def _checked(given: Mapping[str, Any], checks: Mapping[str, Check]) -> dict[str, Any]:
+    """Return the values to keep of the options that were given."""
+    check_names(given, checks)
+    return {name: checks[name](name, value) for name, value in given.items()}

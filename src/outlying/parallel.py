@@ -1,8 +1,9 @@
-"""Several processes for many rows: results in the order of the rows, the same as from one process.
+"""Work on many items in several processes: results in order, the same as from one process.
 
-Work that is soon done stays in this process. On Linux the others are forked: they share what was
-prepared so far, and end soon after their parent, however that ends. Elsewhere they have to be asked
-for, as new processes run the caller's script again and have to prepare everything anew.
+Short work stays in this process. On Linux the worker processes are forked: they share the memory
+prepared so far, and end soon after their parent, however that ends. On other systems there is one
+process unless the caller asks for more, because new ones run the caller's script again and prepare
+everything anew.
 """
 
 from __future__ import annotations
@@ -26,16 +27,19 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-PATIENCE = 0.3  # seconds of work before others are asked to help
-_CHUNK = 4
-_CHUNKS_AHEAD = 4  # for each process: what is finished but not yet asked for stays bounded
-_WATCH = 0.1  # seconds until a process notices that its parent is gone
+PATIENCE = 0.3  # seconds of work before other processes are started
+_CHUNK = 4  # items that a process takes at once
+_CHUNKS_AHEAD = 4  # for each process: bounds what is finished but not yet consumed
+_WATCH = 0.1  # seconds between a process's looks at whether its parent is gone
 
-_work: Callable[[Any], Any] | None = None  # of a process that helps
+# What a worker process does; set once when it starts, and always None in the parent. It is state of
+# the module because a pool passes only picklable things with each item, and the work (a prepared
+# table) is too large for that: a forked process inherits it here without a copy.
+_work: Callable[[Any], Any] | None = None
 
 
 def usable_workers(workers: object) -> int:
-    """Return how many processes may work: by default as many as there are cores to use."""
+    """Return the number of processes: by default, on Linux, one for each core that may be used."""
     if workers is None:
         return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
     number = getattr(workers, "__index__", None)
@@ -47,17 +51,17 @@ def usable_workers(workers: object) -> int:
 def in_order(
     work: Callable[[Item], Result], items: Sequence[Item], workers: int
 ) -> Generator[Result, None, None]:
-    """Return the result of each item, in order; several processes help where it takes long."""
+    """Yield the result of each item, in order; from several processes once it takes long."""
     begin = time.monotonic()
     for done, item in enumerate(items):
         takes_long = time.monotonic() - begin > PATIENCE
         if workers > 1 and takes_long and len(items) - done > workers * _CHUNK:
-            yield from _spread(work, items[done:], workers)
+            yield from _in_processes(work, items[done:], workers)
             return
         yield work(item)
 
 
-def _spread(
+def _in_processes(
     work: Callable[[Item], Result], items: Sequence[Item], workers: int
 ) -> Generator[Result, None, None]:
     chunks = [items[start : start + _CHUNK] for start in range(0, len(items), _CHUNK)]
@@ -65,17 +69,17 @@ def _spread(
     with _pool(work, workers) as pool:
         with warnings.catch_warnings():  # the children use none of the parent's threads
             warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
-            pending = collections.deque(pool.submit(_done, chunk) for chunk in chunks[:ahead])
+            pending = collections.deque(pool.submit(_results, chunk) for chunk in chunks[:ahead])
         for chunk in [*chunks[ahead:], *[None] * len(pending)]:
             results = pending.popleft().result()
             if chunk is not None:
-                pending.append(pool.submit(_done, chunk))
+                pending.append(pool.submit(_results, chunk))
             yield from results
 
 
 @contextlib.contextmanager
 def _pool(work: Callable[[Any], Any], workers: int) -> Iterator[Executor]:
-    """Start processes that know the work; whatever happens, they end."""
+    """Start processes that know the work, and end them whatever happens."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
@@ -83,7 +87,7 @@ def _pool(work: Callable[[Any], Any], workers: int) -> Iterator[Executor]:
     pool = ProcessPoolExecutor(
         workers,
         mp_context=multiprocessing.get_context(method),
-        initializer=_begin,
+        initializer=_start,
         initargs=(work, os.getpid()),
     )
     try:
@@ -92,8 +96,8 @@ def _pool(work: Callable[[Any], Any], workers: int) -> Iterator[Executor]:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _begin(work: Callable[[Any], Any], parent: int) -> None:
-    """Prepare a process to help: an interrupt is the parent's affair."""
+def _start(work: Callable[[Any], Any], parent: int) -> None:
+    """Prepare a worker process; interrupts are left to the parent."""
     global _work
     _work = work
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -101,13 +105,13 @@ def _begin(work: Callable[[Any], Any], parent: int) -> None:
 
 
 def _end_after(parent: int) -> None:
-    """End this process when its parent has gone, which may have had no time to say so."""
+    """End this process when its parent has gone, which may have been killed without notice."""
     while os.getppid() == parent:
         time.sleep(_WATCH)
     os._exit(1)
 
 
-def _done(items: Sequence[Any]) -> list[Any]:
-    """Do a chunk of the work."""
-    assert _work is not None  # noqa: S101 - _begin came first
+def _results(items: Sequence[Any]) -> list[Any]:
+    """Return the results of a chunk of items."""
+    assert _work is not None  # noqa: S101 - _start came first
     return [_work(item) for item in items]

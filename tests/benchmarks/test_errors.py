@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import functools
+import json
+import types
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks.quality import errors
-from benchmarks.quality.errors import dirty, injector, tables
+import outlying
+from benchmarks.quality import errors, peers
+from benchmarks.quality.cases import Answer, Array, Case, Guess, Target
+from benchmarks.quality.errors import __main__ as command
+from benchmarks.quality.errors import (
+    dirty,
+    examples,
+    faint,
+    groups,
+    injector,
+    plan,
+    run,
+    summary,
+    tables,
+)
 from benchmarks.quality.errors.csv_table import typed
 from benchmarks.quality.errors.tables import Table
+from benchmarks.quality.ours import Ours, guesses
 
 
 def small() -> Table:
@@ -173,3 +190,125 @@ def test_the_hospital_table(shared_data: Path) -> None:
     cells = changes({name: clean[name] for name in same}, thinned.table)
     assert cells
     assert {row for _, row in cells} <= wrong
+
+
+def told(columns: set[str], odd: str) -> Answer:
+    return Answer((Guess(frozenset(columns), odd),), claims=True)
+
+
+def ranked(*columns: str) -> Answer:
+    return Answer((), claims=False, ranking=columns)
+
+
+class Stub:
+    """A method that knows its answers beforehand."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+
+    def fit(self, case: Case) -> None:
+        pass
+
+    def explain(self, target: Target) -> Answer:
+        return self._answer
+
+
+def test_others_name_as_many_columns_as_we_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = {
+        Ours.name: told({"account", "amount"}, "account"),
+        "second": ranked("hour", "amount", "items"),
+        "third": ranked("hour", "items", "amount"),
+        "silent": Answer((), claims=False),
+    }
+    stubs = {name: functools.partial(Stub, answer) for name, answer in answers.items()}
+    monkeypatch.setattr(run, "methods", lambda: stubs)
+    recipe = plan.Recipe(groups.make, ("90 accounts x 60 rows", 0))
+    rows = [row for row in run.run_task(run.Task(recipe, tuple(answers))) if not row.is_clean]
+    found = summary.figures(rows)["groups"]["90 accounts x 60 rows"]
+    assert [found[name].named for name in answers] == [1, 1, 0, 0]
+    assert {shares.odd for shares in found.values()} == {0}
+    assert [found[name].claims for name in answers] == [1, 0, 0, 0]
+
+
+def test_a_culprit_is_the_odd_column() -> None:
+    rng = np.random.default_rng(0)
+    table = {"size": np.append(rng.normal(0, 1, 99), 50.0), "age": rng.normal(0, 1, 100)}
+    findings = outlying.explain(table, row=99, references=0)
+    if not hasattr(findings, "stories"):
+        assert guesses(findings)[0].property == findings.pairs[0].property == "size"
+    story = types.SimpleNamespace(culprit="age")
+    blamed = guesses(
+        types.SimpleNamespace(pairs=findings.pairs, stories=(story,))  # type: ignore[arg-type]
+    )
+    assert blamed[0].property == "age"
+    assert len(blamed) == min(len(findings.pairs), 5)
+
+
+@pytest.mark.parametrize("kind", groups.SIZES)
+def test_amounts_are_wrong_for_their_account_only(kind: str) -> None:
+    case = groups.make(kind, 0)
+    accounts, amounts = case.table["account"], case.table["amount"]
+    low, high = np.quantile(amounts, [0.04, 0.96])
+    wrong = [target.row for target in case.targets if target.truths]
+    assert len({accounts[row] for row in wrong}) == groups.WRONG
+    for row in wrong:
+        others = np.log(np.delete(amounts, row)[np.delete(accounts, row) == accounts[row]])
+        assert abs(np.log(amounts[row]) - others.mean()) > 5 * others.std()
+        assert low <= amounts[row] <= high
+
+
+@pytest.mark.parametrize("relation", faint.RELATIONS)
+@pytest.mark.parametrize("deviations", faint.DEVIATIONS)
+def test_faint_stories_lie_as_far_off_as_they_say(relation: str, deviations: int) -> None:
+    case = faint.make(relation, deviations, 0)
+    values, truth = case.table["value"], case.targets[0].truths[0]
+    if relation == "alone":
+        middle: Array = np.zeros(case.rows)
+    elif relation == "linear":
+        middle = np.polyval(np.polyfit(case.table["partner"], values, 1), case.table["partner"])
+    else:
+        group = case.table["group"]
+        middle = np.array([np.median(values[group == label]) for label in group])
+    away = np.abs(values - middle) / np.median(np.abs(values - middle)) * 0.6745
+    rows = [target.row for target in case.targets]
+    np.testing.assert_allclose(away[rows], deviations, rtol=0.25)
+    assert truth.property == "value"
+
+
+@pytest.mark.parametrize("name", examples.NAMES)
+def test_examples_hold_what_they_say(name: str) -> None:
+    if name == "penguin":
+        pytest.importorskip("palmerpenguins")
+    case = examples.make(name)
+    value = case.table[case.column][case.row]
+    assert value in {39.62, 368.0, 37_000.0, "Y"}
+    assert name != "night flag" or case.table["hour"][case.row] == 13
+
+
+def test_robust_z() -> None:
+    rng = np.random.default_rng(0)
+    table = {
+        "size": np.append(rng.normal(0, 1, 999), 8.0),
+        "flat": np.append(np.zeros(999), 1.0),
+        "town": np.array(["Bath"] * 1000, dtype=object),
+    }
+    method = peers.RobustZ()
+    method.fit(Case("errors", "", "", table, ()))
+    answer = method.explain(Target(999, ()))
+    assert answer.ranking == ("flat", "size", "town")
+    assert answer.claims
+    assert not method.explain(Target(0, ())).claims
+
+
+def test_the_command_writes_a_report_of_what_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "errors.md"
+    words = ["errors", "--short", "--only", "examples", "dirty", "--jobs", "1", "-o", str(output)]
+    monkeypatch.setattr("sys.argv", words)
+    assert command.main() == 0
+    assert "data.gov are left out" in capsys.readouterr().err
+    content = json.loads(output.with_suffix(".json").read_text(encoding="utf-8"))
+    assert "fever" in content["figures"]["examples"]
+    assert not set(content["choose"]) & set(content["report"])
+    assert "- report: cars" in output.read_text(encoding="utf-8")

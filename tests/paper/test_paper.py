@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 import re
 import sys
 from pathlib import Path
@@ -15,9 +14,9 @@ import pytest
 from outlying import OutlyingError, SourceError
 from outlying.options import Discretise, Measure
 from outlying.paper import detection, document, examples, figures, reasons, tables, timing, unif2
+from outlying.paper.notation import context, interval, seconds, subject
 from outlying.paper.published import CLAIMS, Claim
-from outlying.paper.tables import Reproduced, Story
-from outlying.paper.words import context, interval, seconds, subject
+from outlying.paper.tables import Reproduced, ScoredPair
 from tests import naive
 from tests.conftest import Run
 
@@ -29,8 +28,8 @@ def reproduced(folder: Path, claim: Claim) -> Reproduced:
     return tables.reproduced(tables.load(folder, claim), claim, 2)
 
 
-def numbers(story: Story) -> tuple[int, ...]:
-    return (story.number, *(bound.number for _, bound in story.conditions))
+def numbers(pair: ScoredPair) -> tuple[int, ...]:
+    return (pair.number, *(bound.number for _, bound in pair.conditions))
 
 
 # --- the examples ---
@@ -39,14 +38,13 @@ def numbers(story: Story) -> tuple[int, ...]:
 def test_heights_have_a_unit_and_the_gaussian_example_its_number() -> None:
     found = examples.examples()
     ordinary, tall = found.centimetres.marks
-    assert (ordinary.scored.paper, ordinary.scored.relative) == (0, 0)
-    assert tall.scored.paper == pytest.approx(0.019, abs=0.001)
-    assert found.metres.marks[1].scored.paper == pytest.approx(0.954, abs=0.001)
-    assert found.metres.marks[1].scored.rarity == math.inf
+    assert (ordinary.score.paper, ordinary.score.relative) == (0, 0)
+    assert tall.score.paper == pytest.approx(0.019, abs=0.001)
+    assert found.metres.marks[1].score.paper == pytest.approx(0.954, abs=0.001)
     far, middle = found.gaussian.marks
-    assert far.scored.paper == pytest.approx(0.908, abs=0.001)
-    assert middle.scored.paper == 0
-    assert middle.scored.areas == pytest.approx((0.320, 0.493), abs=0.001)
+    assert far.score.paper == pytest.approx(0.908, abs=0.001)
+    assert middle.score.paper == 0
+    assert middle.score.areas == pytest.approx((0.320, 0.493), abs=0.001)
     assert found.averages.score == pytest.approx(0.905, abs=0.001)
     assert found.averages.joined == pytest.approx(0.874, abs=0.001)
     assert found.averages.lowest < 0.91 < found.averages.highest
@@ -62,7 +60,7 @@ def test_ecoli_is_the_papers_pair(shared_data: Path) -> None:
     assert found.highest.inside.relative == pytest.approx(0.997, abs=0.0005)
     assert numbers(found.defaults[0]) == (4,)
     assert reasons.of_pair(found) == "The same pair."
-    assert {(start.property, start.conditions) for start in found.starts} == {(4, ())}
+    assert set(found.starts) == {(4, ())}
     assert {older.property for older in found.older} == {4}
     spans = {natural.number: natural.span for natural in found.naturals}
     assert spans[1] == (0.61, 0.78)
@@ -72,13 +70,13 @@ def test_ecoli_is_the_papers_pair(shared_data: Path) -> None:
 def test_yeast_differs_and_says_why(shared_data: Path) -> None:
     found = reproduced(shared_data, YEAST)
     said = found.published
-    assert (said.rows, said.holds, said.is_supported) == (231, True, False)
+    assert (said.rows, said.is_supported) == (231, False)
     assert said.inside.paper == pytest.approx(0.859, abs=0.001)
     assert numbers(found.highest) == (8,)
     assert found.same_property is not None
     assert numbers(found.same_property) == (3, 2)
     assert found.same_property.inside.paper == pytest.approx(0.991, abs=0.001)
-    assert [numbers(story) for story in found.minimal] == [(8,), (3,), (7,)]
+    assert [numbers(pair) for pair in found.minimal] == [(8,), (3,), (7,)]
     why = reasons.of_pair(found)
     assert "231 of 1,484 rows (15.6%)" in why
     assert "0.991 with a2 (gvh) in [0.2, 0.58]" in why
@@ -86,14 +84,14 @@ def test_yeast_differs_and_says_why(shared_data: Path) -> None:
 
 def test_cloud_finds_the_papers_property_elsewhere(shared_data: Path) -> None:
     found = reproduced(shared_data, CLOUD)
-    assert (found.published.rows, found.published.holds) == (3, True)
+    assert found.published.rows == 3
     assert numbers(found.highest) == (6, 10)
     assert found.highest.inside.paper == pytest.approx(1.0, abs=0.0005)
     assert found.highest.overall.paper == 0
     assert found.highest.rows == 261
     assert "3 of 1,024 rows (0.3%)" in reasons.of_pair(found)
     assert "same property, exceptional in another context" in reasons.of_pair(found)
-    assert {start.property for start in found.starts} == {6}
+    assert {number for number, _ in found.starts} == {6}
     assert {natural.number for natural in found.naturals if natural.support < 0.2} == {
         2,
         4,
@@ -104,22 +102,22 @@ def test_cloud_finds_the_papers_property_elsewhere(shared_data: Path) -> None:
 
 
 def test_feature_bagging_finds_the_papers_objects(shared_data: Path) -> None:
-    told: list[int] = []
+    steps: list[int] = []
     for claim in CLAIMS:
         table = tables.load(shared_data, claim)
-        plain, scaled = detection.detected(table, claim, 2, lambda: told.append(1))
+        plain, scaled = detection.detected(table, claim, 2, lambda: steps.append(1))
         assert (plain.scale, plain.times_first, plain.winners) == ("none", 2, (claim.object,))
         assert plain.votes[0] > detection.ROUNDS / 2
         assert scaled.times_first == (0 if claim is CLOUD else 2)
         assert ("first is then 137" in reasons.of_detection(plain, scaled)) == (claim is CLOUD)
-    assert len(told) == 12
+    assert len(steps) == 12
 
 
 def test_times_are_told_apart(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timing, "REPEATS", 1)
-    told: list[int] = []
-    timed = timing.timed(tables.load(shared_data, ECOLI), ECOLI, lambda: told.append(1))
-    assert len(told) == timing.measurements(ECOLI)
+    steps: list[int] = []
+    timed = timing.timed(tables.load(shared_data, ECOLI), ECOLI, lambda: steps.append(1))
+    assert len(steps) == timing.measurements(ECOLI)
     assert len(timed.by_conditions) == len(timed.all_visited) == 7
     assert timed.paper.intervals > 0
     assert timed.paper.search == timed.by_conditions[2] > 0
@@ -156,7 +154,8 @@ def test_scores_of_bins_are_those_of_the_twin(
     densities = naive.frequency_densities(list(map(str, naive.bin_numbers(column, kind, bins))))
     mean, own = sum(densities) / len(densities), densities[column.index(0.0)]
     expected = naive.omega(mean - own), naive.relative(mean, own)
-    assert unif2.binned_scores(values, kind, bins) == pytest.approx(expected, abs=1e-9)
+    found = unif2.binned(values, kind, bins)
+    assert (found.paper, found.relative) == pytest.approx(expected, abs=1e-9)
 
 
 def test_bins_swing_and_the_density_does_not() -> None:
@@ -173,8 +172,8 @@ def test_bins_swing_and_the_density_does_not() -> None:
 
 
 def test_histograms_mark_the_objects_bin() -> None:
-    *_, scored, shown = unif2.shown()
-    assert scored.at_object < 0.01 < 0.48 < scored.mean
+    *_, score, shown = unif2.shown()
+    assert score.at_object < 0.01 < 0.48 < score.mean
     for item in shown:
         assert item.edges[item.own] <= 0 <= item.edges[item.own + 1]
         assert item.shares.sum() == pytest.approx(1)
@@ -216,10 +215,10 @@ def test_figures_are_the_same_each_time() -> None:
 
 
 def test_words(shared_data: Path) -> None:
-    story = reproduced(shared_data, CLOUD).published
-    assert subject(story) == "a6 (visible_entropy) = 0.0145"
-    assert context(story).startswith("a1 (visible_min) in [1.0, 6.7] and a2 (visible_max) in [")
-    assert context(dataclasses.replace(story, conditions=())) == "no conditions"
+    pair = reproduced(shared_data, CLOUD).published
+    assert subject(pair) == "a6 (visible_entropy) = 0.0145"
+    assert context(pair).startswith("a1 (visible_min) in [1.0, 6.7] and a2 (visible_max) in [")
+    assert context(dataclasses.replace(pair, conditions=())) == "no conditions"
     assert interval(None) == "-"
     assert (seconds(0.0123), seconds(6.44)) == ("12 ms", "6.4 s")
 
@@ -266,7 +265,7 @@ def test_without_matplotlib_the_install_line_is_said(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in list(sys.modules):
-        if name == "outlying.render.plots" or name.startswith("outlying.paper"):
+        if name.startswith(("outlying.render.plots", "outlying.paper")):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     code, _, err = run("paper", "--data", tmp_path, "-o", tmp_path / "out")

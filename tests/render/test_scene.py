@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import outlying
 from outlying.render import scene
-from outlying.render.cells import cells, wrapped
-from outlying.render.sparkline import spark
+from outlying.render.sparkline import sparkline
+from outlying.render.text_width import text_width, wrapped
 from tests import naive, strategies
 
 RNG = np.random.default_rng(7)
@@ -203,7 +203,7 @@ def test_any_finding_can_be_drawn(table: strategies.Table, place: int, choice: A
                 check_line(strip.kept)
             else:
                 assert any(bar.is_object for bar in strip.bars)
-        assert all(cells(line) <= 60 for line in spark(pair, 60))
+        assert all(text_width(line) <= 60 for line in sparkline(pair, 60))
 
 
 def check_line(line: scene.Line) -> None:
@@ -227,28 +227,28 @@ def test_the_areas_of_the_picture_are_those_of_the_finding() -> None:
 def test_sparks_mark_the_object() -> None:
     data = {"v": [*RNG.normal(0, 1, 200), 9.0]}
     pair = outlying.explain(data, row=200, references=0).pairs[0]
-    bars, mark = spark(pair, 80)
+    bars, mark = sparkline(pair, 80)
     assert "█" in bars
     assert mark.endswith("9.0 ▲")
     assert abs(mark.index("▲") - max(i for i, char in enumerate(bars) if char == "▁")) <= 1
-    assert spark(pair, 12) == []
+    assert sparkline(pair, 12) == []
     for width in range(30, 80):
-        assert spark(pair, width)[1].endswith("9.0 ▲")
+        assert sparkline(pair, width)[1].endswith("9.0 ▲")
 
 
 def test_bars_fit_a_narrow_terminal() -> None:
     pair = outlying.explain({"k": [*["東京"] * 150, *["大阪"] * 50, "z"]}, row=200).pairs[0]
     for width in range(20, 60):
-        lines = spark(pair, width)
+        lines = sparkline(pair, width)
         assert len(lines) == 3
         assert lines[0].startswith("東京 █")
-        assert all(cells(line) <= width for line in lines)
-    assert spark(pair, 12) == []
+        assert all(text_width(line) <= width for line in lines)
+    assert sparkline(pair, 12) == []
 
 
 def test_wide_characters_take_two_cells() -> None:
-    assert cells("東京") == 4
-    assert cells("e\u0301") == 1
+    assert text_width("東京") == 4
+    assert text_width("e\u0301") == 1
 
 
 @given(
@@ -256,7 +256,9 @@ def test_wide_characters_take_two_cells() -> None:
     st.integers(10, 40),
     st.sampled_from(["", "  ", "1. "]),
 )
+@example("aaaaa京京", 10, "  ")
+@example("aaaaaaaaa 京京京京京京", 11, "")
 def test_lines_are_filled_by_cells(text: str, width: int, margin: str) -> None:
     lines = wrapped(text, width, margin, "  ")
-    assert all(cells(line) <= width for line in lines.splitlines())
+    assert all(text_width(line) <= width for line in lines.splitlines())
     assert "".join(lines.removeprefix(margin).split()) == "".join(text.split())

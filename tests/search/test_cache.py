@@ -12,7 +12,7 @@ import pytest
 import outlying
 from outlying.search import limits
 from outlying.search.cache import Cache, Estimates, Group, LeastRecentlyUsed
-from outlying.search.conditions import CandidateCondition
+from outlying.search.objects import CandidateCondition
 from outlying.search.screen.neighbours import Sample
 from outlying.table.conditions import Condition
 

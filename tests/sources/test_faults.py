@@ -139,8 +139,8 @@ def test_addresses_are_refused(address: str) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (None, "cannot read NoneType; allowed: a path to a CSV"),
-        ([{"a": 1}], "cannot read list; allowed: a path to a CSV"),
+        (None, r"cannot read NoneType; allowed: a path to a file \(\.csv"),
+        ([{"a": 1}], r"cannot read list; allowed: a path to a file \(\.csv"),
         (pd.Series([1]), "cannot read pandas Series; allowed"),
         (
             pl.LazyFrame({"a": [1]}),

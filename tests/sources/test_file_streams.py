@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 
 import outlying
 from outlying.errors import ColumnError, SourceError
-from outlying.sources import csv_stream as delimited
-from outlying.sources import file_stream as files
-from outlying.sources import local, read
+from outlying.sources import local, paths, read
+from outlying.sources.csv.layout import NO_HEADER
+from outlying.sources.parquet.streaming import ParquetFeeder
 from outlying.sources.passes import Feeder
 from tests.feeding import Collect, Count, rows_of, table_of, types_of
 
@@ -201,7 +201,7 @@ class TestParquet:
         path = tmp_path / "t.parquet"
         pq.write_table(table, path, row_group_size=len(table), use_dictionary=False)
         assert path.stat().st_size > 90_000_000
-        feeder = files.feeder(path, memory="64MB")
+        feeder = ParquetFeeder(paths.find(path), memory="64MB")
         assert feeder.fold(Count(), table.column_names, None) == 3_000_000
 
     def test_files_that_change_between_two_scans(self, tmp_path: Path) -> None:
@@ -251,7 +251,9 @@ class TestFinding:
             outlying.scan(tmp_path / "empty")
         with pytest.raises(SourceError, match="the file is empty"):
             outlying.scan(empty_file(tmp_path / "none.csv"))
-        with pytest.raises(SourceError, match=r"unknown kind of file; known suffixes: \.parquet"):
+        with pytest.raises(
+            SourceError, match=r"unknown kind of file; known suffixes: \.csv, \.tsv, \.csv\.gz"
+        ):
             outlying.scan([empty_file(tmp_path / "a.txt", "x")])
 
     def test_tables_of_a_lake_are_refused(self, tmp_path: Path) -> None:
@@ -432,7 +434,7 @@ class TestDelimited:
     def test_notes(self, tmp_path: Path) -> None:
         path = empty_file(tmp_path / "t.csv", "13.02.2024;1,5;x\n14.02.2024;2,5;y\n")
         assert notes_of(outlying.scan(path)) == (
-            delimited.NO_HEADER,
+            NO_HEADER,
             "column 'column0': dates read as %d.%m.%Y",
             "column 'column1': decimal commas read as decimal points",
         )

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import types
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -23,11 +24,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import outlying
+from outlying import sources
 from outlying.errors import ColumnError, OptionError, SourceError
 from outlying.sources import local
 from outlying.sources import registry as feeders
-from outlying.sources.duckdb_stream import DuckFeeder
+from outlying.sources.columns import read_labels
+from outlying.sources.columns import table_of as table_in_memory
+from outlying.sources.duckdb.feeder import DuckFeeder
+from outlying.sources.files import InputFile
 from outlying.sources.passes import Batch, Feeder
+from outlying.table.table import Table
 from tests.feeding import Collect, Count, Fails, Total, rows_of, table_of, types_of
 
 HOME = duckdb.connect()
@@ -349,6 +355,62 @@ class TestDuckDB:
         connection.register("frame", frame)
         found = rows_of(outlying.scan(connection, table="frame"))
         assert found == sorted(zip([i for i, _ in rows], texts, strict=True), key=repr)
+
+
+class TestTables:
+    def test_every_module_does_what_its_entry_says(self) -> None:
+        entries: list[Any] = [*feeders.FORMATS, *feeders.SOURCES]
+        for entry in entries:
+            for way in ("read", "stream"):
+                name = getattr(entry, way)
+                assert name is None or callable(getattr(feeders.module(name), way))
+
+    def test_a_suffix_belongs_to_one_format(self) -> None:
+        assert len(set(feeders.SUFFIXES)) == len(feeders.SUFFIXES)
+        assert set(feeders.STREAMED_SUFFIXES) < set(feeders.SUFFIXES)
+
+    def test_a_new_format_is_a_module_and_a_line(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def read(file: InputFile) -> Table:
+            words = file.path.read_text().split()
+            return table_in_memory(file.source, [read_labels("word", words)])
+
+        toy: Any = types.ModuleType("toy")
+        toy.read = read
+        monkeypatch.setitem(sys.modules, "outlying.sources.toy", toy)
+        formats = (*feeders.FORMATS, feeders.Format("toy", (".toy",), "toy"))
+        monkeypatch.setattr(feeders, "FORMATS", formats)
+        monkeypatch.setattr(feeders, "SUFFIXES", (*feeders.SUFFIXES, ".toy"))
+        path = tmp_path / "t.toy"
+        path.write_text("one two")
+        assert sources.read(path).values(1) == {"word": "two"}
+
+    @pytest.mark.parametrize("name", ["t.csv", "t.json", "t.db", "t.duckdb"])
+    def test_recognising_and_reading_files_imports_no_driver(
+        self, tmp_path: Path, name: str
+    ) -> None:
+        path = tmp_path / name
+        content = {
+            "t.csv": b"a,b\n" + b"1,x\n2,y\n" * 9,
+            "t.json": b'[{"a": 1}, {"a": 2}]',
+            "t.db": b"SQLite format 3\0" + bytes(100),
+            "t.duckdb": bytes(8) + b"DUCK" + bytes(100),
+        }
+        path.write_bytes(content[name])
+        code = (
+            "import sys, outlying\n"
+            "from outlying.sources import registry, recognise\n"
+            f"path = {str(path)!r}\n"
+            "if registry._is_streamed(path): pass\n"
+            "else: outlying.explain(path, row=1)\n"
+            "heavy = ('adbc_driver_manager', 'adbc_driver_sqlite', 'adbc_driver_postgresql',\n"
+            "         'pyarrow', 'pyspark', 'polars', 'pandas', 'narwhals')\n"
+            "print([name for name in heavy if name in sys.modules])\n"
+            "print([name for name in sys.modules if name.startswith('outlying.sources.databases')])"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert done.stdout == "[]\n[]\n", done.stderr
 
 
 class TestDispatch:

@@ -24,8 +24,14 @@ from outlying.errors import (
     RowError,
     SourceError,
 )
+from outlying.sources import local
+from outlying.sources.types.arrow import Field
 from outlying.stream import population as streamed
 from outlying.stream.asking import Asking
+from outlying.stream.counting.encodings import Range
+from outlying.stream.verify.plan import ColumnPlan, Query, VerifyPlan
+from outlying.stream.verify.predicates import Predicate
+from outlying.stream.verify.verify_pass import VerifyPass
 from tests.conftest import Run
 
 ROWS = 18_000  # more than are drawn
@@ -76,6 +82,11 @@ def test_a_row_of_a_folder_is_that_of_memory(folder: Path) -> None:
         assert truth.picture is not None
         assert pair.picture.densities == pytest.approx(truth.picture.densities)
         assert pair.picture.areas == pytest.approx(truth.picture.areas)
+
+
+def test_a_constant_that_speaks_of_identifiers_names_no_row(tmp_path: Path) -> None:
+    weather(SMALL).assign(note="an identifier").to_parquet(tmp_path / "0.parquet", index=False)
+    assert outlying.explain(tmp_path, where={"key": "r7"}).key == (("key", "r7"),)
 
 
 def test_a_row_is_named_in_words(folder: Path, run: Run) -> None:
@@ -486,3 +497,37 @@ def test_findings_of_a_stream_are_plain_values(folder: Path) -> None:
     again = pickle.loads(pickle.dumps(findings))  # noqa: S301 - our own
     assert again.to_json() == findings.to_json()
     assert len(pickle.dumps(findings)) < 300_000
+
+
+def test_workers_are_honoured(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many threads as asked for take in what is read, and the answer is the same."""
+    asked: list[int | None] = []
+    fold = local.fold
+
+    def noted(batches: Any, work: Any, workers: int | None, *rest: Any) -> Any:
+        asked.append(workers)
+        return fold(batches, work, workers, *rest)
+
+    monkeypatch.setattr(local, "fold", noted)
+    found = {}
+    for workers in (1, 2, 8):
+        asked.clear()
+        wheres = [{"key": "r7"}, {"key": "r9"}]
+        many = outlying.explain_many(folder, where=wheres, references=5, workers=workers)
+        found[workers] = [findings.to_json() for findings in many]
+        assert asked == [workers] * (1 if rows_in(folder) == SMALL else 2)
+    assert found[1] == found[2] == found[8]
+
+
+def test_states_of_all_threads_fit_the_memory() -> None:
+    """The more is counted, the fewer threads count it, however many there are."""
+    field = Field("x", "number")
+    encoding = Range(0.0, 2**20)
+    for queries, threads in ((1, 8), (8, 4), (16, 2), (64, 1)):
+        contexts = [(Predicate("x", "interval", 0.0, float(place)),) for place in range(queries)]
+        plan = VerifyPlan(
+            {"x": ColumnPlan(field, encoding)},
+            tuple(Query("x", "numbers", context) for context in contexts),
+        )
+        assert VerifyPass(plan).affordable(8) in (threads, threads - 1)
+        assert VerifyPass(plan).affordable(1) == 1

@@ -10,17 +10,16 @@ import click
 from outlying import options as choices
 from outlying import sources
 from outlying.api import Explainer
-from outlying.cli.columns import column_options, names, types
-from outlying.cli.options import Decorator
+from outlying.cli.options import Decorator, column_options, names, types
 from outlying.cli.resume import line as json_line
 from outlying.cli.targets import Naming
 from outlying.cli.terminal import detected, progress_line
 from outlying.cli.writing import Job, Loaded, run, writing_options
-from outlying.detect.api import FEATURE_BAGGING, HOLDS_SCORES, OWN
+from outlying.detect.api import FEATURE_BAGGING, HOLDS_SCORES, OWN_DETECTORS
 from outlying.detect.api import detect as find_odd_rows
 from outlying.detect.given_scores import ColumnScores
 from outlying.errors import OptionError
-from outlying.options import BAGGING, Bagging, Infinite, Options, whole
+from outlying.options import BAGGING, Bagging, Infinite, Options, check_whole
 from outlying.render.files import Output
 from outlying.results.detections import Detection
 from outlying.table.table import Table
@@ -47,7 +46,7 @@ def _number(name: str, kind: Any, help_text: str, default: object = None) -> Dec
 @click.option("--top", type=int, default=10, show_default=True, help="How many rows to flag.")
 @click.option(
     "--detector",
-    type=click.Choice(OWN),
+    type=click.Choice(OWN_DETECTORS),
     default=FEATURE_BAGGING,
     show_default=True,
     help="Far from its neighbours, or with a strong finding (slow: explains every row).",
@@ -143,9 +142,9 @@ class _Request:
         if useless and not explain:
             raise OptionError(f"for {' and '.join(useless)} rows must be explained: add --explain")
         Bagging.of(**bagging)
-        whole("top", known["top"], 1)
+        check_whole("top", known["top"], 1)
         if "pairs" in explaining:
-            explaining["top"] = whole("pairs", explaining.pop("pairs"), 1)
+            explaining["top"] = check_whole("pairs", explaining.pop("pairs"), 1)
         Options.of(**explaining)
         columns = {name: known.pop(name) for name in ("columns", "exclude", "types", "infinite")}
         score_column, lowest = known.pop("score_column", None), known.pop("lowest")

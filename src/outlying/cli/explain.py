@@ -8,10 +8,8 @@ import click
 
 from outlying import options as choices
 from outlying.api import Explainer
-from outlying.cli.columns import column_options, names
-from outlying.cli.columns import types as read_types
-from outlying.cli.options import Decorator
-from outlying.cli.reading import Reading, stream_options
+from outlying.cli.options import Decorator, Reading, column_options, names, stream_options
+from outlying.cli.options import types as read_types
 from outlying.cli.targets import Naming, naming_options
 from outlying.cli.terminal import progress_line
 from outlying.cli.writing import Job, Loaded, run, writing_options
@@ -101,7 +99,7 @@ def _load(
         )
     explainer = _explainer(data, whole, given, columns, job.naming.marks)
     with progress_line() as line:
-        return Loaded(explainer, explainer.targets(job.naming.asked(whole), line.step))
+        return Loaded(explainer, explainer.targets(job.naming.asked(whole), line.step, job.workers))
 
 
 def _explainer(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 
 import click
+from click.shell_completion import get_completion_class
 
 import outlying
-from outlying.cli.completion import completion
 from outlying.cli.demo import demo
 from outlying.cli.detect import detect
 from outlying.cli.explain import explain
 from outlying.cli.paper import paper
+from outlying.errors import OptionError
 
 
 def main() -> None:
@@ -49,5 +50,15 @@ def cli() -> None:
     """
 
 
-for _command in (explain, demo, completion, detect, paper):
+@cli.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the completion script for a shell; see docs/cli.md for where to put it."""
+    kind = get_completion_class(shell)
+    if kind is None:
+        raise OptionError(f"no completion for {shell!r}; allowed: bash, zsh or fish")
+    click.echo(kind(cli, {}, "outlying", "_OUTLYING_COMPLETE").source())
+
+
+for _command in (explain, demo, detect, paper):
     cli.add_command(_command)

@@ -12,8 +12,8 @@ from typing import Any
 
 import click
 
-from outlying.cli.options import Decorator, decorated
-from outlying.errors import ColumnError, ObjectError, OptionError, RowError, unknown_name
+from outlying.cli.options import Decorator, assignment, decorated
+from outlying.errors import ColumnError, ObjectError, OptionError, RowError
 from outlying.options import Options
 from outlying.table.columns import Column
 from outlying.table.table import Table
@@ -329,17 +329,6 @@ def _reason(error: Exception) -> str:
 
 def _shown(file: str) -> str:
     return "standard input" if file == "-" else file
-
-
-def assignment(item: str, table: Table, flag: str) -> tuple[str, str]:
-    """Split COLUMN=VALUE at the equals sign behind a known column."""
-    if "=" not in item:
-        raise OptionError(f"{flag} is {item!r}; allowed: COLUMN=VALUE")
-    places = [place for place, char in enumerate(item) if char == "="]
-    for place in places:
-        if item[:place] in table.names:
-            return item[:place], item[place + 1 :]
-    raise ColumnError(unknown_name("column", item[: places[0]], table.names))
 
 
 def _condition(item: str, table: Table) -> tuple[str, Value]:

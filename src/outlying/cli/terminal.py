@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from outlying.render import detected as flags
+from outlying.render import detection_text as flags
 from outlying.render import text
 from outlying.render.sparkline import CHARACTERS
 from outlying.results.detections import Detection, Flagged

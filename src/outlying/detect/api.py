@@ -1,4 +1,4 @@
-"""detect(): for whoever has a table and no flagged row. source -> scores -> flagged rows."""
+"""detect(): which rows of a table are odd. source -> a score for each row -> flagged rows."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ import numpy as np
 from outlying import sources
 from outlying.api import Explainer
 from outlying.detect.bagging import Bagged, Progress, bagged
-from outlying.detect.given_scores import ColumnScores, checked, judged, name_of
+from outlying.detect.given_scores import (
+    ColumnScores,
+    checked_scores,
+    detector_name,
+    detector_scores,
+)
 from outlying.errors import OptionError
 from outlying.method.density import Counts
-from outlying.options import BAGGING, Bagging, Settings, check_names, whole
+from outlying.options import BAGGING, Bagging, DetectOptions, check_flag, check_names, check_whole
 from outlying.parallel import usable_workers
 from outlying.results.detections import Detection, Flagged
 from outlying.results.findings import Population
@@ -24,7 +29,7 @@ from outlying.table.values import printable
 #: The names of our own detectors.
 FEATURE_BAGGING = "feature-bagging"
 STRENGTH = "strength"
-OWN = (FEATURE_BAGGING, STRENGTH)
+OWN_DETECTORS = (FEATURE_BAGGING, STRENGTH)
 #: Why a column of scores is not compared.
 HOLDS_SCORES = "holds the scores by which rows are ranked"
 
@@ -32,8 +37,8 @@ _COLUMNS = ("columns", "exclude", "types", "infinite")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _Verdict:
-    """One score for each row, and what is known beyond that."""
+class _Scored:
+    """One score for each row; from feature bagging also votes and remoteness."""
 
     scores: Floats
     notes: tuple[str, ...] = ()
@@ -62,27 +67,27 @@ def detect(
     or low ones with `lowest`.
     Further options: columns, exclude, types, infinite, as for `explain`.
     """
-    settings = _settings(detector, scores, whole("top", top, 1), lowest, options)
+    settings = _settings(detector, scores, check_whole("top", top, 1), lowest, options)
     explainer, given = _prepared(data, scores, options)
     explainer.in_memory("detect")
     threads = usable_workers(workers)
     columns = select(explainer.table, explainer.options).columns
     if given is not None:
-        verdict = _Verdict(given)
-    elif settings.detector == STRENGTH:
-        verdict = _Verdict(explainer.strengths(workers=workers, progress=progress))
+        scored = _Scored(given)
+    elif settings.by_strength:
+        scored = _Scored(explainer.strengths(workers=workers, progress=progress))
     elif settings.bagging is None:
-        verdict = _Verdict(judged(detector, columns))
+        scored = _Scored(detector_scores(detector, columns))
     else:
         found = bagged(columns, settings.bagging, threads, progress)
         notes = tuple(_notes(found, settings.bagging, explainer.rows))
-        verdict = _Verdict(found.scores, notes, found.votes, found.remoteness)
-    return _detection(explainer, settings, verdict)
+        scored = _Scored(found.scores, notes, found.votes, found.remoteness)
+    return _detection(explainer, settings, scored)
 
 
 def _settings(
     detector: Any, scores: Any, top: int, lowest: bool, options: dict[str, Any]
-) -> Settings:
+) -> DetectOptions:
     """Check what was asked for, before anything is read."""
     check_names(options, (*BAGGING, *_COLUMNS))
     own = {name: value for name, value in options.items() if name in BAGGING}
@@ -90,18 +95,17 @@ def _settings(
     if scores is None and lowest is not False:
         raise OptionError(f"lowest is {lowest!r}, which tells how to read scores: give scores=")
     if scores is None and is_ours:
-        return Settings(FEATURE_BAGGING, top, bagging=Bagging.of(**own))
+        return DetectOptions(FEATURE_BAGGING, top, bagging=Bagging.of(**own))
     if own:
         names = " and ".join(own)
         raise OptionError(f"{names} cannot be used here: for feature bagging only")
     if scores is None:
-        is_named = isinstance(detector, str) and detector in OWN
-        return Settings(detector if is_named else name_of(detector), top)
+        if isinstance(detector, str) and detector == STRENGTH:
+            return DetectOptions(STRENGTH, top, by_strength=True)
+        return DetectOptions(detector_name(detector), top)
     if not is_ours:
         raise OptionError("both scores and a detector are given; use one of them")
-    if not isinstance(lowest, bool):
-        raise OptionError(f"lowest is {lowest!r}; allowed: True or False")
-    return Settings(_named(scores), top, lowest)
+    return DetectOptions(_named(scores), top, check_flag("lowest", lowest))
 
 
 def _named(scores: Any) -> str:
@@ -110,7 +114,7 @@ def _named(scores: Any) -> str:
 
 
 def _prepared(data: Any, scores: Any, options: dict[str, Any]) -> tuple[Explainer, Floats | None]:
-    """Read the table, and the scores where they are given; their column is not compared."""
+    """Return the table ready to be compared, and the scores where these are given."""
     own = {name: value for name, value in options.items() if name in _COLUMNS}
     if isinstance(data, Explainer):
         if own:
@@ -134,34 +138,34 @@ def _scores(explainer: Explainer, scores: Any) -> Floats | None:
         scores = ColumnScores.of(explainer.table, scores)
     if isinstance(scores, ColumnScores):
         return scores.values
-    return checked(scores, explainer.rows, "scores")
+    return checked_scores(scores, explainer.rows, "scores")
 
 
-def _detection(explainer: Explainer, settings: Settings, verdict: _Verdict) -> Detection:
+def _detection(explainer: Explainer, settings: DetectOptions, scored: _Scored) -> Detection:
     table, options = explainer.table, explainer.options
     selection = select(table, options)
-    known = ~np.isnan(verdict.scores)
+    known = ~np.isnan(scored.scores)
     unknown = table.rows - int(known.sum())
-    notes = [*table.notes, *verdict.notes]
+    notes = [*table.notes, *scored.notes]
     if unknown:
         which = "1 row has" if unknown == 1 else f"{unknown:,} rows have"
         notes.append(f"{which} no score and cannot be ranked.")
-    order = np.argsort(verdict.scores if settings.lowest else -verdict.scores, kind="stable")
-    notes += _on_ties(verdict.scores[order][: table.rows - unknown], settings.top)
+    order = np.argsort(scored.scores if settings.lowest else -scored.scores, kind="stable")
+    notes += _on_ties(scored.scores[order][: table.rows - unknown], settings.top)
     return Detection(
         rows=tuple(
-            _flagged(explainer, verdict, int(row), rank)
+            _flagged(explainer, scored, int(row), rank)
             for rank, row in enumerate(order[: min(settings.top, table.rows - unknown)], start=1)
         ),
-        population=Population.of(table.source, table.rows, selection),
+        population=Population.of(table, table.rows, selection),
         settings=settings,
         notes=tuple(notes),
-        scores=np.asarray(frozen(verdict.scores)),
+        scores=np.asarray(frozen(scored.scores)),
     )
 
 
 def _on_ties(ranked: Floats, top: int) -> list[str]:
-    """Say where the order of the table decides which rows are flagged."""
+    """Return a note where the order of the table decides which rows are flagged."""
     if len(ranked) > 1 and ranked[0] == ranked[-1]:
         return ["All rows have the same score: none stands out."]
     same = int(np.count_nonzero(ranked[top:] == ranked[min(top, len(ranked)) - 1]))
@@ -171,19 +175,19 @@ def _on_ties(ranked: Floats, top: int) -> list[str]:
     return [f"{others} the same score as the last one here, and come later in the table."]
 
 
-def _flagged(explainer: Explainer, verdict: _Verdict, row: int, rank: int) -> Flagged:
+def _flagged(explainer: Explainer, scored: _Scored, row: int, rank: int) -> Flagged:
     return Flagged(
         row=row,
         rank=rank,
-        score=float(verdict.scores[row]),
-        votes=None if verdict.votes is None else int(verdict.votes[row]),
-        remoteness=None if verdict.remoteness is None else float(verdict.remoteness[row]),
+        score=float(scored.scores[row]),
+        votes=None if scored.votes is None else int(scored.votes[row]),
+        remoteness=None if scored.remoteness is None else float(scored.remoteness[row]),
         values=tuple(explainer.table.values(row).items()),
     )
 
 
 def _notes(found: Bagged, settings: Bagging, rows: int) -> list[str]:
-    """Say what a sample decided, and what else a reader must know to judge the ranking."""
+    """Return notes: what a sample decided, and what else a reader must know of the ranking."""
     notes = []
     if found.references < rows:
         notes.append(

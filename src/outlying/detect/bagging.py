@@ -2,7 +2,7 @@
 
 In a round every row gets the score of a distance-based detector; the rounds are combined. Nothing
 here depends on the order of rows or columns: attributes are drawn from sorted names, the rows
-to compare with by what they hold, and rows that tie are treated alike.
+to compare with by their hashes, and rows that tie are treated alike.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from outlying.detect.coordinates import Coordinates
-from outlying.detect.nearest import nearest
+from outlying.detect.nearest import nearest_distances
 from outlying.method.density import Counts, Floats
 from outlying.options import Bagging, Combine
 from outlying.table.columns import Column, Rows, numeric_column
@@ -24,11 +24,11 @@ from outlying.table.sampling import limit_copies, sample_rows
 Progress: TypeAlias = Callable[[int, int], None]
 Attributes: TypeAlias = tuple[int, ...]
 
-#: Coordinates that a round may compare: beyond, it compares with a sample of the rows.
+#: The most coordinates that a round compares; beyond, it compares with a sample of the rows.
 MOST_COMPARED = 2**28
-#: But with no fewer rows than this.
+#: The least rows that a round compares with.
 LEAST_REFERENCES = 256
-#: Without a radius given, one in which this share of rows has enough neighbours.
+#: The share of rows that have enough neighbours within the radius where none is given.
 INLIERS = 0.95
 
 _DIGITS = 9  # scores that differ by less are the same
@@ -37,7 +37,7 @@ _ROUNDING = 1e-9  # what is beyond a radius by less is on it
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Bagged:
-    """What all rounds say: the scores that rank the rows, and what they are made of."""
+    """The outcome of all rounds: the scores that rank the rows, and what they are made of."""
 
     scores: Floats
     votes: Counts  # rounds in which a row was first
@@ -46,25 +46,25 @@ class Bagged:
     neighbours: int
     references: int  # rows that a round compared with
     compared: int  # rows that any round compared with
-    lumped: tuple[str, ...]
+    lumped: tuple[str, ...]  # columns whose rare labels count as one
 
 
 def bagged(
     columns: Sequence[Column], settings: Bagging, workers: int = 1, progress: Progress | None = None
 ) -> Bagged:
-    """Score all rows."""
+    """Score all rows by feature bagging."""
     coordinates = Coordinates.of(columns, settings.scale)
     sample = Sample.of(columns, coordinates, settings)
     references = sample.size if sample.is_part else coordinates.rows
     count = max(1, min(settings.neighbours, (references - 1) // 2))  # near ones, not all
     tally = Tally(coordinates.rows, count)
-    drawn = subsets(len(coordinates.names), settings.rounds, settings.seed)
-    rounds = collections.Counter(zip(drawn, sample.parts(), strict=False))
+    chosen = subsets(len(coordinates.names), settings.rounds, settings.seed)
+    rounds = collections.Counter(zip(chosen, sample.parts(), strict=False))
     for done, ((attributes, part), times) in enumerate(rounds.items()):
         if progress is not None:
             progress(done, len(rounds))
         points = coordinates.points(attributes, sample.scored)
-        found = nearest(points, sample.rows_of(part), count, workers)[sample.places]
+        found = nearest_distances(points, sample.rows_of(part), count, workers)[sample.places]
         tally.add(round_scores(found / len(attributes) ** 0.5, settings), times)
     return Bagged(
         combined(tally.votes, tally.best, tally.remoteness, settings.combine),
@@ -79,9 +79,9 @@ def bagged(
 
 
 def subsets(attributes: int, rounds: int, seed: int) -> Iterator[Attributes]:
-    """Draw the attributes of each round: of half of them, rounded down, to all but one.
+    """Draw the attributes of each round: between half of them, rounded down, and all but one.
 
-    Of two attributes now and then both: one at a time, no odd combination would ever be seen.
+    Of two attributes sometimes both: one at a time, no odd combination would ever be seen.
     """
     rng = np.random.default_rng(seed)
     least, most = max(1, attributes // 2), attributes - (attributes > 2)
@@ -93,14 +93,14 @@ def subsets(attributes: int, rounds: int, seed: int) -> Iterator[Attributes]:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """Rows to compare with: all of them, or another part of those drawn in each round.
+    """Rows to compare with: all of them, or in each round another part of those drawn.
 
     Of many copies of a row a few are enough: as many as there are neighbours, and the row itself.
-    Where these few make a table small, it is compared as a whole.
+    Where a table is small without its further copies, it is compared as a whole.
     """
 
-    drawn: Rows  # counted among those that are scored
-    size: int
+    drawn: Rows  # by their place among the rows that are scored
+    size: int  # of a part
     scored: Rows | None  # None: all
     places: Rows  # of all rows among those that are scored
 
@@ -136,12 +136,12 @@ class Sample:
 
 
 def most_references(rows: int, width: int) -> int:
-    """Tell with how many rows each of some rows may be compared."""
+    """Return the number of rows with which each row may be compared."""
     return max(LEAST_REFERENCES, MOST_COMPARED // (rows * width))
 
 
 def _ranked(column: Column) -> Column:
-    """Replace numbers by their ranks, so that a change of unit draws the same rows."""
+    """Return the column with numbers replaced by ranks, so that a change of unit draws the same."""
     if not column.is_numeric:
         return column
     _, ranks = np.unique(column.values, return_inverse=True)
@@ -169,7 +169,7 @@ def usual_radius(last: Floats) -> float:
 
 
 class Tally:
-    """Takes one round after the other and keeps no more than three numbers for each row."""
+    """Adds up the rounds in no more than three numbers for each row."""
 
     def __init__(self, rows: int, neighbours: int) -> None:
         self.rounds, self._neighbours = 0, neighbours
@@ -178,7 +178,7 @@ class Tally:
         self._total: Floats = np.zeros(rows)
 
     def add(self, scores: Floats, times: int) -> None:
-        """Count a round, as often as it was drawn."""
+        """Add the scores of a round as many times as it was drawn."""
         ranks = round_ranks(scores, self._neighbours)
         self.votes += times * (ranks == 1)
         self.best = np.minimum(self.best, ranks)
@@ -187,12 +187,12 @@ class Tally:
 
     @property
     def remoteness(self) -> Floats:
-        """The mean of all rounds."""
+        """The mean score of each row over all rounds."""
         return np.round(self._total / self.rounds, _DIGITS)
 
 
 def round_ranks(scores: Floats, neighbours: int) -> Counts:
-    """Rank the rows of one round, the most abnormal first.
+    """Return the ranks of the rows in one round; 1 is the most abnormal.
 
     Copies of an odd row tie, and share the better rank, as long as they are too few to be enough
     neighbours of one another. More rows than that are merely alike, say in a round that sees a few
@@ -205,7 +205,7 @@ def round_ranks(scores: Floats, neighbours: int) -> Counts:
 
 
 def combined(votes: Counts, best: Counts, remoteness: Floats, combine: Combine) -> Floats:
-    """Give each row one score; ties of ranks and votes are broken by the remoteness.
+    """Return one score for each row; ties of ranks and votes are broken by the remoteness.
 
     `rank` (breadth first): one divided by the best rank in any round. `votes`: the rounds in which
     the row was first. `sum`: the remoteness itself.

@@ -2,8 +2,8 @@
 
 Squared distances of single attributes are summed (docs/detect.md). A number is measured in standard
 deviations of its column. Two categories are one apart: each has a coordinate of its own, so that an
-index for plain points serves mixed tables, too. A gap stands in the middle of its column, half a
-squared step away from every value; two gaps are alike.
+k-d tree of plain points serves mixed tables, too. A missing value stands in the middle of its
+column, half a squared step away from every value; two missing values are alike.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from outlying.errors import OptionError
 from outlying.options import Scale
 from outlying.table.columns import CategoricalColumn, Column, Floats, Mask, NumericColumn, Rows
 
-#: Of a column with more labels, those that are rare count as one: each costs a coordinate.
+#: The rare labels of a column with more labels count as one, as each costs a coordinate.
 MOST_LABELS = 32
-#: Squares of larger numbers would not be numbers any more.
+#: Sums of squares of larger numbers would overflow.
 LARGEST = 1e100
 
 _HALF = math.sqrt(0.5)  # two categories differ in two coordinates: half a squared step in each
@@ -36,7 +36,7 @@ class Coordinates:
 
     @classmethod
     def of(cls, columns: Iterable[Column], scale: Scale = "deviation") -> Coordinates:
-        """Give every row its place."""
+        """Return the coordinates of every row."""
         ordered = sorted(columns, key=lambda column: column.name)
         return cls(
             tuple(column.name for column in ordered),
@@ -77,17 +77,17 @@ def _is_lumped(column: Column) -> bool:
 
 
 def _indicators(column: CategoricalColumn) -> Floats:
-    """Give each label a coordinate; a gap is at the origin of all."""
+    """Return a coordinate for each label; a missing value is at the origin of all."""
     width = min(len(column.labels), MOST_LABELS)
-    often = np.argsort(-np.bincount(column.codes[column.codes >= 0]), kind="stable")[:width]
-    place = np.full(len(column.labels) + 1, width - 1)  # where the rare ones share
-    place[often] = np.arange(width)
+    frequent = np.argsort(-np.bincount(column.codes[column.codes >= 0]), kind="stable")[:width]
+    place = np.full(len(column.labels) + 1, width - 1)  # the last one is shared by rare labels
+    place[frequent] = np.arange(width)
     place[-1] = width
     return np.asarray(np.eye(width + 1, width)[place[column.codes]] * _HALF)
 
 
 def _scaled(column: NumericColumn, known: Mask, scale: Scale) -> Floats:
-    """Divide by the spread of the known values, whatever their size."""
+    """Return the numbers divided by the spread of the known ones, whatever their size."""
     largest = float(np.abs(column.values[known]).max())
     if scale == "none":
         return _as_they_are(column, largest)

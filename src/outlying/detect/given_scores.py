@@ -15,14 +15,14 @@ from outlying.table.columns import Column, Floats, frozen
 from outlying.table.table import Table
 from outlying.table.values import printable
 
-#: What holds or gives the scores after `fit`, and the sign by which high ones are abnormal.
+#: Attributes and methods with the scores after `fit`, and the sign that makes high ones abnormal.
 _RESULTS = (("decision_scores_", 1.0), ("negative_outlier_factor_", -1.0))
 _METHODS = (("score_samples", -1.0), ("decision_function", -1.0))
 _LONGEST_NAME = 200
 
 
-def judged(detector: Any, columns: Sequence[Column]) -> Floats:
-    """Fit a detector to the table and ask it for scores; high ones are abnormal.
+def detector_scores(detector: Any, columns: Sequence[Column]) -> Floats:
+    """Fit a detector to the table and return its scores; high ones are abnormal.
 
     PyOD keeps the scores of the rows it was fitted to (`decision_scores_`, high is abnormal), as
     does scikit-learn's LocalOutlierFactor; the other detectors of scikit-learn give them when asked
@@ -32,32 +32,34 @@ def judged(detector: Any, columns: Sequence[Column]) -> Floats:
         raise _no_detector(detector)
     points = Coordinates.of(columns).points()
     detector.fit(points)
-    keeper = _last_step(detector)
+    fitted = _last_step(detector)
     for name, sign in _RESULTS:
-        if hasattr(keeper, name):
-            return checked(sign * np.asarray(getattr(keeper, name)), len(points), "the detector")
+        if hasattr(fitted, name):
+            return checked_scores(
+                sign * np.asarray(getattr(fitted, name)), len(points), "the detector"
+            )
     for name, sign in _METHODS:
         if hasattr(detector, name):
             found = sign * np.asarray(getattr(detector, name)(points))
-            return checked(found, len(points), "the detector")
+            return checked_scores(found, len(points), "the detector")
     raise _no_detector(detector)
 
 
 def _last_step(detector: Any) -> Any:
-    """Return what decides at the end of a pipeline; it tells which sign the scores have."""
+    """Return the last step of a pipeline, which decides the sign of the scores."""
     while isinstance(steps := getattr(detector, "steps", None), list) and steps:
         detector = steps[-1][-1]
     return detector
 
 
-def name_of(detector: Any) -> str:
+def detector_name(detector: Any) -> str:
     """Describe a detector in one line."""
     return printable(" ".join(repr(detector).split()), _LONGEST_NAME)
 
 
 def _no_detector(detector: Any) -> OptionError:
     return OptionError(
-        f"detector is {name_of(detector)}; allowed: 'feature-bagging', 'strength', or a "
+        f"detector is {detector_name(detector)}; allowed: 'feature-bagging', 'strength', or a "
         "detector with fit and score_samples or decision_function as in scikit-learn (low is "
         "abnormal), or with fit and decision_scores_ as in PyOD (high is abnormal), such as "
         "IsolationForest()"
@@ -73,7 +75,7 @@ class ColumnScores:
 
     @classmethod
     def of(cls, table: Table, name: str, infinite: Infinite = "error") -> ColumnScores:
-        """Take them from a column of numbers; infinite ones may count as missing."""
+        """Return the scores in a column of numbers; infinite ones may count as missing."""
         column = table.column(name)
         if not column.is_numeric:
             raise ColumnError(
@@ -82,11 +84,11 @@ class ColumnScores:
         values = column.values
         if infinite == "missing":
             values = np.where(np.isinf(values), np.nan, values)
-        return cls(name, checked(values, table.rows, f"column {name!r}"))
+        return cls(name, checked_scores(values, table.rows, f"column {name!r}"))
 
 
-def checked(scores: Any, rows: int, whose: str) -> Floats:
-    """Make sure of one number for each row; NaN where there is none."""
+def checked_scores(scores: Any, rows: int, whose: str) -> Floats:
+    """Return scores as an array, one number for each row; NaN where there is none."""
     try:
         numbers = np.array(scores, dtype=np.float64)
     except (TypeError, ValueError):

@@ -21,10 +21,9 @@ SCALES = ("none", "deviation")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Place:
-    """Where the paper's object stands, and who is first, with one seed; counted from 1."""
+class SeedResult:
+    """Where the paper's object ranks, and who is first, with one seed; counted from 1."""
 
-    seed: int
     rank: int
     votes: int
     first: int
@@ -36,48 +35,48 @@ class Detected:
 
     claim: Claim
     scale: str
-    places: tuple[Place, ...]
+    results: tuple[SeedResult, ...]
 
     @property
     def times_first(self) -> int:
         """With how many seeds the paper's object is the first one."""
-        return sum(place.rank == 1 for place in self.places)
+        return sum(result.rank == 1 for result in self.results)
 
     @property
     def ranks(self) -> tuple[int, int]:
         """The best and the worst rank."""
-        found = [place.rank for place in self.places]
+        found = [result.rank for result in self.results]
         return min(found), max(found)
 
     @property
     def votes(self) -> tuple[int, int]:
         """The fewest and the most votes."""
-        found = [place.votes for place in self.places]
+        found = [result.votes for result in self.results]
         return min(found), max(found)
 
     @property
     def winners(self) -> tuple[int, ...]:
         """Which objects are first with any seed, the most frequent one first."""
-        found = [place.first for place in self.places]
+        found = [result.first for result in self.results]
         return tuple(sorted(set(found), key=lambda row: (-found.count(row), row)))
 
 
-def detected(table: Table, claim: Claim, seeds: int, told: Callable[[], None]) -> list[Detected]:
-    """Rank the rows with some seeds; `told` hears of each."""
+def detected(table: Table, claim: Claim, seeds: int, on_step: Callable[[], None]) -> list[Detected]:
+    """Return how the object ranks with some seeds; `on_step` is called before each."""
     explainer = Explainer(table)
 
-    def places(scale: str) -> Iterator[Place]:
+    def results(scale: str) -> Iterator[SeedResult]:
         for seed in range(seeds):
-            told()
-            yield _place(_ranked(explainer, scale, seed), claim.object - 1, seed)
+            on_step()
+            yield _result(_ranked(explainer, scale, seed), claim.object - 1)
 
-    return [Detected(claim, scale, tuple(places(scale))) for scale in SCALES]
+    return [Detected(claim, scale, tuple(results(scale))) for scale in SCALES]
 
 
-def _place(ranked: tuple[Flagged, ...], row: int, seed: int) -> Place:
+def _result(ranked: tuple[Flagged, ...], row: int) -> SeedResult:
     own = next(item for item in ranked if item.row == row)
     first = ranked[0]
-    return Place(seed, own.rank, own.votes or 0, first.row + 1)
+    return SeedResult(own.rank, own.votes or 0, first.row + 1)
 
 
 def _ranked(explainer: Explainer, scale: str, seed: int) -> tuple[Flagged, ...]:

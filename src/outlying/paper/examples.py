@@ -14,7 +14,7 @@ import numpy as np
 
 from outlying.method.density import Floats, bandwidth_of, parzen, parzen_at
 from outlying.method.measure import outlierness
-from outlying.paper.scored import Scored
+from outlying.paper.density_score import DensityScore
 from outlying.search.attributes import attribute_of
 from outlying.table.columns import numeric_column
 
@@ -32,7 +32,7 @@ class Mark:
 
     name: str
     value: float
-    scored: Scored
+    score: DensityScore
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -48,10 +48,8 @@ class Example:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Averages:
-    """The Gaussian example over many samples: its numbers hang on the sample."""
+    """The Gaussian example over many samples: its numbers depend on the sample."""
 
-    samples: int
-    mean: float  # of mean(F)
     score: float  # of the paper's measure at v1
     lowest: float
     highest: float
@@ -69,7 +67,7 @@ class Examples:
 
 
 def examples() -> Examples:
-    """Compute both examples."""
+    """Return both examples."""
     heights = evenly(HEIGHTS, PEOPLE)
     sample = gaussian_sample(0)
     return Examples(
@@ -86,13 +84,13 @@ def evenly(distribution: NormalDist, count: int) -> Floats:
 
 
 def gaussian_sample(seed: int) -> Floats:
-    """Draw a sample of the Gaussian example, sorted."""
+    """Return a sample of the Gaussian example, sorted."""
     rng = np.random.default_rng(seed)
     return np.sort(rng.normal(GAUSSIAN.mean, GAUSSIAN.stdev, SAMPLE))
 
 
 def example(name: str, unit: str, values: Floats, marked: Sequence[float]) -> Example:
-    """Look at some values by the density of sorted values, which they need not be among."""
+    """Return the density of sorted values, and marked values scored by it."""
     width = bandwidth_of(values)
     densities = np.sort(parzen(values))
     ends = min(values[0] - width, *marked), max(values[-1] + width, *marked)
@@ -100,25 +98,22 @@ def example(name: str, unit: str, values: Floats, marked: Sequence[float]) -> Ex
     points = np.linspace(ends[0] - margin, ends[1] + margin, _POINTS)
     at_marks = parzen_at(values, np.array(marked), width)
     marks = tuple(
-        Mark(f"v{place}", value, Scored(densities, float(density)))
+        Mark(f"v{place}", value, DensityScore(densities, float(density)))
         for place, (value, density) in enumerate(zip(marked, at_marks, strict=True), start=1)
     )
     return Example(name, unit, points, parzen_at(values, points, width), marks)
 
 
 def averages(count: int) -> Averages:
-    """Average the Gaussian example over samples, v1 being compared with them or one of them."""
-    means, scores, joined = [], [], []
+    """Return averages over samples, v1 being compared with each sample or joining it."""
+    scores, joined = [], []
     for seed in range(count):
         sample = gaussian_sample(seed)
         mean = float(np.mean(parzen(sample)))
         at_object = float(parzen_at(sample, np.array([-1.0]), bandwidth_of(sample))[0])
-        means.append(mean)
         scores.append(outlierness(mean, at_object, "paper"))
         joined.append(_as_a_row(sample, -1.0))
     return Averages(
-        samples=count,
-        mean=float(np.mean(means)),
         score=float(np.mean(scores)),
         lowest=min(scores),
         highest=max(scores),
@@ -127,7 +122,7 @@ def averages(count: int) -> Averages:
 
 
 def _as_a_row(sample: Floats, value: float) -> float:
-    """Score a value that joins the sample, as new objects do here."""
+    """Return the score of a value that joins the sample, as new objects do here."""
     attribute = attribute_of(numeric_column("x", np.append(sample, value)))
     found = attribute.summary(np.ones(len(sample) + 1, dtype=bool), len(sample), "fixed")
     return 0.0 if found is None else found.outlierness("paper")

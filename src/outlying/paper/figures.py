@@ -11,15 +11,17 @@ import numpy as np
 
 from outlying.options import Measure
 from outlying.paper import unif2
+from outlying.paper.density_score import DensityScore
 from outlying.paper.examples import Example
-from outlying.paper.scored import Scored
-from outlying.paper.tables import Reproduced, Story
+from outlying.paper.notation import context, subject
+from outlying.paper.tables import Reproduced, ScoredPair
 from outlying.paper.timing import Timed
 from outlying.paper.unif2 import Drawn, Histogram, Unif2
-from outlying.paper.words import context, subject
-from outlying.render.lettering import plain
 from outlying.render.palette import PALETTE
 from outlying.render.plots import Plot
+from outlying.render.plots.panels import strip_frame
+from outlying.render.plots.scales import plain
+from outlying.render.scene import cdf_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,35 +54,35 @@ def example(shown: Example) -> Plot:
     axes.set_ylim(0, 1.25 * float(np.max(shown.heights)))
     _title(axes, "Density f", shown.unit or "value")
     for place, mark in enumerate(shown.marks, start=1):
-        _cdf(grid[0][place], mark.scored, mark.name)
+        _cdf(grid[0][place], mark.score, mark.name)
     return figure
 
 
 def explained(found: Reproduced) -> Plot:
     """Draw G without and with the explanation: for the paper's pair, and for ours."""
-    stories = list(_distinct(found))
-    figure, grid = _sheet(len(stories), 2, 2.7)
-    for (whose, story), row in zip(stories, grid, strict=True):
-        about = f"{whose}: {subject(story)}"
-        _cdf(row[0], story.overall, "f(o)", f"{about}, all rows")
-        if not story.conditions:
+    pairs = list(_distinct(found))
+    figure, grid = _sheet(len(pairs), 2, 2.7)
+    for (whose, pair), row in zip(pairs, grid, strict=True):
+        about = f"{whose}: {subject(pair)}"
+        _cdf(row[0], pair.overall, "f(o)", f"{about}, all rows")
+        if not pair.conditions:
             row[1].set_visible(False)
             continue
-        _cdf(row[1], story.inside, "f(o)", f"{context(story)} ({story.rows:,} rows)")
+        _cdf(row[1], pair.inside, "f(o)", f"{context(pair)} ({pair.rows:,} rows)")
     return figure
 
 
-def _distinct(found: Reproduced) -> Iterator[tuple[str, Story]]:
+def _distinct(found: Reproduced) -> Iterator[tuple[str, ScoredPair]]:
     """Return the paper's pair and ours, the same one once."""
     seen: list[tuple[Any, ...]] = []
     named = [("paper's pair", found.published), ("highest", found.highest)]
     if found.same_property is not None:
         named.append(("same property", found.same_property))
-    for whose, story in named:
-        key = (story.number, story.conditions)
+    for whose, pair in named:
+        key = (pair.number, pair.conditions)
         if key not in seen:
             seen.append(key)
-            yield whose, story
+            yield whose, pair
 
 
 def times(measured: Sequence[Timed]) -> Plot:
@@ -165,9 +167,9 @@ def density(found: Unif2) -> Plot:
     _filled(axes, found.points, found.heights)
     _mark(axes, 0.0, "o")
     axes.set_ylim(0, 1.25 * float(np.max(found.heights)))
-    scores = f"{found.scored.paper:.3f}, {found.scored.relative:.3f} (relative)"
+    scores = f"{found.score.paper:.3f}, {found.score.relative:.3f} (relative)"
     _title(axes, f"Density: {scores}", "value")
-    _cdf(grid[0][1], found.scored, "f(o)")
+    _cdf(grid[0][1], found.score, "f(o)")
     return figure
 
 
@@ -192,12 +194,7 @@ def _sheet(rows: int, columns: int, height: float) -> tuple[Plot, list[list[Axes
     )
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes in grid.flat:
-        axes.set_facecolor(COLOURS["paper"])
-        for side in ("top", "right", "left"):
-            axes.spines[side].set_visible(False)
-        axes.spines["bottom"].set_color(COLOURS["quiet"])
-        axes.tick_params(colors=COLOURS["quiet"], labelsize=8)
-        axes.set_yticks([])
+        strip_frame(axes, COLOURS)
     return figure, [list(row) for row in grid]
 
 
@@ -234,23 +231,22 @@ def _note(
     )
 
 
-def _cdf(axes: Axes, scored: Scored, name: str, title: str = "") -> None:
+def _cdf(axes: Axes, score: DensityScore, name: str, title: str = "") -> None:
     """Draw G with the areas above and below it, cut at the object's density."""
-    steps = np.sort(scored.densities)
+    steps = np.sort(score.densities)
     if len(steps) > _MOST_STEPS:
         steps = steps[np.linspace(0, len(steps) - 1, _MOST_STEPS).round().astype(int)]
-    high = 1.05 * max(float(steps[-1]), scored.at_object)
-    places = np.concatenate(([0.0], np.repeat(steps, 2), [high]))
-    shares = np.repeat(np.arange(len(steps) + 1) / len(steps), 2)
-    _areas(axes, places, shares, scored.at_object)
-    axes.plot(places, shares, color=COLOURS["group"], linewidth=1.8)
+    high = 1.05 * max(float(steps[-1]), score.at_object)
+    line = cdf_line(steps, high)
+    _areas(axes, line.x, line.y, score.at_object)
+    axes.plot(line.x, line.y, color=COLOURS["group"], linewidth=1.8)
     axes.set_xlim(-0.02 * high, high)
     axes.set_ylim(0, 1.02)
-    _mark(axes, scored.at_object, name)
-    above, below = scored.areas
+    _mark(axes, score.at_object, name)
+    above, below = score.areas
     areas = f"above {above:.3g}, below {below:.3g}"
     lines = [*textwrap.wrap(title or f"G, {name}", _WIDEST), areas]
-    _title(axes, "\n".join([*lines, f"outlierness {scored.paper:.3f}"]), "density per unit")
+    _title(axes, "\n".join([*lines, f"outlierness {score.paper:.3f}"]), "density per unit")
     _left(axes, "G", (0, 0.5, 1))
 
 

@@ -15,11 +15,7 @@ from outlying.options import Measure
 from outlying.paper import detection, examples, published, timing, unif2
 from outlying.paper.document import Block, Document, Figure, Grid, Section, Text
 from outlying.paper.examples import Example, Examples
-from outlying.paper.reasons import of_detection, of_pair, of_times, of_unif2
-from outlying.paper.results import Results
-from outlying.paper.tables import Natural, Reproduced, Story
-from outlying.paper.unif2 import Histogram, Unif2
-from outlying.paper.words import (
+from outlying.paper.notation import (
     context,
     interval,
     numbered,
@@ -29,6 +25,10 @@ from outlying.paper.words import (
     spread,
     subject,
 )
+from outlying.paper.reasons import of_detection, of_pair, of_times, of_unif2
+from outlying.paper.results import Results
+from outlying.paper.tables import NaturalInterval, Reproduced, ScoredPair
+from outlying.paper.unif2 import Histogram, Unif2
 
 
 def document(found: Results) -> Document:
@@ -128,7 +128,7 @@ def _examples(found: Examples) -> Iterator[Block]:
             for row in _marks(shown)
         ),
     )
-    by_unit = [shown.marks[1].scored.paper for shown in (found.centimetres, found.metres)]
+    by_unit = [shown.marks[1].score.paper for shown in (found.centimetres, found.metres)]
     yield Text(
         f"The same person scores {by_unit[0]:.2f} in centimetres and {by_unit[1]:.2f} in metres: "
         "densities are per unit, so the paper's measure has a unit too. That is why the measure "
@@ -148,15 +148,15 @@ def _examples(found: Examples) -> Iterator[Block]:
 
 def _marks(shown: Example) -> Iterator[tuple[str, ...]]:
     for mark in shown.marks:
-        scored = mark.scored
+        score = mark.score
         yield (
             f"{shown.name}{', ' + shown.unit if shown.unit else ''}",
             f"{mark.name} = {mark.value:g}",
-            f"{scored.at_object:.3g}",
-            f"{scored.mean:.3g}",
-            *(f"{area:.3g}" for area in scored.areas),
-            f"{scored.paper:.3f}",
-            f"{scored.relative:.3f}",
+            f"{score.at_object:.3g}",
+            f"{score.mean:.3g}",
+            *(f"{area:.3g}" for area in score.areas),
+            f"{score.paper:.3f}",
+            f"{score.relative:.3f}",
         )
 
 
@@ -172,7 +172,7 @@ def _table(item: Reproduced) -> Iterator[Block]:
     yield Text(of_pair(item))
     yield Grid(
         ("pair", "conditions", "rows kept", "outlierness", "relative", "without conditions"),
-        tuple(_stories(item)),
+        tuple(_pair_rows(item)),
     )
     yield Text(
         f"Highest: the pair of greatest outlierness, whether minimal or not (support "
@@ -197,7 +197,7 @@ def _table(item: Reproduced) -> Iterator[Block]:
     )
     yield Grid(
         ("attribute", "value", "segments", "interval (span)", "support", "takes part", "run"),
-        tuple(_natural(natural) for natural in item.naturals),
+        tuple(_interval_row(natural) for natural in item.naturals),
     )
     yield Text("The older method: its strongest pair, free of units, by kind and number of bins.")
     yield Grid(
@@ -215,40 +215,40 @@ def _table(item: Reproduced) -> Iterator[Block]:
 
 
 def _on_starts(item: Reproduced) -> str:
-    """Say what the paper's random start changes."""
-    told = collections.Counter((start.property, start.conditions) for start in item.starts)
-    found = "; ".join(
+    """Return what the paper's random start changes."""
+    found = collections.Counter(item.starts)
+    listed = "; ".join(
         f"a{number} with {numbered(others)} ({count} of {len(item.starts)})"
-        for (number, others), count in told.most_common(4)
+        for (number, others), count in found.most_common(4)
     )
-    return f"With the paper's random start of the mixtures the highest pairs are: {found}."
+    return f"With the paper's random start of the mixtures the highest pairs are: {listed}."
 
 
-def _stories(item: Reproduced) -> Iterator[tuple[str, ...]]:
-    yield _story("paper's pair, in the public file", item.published)
-    yield _story("highest", item.highest)
+def _pair_rows(item: Reproduced) -> Iterator[tuple[str, ...]]:
+    yield _pair_cells("paper's pair, in the public file", item.published)
+    yield _pair_cells("highest", item.highest)
     if item.same_property is not None and item.same_property.number != item.highest.number:
-        yield _story("highest with the paper's property", item.same_property)
-    for place, story in enumerate(item.minimal, start=1):
-        yield _story(f"minimal {place}", story)
-    for place, story in enumerate(item.defaults, start=1):
-        sure = "" if story.confidence is None else f", confidence {story.confidence:.3g}"
-        yield _story(f"default {place}{sure}", story)
+        yield _pair_cells("highest with the paper's property", item.same_property)
+    for place, pair in enumerate(item.minimal, start=1):
+        yield _pair_cells(f"minimal {place}", pair)
+    for place, pair in enumerate(item.defaults, start=1):
+        sure = "" if pair.confidence is None else f", confidence {pair.confidence:.3g}"
+        yield _pair_cells(f"default {place}{sure}", pair)
 
 
-def _story(whose: str, story: Story) -> tuple[str, ...]:
-    kept = f"{story.rows:,} ({percent(story.support)})"
+def _pair_cells(whose: str, pair: ScoredPair) -> tuple[str, ...]:
+    kept = f"{pair.rows:,} ({percent(pair.support)})"
     return (
-        f"{whose}: {subject(story)}",
-        context(story),
-        kept if story.is_supported else f"{kept}, fewer than {published.SUPPORT:.0%}",
-        f"{story.inside.paper:.3f}",
-        f"{story.inside.relative:.3f}",
-        f"{story.overall.paper:.3f}",
+        f"{whose}: {subject(pair)}",
+        context(pair),
+        kept if pair.is_supported else f"{kept}, fewer than {published.SUPPORT:.0%}",
+        f"{pair.inside.paper:.3f}",
+        f"{pair.inside.relative:.3f}",
+        f"{pair.overall.paper:.3f}",
     )
 
 
-def _natural(natural: Natural) -> tuple[str, ...]:
+def _interval_row(natural: NaturalInterval) -> tuple[str, ...]:
     takes_part = natural.span is not None and published.SUPPORT <= natural.support < 1
     return (
         f"a{natural.number} ({natural.name})",
@@ -275,7 +275,7 @@ def _detection(found: Results) -> Iterator[Block]:
                 item.claim.name,
                 str(item.claim.object),
                 "as they are" if item.scale == "none" else "divided by their deviation",
-                f"{item.times_first} of {len(item.places)}",
+                f"{item.times_first} of {len(item.results)}",
                 _range(*item.ranks),
                 f"{_range(*item.votes)} of {detection.ROUNDS}",
                 ", ".join(map(str, item.winners[:5])),

@@ -1,4 +1,4 @@
-"""Why our numbers are not the paper's: said from what was computed, not by heart."""
+"""Why our numbers differ from the paper's, in words made from what was computed."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from outlying.paper import published
 from outlying.paper.detection import Detected
+from outlying.paper.notation import context, percent, spread, subject
 from outlying.paper.tables import Reproduced
 from outlying.paper.timing import Timed
 from outlying.paper.unif2 import Unif2
-from outlying.paper.words import context, percent, spread, subject
 
 
 def of_pair(item: Reproduced) -> str:
-    """Compare the paper's pair with the one of greatest outlierness."""
+    """Return why the pair of greatest outlierness is not the paper's."""
     return " ".join(_on_pair(item))
 
 
@@ -50,7 +50,7 @@ def _on_property(item: Reproduced) -> Iterator[str]:
 
 
 def of_detection(plain: Detected, scaled: Detected) -> str:
-    """Say what scaling the attributes changes; `plain` leaves them as they are."""
+    """Return what scaling the attributes changes; `plain` leaves them as they are."""
     best, worst = scaled.ranks
     ranks = f"rank {best}" if best == worst else f"ranks {best} to {worst}"
     if plain.times_first == scaled.times_first:
@@ -62,7 +62,7 @@ def of_detection(plain: Detected, scaled: Detected) -> str:
 
 
 def of_times(timed: Timed) -> str:
-    """Compare the shares of both steps."""
+    """Return why the times differ, by the shares of both steps."""
     claim = timed.claim
     said = claim.interval_seconds / (claim.interval_seconds + claim.search_seconds)
     here = timed.paper.intervals / (timed.paper.intervals + timed.paper.search)
@@ -73,11 +73,11 @@ def of_times(timed: Timed) -> str:
 
 
 def of_unif2(found: Unif2) -> str:
-    """Compare our single value with the swings of the older method."""
+    """Return how our single value compares with the swings of the older method."""
     scores = found.first.binned[0].relative
     return (
         "No setting that the paper states gives its figure: by its own formula a mean density of "
-        f"{found.scored.mean:.2f} leads to {found.first.paper:.3f}. The contrast is the same: "
+        f"{found.score.mean:.2f} leads to {found.first.paper:.3f}. The contrast is the same: "
         f"bins of equal width score {spread(min(scores), max(scores))} (relative) with their "
         "number, the density has one value."
     )

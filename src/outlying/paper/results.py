@@ -1,4 +1,4 @@
-"""All results as plain values, computed step by step with progress."""
+"""All results of the page as plain values, computed step by step with progress."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from outlying.paper.tables import Reproduced
 from outlying.paper.timing import Timed
 from outlying.paper.unif2 import Drawn, Unif2
 
-Told: TypeAlias = Callable[[str, int, int], None]  # the step, how many are done, of how many
+OnProgress: TypeAlias = Callable[[str, int, int], None]  # the step, how many are done, of how many
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -31,28 +31,28 @@ class Results:
 
 
 class _Steps:
-    """Counts steps and tells of them."""
+    """Counts steps, and reports each as it begins."""
 
-    def __init__(self, total: int, told: Told) -> None:
-        self.done, self.total, self._told = 0, total, told
+    def __init__(self, total: int, on_progress: OnProgress) -> None:
+        self.done, self.total, self._on_progress = 0, total, on_progress
 
     def named(self, name: str) -> Callable[[], None]:
-        """Return who is to be called as each step of a kind begins."""
+        """Return what to call as each step of a kind begins."""
 
         def begin() -> None:
-            self._told(name, self.done, self.total)
+            self._on_progress(name, self.done, self.total)
             self.done += 1
 
         return begin
 
 
-def compute(folder: Path, seeds: int, told: Told) -> Results:
-    """Compute everything from the tables of a folder."""
+def compute(folder: Path, seeds: int, on_progress: OnProgress) -> Results:
+    """Return all results, computed from the tables of a folder."""
     tables.check_files(folder)
     loaded = [(tables.load(folder, claim), claim) for claim in CLAIMS]
     bagged = len(CLAIMS) * seeds * len(detection.SCALES)
     measured = sum(timing.measurements(claim) for claim in CLAIMS)
-    steps = _Steps(1 + bagged + len(CLAIMS) + measured + seeds, told)
+    steps = _Steps(1 + bagged + len(CLAIMS) + measured + seeds, on_progress)
     detections: list[Detected] = []
     for table, claim in loaded:
         step = steps.named(f"{claim.name}, detection")

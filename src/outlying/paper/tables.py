@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 
@@ -15,20 +15,22 @@ from outlying.errors import SourceError
 from outlying.method.intervals import candidates
 from outlying.options import Discretise, Options
 from outlying.paper import published
+from outlying.paper.density_score import DensityScore
 from outlying.paper.published import CLAIMS, Bound, Claim
-from outlying.paper.scored import Scored
 from outlying.results.findings import Pair
 from outlying.search.attributes import NumericAttribute
 from outlying.table.columns import Mask
 from outlying.table.conditions import Condition
 from outlying.table.table import Table
 
+Numbers: TypeAlias = tuple[int, tuple[int, ...]]  # of the property and its conditions
+
 _SHOWN = 3  # pairs of each search
 _BINS = (5, 10, 20)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Natural:
+class NaturalInterval:
     """The natural interval that holds the object's value; no ends where there is none."""
 
     number: int
@@ -41,7 +43,7 @@ class Natural:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Story:
+class ScoredPair:
     """A property in a context, with its densities there and over the whole table."""
 
     number: int
@@ -50,9 +52,8 @@ class Story:
     conditions: tuple[tuple[str, Bound], ...]
     rows: int
     support: float
-    holds: bool  # whether the object satisfies the conditions
-    inside: Scored
-    overall: Scored
+    inside: DensityScore
+    overall: DensityScore
     confidence: float | None = None
 
     @property
@@ -62,7 +63,7 @@ class Story:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Older:
+class BinnedPair:
     """The strongest pair of the older method, by its attributes' numbers."""
 
     kind: Discretise
@@ -73,34 +74,24 @@ class Older:
     relative: float
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Start:
-    """The highest pair with one random start of the mixtures, by its attributes' numbers."""
-
-    seed: int
-    property: int
-    conditions: tuple[int, ...]
-    outlierness: float
-
-
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Reproduced:
     """One table of the paper, explained again."""
 
     claim: Claim
-    naturals: tuple[Natural, ...]
-    published: Story  # the paper's own pair, computed from the public file
-    highest: Story  # the pair of greatest outlierness by the paper's options
-    same_property: Story | None  # the best pair with the property that the paper names
-    minimal: tuple[Story, ...]  # minimal pairs that reach 0.9 by the paper's options
+    naturals: tuple[NaturalInterval, ...]
+    published: ScoredPair  # the paper's own pair, computed from the public file
+    highest: ScoredPair  # the pair of greatest outlierness by the paper's options
+    same_property: ScoredPair | None  # the best pair with the property that the paper names
+    minimal: tuple[ScoredPair, ...]  # minimal pairs that reach 0.9 by the paper's options
     found: int  # how many of these there are
-    defaults: tuple[Story, ...]  # by our options
-    starts: tuple[Start, ...]  # the highest pairs with the paper's random start
-    older: tuple[Older, ...]
+    defaults: tuple[ScoredPair, ...]  # by our options
+    starts: tuple[Numbers, ...]  # the highest pairs with the paper's random start, one a seed
+    older: tuple[BinnedPair, ...]
 
 
 def check_files(folder: Path) -> None:
-    """Return which file is missing before any work is done."""
+    """Raise SourceError where a file is missing, before any work is done."""
     for claim in CLAIMS:
         if not (folder / claim.file).is_file():
             names = ", ".join(item.file for item in CLAIMS)
@@ -111,7 +102,7 @@ def check_files(folder: Path) -> None:
 
 
 def load(folder: Path, claim: Claim) -> Table:
-    """Read the numeric columns of a table; an error says where it is not the paper's."""
+    """Return the numeric columns of a table; SourceError where it is not the paper's."""
     table = sources.read(folder / claim.file)
     columns = tuple(column for column in table.columns if column.is_numeric)
     if (table.rows, len(columns)) != (claim.rows, claim.attributes):
@@ -129,23 +120,23 @@ def load(folder: Path, claim: Claim) -> Table:
 
 
 def reproduced(table: Table, claim: Claim, seeds: int) -> Reproduced:
-    """Explain the paper's object."""
-    views = _Views(table, claim.object - 1)
-    exact = _highest(table, views.row)
-    minimal = _pairs(table, views.row, references=0, **published.OPTIONS)
+    """Return what is found on the paper's object, by the paper's options and by ours."""
+    pairs = _ObjectPairs(table, claim.object - 1)
+    exact = _highest(table, pairs.row)
+    minimal = _pairs(table, pairs.row, references=0, **published.OPTIONS)
     wanted = table.columns[claim.property - 1].name
     same = next((pair for pair in (*exact, *minimal) if pair.property == wanted), None)
     return Reproduced(
         claim=claim,
-        naturals=tuple(views.naturals()),
-        published=views.published(claim),
-        highest=views.story(exact[0]),
-        same_property=None if same is None else views.story(same),
-        minimal=tuple(map(views.story, minimal[:_SHOWN])),
+        naturals=tuple(pairs.naturals()),
+        published=pairs.published(claim),
+        highest=pairs.scored(exact[0]),
+        same_property=None if same is None else pairs.scored(same),
+        minimal=tuple(map(pairs.scored, minimal[:_SHOWN])),
         found=len(minimal),
-        defaults=tuple(map(views.story, _pairs(table, views.row, top=_SHOWN))),
-        starts=tuple(views.start(seed) for seed in range(seeds)),
-        older=tuple(views.older(kind, bins) for kind in get_args(Discretise) for bins in _BINS),
+        defaults=tuple(map(pairs.scored, _pairs(table, pairs.row, top=_SHOWN))),
+        starts=tuple(pairs.start(seed) for seed in range(seeds)),
+        older=tuple(pairs.older(kind, bins) for kind in get_args(Discretise) for bins in _BINS),
     )
 
 
@@ -159,8 +150,8 @@ def _pairs(table: Table, row: int, top: int = 1000, **options: Any) -> tuple[Pai
     return Explainer(table, top=top, **options).explain(row=row).pairs
 
 
-class _Views:
-    """A table as its object sees it."""
+class _ObjectPairs:
+    """The attributes of a table, and pairs of its object scored by their densities."""
 
     def __init__(self, table: Table, row: int) -> None:
         self.table, self.row = table, row
@@ -168,12 +159,12 @@ class _Views:
         self.attributes = tuple(NumericAttribute(column) for column in numeric)
         self.numbers = {name: place for place, name in enumerate(table.names, start=1)}
 
-    def naturals(self) -> Iterable[Natural]:
-        """Return the natural interval of each attribute."""
+    def naturals(self) -> Iterator[NaturalInterval]:
+        """Yield the natural interval of each attribute."""
         for number, attribute in enumerate(self.attributes, start=1):
             span, run = self._interval(attribute, "span"), self._interval(attribute, "run")
             rows = self.table.rows if span is None else attribute.rows_between(*span)
-            yield Natural(
+            yield NaturalInterval(
                 number=number,
                 name=attribute.column.name,
                 value=float(attribute.column.values[self.row]),
@@ -189,29 +180,28 @@ class _Views:
         value, rows = attribute.scaled(self.row), self.table.rows
         return next(iter(candidates(attribute.sorted, found, value, rows, options)), None)
 
-    def published(self, claim: Claim) -> Story:
-        """Compute the paper's own pair."""
-        return self._story(claim.property, claim.conditions)
+    def published(self, claim: Claim) -> ScoredPair:
+        """Return the paper's own pair."""
+        return self._pair(claim.property, claim.conditions)
 
-    def story(self, pair: Pair) -> Story:
-        """Compute the densities of a pair that was found."""
+    def scored(self, pair: Pair) -> ScoredPair:
+        """Return a pair that was found with its densities."""
         bounds = tuple(self._bound(condition) for condition in pair.conditions)
-        story = self._story(self.numbers[pair.property], bounds)
-        return dataclasses.replace(story, confidence=pair.confidence)
+        found = self._pair(self.numbers[pair.property], bounds)
+        return dataclasses.replace(found, confidence=pair.confidence)
 
-    def start(self, seed: int) -> Start:
-        """Find the highest pair with a random start."""
-        best = _highest(self.table, self.row, seed)[0]
-        return Start(seed, *self._numbers(best), best.outlierness)
+    def start(self, seed: int) -> Numbers:
+        """Return the highest pair with a random start of the mixtures."""
+        return self._numbers(_highest(self.table, self.row, seed)[0])
 
-    def older(self, kind: Discretise, bins: int) -> Older:
-        """Find the strongest pair of the older method, by the measure free of units."""
+    def older(self, kind: Discretise, bins: int) -> BinnedPair:
+        """Return the strongest pair of the older method, by the measure free of units."""
         options = published.OPTIONS | {"measure": "relative", "references": 0}
         best = _pairs(self.table, self.row, top=1, discretise=kind, bins=bins, **options)[0]
         number, others = self._numbers(best)
-        return Older(kind, bins, number, str(best.value), others, best.outlierness)
+        return BinnedPair(kind, bins, number, str(best.value), others, best.outlierness)
 
-    def _numbers(self, pair: Pair) -> tuple[int, tuple[int, ...]]:
+    def _numbers(self, pair: Pair) -> Numbers:
         others = (self.numbers[condition.attribute] for condition in pair.conditions)
         return self.numbers[pair.property], tuple(sorted(others))
 
@@ -219,31 +209,30 @@ class _Views:
         low, high = (float(str(end)) for end in (condition.low, condition.high))
         return Bound(self.numbers[condition.attribute], low, high)
 
-    def _story(self, number: int, bounds: tuple[Bound, ...]) -> Story:
+    def _pair(self, number: int, bounds: tuple[Bound, ...]) -> ScoredPair:
         mask = np.ones(self.table.rows, dtype=bool)
         for bound in bounds:
             values = self.attributes[bound.number - 1].column.values
             mask &= (values >= bound.low) & (values <= bound.high)
         attribute = self.attributes[number - 1]
-        return Story(
+        return ScoredPair(
             number=number,
             name=attribute.column.name,
             value=float(attribute.column.values[self.row]),
             conditions=tuple((self.table.names[bound.number - 1], bound) for bound in bounds),
             rows=int(mask.sum()),
             support=float(mask.mean()),
-            holds=bool(mask[self.row]),
-            inside=self._scored(attribute, mask),
-            overall=self._scored(attribute, np.ones(self.table.rows, dtype=bool)),
+            inside=self._score(attribute, mask),
+            overall=self._score(attribute, np.ones(self.table.rows, dtype=bool)),
         )
 
-    def _scored(self, attribute: NumericAttribute, mask: Mask) -> Scored:
-        """Compute the densities of a group; a single value is one density, that of the object."""
+    def _score(self, attribute: NumericAttribute, mask: Mask) -> DensityScore:
+        """Return the score of a group; where it has a single value, one density, the object's."""
         summary = attribute.summary(mask, self.row, "fixed")
         if summary is None:
-            return Scored(np.ones(1), 1.0)
+            return DensityScore(np.ones(1), 1.0)
         _, densities = attribute.densities(mask, "fixed")
-        return Scored(np.sort(densities) * attribute.unit, summary.at_object * summary.unit)
+        return DensityScore(np.sort(densities) * attribute.unit, summary.at_object * summary.unit)
 
 
 def _unscaled(

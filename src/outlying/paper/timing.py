@@ -42,17 +42,17 @@ class Timed:
     all_visited: tuple[float, ...]
 
 
-def timed(table: Table, claim: Claim, told: Callable[[], None]) -> Timed:
-    """Measure one table; `told` hears of each measurement."""
+def timed(table: Table, claim: Claim, on_step: Callable[[], None]) -> Timed:
+    """Return the times of one table; `on_step` is called before each measurement."""
 
     def measured(**changed: Any) -> Seconds:
-        told()
+        on_step()
         return _seconds(table, claim, published.OPTIONS | changed)
 
     levels = range(1, claim.attributes + 1)
     usual = [measured(max_conditions=level) for level in levels]
     every = [measured(max_conditions=level, min_outlierness=1.0) for level in levels]
-    told()
+    on_step()
     return Timed(
         claim=claim,
         paper=usual[published.CONDITIONS - 1],
@@ -63,7 +63,7 @@ def timed(table: Table, claim: Claim, told: Callable[[], None]) -> Timed:
 
 
 def measurements(claim: Claim) -> int:
-    """Return how many times `timed` tells of a measurement."""
+    """Return how many measurements `timed` takes."""
     return 2 * claim.attributes + 1
 
 

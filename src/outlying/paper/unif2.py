@@ -13,10 +13,10 @@ from typing import get_args
 import numpy as np
 
 from outlying.method.density import Floats, bandwidth_of, parzen, parzen_at
-from outlying.method.discretise import histogram, places
+from outlying.method.discretise import bin_numbers, histogram
 from outlying.method.measure import outlierness
 from outlying.options import Discretise, Measure
-from outlying.paper.scored import Scored
+from outlying.paper.density_score import DensityScore
 
 VALUES = 20_000
 BINS = tuple(range(2, 51))
@@ -26,7 +26,7 @@ _POINTS = 600
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Histogram:
-    """Bins of equal width with the share of rows in each, and where the object is."""
+    """Bins with the share of rows in each, that of the object, and its score by them."""
 
     bins: int
     edges: Floats
@@ -69,7 +69,7 @@ class Unif2:
 
     points: Floats
     heights: Floats
-    scored: Scored
+    score: DensityScore
     histograms: tuple[Histogram, ...]
     samples: tuple[Drawn, ...]
 
@@ -80,51 +80,51 @@ class Unif2:
 
 
 def sample(seed: int) -> Floats:
-    """Draw two uniform clusters, [-1.1, -0.1] and [0.1, 1.1], with the object 0; sorted."""
+    """Return two uniform clusters, [-1.1, -0.1] and [0.1, 1.1], with the object 0; sorted."""
     rng = np.random.default_rng(seed)
     half = VALUES // 2
     clusters = rng.uniform(-1.1, -0.1, half), rng.uniform(0.1, 1.1, VALUES - half - 1)
     return np.sort(np.concatenate((*clusters, [0.0])))
 
 
-def shown(seed: int = 0) -> tuple[Floats, Floats, Scored, tuple[Histogram, ...]]:
+def shown(seed: int = 0) -> tuple[Floats, Floats, DensityScore, tuple[Histogram, ...]]:
     """Return what the figures of one sample show."""
     values = sample(seed)
     points = np.linspace(-1.3, 1.3, _POINTS)
     heights = parzen_at(values, points, bandwidth_of(values))
-    return points, heights, density_of(values), tuple(bars(values, bins) for bins in SHOWN)
+    return (
+        points,
+        heights,
+        density_of(values),
+        tuple(binned(values, "equi-width", bins) for bins in SHOWN),
+    )
 
 
-def density_of(values: Floats) -> Scored:
-    """Score the object by the density of the values."""
+def density_of(values: Floats) -> DensityScore:
+    """Return the score of the object by the density of the values."""
     densities = parzen(values)
-    return Scored(np.sort(densities), float(densities[np.searchsorted(values, 0.0)]))
+    return DensityScore(np.sort(densities), float(densities[np.searchsorted(values, 0.0)]))
 
 
-def bars(values: Floats, bins: int) -> Histogram:
-    """Cut the values into bins of equal width."""
-    edges, shares = histogram(values, "equi-width", bins)
-    own = int(places(np.zeros(1), edges[1:-1])[0])
-    scores = binned_scores(values, "equi-width", bins)
+def binned(values: Floats, kind: Discretise, bins: int) -> Histogram:
+    """Return the values in bins, and the score of the object by the frequency of its bin."""
+    edges, shares = histogram(values, kind, bins)
+    own = int(bin_numbers(np.zeros(1), edges[1:-1])[0])
+    mean, at_object = float(np.dot(shares, shares)), float(shares[own])
+    scores = (outlierness(mean, at_object, measure) for measure in ("paper", "relative"))
     return Histogram(bins, edges, shares, own, *scores)
 
 
-def binned_scores(values: Floats, kind: Discretise, bins: int) -> tuple[float, float]:
-    """Score the object by the frequency of its bin, by the paper's measure and free of units."""
-    edges, shares = histogram(values, kind, bins)
-    own = int(places(np.zeros(1), edges[1:-1])[0])
-    mean, at_object = float(np.dot(shares, shares)), float(shares[own])
-    return outlierness(mean, at_object, "paper"), outlierness(mean, at_object, "relative")
-
-
 def drawn(seed: int) -> Drawn:
-    """Score the object of one sample in all ways."""
+    """Return the scores of the object in one sample, by bins and by the density."""
     values = sample(seed)
-    scored = density_of(values)
-    return Drawn(seed, tuple(_binned(values)), scored.paper, scored.relative)
+    score = density_of(values)
+    return Drawn(seed, tuple(_by_bins(values)), score.paper, score.relative)
 
 
-def _binned(values: Floats) -> Iterator[Binned]:
+def _by_bins(values: Floats) -> Iterator[Binned]:
     for kind in get_args(Discretise):
-        scores = [binned_scores(values, kind, bins) for bins in BINS]
-        yield Binned(kind, *(tuple(column) for column in zip(*scores, strict=True)))
+        found = [binned(values, kind, bins) for bins in BINS]
+        yield Binned(
+            kind, tuple(item.paper for item in found), tuple(item.relative for item in found)
+        )

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import Any, get_args
 
 from outlying.errors import MissingExtraError
+from outlying.table.table import FrameLibrary
 
 
-def frame(columns: dict[str, list[Any]], source: str) -> Any:
-    """Make a dataframe: polars for data that came from polars, otherwise pandas if it is there."""
-    order = ("polars", "pandas") if source.startswith("polars") else ("pandas", "polars")
-    for name in order:
+def frame(columns: dict[str, list[Any]], preferred: FrameLibrary) -> Any:
+    """Return a dataframe of the preferred library, or of another where that is not installed."""
+    for name in (preferred, *get_args(FrameLibrary)):
         try:
             library = importlib.import_module(name)
         except ImportError:

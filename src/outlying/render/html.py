@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import outlying
 from outlying.options import Measure, Options
-from outlying.render import detected, scene, shapes
+from outlying.render import detection_text, scene, svg
+from outlying.render.axis import Axis
 from outlying.render.palette import PALETTE
 from outlying.render.templating import environment
 from outlying.results.detections import Detection, Flagged
@@ -46,6 +47,7 @@ _RIGHT_TO_LEFT = re.compile(
 #: In a row of more columns those that a finding names stand alone, the others behind a click.
 MANY_COLUMNS = 40
 
+#: Terms that the page calls by a longer name.
 _NAMES = {"overall": "overall outlierness", "group": "group size"}
 
 
@@ -59,14 +61,14 @@ class Term:
 
 
 def page(findings: Findings) -> str:
-    """Write a page on one object."""
+    """Return a page on one object."""
     report = Report(findings.population, findings.options)
     report.add(findings)
     return report.page()
 
 
 class Report:
-    """A page on one object or many; each is written as soon as it is known."""
+    """A page on one object or many, each rendered as soon as it is added."""
 
     def __init__(
         self,
@@ -84,7 +86,7 @@ class Report:
         self._stories = Stories()
 
     def add(self, findings: Findings, flagged: Flagged | None = None) -> None:
-        """Take one more object, with what has flagged it, if anything has."""
+        """Add one more object, with what has flagged it, if anything has."""
         self._stories.add(findings)
         self._rows.append(findings.row)
         self._keys.append(findings.key)
@@ -103,7 +105,7 @@ class Report:
     def _flagged(self, flagged: Flagged | None) -> str:
         if flagged is None or self.detection is None:
             return ""
-        return f"Number {flagged.rank}: {detected.reason(flagged, self.detection.settings)}."
+        return f"Number {flagged.rank}: {detection_text.reason(flagged, self.detection.settings)}."
 
     def _name(self, place: int) -> str:
         row, key = self._rows[place], self._keys[place]
@@ -112,14 +114,16 @@ class Report:
         return f"New object {place + 1:,}" if row is None else f"Data row {row + 1:,}"
 
     def page(self) -> str:
-        """Write the page on all objects so far."""
+        """Return the page on all objects so far."""
         people = self.population
         compared = f"{people.rows:,} rows, {len(people.columns):,} columns compared"
         return _rendered(
             "page.html",
             title=self._title(),
             about=f"{printable(people.source, 200)}: {compared}",
-            detection="" if self.detection is None else detected.detector(self.detection.settings),
+            detection=""
+            if self.detection is None
+            else detection_text.detector(self.detection.settings),
             detection_notes=() if self.detection is None else self.detection.notes,
             stories=list(self._told()) if self.is_many else [],
             objects=[_safe(item) for item in self._objects],
@@ -147,7 +151,7 @@ class Report:
         return f"Why is row {row + 1:,} of {source} an outlier?"
 
     def _told(self) -> Iterator[dict[str, Any]]:
-        """Give each story with links to its objects; a row that was asked for twice has two."""
+        """Yield each story with links to its objects; a row that was asked for twice has two."""
         places: dict[int, list[int]] = {}
         for place, row in enumerate(self._rows):
             places.setdefault(place if row is None else row, []).append(place)
@@ -161,7 +165,7 @@ class Report:
 
 
 def fragment(findings: Findings) -> str:
-    """Write the cards of one object for a page that others own, such as a notebook."""
+    """Return the cards of one object as a fragment for other pages, such as a notebook."""
     return _rendered(
         "fragment.html",
         title=f"{name_of(findings)}.",
@@ -173,7 +177,7 @@ def fragment(findings: Findings) -> str:
 
 
 def card(pair: Pair) -> str:
-    """Write the card of one pair for a page that others own."""
+    """Return the card of one pair as a fragment for other pages."""
     return _rendered("card.html", pair=pair, terms=_terms(pair.measure), style=_style())
 
 
@@ -201,7 +205,7 @@ class View:
 
 
 def view(pair: Pair) -> View:
-    """Prepare the card of a pair."""
+    """Return what the card of a pair shows."""
     plain = View(
         kind="exceptional" if pair.exceptional else "ordinary",
         badge=verdict(pair),
@@ -226,7 +230,7 @@ def view(pair: Pair) -> View:
 
 
 def _words(chart: scene.PropertyChart, group: str) -> str:
-    """Say what a picture shows to those who cannot see it."""
+    """Return what a picture shows in words, for those who cannot see it."""
     if isinstance(chart, scene.BarChart):
         return f"{chart.name} among {group}"
     low, high = chart.axis.ends
@@ -249,7 +253,7 @@ def _terms(measure: Measure) -> list[Term]:
 
 
 def _tip(term: str, measure: Measure) -> str:
-    """Name the explanation of a term: a notebook may show findings of both measures."""
+    """Return the id of the explanation of a term; a notebook may show both measures."""
     return "outlierness-paper" if (term, measure) == ("outlierness", "paper") else term
 
 
@@ -261,7 +265,7 @@ def _option_texts(options: Options) -> list[tuple[str, str]]:
 
 
 def _told_columns(findings: Findings) -> set[str]:
-    """Name the columns that an exceptional pair is about."""
+    """Return the columns that an exceptional pair is about."""
     return {pair.property for pair in findings.pairs if pair.exceptional}
 
 
@@ -272,13 +276,13 @@ def _named_cells(findings: Findings) -> list[tuple[str, Value]]:
     return [(name, value) for name, value in findings.values if name in named]
 
 
-def _middle(axis: scene.Axis, ranges: Sequence[tuple[float, float]]) -> float:
+def _middle(axis: Axis, ranges: Sequence[tuple[float, float]]) -> float:
     places = [axis.place(end) for item in ranges for end in item]
-    return shapes.percent_along((min(places) + max(places)) / 2)
+    return svg.percent_along((min(places) + max(places)) / 2)
 
 
 def _directed(text: str) -> Any:
-    """Keep words that are written from right to left from turning what stands beside them."""
+    """Return a text whose right-to-left words do not turn around what stands beside them."""
     from markupsafe import escape
 
     return _safe(_RIGHT_TO_LEFT.sub(r"<bdi>\g<0></bdi>", str(escape(text))))
@@ -319,15 +323,15 @@ _FILTERS: dict[str, Any] = {
     "percent": percent,
     "three": "{:.3f}".format,
     "multiple": "{:.3g}".format,
-    "area": shapes.area,
-    "outline": shapes.outline,
-    "steps": shapes.steps,
-    "area_above": shapes.area_above,
-    "area_below": shapes.area_below,
-    "band": shapes.band,
-    "upright": shapes.upright,
-    "density_mark": shapes.density_mark,
-    "place": lambda axis, number: shapes.percent_along(axis.place(number)),
-    "density_place": lambda chart, density: shapes.percent_along(density / chart.high),
+    "area": svg.area,
+    "outline": svg.outline,
+    "steps": svg.steps,
+    "area_above": svg.area_above,
+    "area_below": svg.area_below,
+    "band": svg.band,
+    "upright": svg.upright,
+    "density_mark": svg.density_mark,
+    "place": lambda axis, number: svg.percent_along(axis.place(number)),
+    "density_place": lambda chart, density: svg.percent_along(density / chart.high),
     "middle": _middle,
 }

@@ -1,4 +1,4 @@
-"""One page on many findings."""
+"""report(): one HTML page on many findings about one table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from outlying.results.findings import Findings
 
 
 def report(findings: Findings | Iterable[Findings]) -> str:
-    """Write an HTML page on many findings about one table, with the stories they share.
+    """Return an HTML page on many findings about one table, with the stories they share.
 
     The page is one file that loads nothing; `Findings.to_html` writes one on a single object.
     """

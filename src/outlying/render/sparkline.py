@@ -1,11 +1,12 @@
-"""A picture of a pair in a few characters, for terminals that have them."""
+"""Sparklines: the picture of a pair in a few block characters, for terminals that have them."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from outlying.render import scene
-from outlying.render.cells import cells
+from outlying.render.axis import short
+from outlying.render.text_width import text_width
 from outlying.results.findings import Pair
 from outlying.results.wording import percent
 
@@ -22,28 +23,31 @@ _BESIDE_BAR = 10  # a share and a mark
 _LABEL_CELLS = 20
 
 
-def spark(pair: Pair, width: int) -> list[str]:
-    """Draw the group of a pair and where the object is, in lines of at most a width."""
+def sparkline(pair: Pair, width: int) -> list[str]:
+    """Return the group of a pair and where the object is, in lines of at most a width.
+
+    Empty where there is nothing to draw, or no room for it.
+    """
     if pair.picture is None:
         return []
     chart = scene.property_chart(pair, pair.picture)
     lines = _density(chart, width) if isinstance(chart, scene.DensityChart) else _bars(chart, width)
-    return lines if all(cells(line) <= width for line in lines) else []
+    return lines if all(text_width(line) <= width for line in lines) else []
 
 
 def _density(chart: scene.DensityChart, width: int) -> list[str]:
     low, high = chart.axis.ends
-    count = min(_MOST_CELLS, width - cells(low) - cells(high) - 2)
+    count = min(_MOST_CELLS, width - text_width(low) - text_width(high) - 2)
     if count < 10:
         return []
     at = min(int(chart.axis.place(chart.mark) * count), count - 1)
-    margin = " " * (cells(low) + 1)
+    margin = " " * (text_width(low) + 1)
     label = _marked(at, chart.mark_text, count)
     return [f"{low} {_levels(chart.inside, count)} {high}", margin + label]
 
 
 def _levels(line: scene.Line, count: int) -> str:
-    """Draw a curve; whatever is not empty shows."""
+    """Return a curve as blocks of eight heights; whatever is not empty shows."""
     fine = np.interp((np.arange(8 * count) + 0.5) / (8 * count), line.x, line.y)
     heights = fine.reshape(count, 8).max(axis=1)
     levels = np.where(heights > 0, np.maximum(np.rint(heights * 8), 1), 0).astype(int)
@@ -51,24 +55,26 @@ def _levels(line: scene.Line, count: int) -> str:
 
 
 def _marked(at: int, text: str, count: int) -> str:
-    """Mark a place, with the label on the side where there is room."""
-    if at > count // 2 and at > cells(text):
-        return " " * (at - cells(text) - 1) + f"{text} ▲"
+    """Return a line that marks a place, the label on the side where there is room."""
+    if at > count // 2 and at > text_width(text):
+        return " " * (at - text_width(text) - 1) + f"{text} ▲"
     return " " * at + f"▲ {text}"
 
 
 def _bars(chart: scene.BarChart, width: int) -> list[str]:
-    """Draw the most frequent categories, and the object's."""
+    """Return bars for the most frequent categories, and the object's."""
     shown = list(chart.bars[:_MOST_BARS])
     if not any(bar.is_object for bar in shown):
         shown[-1:] = [bar for bar in chart.bars if bar.is_object]
-    labels = [scene.short(bar.label, _LABEL_CELLS) for bar in shown]
-    widest = max(cells(label) for label in labels)
+    labels = [short(bar.label, _LABEL_CELLS) for bar in shown]
+    widest = max(text_width(label) for label in labels)
     most = min(_BAR_CELLS, width - widest - _BESIDE_BAR)
     if most < _LEAST_BAR_CELLS:
         return []
     return [
-        f"{label}{' ' * (widest - cells(label))} {_bar(bar.inside, most)} {percent(bar.inside)}"
+        label
+        + " " * (widest - text_width(label))
+        + f" {_bar(bar.inside, most)} {percent(bar.inside)}"
         + (" ◀" if bar.is_object else "")
         for label, bar in zip(labels, shown, strict=True)
     ]

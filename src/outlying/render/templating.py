@@ -1,4 +1,4 @@
-"""How all pages are written: templates that escape whatever they are given."""
+"""The Jinja2 environment of all pages: it escapes every value, and refuses undefined names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHARED = "outlying.render"
 
 @functools.cache
 def environment(package: str = _SHARED) -> Environment:
-    """Find the templates of a package, and those that all pages share."""
+    """Return the environment with the templates of a package, and those that all pages share."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     return Environment(

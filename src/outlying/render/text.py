@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from outlying.render.cells import wrapped
-from outlying.render.sparkline import spark
+from outlying.render.sparkline import sparkline
+from outlying.render.text_width import wrapped
 from outlying.results.findings import Findings, Pair, Population
 from outlying.results.stories import Story
 from outlying.results.wording import figures, name_of
@@ -21,33 +21,30 @@ _MOST_ROWS = 8
 
 
 def no_style(text: str, role: str) -> str:  # noqa: ARG001 - a style looks at both
-    """Leave the text as it is."""
+    """Return the text as it is."""
     return text
 
 
 def render(
     findings: Findings, width: int = 88, style: Style = no_style, *, with_sparks: bool = False
 ) -> str:
-    """Write findings for people: the row, the ranked pairs, what to know.
+    """Return findings as text for people: the row, the ranked pairs, what to know.
 
     `with_sparks` adds small pictures, for terminals that have the characters.
     """
     pairs = _pairs(findings, width, style, with_sparks)
-    parts = [_object(findings, width, style), *pairs]
-    notes = [*skipped_lines(findings.population), *findings.notes]
-    if notes:
-        parts.append("\n".join(wrapped(printable(note, 400), width, "- ", "  ") for note in notes))
-    return "\n\n".join(parts)
+    notes = notes_paragraph(findings.population, findings.notes, width)
+    return "\n\n".join([_object(findings, width, style), *pairs, *notes])
 
 
 def _object(findings: Findings, width: int, style: Style) -> str:
-    """Echo the object, so that a slip in the row number shows."""
+    """Return the values of the object, so that a slip in the row number shows."""
     name = wrapped(name_of(findings), width, "", "  ")
     return style(name, "title") + "\n" + values(findings.values, width, "  ")
 
 
 def values(row: Sequence[tuple[str, Value]], width: int, margin: str) -> str:
-    """Write the values of a row by column."""
+    """Return the values of a row, each with its column."""
     cells = [f"{printable(key, 40)}={printable(text_of(v), 40)}" for key, v in row]
     if len(cells) > _MOST_VALUES:
         cells = [*cells[:_MOST_VALUES], f"... and {len(cells) - _MOST_VALUES} more columns"]
@@ -62,7 +59,7 @@ def _pairs(findings: Findings, width: int, style: Style, with_sparks: bool) -> l
         role = "exceptional" if pair.exceptional else "ordinary"
         text = wrapped(pair.sentence, width, number, " " * len(number))
         margin = " " * len(number)
-        drawn = spark(pair, width - len(margin)) if with_sparks else []
+        drawn = sparkline(pair, width - len(margin)) if with_sparks else []
         picture = "".join(f"{style(margin + line, 'picture')}\n" for line in drawn)
         details = "\n".join(wrapped(line, width, margin, margin) for line in _details(pair))
         lines.append(f"{style(text, role)}\n{picture}{style(details, 'detail')}")
@@ -78,8 +75,16 @@ def _details(pair: Pair) -> list[str]:
     return [f"{pair.standing.removesuffix('.')} (confidence {known['confidence']}).", numbers]
 
 
-def skipped_lines(population: Population) -> list[str]:
-    """Say which columns took no part, and why."""
+def notes_paragraph(population: Population, notes: Sequence[str], width: int) -> list[str]:
+    """Return a paragraph on the columns that took no part, and what else to know, if anything."""
+    lines = [
+        wrapped(printable(note, 400), width, "- ", "  ")
+        for note in (*_skipped_lines(population), *notes)
+    ]
+    return ["\n".join(lines)] if lines else []
+
+
+def _skipped_lines(population: Population) -> list[str]:
     skipped = population.skipped_columns
     lines = [f"Column {printable(item.name)} {item.reason}." for item in skipped[:_MOST_SKIPPED]]
     if len(skipped) > _MOST_SKIPPED:
@@ -90,7 +95,7 @@ def skipped_lines(population: Population) -> list[str]:
 def summary(
     stories: Sequence[Story], are_new: bool, width: int = 88, style: Style = no_style
 ) -> str:
-    """Write the stories of many objects, each with the first of its rows."""
+    """Return the stories of many objects, each with the first of its rows."""
     lines = [
         wrapped(f"{story} ({_members(story, are_new)})", width, "  ", "    ") for story in stories
     ]

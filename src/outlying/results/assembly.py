@@ -26,7 +26,7 @@ def explained(searched: Searched, options: Options) -> Findings:
         row=searched.row,
         key=searched.key,
         values=tuple(searched.values.items()),
-        population=Population.of(searched.source, searched.rows, searched.selection),
+        population=Population.of(searched.table, searched.rows, searched.selection),
         options=options,
         pairs=pairs,
         found=searched.outcome.found,

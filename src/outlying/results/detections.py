@@ -6,7 +6,7 @@ import dataclasses
 import json
 from typing import Any
 
-from outlying.options import Settings
+from outlying.options import DetectOptions
 from outlying.results.findings import Population
 from outlying.table.columns import Floats
 from outlying.table.values import Value, plain
@@ -50,7 +50,7 @@ class Detection:
 
     rows: tuple[Flagged, ...]
     population: Population
-    settings: Settings
+    settings: DetectOptions
     notes: tuple[str, ...]
     scores: Floats = dataclasses.field(repr=False, compare=False)
 
@@ -60,7 +60,7 @@ class Detection:
         return [item.row for item in self.rows]
 
     def __str__(self) -> str:
-        from outlying.render.detected import render
+        from outlying.render.detection_text import render
 
         return render(self)
 
@@ -88,4 +88,4 @@ class Detection:
         from outlying.render.frames import frame
 
         columns = {name: [getattr(item, name) for item in self.rows] for name in FLAGGED_FIELDS}
-        return frame(columns, self.population.source)
+        return frame(columns, self.population.frame_library)

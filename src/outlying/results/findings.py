@@ -19,13 +19,13 @@ from outlying.search.references import Comparison, References
 from outlying.search.scoring import Effort
 from outlying.table.conditions import Condition
 from outlying.table.selection import Selection
-from outlying.table.table import SkippedColumn
+from outlying.table.table import FrameLibrary, SkippedColumn, Table
 from outlying.table.values import Value, plain
 
 if TYPE_CHECKING:
+    from outlying.render.axis import AxisChoice
     from outlying.render.palette import Theme
     from outlying.render.plots import View
-    from outlying.render.scene import AxisChoice
 
 SCHEMA = 1
 
@@ -163,12 +163,14 @@ class Population:
     rows: int
     columns: tuple[str, ...]
     skipped_columns: tuple[SkippedColumn, ...]
+    #: Whose dataframes the user works with.
+    frame_library: FrameLibrary = dataclasses.field(default="pandas", repr=False, compare=False)
 
     @classmethod
-    def of(cls, source: str, rows: int, selection: Selection) -> Population:
+    def of(cls, table: Table, rows: int, selection: Selection) -> Population:
         """Describe what takes part and what does not."""
         names = tuple(column.name for column in selection.columns)
-        return cls(source, rows, names, selection.skipped)
+        return cls(table.source, rows, names, selection.skipped, table.frame_library)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what stands first in every JSON result."""
@@ -280,7 +282,7 @@ class Findings:
             row["conditions"] = " and ".join(str(condition) for condition in pair.conditions)
             row["typical"] = json.dumps(row["typical"], ensure_ascii=False)
         columns = {name: [row[name] for row in rows] for name in PAIR_FIELDS}
-        return frame(columns, self.population.source)
+        return frame(columns, self.population.frame_library)
 
 
 def _bundle(views: Mapping[str, Callable[[], str]], include: Any, exclude: Any) -> dict[str, str]:

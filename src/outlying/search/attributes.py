@@ -35,7 +35,7 @@ from outlying.method.sketches import (
     shown_categories,
 )
 from outlying.options import Bandwidth, Options
-from outlying.search.conditions import CandidateCondition
+from outlying.search.objects import CandidateCondition
 from outlying.search.screen.histograms import CategoricalHistogram, NumericHistogram
 from outlying.search.screen.neighbours import Sample
 from outlying.search.threads import Once

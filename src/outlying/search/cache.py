@@ -22,7 +22,7 @@ from outlying.method.measure import Typical
 from outlying.method.profiles import Profile
 from outlying.search import limits
 from outlying.search.attributes import Attribute
-from outlying.search.conditions import CandidateCondition
+from outlying.search.objects import CandidateCondition
 from outlying.search.screen.bitsets import Contexts, Places, Words
 from outlying.search.screen.histograms import FIGURES, Histogram
 from outlying.search.screen.neighbours import Sample

@@ -28,12 +28,20 @@ from outlying.method.measure import (
 from outlying.search import limits
 from outlying.search.cache import Cache, StoredContexts
 from outlying.search.contexts import CandidateContexts, keys, lengths
-from outlying.search.ranking import Rank, ScreenedContexts, as_tuple, least_where_nan
 from outlying.search.scoring import Context, Evaluation, Outcome
 from outlying.search.screen.bitsets import NONE, Contexts, Places, Workspace
 from outlying.search.screen.histograms import Estimate, Summaries, figures
 from outlying.search.screen.neighbours import NeighbourCounter
-from outlying.search.shortlist import ExactScores, Ranked, Shortlist, Verification
+from outlying.search.shortlist import (
+    ExactScores,
+    Rank,
+    Ranked,
+    ScreenedContexts,
+    Shortlist,
+    Verification,
+    as_tuple,
+    least_where_nan,
+)
 from outlying.search.threads import one_blas_thread
 from outlying.table.columns import Mask
 

@@ -16,11 +16,10 @@ from outlying.search.population import Searched
 from outlying.search.prepared import Prepared
 from outlying.search.references import References, enough_rows
 from outlying.search.scoring import Progress
-from outlying.search.threads import Lock
+from outlying.search.threads import Once
 from outlying.table import row_hash
 from outlying.table.columns import Rows
-from outlying.table.declared import as_declared, with_object
-from outlying.table.selection import Selection, select_any
+from outlying.table.selection import Selection, as_declared, select_any, with_object
 from outlying.table.table import Table
 from outlying.table.targets import Asked, Target, Targets, targets_in
 
@@ -40,31 +39,14 @@ class MemoryPopulation:
                 f"{self.table.source} has one row only; a row is explained by comparing it with "
                 "others, so at least two are needed"
             )
-        self._forget()
+        self._once = Once()  # what can be made again is not copied to other processes
 
     is_streamed = False
-
-    def _forget(self) -> None:
-        self._prepared: Prepared | None = None
-        self._references: References | None = None
-        self._lock = Lock()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what can be prepared again, where another process needs a copy."""
-        left_out = ("_prepared", "_references", "_lock")
-        return {name: value for name, value in self.__dict__.items() if name not in left_out}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._forget()
 
     @property
     def prepared(self) -> Prepared:
         """The table with its columns chosen and its attributes made ready."""
-        with self._lock:
-            if self._prepared is None:
-                self._prepared = Prepared.of(self.table, self.options)
-            return self._prepared
+        return self._once("prepared", lambda: Prepared.of(self.table, self.options))
 
     def count(self) -> int:
         """Return the number of rows."""
@@ -74,7 +56,12 @@ class MemoryPopulation:
         """Return which columns take part, be it none."""
         return select_any(self.table, self.options)
 
-    def targets(self, asked: Asked, progress: Progress | None = None) -> Targets:  # noqa: ARG002
+    def targets(
+        self,
+        asked: Asked,
+        progress: Progress | None = None,  # noqa: ARG002 - this takes no pass
+        workers: int | None = None,  # noqa: ARG002
+    ) -> Targets:
         """Find what is asked for, and check all of it."""
         return targets_in(self.table, self.options, asked)
 
@@ -111,7 +98,7 @@ class MemoryPopulation:
             key=target.key,
             values=table.values(row) if target.values is None else target.values,
             row_hash=None if is_new else row_hashes(prepared, np.array([row]))[0],
-            source=table.source,
+            table=table,
             rows=self.table.rows,
             selection=prepared.selection,
             attributes=prepared.attributes,
@@ -127,10 +114,8 @@ class MemoryPopulation:
         self, workers: int | None = None, progress: Progress | None = None
     ) -> References:
         """Search some rows, and one more, as an object may be among them; once."""
-        with self._lock:
-            if self._references is None:
-                self._references = self._searched_references(usable_workers(workers), progress)
-            return self._references
+        count = usable_workers(workers)
+        return self._once("references", lambda: self._searched_references(count, progress))
 
     def _searched_references(self, workers: int, progress: Progress | None) -> References:
         prepared = self.prepared

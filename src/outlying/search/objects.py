@@ -1,16 +1,37 @@
-"""The object that is explained: its properties."""
+"""The object that is explained: its properties, and the conditions that it satisfies."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from outlying.method.measure import Summary
 from outlying.options import Options
-from outlying.search.attributes import Attribute
 from outlying.search.screen.histograms import Histogram
 from outlying.search.screen.neighbours import Sample
-from outlying.table.columns import Mask
+from outlying.table.columns import Mask, Rows
+from outlying.table.conditions import Condition
 from outlying.table.values import Value
+
+if TYPE_CHECKING:
+    from outlying.search.attributes import Attribute
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class CandidateCondition:
+    """A condition that the object satisfies, and which other rows do."""
+
+    condition: Condition
+    rows: int  # that satisfy it; of a large table, of those that were drawn
+    test: Callable[[Rows | None], Mask]  # tells which of some rows, or of all, satisfy it
+    bounds: tuple[float, float] = (math.nan, math.nan)  # of an interval, as numbers of the column
+
+    @property
+    def attribute(self) -> str:
+        """The attribute it is about."""
+        return self.condition.attribute
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

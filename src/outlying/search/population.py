@@ -15,8 +15,7 @@ from outlying.method.distribution import Bounds
 from outlying.method.profiles import Profile
 from outlying.method.sketches import Sketch
 from outlying.search.attributes import Attribute
-from outlying.search.conditions import CandidateCondition
-from outlying.search.objects import ObjectProperty
+from outlying.search.objects import CandidateCondition, ObjectProperty
 from outlying.search.references import References
 from outlying.search.scoring import Context, Outcome, Progress
 from outlying.search.screen.neighbours import Sample
@@ -66,7 +65,7 @@ class Searched:
     key: Key
     values: Mapping[str, Value]
     row_hash: int | None  # of the compared values; None for a new object
-    source: str
+    table: Table  # the rows that are held in memory
     rows: int  # of the population, without a new object
     selection: Selection
     attributes: Sequence[Attribute]
@@ -95,7 +94,9 @@ class Population(Protocol):
     def selection(self) -> Selection:
         """Return which columns take part, which may take a pass."""
 
-    def targets(self, asked: Asked, progress: Progress | None) -> Targets:
+    def targets(
+        self, asked: Asked, progress: Progress | None = None, workers: int | None = None
+    ) -> Targets:
         """Find what is asked for, and check all of it."""
 
     def searching(

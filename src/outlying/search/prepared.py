@@ -21,10 +21,9 @@ from outlying.options import Options
 from outlying.search import limits
 from outlying.search.attributes import Attribute, attribute_of
 from outlying.search.cache import Cache
-from outlying.search.conditions import CandidateCondition
 from outlying.search.exhaustive import exhaustive
 from outlying.search.guided import guided, shortlisted
-from outlying.search.objects import ObjectProperty
+from outlying.search.objects import CandidateCondition, ObjectProperty
 from outlying.search.scoring import Context, Evaluation, Exact, Outcome, Progress
 from outlying.search.screen.neighbours import Sample
 from outlying.search.shortlist import Shortlist, verified
@@ -72,7 +71,9 @@ class Prepared:
         """Prepare chosen columns of a population by the rows that were drawn from it."""
         sample = _sample(chosen, rows, options)
         some = None if len(sample.nearby) == rows else sample.nearby
-        columns = (binned(c, options.discretise, options.bins) for c in selection.columns)
+        columns = selection.columns
+        if options.discretise is not None:
+            columns = tuple(binned(c, options.discretise, options.bins) for c in columns)
         ordered = sorted(columns, key=lambda column: column.name)
         attributes = tuple(attribute_of(column, some) for column in ordered)
         return cls(table, rows, options, selection, attributes, chosen, Cache(sample))

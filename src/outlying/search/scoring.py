@@ -20,8 +20,7 @@ from outlying.options import Options
 from outlying.search import limits
 from outlying.search.attributes import Attribute
 from outlying.search.cache import Cache, Group, Key
-from outlying.search.conditions import CandidateCondition
-from outlying.search.objects import ObjectProperty
+from outlying.search.objects import CandidateCondition, ObjectProperty
 from outlying.table.columns import Mask
 from outlying.table.values import Value
 

@@ -1,36 +1,15 @@
-"""Whatever holds a table, read into typed columns.
+"""Whatever holds a table: read into typed columns, or fed batch by batch to passes.
+
+`registry` recognises data and names the module that reads them: into memory as a
+`table.table.Table` (arrays, frames, files), or as a stream, a `passes.Feeder` (files, duckdb,
+databases, lazy_frames, spark). What the types of each system become is told in `types`, one module
+for each; the rules that all share are in `columns`. The formats of files are csv, json, parquet.
 
 This package is the only place that knows of files, engines and dataframe libraries. They are
 imported inside the functions that need them: `import outlying` loads none of them, and a user of
-one library needs no other.
+one library needs no other. Imports from `table`, `options` and `errors` only.
 """
 
-from __future__ import annotations
+from outlying.sources.registry import read
 
-import os
-from collections.abc import Mapping
-
-import numpy as np
-
-from outlying.table.table import Table
-
-
-def read(data: object) -> Table:
-    """Read a file, a dataframe, a dict of columns or an array; a Table passes through.
-
-    The same table gives the same columns from every source. Raises SourceError for what cannot
-    be read and ColumnError for names that are not unique.
-    """
-    if isinstance(data, Table):
-        return data
-    if isinstance(data, (str, os.PathLike)):
-        from outlying.sources import files
-
-        return files.read(data)
-    if isinstance(data, (np.ndarray, Mapping)):
-        from outlying.sources import arrays
-
-        return arrays.read(data)
-    from outlying.sources import frames
-
-    return frames.read(data)
+__all__ = ["read"]

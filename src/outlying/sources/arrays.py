@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.errors import SourceError
-from outlying.sources.columns import Reading, read_array, skip, table_of, unique_names
+from outlying.sources.columns import Reading, skip, table_of, unique_names
+from outlying.sources.types.numpy import read_array
 from outlying.sources.types.python import read_objects
 from outlying.table.table import Table
 
@@ -64,7 +65,7 @@ def _read_any(name: str, column: Any) -> Reading:
         return _read_numpy(name, column)
     if isinstance(column, Sequence):
         return read_objects(name, column)
-    from outlying.sources.frames import read_series
+    from outlying.sources.types.narwhals import read_series
 
     return read_series(name, column)
 

@@ -24,20 +24,10 @@ from outlying.table.columns import (
     integer_column,
     numeric_column,
 )
-from outlying.table.table import SkippedColumn, Table
+from outlying.table.table import FrameLibrary, SkippedColumn, Table
 from outlying.table.values import LARGEST_EXACT_INTEGER, Form, is_missing
 
-_MICROSECONDS = {
-    "W": 604_800_000_000,
-    "D": 86_400_000_000,
-    "h": 3_600_000_000,
-    "m": 60_000_000,
-    "s": 1_000_000,
-    "ms": 1_000,
-    "us": 1,
-}
 _FIRST = 1000  # rows to look at before all
-_PARTS_OF_A_MICROSECOND = {"ns": 10**3, "ps": 10**6, "fs": 10**9, "as": 10**12}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -59,7 +49,12 @@ class Reading:
         return Reading(self.column, "; ".join(filter(None, (self.note, note))) or None)
 
 
-def table_of(source: str, readings: Sequence[Reading], notes: Iterable[str] = ()) -> Table:
+def table_of(
+    source: str,
+    readings: Sequence[Reading],
+    notes: Iterable[str] = (),
+    frame_library: FrameLibrary = "pandas",
+) -> Table:
     """Put the columns together; a table without rows or usable columns is refused."""
     columns = tuple(r.column for r in readings if not isinstance(r.column, SkippedColumn))
     skipped = tuple(r.column for r in readings if isinstance(r.column, SkippedColumn))
@@ -72,7 +67,7 @@ def table_of(source: str, readings: Sequence[Reading], notes: Iterable[str] = ()
     if rows == 0:
         raise SourceError(f"{source}: there are no rows, only column names")
     said = [f"column {r.column.name!r}: {r.note}" for r in readings if r.note is not None]
-    return Table(columns, rows, source, skipped, (*notes, *said))
+    return Table(columns, rows, source, skipped, (*notes, *said), frame_library)
 
 
 def unique_names(source: str, names: Iterable[object]) -> list[str]:
@@ -95,31 +90,7 @@ def skip(name: str, what: str) -> Reading:
 
 def skipped(name: str, what: str) -> SkippedColumn:
     """Say of a column that what it holds cannot be compared."""
-    return SkippedColumn(name, skip_reason(what))
-
-
-def skip_reason(what: str) -> str:
-    """Say why a column is left out that holds these things."""
-    return f"holds {what}, which cannot be compared"
-
-
-def read_array(name: str, values: npt.NDArray[Any], missing: Mask | None = None) -> Reading:
-    """Read a one-dimensional array by its dtype; object arrays are for `objects.read_objects`."""
-    kind = values.dtype.kind
-    if kind == "b":
-        return read_labels(name, values.tolist(), missing, "boolean")
-    if kind in "iu":
-        return read_integers(name, values, missing)
-    if kind == "f":
-        return read_reals(name, values, missing)
-    if kind in "UT":
-        return read_labels(name, values.tolist(), missing)
-    if kind in "Mm":
-        return _read_times(name, values, missing)
-    return skip(name, _UNUSABLE.get(kind, f"values of type {values.dtype}"))
-
-
-_UNUSABLE = {"S": "bytes", "c": "complex numbers", "V": "records"}
+    return SkippedColumn(name, f"holds {what}, which cannot be compared")
 
 
 def read_integers(name: str, values: npt.NDArray[Any], missing: Mask | None = None) -> Reading:
@@ -200,38 +171,6 @@ def read_form(
 ) -> Reading:
     """Read numbers that are already what the core computes with for this form."""
     return Reading(numeric_column(name, _with_gaps(values, missing), form))
-
-
-def read_moments(
-    name: str, form: Form, values: npt.NDArray[Any], missing: Mask | None = None
-) -> Reading:
-    """Read NumPy times or durations of any resolution."""
-    return read_form(name, form, microseconds(values), missing)
-
-
-def microseconds(values: npt.NDArray[Any]) -> Floats:
-    """Count microseconds in NumPy times or durations, the started one left out; NaT is NaN."""
-    unit, step = np.datetime_data(values.dtype)
-    if unit in ("Y", "M"):
-        values, unit, step = values.astype("datetime64[D]"), "D", 1
-    counts = values.view(np.int64)
-    if unit in _PARTS_OF_A_MICROSECOND:
-        numbers = (counts * step // _PARTS_OF_A_MICROSECOND[unit]).astype(np.float64)
-    else:  # as floating point: seconds of far years do not fit as whole microseconds
-        numbers = counts.astype(np.float64)
-        numbers *= step * _MICROSECONDS.get(unit, 1)
-    numbers[np.isnat(values)] = np.nan
-    return numbers
-
-
-def _read_times(name: str, values: npt.NDArray[Any], missing: Mask | None) -> Reading:
-    unit, _ = np.datetime_data(values.dtype)
-    if values.dtype.kind == "M":
-        form: Form = "date" if unit in ("Y", "M", "W", "D") else "datetime"
-        return read_moments(name, form, values, missing)
-    if unit in ("Y", "M"):
-        return skip(name, "durations in months or years")
-    return read_moments(name, "duration", values, missing)
 
 
 def _with_gaps(values: npt.NDArray[Any], missing: Mask | None) -> Floats:

@@ -13,20 +13,17 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from outlying.errors import ColumnError
 from outlying.sources.columns import Reading, read_form, table_of
-from outlying.sources.text import ISO_PATTERNS, TextFile, check_text
+from outlying.sources.files import InputFile, check_text
 from outlying.sources.types.python import read_objects
+from outlying.sources.types.text import form_and_times
 from outlying.table.table import Table
-from outlying.table.values import Form, number_of
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
-def read(file: TextFile) -> Table:
+def read(file: InputFile) -> Table:
     """Read the objects as rows and their keys as columns; an absent key is a missing value."""
     rows = _objects(file, list(_values(file, _text(file))))
     keys = dict.fromkeys(key for row in rows for key in row)
@@ -35,7 +32,7 @@ def read(file: TextFile) -> Table:
     return table_of(file.source, [_column(key, [row.get(key) for row in rows]) for key in keys])
 
 
-def _text(file: TextFile) -> str:
+def _text(file: InputFile) -> str:
     with file.open_bytes() as stream:
         content = stream.read()
     try:
@@ -45,7 +42,7 @@ def _text(file: TextFile) -> str:
         raise
 
 
-def _values(file: TextFile, text: str) -> Iterator[Any]:
+def _values(file: InputFile, text: str) -> Iterator[Any]:
     decoder = json.JSONDecoder(object_pairs_hook=_object)
     place = _next(text, 0)
     try:
@@ -74,7 +71,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def _objects(file: TextFile, values: list[Any]) -> list[dict[str, Any]]:
+def _objects(file: InputFile, values: list[Any]) -> list[dict[str, Any]]:
     rows = values[0] if len(values) == 1 and isinstance(values[0], list) else values
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict):
@@ -88,24 +85,7 @@ def _objects(file: TextFile, values: list[Any]) -> list[dict[str, Any]]:
 def _column(name: str, values: Sequence[Any]) -> Reading:
     known = [value for value in values if value is not None]
     if known and all(isinstance(value, str) for value in known):
-        for form in ISO_PATTERNS:
-            numbers = _times(form, values)
-            if numbers is not None:
-                return read_form(name, form, numbers)
+        found = form_and_times(values)
+        if found is not None:
+            return read_form(name, *found)
     return read_objects(name, values)
-
-
-def _times(form: Form, texts: Sequence[str | None]) -> npt.NDArray[np.float64] | None:
-    """Read all texts as times of this form, or give none of them."""
-    matches = re.compile(ISO_PATTERNS[form]).fullmatch
-    numbers = np.full(len(texts), np.nan)
-    for row, text in enumerate(texts):
-        if text is None:
-            continue
-        if not matches(text):
-            return None
-        try:
-            numbers[row] = number_of(form, text)
-        except (ValueError, OverflowError):  # looks like a date but is none: 2024-02-30
-            return None
-    return numbers

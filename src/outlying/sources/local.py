@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from outlying.errors import ColumnError, MissingExtraError, SourceError, unknown_name
 from outlying.parallel import usable_workers
 from outlying.sources.passes import Batch, Pass, Progress, Traffic
-from outlying.table.table import SkippedColumn
+from outlying.table.table import FrameLibrary, SkippedColumn
 
 if TYPE_CHECKING:
     import pyarrow
@@ -72,7 +72,7 @@ class Field:
     type: pyarrow.DataType
 
     def finished(self, array: pyarrow.Array) -> pyarrow.Array:
-        """Return a column of a batch the type that was promised."""
+        """Return a column of a batch with the type that was promised."""
         return array if self.comes == self.type else array.cast(self.type)
 
 
@@ -88,11 +88,12 @@ class Shape:
 class LocalFeeder(abc.ABC):
     """A table that one machine reads; its kinds say what it looks like and where batches are."""
 
-    def __init__(self, source: str, workers: int | None = None) -> None:
+    frame_library: FrameLibrary = "pandas"
+
+    def __init__(self, source: str) -> None:
         _check_extra()
         self.source = source
         self.traffic = Traffic()
-        self.workers = workers
         self._rows = 0
 
     @functools.cached_property
@@ -121,7 +122,13 @@ class LocalFeeder(abc.ABC):
 
         return pyarrow.schema([(field.name, field.type) for field in self.shape.fields])
 
-    def fold(self, work: Pass[State], columns: Sequence[str], progress: Progress | None) -> State:
+    def fold(
+        self,
+        work: Pass[State],
+        columns: Sequence[str],
+        progress: Progress | None = None,
+        workers: int | None = None,
+    ) -> State:
         """Run a pass over all rows, of which only these columns are read; one scan."""
         fields = self._wanted(columns)
         self.traffic.scans += 1
@@ -129,7 +136,7 @@ class LocalFeeder(abc.ABC):
         if moved is not None:
             self.traffic.bytes_read = (self.traffic.bytes_read or 0) + moved
         with contextlib.closing(self._counted(fields)) as batches:
-            return fold(batches, work, self.workers, progress, self._total())
+            return fold(batches, work, workers, progress, self._total())
 
     @abc.abstractmethod
     def _inspect(self) -> Shape:
@@ -163,7 +170,7 @@ class LocalFeeder(abc.ABC):
         self._rows = rows
 
     def _promised(self, batch: Batch, fields: Sequence[Field]) -> Batch:
-        """Return a batch the names and types of the schema; what comes must be what was seen."""
+        """Return a batch as the schema promises; what comes must be what was seen."""
         import pyarrow
 
         for field, array in zip(fields, batch.columns, strict=False):

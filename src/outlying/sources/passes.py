@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 if TYPE_CHECKING:
     import pyarrow
 
-    from outlying.table.table import SkippedColumn
+    from outlying.table.table import FrameLibrary, SkippedColumn
 
 Batch: TypeAlias = "pyarrow.RecordBatch"
 Progress: TypeAlias = Callable[[int, int], None]  # rows done, of how many; 0: nobody knows
@@ -52,6 +52,10 @@ class Feeder(Protocol):
         """How results name the table."""
 
     @property
+    def frame_library(self) -> FrameLibrary:
+        """Whose dataframes the user works with."""
+
+    @property
     def skipped(self) -> tuple[SkippedColumn, ...]:
         """Columns that batches cannot hold, and why."""
 
@@ -69,5 +73,15 @@ class Feeder(Protocol):
         Texts may come as dictionaries of them, from one batch to the next.
         """
 
-    def fold(self, work: Pass[State], columns: Sequence[str], progress: Progress | None) -> State:
-        """Run a pass over all rows, of which only these columns are read; one scan."""
+    def fold(
+        self,
+        work: Pass[State],
+        columns: Sequence[str],
+        progress: Progress | None = None,
+        workers: int | None = None,
+    ) -> State:
+        """Run a pass over all rows, of which only these columns are read; one scan.
+
+        `workers` threads take in what is read, by default one for each core; a cluster has its own
+        number of them.
+        """

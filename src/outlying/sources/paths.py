@@ -11,11 +11,10 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from outlying.errors import SourceError
+from outlying.sources import registry
 from outlying.sources.files import check_readable
+from outlying.sources.recognise import is_pattern, path_of
 
-PARQUET = ".parquet"
-TEXTS = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
-SUFFIXES = (PARQUET, *TEXTS)
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 _LAKES = {
@@ -70,11 +69,6 @@ class Files:
                 )
 
 
-def is_pattern(text: str) -> bool:
-    """Return whether a text is a pattern of file names, and not a file that is called like one."""
-    return glob.has_magic(text) and not Path(text).exists()
-
-
 def find(data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> Files:
     """Find the files that a path, a pattern or a list of both names."""
     given = [data] if isinstance(data, (str, os.PathLike)) else list(data)
@@ -91,9 +85,8 @@ def _source_of(names: list[str]) -> str:
 
 
 def _expanded(source: str, name: str) -> list[File]:
-    path = Path(name).expanduser() if name.startswith("~/") else Path(name)
     try:
-        return _found_at(source, name, path)
+        return _found_at(source, name, path_of(name))
     except PermissionError as error:
         raise SourceError(
             f"{source}: no permission to read {error.filename}; check the rights of the files and "
@@ -147,7 +140,7 @@ def _in_folder(source: str, folder: Path, root: Path) -> list[File]:
     if not files:
         raise SourceError(
             f"{source}: the folder {str(folder)!r} holds no table; looked for files that end in "
-            f"{', '.join(SUFFIXES)}"
+            f"{', '.join(registry.STREAMED_SUFFIXES)}"
         )
     return files
 
@@ -168,14 +161,18 @@ def _hidden(name: str) -> bool:
 
 
 def _suffix(path: Path) -> str | None:
-    name = path.name.casefold()
-    return next((suffix for suffix in SUFFIXES if name.endswith(suffix)), None)
+    return registry.suffix_of(path, registry.STREAMED_SUFFIXES)
 
 
 def _keys(path: Path, root: Path) -> tuple[tuple[str, str | None], ...]:
-    folders = path.relative_to(root).parts[:-1]
-    pairs = [part.split("=", 1) for part in folders if re.match(r"[^=]+=", part)]
+    pairs = keys_in(path.relative_to(root).parts[:-1])
     return tuple((unquote(key), None if v == HIVE_NULL else unquote(v)) for key, v in pairs)
+
+
+def keys_in(folders: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the keys and values of folders that are called key=value, as they are written."""
+    found = (re.fullmatch(r"([^=]+)=(.*)", folder, re.DOTALL) for folder in folders)
+    return [(match[1], match[2]) for match in found if match is not None]
 
 
 def _found(path: Path, keys: tuple[tuple[str, str | None], ...]) -> File:
@@ -188,7 +185,7 @@ def _checked(source: str, files: list[File]) -> Files:
     kinds = {suffix: file for file in files if (suffix := _suffix(file.path))}
     for file in files:
         if _suffix(file.path) is None:
-            known = ", ".join(SUFFIXES)
+            known = ", ".join(registry.STREAMED_SUFFIXES)
             raise SourceError(f"{file.name}: unknown kind of file; known suffixes: {known}")
     if len(kinds) > 1:
         names = " and ".join(file.name for file in list(kinds.values())[:2])
@@ -197,7 +194,8 @@ def _checked(source: str, files: list[File]) -> Files:
             f"pattern, for example *{next(iter(kinds))}"
         )
     suffix = next(iter(kinds))
-    full = [file for file in files if file.size or suffix == PARQUET] or files
+    may_be_empty = registry.format_of(suffix).may_be_empty
+    full = [file for file in files if file.size or not may_be_empty] or files
     for file in full:
         check_readable(file.name, file.path)
     _check_keys(source, full)

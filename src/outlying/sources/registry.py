@@ -1,20 +1,27 @@
-"""Tables that are read as a stream: which are, and by whom.
+"""The sources there are: how each is recognised, and who reads it into memory or streams it.
 
-A file that fits into memory is read into memory as ever; whatever is larger, or is no file at all
-but a folder, a query or a database, is fed in batches to passes (`streams`).
+A file that fits into memory is read into memory; whatever is larger, or is no file at all but a
+folder, a query or a database, is fed in batches to passes (`passes.py`). The tables below name
+modules, which are imported when they are needed and not before.
+
+A new file format is a module and a line in FORMATS, a new source a module and a line in SOURCES.
 """
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import importlib
 import os
-import re
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, get_args
 
-from outlying.errors import OptionError, SourceError
+from outlying.errors import OptionError, OutlyingError, SourceError
 from outlying.options import Engine, check_choice
+from outlying.sources import recognise
+from outlying.sources.recognise import Test, name_of
+from outlying.table.table import Table
 
 if TYPE_CHECKING:
     from outlying.sources.passes import Feeder
@@ -22,7 +29,88 @@ if TYPE_CHECKING:
 LARGE = 1 << 30
 """A file of more bytes is streamed unless told otherwise."""
 
-_TEXTS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Format:
+    """A file format: how names of its files end, and the modules that read it.
+
+    `read` names the module with `read(file: InputFile) -> Table`, `stream` the one with
+    `stream(files: Files) -> Feeder`, both inside this package.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    read: str
+    stream: str | None = None
+    may_be_gzip: bool = False
+    may_be_empty: bool = False  # a file without a byte is a table without rows
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """All endings, those of compressed files too."""
+        return self.endings + tuple(f"{end}.gz" for end in self.endings if self.may_be_gzip)
+
+
+FORMATS = (
+    Format(
+        "csv", (".csv", ".tsv"), "csv.reading", "csv.streaming", may_be_gzip=True, may_be_empty=True
+    ),
+    Format("json", (".json", ".jsonl", ".ndjson"), "json", may_be_gzip=True),
+    Format("parquet", (".parquet",), "parquet.reading", "parquet.streaming"),
+)
+SUFFIXES = tuple(suffix for form in FORMATS for suffix in form.suffixes)
+STREAMED_SUFFIXES = tuple(s for form in FORMATS if form.stream is not None for s in form.suffixes)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Source:
+    """A kind of data, and the modules that read it.
+
+    `read` names the module with `read(data) -> Table`, `stream` the one with `stream(data) ->
+    Feeder`, or `stream(data, table, query) -> Feeder` where it is a database.
+    """
+
+    recognises: Test
+    read: str | None = None
+    stream: str | None = None
+    is_database: bool = False
+
+
+def _database(recognises: Test, module: str) -> Source:
+    return Source(recognises, stream=module, is_database=True)
+
+
+SPARK = Source(recognise.is_of_spark, stream="spark")
+
+#: The first that recognises the data, and can do what is asked for, does it.
+SOURCES = (
+    Source(recognise.is_array_or_mapping, read="arrays"),
+    _database(recognise.has_scheme("postgresql", "postgres"), "databases.postgres"),
+    SPARK,
+    Source(recognise.is_address, stream="files"),  # which says which addresses are known
+    _database(recognise.begins_with(b"SQLite format 3\0"), "databases.sqlite"),
+    _database(recognise.begins_with(b"DUCK", offset=8), "databases.duckdb"),
+    _database(recognise.is_a("duckdb", "DuckDBPyConnection"), "databases.duckdb"),
+    _database(recognise.is_connection, "databases.adbc"),
+    Source(recognise.is_a("duckdb", "DuckDBPyRelation"), stream="duckdb.feeder"),
+    Source(recognise.is_a("polars", "LazyFrame"), stream="lazy_frames"),
+    Source(recognise.are_files, stream="files"),
+    Source(recognise.is_path, read="files", stream="files"),
+    Source(lambda _: True, read="frames"),
+)
+
+
+def read(data: object) -> Table:
+    """Read a file, a dataframe, a dict of columns or an array; a Table passes through.
+
+    The same table gives the same columns from every source. Raises SourceError for what cannot
+    be read and ColumnError for names that are not unique.
+    """
+    if isinstance(data, Table):
+        return data
+    reader = next(source.read for source in _sources_of(data) if source.read is not None)
+    table: Table = module(reader).read(data)
+    return table
 
 
 def scan(data: Any, *, table: str | None = None, query: str | None = None) -> Feeder:
@@ -36,23 +124,23 @@ def scan(data: Any, *, table: str | None = None, query: str | None = None) -> Fe
     """
     if table is not None and query is not None:
         raise OptionError("table= and query= are both given; one of them says what to read")
-    found = _database(data, table, query)
-    if found is not None:
-        return found
-    if table is not None or query is not None:
-        raise OptionError(
-            f"table= and query= are for databases, not for {_kind_of(data)}; allowed: a file of "
-            "DuckDB or SQLite, a postgresql:// address, an open connection of DuckDB or ADBC"
-        )
-    found = _query_of(data)
-    if found is None:
-        found = _files(data)
-    if found is None:
+    source = next((source for source in _sources_of(data) if source.stream is not None), None)
+    feeder: Feeder
+    if source is not None and source.is_database:
+        feeder = module(source.stream).stream(data, table, query)
+    elif table is not None or query is not None:
+        raise _no_database(data)
+    elif source is not None:
+        feeder = module(source.stream).stream(data)
+    elif recognise.is_feeder(data):
+        feeder = data
+    else:
         raise SourceError(
-            f"cannot scan {_kind_of(data)}; allowed: paths of Parquet, CSV or TSV files, folders "
-            "and patterns of them, databases, DuckDB relations, polars LazyFrames and Spark frames"
+            f"cannot scan {name_of(data)}; allowed: paths of {', '.join(STREAMED_SUFFIXES)} files, "
+            "folders and patterns of them, databases, DuckDB relations, polars LazyFrames and "
+            "Spark frames"
         )
-    return found
+    return feeder
 
 
 def feeder_of(data: Any, engine: Engine = "auto") -> Feeder | None:
@@ -63,13 +151,17 @@ def feeder_of(data: Any, engine: Engine = "auto") -> Feeder | None:
     """
     check_choice("engine", engine, get_args(Engine))
     if engine == "memory":
-        _check_not_opened(data)
+        if recognise.is_feeder(data):
+            raise OptionError(
+                'engine="memory" cannot hold what scan() opened; give the data itself'
+            )
         return None
-    if engine == "spark":
-        return _only_spark(data)
-    if engine == "auto" and not _is_streamed(data):
-        return None
-    return scan(data)
+    if engine == "spark" and not SPARK.recognises(data):
+        raise OptionError(
+            f'engine="spark" cannot read {name_of(data)}; give a Spark DataFrame or an address '
+            "like spark://host:port/path"
+        )
+    return scan(data) if engine != "auto" or _is_streamed(data) else None
 
 
 def opened(
@@ -81,7 +173,7 @@ def opened(
     master: str | None = None,
 ) -> Feeder | None:
     """Return who feeds what a command names; None: it is to be read into memory."""
-    if master is not None or (engine == "spark" and not source.startswith("spark://")):
+    if master is not None or (engine == "spark" and not SPARK.recognises(source)):
         if master is None or engine not in ("auto", "spark"):
             raise OptionError(
                 "Spark needs both: --engine spark --master URL, such as spark://HOST:PORT or "
@@ -95,139 +187,49 @@ def opened(
     return feeder_of(source, engine)
 
 
+def suffix_of(path: PurePath, known: tuple[str, ...]) -> str | None:
+    """Return which of the known suffixes the name of a file ends with."""
+    name = path.name.casefold()
+    return next((suffix for suffix in known if name.endswith(suffix)), None)
+
+
+def format_of(suffix: str) -> Format:
+    """Return the format of files that end so."""
+    return next(item for item in FORMATS if suffix in item.suffixes)
+
+
+def module(name: str | None) -> Any:
+    """Import a module that the tables above name."""
+    return importlib.import_module(f"outlying.sources.{name}")
+
+
+def _sources_of(data: Any) -> Iterator[Source]:
+    return (source for source in SOURCES if source.recognises(data))
+
+
 def _is_streamed(data: Any) -> bool:
-    if not isinstance(data, (str, os.PathLike)):
-        return _is_feeder(data) or _is_list_of_paths(data) or _is_query(data)
-    text = os.fsdecode(data)
-    if _is_address(text):
-        return True
-    from outlying.sources import paths
-    from outlying.sources.databases import opening as databases
-
-    path = Path(text).expanduser() if text.startswith("~/") else Path(text)
-    try:
-        if path.is_dir() or paths.is_pattern(text) or databases.is_database(path):
-            return True
-        return path.stat().st_size > LARGE and path.name.casefold().endswith(_TEXTS)
-    except (OSError, ValueError):  # for the reader of files, which says what is wrong
-        return False
+    """Return whether data are streamed unless told otherwise; of files, the large ones are."""
+    source = next(_sources_of(data))
+    if source.read is None or source.stream is None:
+        return recognise.is_feeder(data) or source.stream is not None
+    path = recognise.path_of(os.fsdecode(data))
+    with contextlib.suppress(OSError, ValueError):  # for the reader, which says what is wrong
+        is_known = suffix_of(path, STREAMED_SUFFIXES) is not None
+        return is_known and path.stat().st_size > LARGE
+    return False
 
 
-def _check_not_opened(data: Any) -> None:
-    if _is_feeder(data):
-        raise OptionError('engine="memory" cannot hold what scan() opened; give the data itself')
+def _no_database(data: Any) -> OutlyingError:
+    """Say that table= and query= have no meaning for these data."""
+    if recognise.is_path(data) and not recognise.is_address(data):
+        from outlying.sources.files import check_readable
 
-
-def _only_spark(data: Any) -> Feeder:
-    found = _spark(data)
-    if found is None:
-        raise OptionError(
-            f'engine="spark" cannot read {_kind_of(data)}; give a Spark DataFrame or an address '
-            "like spark://host:port/path"
+        source = os.fsdecode(data)
+        check_readable(source, recognise.path_of(source))
+        return SourceError(
+            f"{source}: is no database of DuckDB or SQLite; table= and query= are for databases"
         )
-    return found
-
-
-def _database(data: Any, table: str | None, query: str | None) -> Feeder | None:
-    if isinstance(data, (str, os.PathLike)):
-        return _database_at(os.fsdecode(data), table, query)
-    if _is_of(data, "duckdb", "DuckDBPyConnection"):
-        from outlying.sources.databases import opening as databases
-
-        return databases.of_duckdb(data, table, query)
-    if hasattr(data, "adbc_get_info") and hasattr(data, "cursor"):
-        from outlying.sources.databases import opening as databases
-
-        return databases.of_adbc(data, table, query)
-    if hasattr(data, "cursor") and hasattr(data, "commit"):
-        raise SourceError(
-            f"{_kind_of(data)} gives no Arrow batches; give the path of a SQLite file, a "
-            "postgresql:// address, or a connection of ADBC, such as adbc_driver_postgresql makes"
-        )
-    return None
-
-
-def _database_at(text: str, table: str | None, query: str | None) -> Feeder | None:
-    from outlying.sources.databases import opening as databases
-
-    if re.match(r"postgres(ql)?://", text):
-        from outlying.sources.databases import postgres
-
-        return postgres.feeder(text, table, query)
-    if table is None and query is None and not databases.is_database(Path(text).expanduser()):
-        return None
-    return databases.of_file(text, table, query)
-
-
-def _query_of(data: Any) -> Feeder | None:
-    """Feed from what is not a file: a query of an engine, or a feeder already."""
-    if _is_feeder(data):
-        feeder: Feeder = data
-        return feeder
-    if _is_of(data, "duckdb", "DuckDBPyRelation"):
-        from outlying.sources.databases import opening as databases
-
-        return databases.of_relation(data)
-    if _is_of(data, "polars", "LazyFrame"):
-        from outlying.sources import lazy_frames as lazy
-
-        return lazy.LazyFeeder(data)
-    return _spark(data)
-
-
-def _spark(data: Any) -> Feeder | None:
-    is_address = isinstance(data, str) and data.startswith("spark://")
-    if not is_address and not type(data).__module__.startswith("pyspark."):
-        return None
-    spark: Any = importlib.import_module("outlying.sources.spark")
-    fed: Feeder = spark.connected(data) if is_address else spark.SparkFeeder(data)
-    return fed
-
-
-def _files(data: Any) -> Feeder | None:
-    if not isinstance(data, (str, os.PathLike)) and not _is_list_of_paths(data):
-        return None
-    if isinstance(data, str) and _is_address(data):
-        raise SourceError(
-            f"{data}: unknown kind of address; known: postgresql://, spark://; files are given by "
-            "their path, without file://"
-        )
-    from outlying.sources import file_stream as files
-
-    return files.feeder(data)
-
-
-def _is_query(data: Any) -> bool:
-    return (
-        _is_of(data, "duckdb", "DuckDBPyRelation")
-        or _is_of(data, "duckdb", "DuckDBPyConnection")
-        or _is_of(data, "polars", "LazyFrame")
-        or type(data).__module__.startswith("pyspark.")
-        or (hasattr(data, "adbc_get_info") and hasattr(data, "cursor"))
+    return OptionError(
+        f"table= and query= are for databases, not for {name_of(data)}; allowed: a file of "
+        "DuckDB or SQLite, a postgresql:// address, an open connection of DuckDB or ADBC"
     )
-
-
-def _is_feeder(data: Any) -> bool:
-    return all(hasattr(data, name) for name in ("fold", "schema", "traffic"))
-
-
-def _is_list_of_paths(data: Any) -> bool:
-    is_list = isinstance(data, Sequence) and not isinstance(data, (str, bytes))
-    return is_list and bool(data) and all(isinstance(item, (str, os.PathLike)) for item in data)
-
-
-def _is_address(text: str) -> bool:
-    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", text) is not None
-
-
-def _is_of(data: Any, package: str, name: str) -> bool:
-    """Return what something is without importing the package that it comes from."""
-    kind = type(data)
-    return kind.__name__ == name and kind.__module__.split(".")[0].lstrip("_") == package
-
-
-def _kind_of(data: Any) -> str:
-    if isinstance(data, (str, os.PathLike)):
-        return os.fsdecode(data)
-    kind = type(data)
-    return f"{kind.__module__.split('.')[0].lstrip('_')} {kind.__name__}"

@@ -23,11 +23,12 @@ from outlying.search.prepared import Counted, Prepared, strength_of
 from outlying.search.references import References, enough_rows
 from outlying.search.scoring import Evaluation, Progress
 from outlying.search.shortlist import Shortlist, verified
-from outlying.stream.counting.choice import codings
 from outlying.stream.profile.profile import Profile
-from outlying.stream.verify.answers import Answered, Answers, Counting
+from outlying.stream.verify.answers import Answers, VerifiedCounts, VerifiedEvaluation
+from outlying.stream.verify.encoding import plan_columns
+from outlying.stream.verify.plan import VerifyPlan
 from outlying.stream.verify.questions import Question
-from outlying.stream.verify.verify_pass import VerifyPass, VerifyPlan
+from outlying.stream.verify.verify_pass import VerifyPass
 from outlying.table.targets import Target
 
 if TYPE_CHECKING:
@@ -95,19 +96,22 @@ class Asking:
             questions.append(Question(homes.evaluation(place), short, is_new))
             if progress is not None:
                 progress(place + 1, len(targets))
-        return AllAnswered(homes, questions, self._ask(questions, progress))
+        return AllAnswered(homes, questions, self._ask(questions, workers, progress))
 
-    def _ask(self, questions: Sequence[Question], progress: Progress | None) -> Answers:
-        looks = tuple(dict.fromkeys(look for question in questions for look in question.looks()))
-        counts = tuple(dict.fromkeys(rules for each in questions for rules in each.counts()))
-        plan = VerifyPlan(codings(self.profile, looks, counts, questions), looks, counts)
+    def _ask(
+        self, questions: Sequence[Question], workers: int, progress: Progress | None
+    ) -> Answers:
+        queries = tuple(dict.fromkeys(query for each in questions for query in each.queries()))
+        counts = tuple(dict.fromkeys(context for each in questions for context in each.counts()))
+        columns = plan_columns(self.profile, queries, counts, questions)
+        plan = VerifyPlan(columns, queries, counts)
         work = VerifyPass(plan)
-        state = self.feeder.fold(work, work.columns, progress)
+        state = self.feeder.fold(work, work.columns, progress, work.affordable(workers))
         check_rows(self.feeder.source, self.profile.rows, state.rows, "in the second")
         largest = {
             name: max(map(abs, self.profile.ends(name)))
             for name, column in plan.columns.items()
-            if column.coding is not None
+            if column.encoding is not None
         }
         return Answers(plan, work.finish(state), largest)
 
@@ -158,7 +162,7 @@ class AllAnswered:
         return References(tuple(strengths), tuple(hashes), count)
 
     def _strength(self, question: Question) -> float:
-        counting = Counting(question, self.answers)
+        counting = VerifiedCounts(question, self.answers)
         return strength_of(
             verified(question.short, Counted(question.asked, question.short, counting), 1)
         )
@@ -169,7 +173,7 @@ class AllAnswered:
         place = self._places[id(item)]
         question, prepared = self.questions[place], self.homes.prepared[place]
         exact, is_new, row = (
-            Answered(question, self.answers),
+            VerifiedEvaluation(question, self.answers),
             item.new is not None,
             int(item.row or 0),
         )
@@ -181,7 +185,7 @@ class AllAnswered:
             key=item.key,
             values=prepared.table.values(row) if item.values is None else item.values,
             row_hash=None if is_new else row_hashes(prepared, np.array([row]))[0],
-            source=source,
+            table=profile.table,
             rows=profile.rows,
             selection=prepared.selection,
             attributes=prepared.attributes,

@@ -16,7 +16,7 @@ from outlying.stream.profile.profile import Profile
 from outlying.table.columns import Column, infinities_note
 from outlying.table.selection import is_asked_for
 from outlying.table.table import SkippedColumn, Table
-from outlying.table.targets import Asked, Fit
+from outlying.table.targets import Asked, ObjectCheck
 from outlying.table.values import Form
 
 Object: TypeAlias = Mapping[str, Any]
@@ -37,7 +37,7 @@ def checked(profile: Profile, whole: Table, asked: Asked, options: Options) -> l
     compared = {column.name: column for column in profile.table.columns}
     columns = tuple(compared.get(column.name, column) for column in whole.columns)
     unasked = {name for name in whole.names if not is_asked_for(name, options)}
-    fits = Fit(
+    fits = ObjectCheck(
         dataclasses.replace(whole, columns=columns),
         options,
         unasked | profile.too_fine(options),

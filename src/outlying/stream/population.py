@@ -22,11 +22,9 @@ from outlying.search.references import References
 from outlying.search.scoring import Progress
 from outlying.stream.asking import Asking, Placed, check_rows
 from outlying.stream.new_objects import checked, newcomers
-from outlying.stream.profile.lookup import Columns, Sought
-from outlying.stream.profile.lookup_pass import LookupPass, found_in
+from outlying.stream.profile.lookup import Columns, LookupPass, Sought, Together, found_in
 from outlying.stream.profile.profile import Profile, finish
 from outlying.stream.profile.profile_pass import ProfilePass, ProfileState, fields_of
-from outlying.stream.together import Together
 from outlying.table.selection import Selection, not_empty
 from outlying.table.table import SkipReason, Table
 from outlying.table.targets import Asked, Key, Target, Targets
@@ -58,7 +56,7 @@ class StreamedPopulation:
         self._fields, unusable = fields_of(feeder.source, feeder.schema(), options)
         unread = (*feeder.skipped, *unusable)
         columns = tuple(field.empty() for field in self._fields)
-        self.table = Table(columns, 0, feeder.source, unread)
+        self.table = Table(columns, 0, feeder.source, unread, (), feeder.frame_library)
         self._plan = ProfilePass.of(options, self._fields, unread)
         self._profile: Profile | None = None
         self._memory: MemoryPopulation | None = None
@@ -68,21 +66,21 @@ class StreamedPopulation:
 
     def count(self) -> int:
         """Return the number of rows."""
-        return self._profiled(None).rows
+        return self._profiled().rows
 
     def selection(self) -> Selection:
         """Return which columns take part."""
-        return self._profiled(None).selection
+        return self._profiled().selection
 
-    def _profiled(self, progress: Progress | None) -> Profile:
+    def _profiled(self, progress: Progress | None = None, workers: int | None = None) -> Profile:
         if self._profile is None:
-            self._keep(self.feeder.fold(self._plan, self._plan.columns, progress))
+            self._keep(self.feeder.fold(self._plan, self._plan.columns, progress, workers))
         assert self._profile is not None  # noqa: S101 - just made
         return self._profile
 
     def _keep(self, state: ProfileState) -> None:
         """Keep what the first pass has found."""
-        profile = finish(self._plan, state, self.feeder.source).with_notes(self.feeder.notes)
+        profile = finish(self._plan, state, self.table).with_notes(self.feeder.notes)
         not_empty(profile.selection)
         if profile.rows < 2:
             raise SourceError(
@@ -93,23 +91,25 @@ class StreamedPopulation:
             self._memory = MemoryPopulation(profile.table, self.options, is_of_stream=True)
         self._profile = profile
 
-    def _found(self, sought: Sought, progress: Progress | None) -> Profile:
+    def _found(self, sought: Sought, progress: Progress | None, workers: int | None) -> Profile:
         """Find rows: in the first pass, or in one of their own where that has been made."""
         plan = LookupPass.of(tuple(self._fields), sought)
         if self._profile is None:
             both = Together([self._plan, plan])
             columns = list(dict.fromkeys([*self._plan.columns, *plan.columns]))
-            first, state = self.feeder.fold(both, columns, progress)
+            first, state = self.feeder.fold(both, columns, progress, workers)
             self._keep(first)
         else:
-            state = self.feeder.fold(plan, plan.columns, progress)
-        profile = self._profiled(progress)
+            state = self.feeder.fold(plan, plan.columns, progress, workers)
+        profile = self._profiled()
         check_rows(self.feeder.source, profile.rows, state.rows, "when rows were looked for")
         return found_in(profile, plan, state, sought)
 
     # --- what is asked for ----------------------------------------------------------------------
 
-    def targets(self, asked: Asked, progress: Progress | None = None) -> Targets:
+    def targets(
+        self, asked: Asked, progress: Progress | None = None, workers: int | None = None
+    ) -> Targets:
         """Find what is asked for, and check all of it."""
         if asked.rows is not None:
             raise RowError(
@@ -117,8 +117,9 @@ class StreamedPopulation:
                 "position; name the row by values that only it has: where={column: value}"
             )
         if asked.objects is not None:
-            return self._new(asked, self._profiled(progress))
-        home = self._found(Sought.of(asked, Columns(self._fields, self.table.skipped)), progress)
+            return self._new(asked, self._profiled(progress, workers))
+        sought = Sought.of(asked, Columns(self._fields, self.table.skipped))
+        home = self._found(sought, progress, workers)
         count = home.table.rows - home.drawn
         wheres = [asked.every] * count if asked.every is not None else asked.wheres or ()
         found = (self._row(home, place, where) for place, where in enumerate(wheres))
@@ -164,7 +165,7 @@ class StreamedPopulation:
         self, workers: int | None = None, progress: Progress | None = None
     ) -> References:
         """Search some rows of the population, once."""
-        self._profiled(progress)
+        self._profiled(progress, workers)
         if self._memory is not None:
             return self._memory.references(workers, progress)
         if self._references is None:
@@ -175,7 +176,7 @@ class StreamedPopulation:
 
     @functools.cached_property
     def _asking(self) -> Asking:
-        return Asking(self.feeder, self._profiled(None), self.options)
+        return Asking(self.feeder, self._profiled(), self.options)
 
 
 def _key(profile: Profile, values: Mapping[str, Any], where: Mapping[str, Any]) -> Key:

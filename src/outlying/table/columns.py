@@ -314,7 +314,7 @@ def _number_in(column: Column, row: int, form: Form) -> float:
 
 
 def infinities_note(name: str, count: int) -> str:
-    """Say that infinite values of a column count as missing."""
+    """Return the note that infinite values of a column count as missing."""
     values = "an infinite value counts" if count == 1 else "infinite values count"
     number = "" if count == 1 else f"{count:,} "
     return f"column {name!r}: {number}{values} as missing"

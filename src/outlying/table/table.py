@@ -9,13 +9,15 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from outlying.errors import ColumnError, ObjectError, RowError, unknown_name
 from outlying.table.columns import Column
 from outlying.table.values import Value, text_of
+
+FrameLibrary = Literal["pandas", "polars"]
 
 
 class SkipReason(enum.Enum):
@@ -51,6 +53,7 @@ class Table:
     source: str
     skipped: tuple[SkippedColumn, ...] = ()
     notes: tuple[str, ...] = ()
+    frame_library: FrameLibrary = "pandas"  # whose dataframes the user works with
 
     @property
     def names(self) -> list[str]:
@@ -58,7 +61,7 @@ class Table:
         return [column.name for column in self.columns]
 
     def column(self, name: str) -> Column:
-        """Find a column by name, or say which names are near."""
+        """Return the column of this name; an error says which names are near."""
         for column in self.columns:
             if column.name == name:
                 return column
@@ -82,8 +85,8 @@ class Table:
         return {column.name: column.value(row) for column in self.columns}
 
     def find(self, where: Mapping[str, Any]) -> int:
-        """Find the only row that holds all these values."""
-        rows, wanted = self.matching(where), self.wanted(where)
+        """Return the only row that holds all these values."""
+        rows, wanted = self.matching(where), where_text(where)
         if len(rows) == 0:
             raise RowError(f"no row has {wanted}; one is needed")
         if len(rows) > 1:
@@ -96,7 +99,7 @@ class Table:
         return rows[0]
 
     def matching(self, where: Mapping[str, Any]) -> list[int]:
-        """Find all rows that hold these values."""
+        """Return all rows that hold these values."""
         if not where:
             raise RowError("where is empty; give at least one column and its value")
         mask = np.ones(self.rows, dtype=bool)
@@ -107,13 +110,8 @@ class Table:
                 raise RowError(f"where: column {name!r} expects {error}, got {value!r}") from None
         return [int(row) for row in np.flatnonzero(mask)]
 
-    @staticmethod
-    def wanted(where: Mapping[str, Any]) -> str:
-        """Say which values were looked for."""
-        return " and ".join(f"{name} = {text_of_any(value)}" for name, value in where.items())
-
     def with_object(self, values: Mapping[str, Any], optional: Iterable[str] = ()) -> Table:
-        """Add a new object as one more row (method 1: both cases share one definition)."""
+        """Return the table with a new object as one more row, so that both share one definition."""
         known = [*self.names, *(skipped.name for skipped in self.skipped)]
         for name in values:
             if name not in known:
@@ -121,11 +119,8 @@ class Table:
         absent = [name for name in self.names if name not in values and name not in set(optional)]
         if absent:
             raise ObjectError(
-                "the object has no value for "
-                + ", ".join(repr(name) for name in absent)
-                + "; give "
-                "each column a value (null or None where it is missing), or leave the column out "
-                "with exclude="
+                f"the object has no value for {', '.join(map(repr, absent))}; give each column a "
+                "value (null or None where it is missing), or leave the column out with exclude="
             )
         columns = tuple(_extended(column, values.get(column.name)) for column in self.columns)
         return dataclasses.replace(self, columns=columns, rows=self.rows + 1)
@@ -141,6 +136,9 @@ def _extended(column: Column, value: object) -> Column:
         ) from None
 
 
-def text_of_any(value: object) -> str:
-    """Write any given value for a message."""
-    return text_of(value) if isinstance(value, (str, int, float)) else str(value)
+def where_text(where: Mapping[str, Any]) -> str:
+    """Return the values that were looked for in words, for a message."""
+    return " and ".join(
+        f"{name} = {text_of(value) if isinstance(value, (str, int, float)) else value}"
+        for name, value in where.items()
+    )

@@ -14,7 +14,7 @@ from outlying.errors import InfiniteValueError, ObjectError, OptionError, Outlyi
 from outlying.options import Options
 from outlying.table.columns import Column
 from outlying.table.selection import is_asked_for, optional_columns
-from outlying.table.table import Table
+from outlying.table.table import Table, where_text
 from outlying.table.values import Value
 
 Where: TypeAlias = Mapping[str, Any]
@@ -51,12 +51,12 @@ class Asked:
         if sum(given is not None for given in (rows, where, objects)) != 1:
             raise OptionError("name exactly one of rows=, where= and objects=")
         if rows is not None:
-            return cls(rows=items("rows", rows), name="rows[{}]".format)
+            return cls(rows=as_list("rows", rows), name="rows[{}]".format)
         if isinstance(where, Mapping):
             return cls(every=where)
         if where is not None:
-            return cls(wheres=items("where", where), name="where[{}]".format)
-        return cls(objects=items("objects", objects), name="objects[{}]".format)
+            return cls(wheres=as_list("where", where), name="where[{}]".format)
+        return cls(objects=as_list("objects", objects), name="objects[{}]".format)
 
     @contextlib.contextmanager
     def about(self, place: int) -> Iterator[None]:
@@ -136,14 +136,14 @@ def targets_in(table: Table, options: Options, asked: Asked) -> Targets:
 
 def new_objects(table: Table, options: Options, asked: Asked) -> Targets:
     """Check new objects against the columns of the table."""
-    fits = Fit(table, options, optional_columns(table, options))
+    fits = ObjectCheck(table, options, optional_columns(table, options))
     for place, item in enumerate(asked.objects or ()):
         with asked.about(place):
             fits.check(item)
     return Targets(tuple(Target(new=item) for item in asked.objects or ()))
 
 
-def position(table: Table, row: object) -> int:
+def checked_position(table: Table, row: object) -> int:
     """Check the position of a row, a whole number from 0."""
     try:
         place = operator.index(row)  # type: ignore[arg-type]
@@ -157,7 +157,7 @@ def position(table: Table, row: object) -> int:
     return place
 
 
-def items(name: str, given: object) -> list[Any]:
+def as_list(name: str, given: object) -> list[Any]:
     """Make a list of what was given for an option that takes several."""
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         kind = "positions" if name == "rows" else "mappings of column to value"
@@ -182,13 +182,13 @@ def _positions(table: Table, asked: Asked) -> Iterator[int]:
                 "(numpy.flatnonzero gives those of a mask)"
             )
         with asked.about(place):
-            yield position(table, row)
+            yield checked_position(table, row)
 
 
 def _matching(table: Table, where: Where) -> list[int]:
     rows = table.matching(where)
     if not rows:
-        raise RowError(f"no row has {table.wanted(where)}; at least one is needed")
+        raise RowError(f"no row has {where_text(where)}; at least one is needed")
     return rows
 
 
@@ -199,7 +199,7 @@ def _found(table: Table, asked: Asked) -> Iterator[int]:
             yield table.find(known)
 
 
-class Fit:
+class ObjectCheck:
     """Whether objects fit a table, told from its columns alone: no row is copied."""
 
     def __init__(self, table: Table, options: Options, optional: set[str]) -> None:

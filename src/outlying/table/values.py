@@ -63,7 +63,7 @@ def is_missing(value: object) -> bool:
 def number_of(form: Form, value: object) -> float:
     """Turn a Python value of this form into the number the core computes with.
 
-    Raises ValueError if the value is of another kind; the caller knows the column and says so.
+    Raises ValueError if the value is of another kind; callers add the name of the column.
     """
     if form in ("number", "integer"):
         if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
@@ -73,7 +73,7 @@ def number_of(form: Form, value: object) -> float:
         except (TypeError, ValueError, OverflowError):
             raise ValueError(EXPECTS[form]) from None
     if form == "time":
-        return _microseconds_of_day(_parsed(value, dt.time, form))
+        return _microseconds_of_day(value)
     if form == "duration":
         return _microseconds_of_duration(value)
     moment = _moment(value, form)
@@ -111,7 +111,7 @@ def limits_of(form: Form) -> tuple[float, float]:
 
 
 def coarse(form: Form, number: float, step: float) -> Value:
-    """Return a time as exactly as a step needs it: in full days, hours, minutes, and so on.
+    """Return a time rounded to what a step needs: to full days, hours, minutes, and so on.
 
     A moment to the day is a date.
     """
@@ -174,11 +174,11 @@ def without_trailing_zero(label: str) -> str:
 
 
 def printable(text: str, limit: int = 80) -> str:
-    """Make hostile text harmless on a terminal and keep it short; ordinary text is unchanged.
+    """Return text that is short and harmless on a terminal; ordinary text is unchanged.
 
     Control codes, direction marks and other invisible characters are written as escapes: a column
-    name must not be able to move the cursor, hide text or turn its direction. What has nothing to
-    see is quoted.
+    name must not be able to move the cursor, hide text or turn its direction. A text of spaces
+    alone is quoted.
     """
     safe = "".join(char if _is_visible(char) else _escape(char) for char in text)
     if not safe.strip():
@@ -217,17 +217,6 @@ def read_text(form: Form, text: str) -> Value:
     return text
 
 
-def _parsed(value: object, kind: type[dt.time], form: Form) -> dt.time:
-    if isinstance(value, str):
-        try:
-            return kind.fromisoformat(value)
-        except ValueError:
-            raise ValueError(EXPECTS[form]) from None
-    if isinstance(value, kind):
-        return value
-    raise ValueError(EXPECTS[form])
-
-
 def _moment(value: object, form: Form) -> dt.datetime:
     if isinstance(value, str):
         try:
@@ -249,7 +238,14 @@ def _moment(value: object, form: Form) -> dt.datetime:
     return moment
 
 
-def _microseconds_of_day(value: dt.time) -> float:
+def _microseconds_of_day(value: object) -> float:
+    if isinstance(value, str):
+        try:
+            value = dt.time.fromisoformat(value)
+        except ValueError:
+            raise ValueError(EXPECTS["time"]) from None
+    if not isinstance(value, dt.time):
+        raise ValueError(EXPECTS["time"])
     seconds = (value.hour * 60 + value.minute) * 60 + value.second
     return float(seconds * 1_000_000 + value.microsecond)
 

@@ -18,7 +18,7 @@ from outlying.method.measure import Summary
 from outlying.search import limits
 from outlying.search.attributes import Attribute, attribute_of
 from outlying.search.cache import Cache
-from outlying.search.conditions import CandidateCondition
+from outlying.search.objects import CandidateCondition
 from outlying.search.screen import histograms as screen
 from outlying.search.screen.bitsets import NONE, Workspace
 from outlying.search.screen.neighbours import NeighbourCounter, Sample

@@ -19,7 +19,7 @@ warnings.simplefilter("ignore")
 from collections import Counter
 from pyspark.sql import SparkSession
 from outlying.errors import InfiniteValueError, SourceError
-from outlying.feeders.spark import SparkFeeder, connected
+from outlying.sources.spark import SparkFeeder, connected
 from tests.toy_pass import Broken, Everything, Finite
 
 session = SparkSession.builder.remote("local[2]").getOrCreate()

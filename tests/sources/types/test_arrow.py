@@ -23,6 +23,14 @@ from outlying.table.values import Form
 from tests.carriers import same
 
 D = decimal.Decimal
+
+
+def coded(array: Any) -> tuple[Any, list[Any]]:
+    """Read categories as codes into labels."""
+    found = cells.categories(array, "boolean" if pa.types.is_boolean(array.type) else "text")
+    return found.codes, list(found.labels)
+
+
 DAY = 86_400_000_000.0
 
 
@@ -127,17 +135,17 @@ def test_decimals_become_the_nearest_number(value: decimal.Decimal) -> None:
     ids=lambda array: str(array.type),
 )
 def test_texts_of_all_kinds_are_coded(array: Any) -> None:
-    codes, labels = cells.coded(array)
+    codes, labels = coded(array)
     assert codes.dtype == np.int32
     assert sorted(labels) == ["a", "b"]
     assert [None if code < 0 else labels[code] for code in codes] == ["b", None, "a", "b"]
 
 
 def test_booleans_are_coded() -> None:
-    codes, labels = cells.coded(pa.array([True, None, False, True]))
+    codes, labels = coded(pa.array([True, None, False, True]))
     assert [None if code < 0 else labels[code] for code in codes] == [True, None, False, True]
-    assert cells.coded(pa.array([True, True]))[1] == [True]
-    assert cells.coded(pa.array([None], pa.bool_()))[1] == []
+    assert coded(pa.array([True, True]))[1] == [True]
+    assert coded(pa.array([None], pa.bool_()))[1] == []
 
 
 @pytest.mark.parametrize(
@@ -145,7 +153,7 @@ def test_booleans_are_coded() -> None:
     [([1, 2, None, 1], ["1", "2", None, "1"]), ([1.5, math.nan, 2.0], ["1.5", None, "2.0"])],
 )
 def test_categories_of_numbers_are_texts(values: list[Any], texts: list[Any]) -> None:
-    codes, labels = cells.coded(pa.array(values).dictionary_encode())
+    codes, labels = coded(pa.array(values).dictionary_encode())
     assert [None if code < 0 else labels[code] for code in codes] == texts
 
 

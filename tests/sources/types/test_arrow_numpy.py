@@ -50,7 +50,7 @@ def test_texts(texts: list[str]) -> None:
 
 @given(st.lists(st.booleans(), max_size=80))
 def test_marks(marks: list[bool]) -> None:
-    assert arrays.of_marks(np.array(marks, dtype=bool)).to_pylist() == marks
+    assert arrays.of_mask(np.array(marks, dtype=bool)).to_pylist() == marks
 
 
 @pytest.mark.parametrize("engine", ["arrow", "engine"])

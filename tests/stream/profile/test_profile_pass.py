@@ -22,8 +22,7 @@ from outlying.errors import ColumnError, InfiniteValueError, OptionError, RowErr
 from outlying.options import Options
 from outlying.stream.profile import bottom_k as kinds
 from outlying.stream.profile import column_facts as facts
-from outlying.stream.profile.lookup import Columns, Sought
-from outlying.stream.profile.lookup_pass import LookupPass, found_in
+from outlying.stream.profile.lookup import Columns, LookupPass, Sought, found_in
 from outlying.stream.profile.profile import Profile, finish
 from outlying.stream.profile.profile_pass import ProfilePass, ProfileState, fields_of
 from outlying.table import sampling, selection
@@ -135,7 +134,7 @@ def profile_of(
     if where is not None:  # checked before any row is read
         sought = Sought.of(asked_of(where, meaning), Columns(fields, plan.unread))
         lookup = LookupPass.of(tuple(fields), sought)
-    profile = finish(plan, state_of(plan, table, seed), "t")
+    profile = finish(plan, state_of(plan, table, seed), named(plan))
     if lookup is None:
         return profile
     return found_in(profile, lookup, state_of(lookup, table, seed), sought)
@@ -144,6 +143,10 @@ def profile_of(
 def plan_of(schema: pa.Schema, options: Options, skipped: Any = ()) -> ProfilePass:
     fields, unusable = fields_of("t", schema, options)
     return ProfilePass.of(options, fields, [*skipped, *unusable])
+
+
+def named(plan: ProfilePass) -> Table:
+    return Table((), 0, "t", plan.unread)
 
 
 def asked_of(where: Any, meaning: str) -> Asked:
@@ -405,7 +408,7 @@ def test_columns_that_the_feeder_left_out_are_listed() -> None:
     gone = SkippedColumn("point", "holds records, which cannot be compared")
     plan = plan_of(pa.schema({"x": pa.int64()}), Options.of(), [gone])
     state = plan.add(plan.start(), pa.record_batch({"x": [1, 2]}))
-    assert finish(plan, state, "t").skipped == (gone,)
+    assert finish(plan, state, named(plan)).skipped == (gone,)
 
 
 def test_a_wrong_type_names_column_and_value() -> None:
@@ -559,4 +562,4 @@ def test_a_state_on_its_way_holds_no_more_than_it_keeps() -> None:
     sent = pickle.dumps(state)
     assert len(sent) < 100 * 8 * 4 + 4000
     again = pickle.loads(sent)  # noqa: S301
-    assert seen(finish(plan, again, "t")) == seen(finish(plan, state, "t"))
+    assert seen(finish(plan, again, named(plan))) == seen(finish(plan, state, named(plan)))

@@ -16,18 +16,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outlying.sources.types.arrow import Field
-from outlying.stream.counting.grids import Coding, Dictionary, Grid, Range
-from outlying.stream.verify.rules import Rule, rule_set
-from outlying.stream.verify.tallies import BinTally, Seen, SeenLabels, ValueTally
-from outlying.stream.verify.verify_pass import (
-    ColumnPlan,
-    Look,
-    SeenGaps,
-    Verified,
-    VerifyPass,
-    VerifyPlan,
-    VerifyState,
+from outlying.stream.counting.encodings import Dictionary, Encoding, Grid, Range
+from outlying.stream.verify.histograms import (
+    BinHistograms,
+    LabelHistogram,
+    NumberHistogram,
+    ValueHistograms,
 )
+from outlying.stream.verify.plan import ColumnPlan, Query, VerifyPlan
+from outlying.stream.verify.predicates import Predicate, conjunction
+from outlying.stream.verify.verify_pass import MissingCount, Verified, VerifyPass, VerifyState
 
 Row = dict[str, Any]
 
@@ -43,7 +41,7 @@ def grid(numbers: list[float], bins: int = 64) -> Grid:
 
 
 KNOWN = [float(x) for x in NUMBERS if x is not None and not math.isnan(x)]
-CODINGS: dict[str, Coding] = {
+ENCODINGS: dict[str, Encoding] = {
     "grid": grid(KNOWN),
     "few values": Dictionary(grid(KNOWN), limit=3),
     "all values": Dictionary(grid(KNOWN), limit=100),
@@ -67,34 +65,40 @@ SCHEMA = pa.schema(
 )
 
 INTERVALS = st.builds(
-    lambda column, ends: Rule(column, "interval", min(ends), max(ends)),
+    lambda column, ends: Predicate(column, "interval", min(ends), max(ends)),
     st.sampled_from([NAMES["real"], NAMES["whole"]]),
     st.tuples(*[st.sampled_from([-math.inf, -2.5, 0.0, 1.0, 2.0, 1e300, math.inf])] * 2),
 )
 EQUALS = st.builds(
-    lambda label: Rule(NAMES["word"], "equals", label=label), st.sampled_from(["a", "ß", "zz"])
-) | st.builds(lambda label: Rule(NAMES["flag"], "equals", label=label), st.booleans())
-GAPS = st.builds(Rule, st.sampled_from(list(NAMES.values())), st.sampled_from(["known", "missing"]))
-RULES = st.lists(INTERVALS | EQUALS | GAPS, max_size=4).map(tuple)
-LOOKS = st.lists(
-    st.builds(Look, st.sampled_from([NAMES["real"], NAMES["whole"]]), st.just("numbers"), RULES)
-    | st.builds(Look, st.sampled_from([NAMES["word"], NAMES["flag"]]), st.just("labels"), RULES)
-    | st.builds(Look, st.sampled_from(list(NAMES.values())), st.just("gaps"), RULES),
+    lambda label: Predicate(NAMES["word"], "equals", label=label), st.sampled_from(["a", "ß", "zz"])
+) | st.builds(lambda label: Predicate(NAMES["flag"], "equals", label=label), st.booleans())
+KNOWN_OR_NOT = st.builds(
+    Predicate, st.sampled_from(list(NAMES.values())), st.sampled_from(["known", "missing"])
+)
+CONTEXTS = st.lists(INTERVALS | EQUALS | KNOWN_OR_NOT, max_size=4).map(tuple)
+QUERIES = st.lists(
+    st.builds(Query, st.sampled_from([NAMES["real"], NAMES["whole"]]), st.just("numbers"), CONTEXTS)
+    | st.builds(Query, st.sampled_from([NAMES["word"], NAMES["flag"]]), st.just("labels"), CONTEXTS)
+    | st.builds(Query, st.sampled_from(list(NAMES.values())), st.just("missing"), CONTEXTS),
     max_size=6,
 ).map(tuple)
 
 
-def plan(looks: tuple[Look, ...], counts: tuple[tuple[Rule, ...], ...], coding: str) -> VerifyPlan:
+def plan(
+    queries: tuple[Query, ...], counts: tuple[tuple[Predicate, ...], ...], encoding: str
+) -> VerifyPlan:
     columns = {
-        NAMES["real"]: ColumnPlan(Field(NAMES["real"], "number"), CODINGS[coding]),
+        NAMES["real"]: ColumnPlan(Field(NAMES["real"], "number"), ENCODINGS[encoding]),
         NAMES["whole"]: ColumnPlan(Field(NAMES["whole"], "integer"), Range(-3.0, 13)),
         NAMES["word"]: ColumnPlan(Field(NAMES["word"], "text")),
         NAMES["flag"]: ColumnPlan(Field(NAMES["flag"], "boolean")),
     }
-    return VerifyPlan(columns, looks, counts)
+    return VerifyPlan(columns, queries, counts)
 
 
-PLANS = st.builds(plan, LOOKS, st.lists(RULES, max_size=6).map(tuple), st.sampled_from([*CODINGS]))
+PLANS = st.builds(
+    plan, QUERIES, st.lists(CONTEXTS, max_size=6).map(tuple), st.sampled_from([*ENCODINGS])
+)
 
 
 def batch(rows: list[Row], schema: pa.Schema = SCHEMA) -> pa.RecordBatch:
@@ -112,7 +116,7 @@ def is_known(cell: Any) -> bool:
     return cell is not None and cell == cell
 
 
-def satisfies(row: Row, rule: Rule) -> bool:
+def satisfies(row: Row, rule: Predicate) -> bool:
     cell = row[rule.column]
     if rule.kind in ("known", "missing"):
         return is_known(cell) == (rule.kind == "known")
@@ -121,20 +125,24 @@ def satisfies(row: Row, rule: Rule) -> bool:
     return is_known(cell) and rule.low <= cell <= rule.high
 
 
-def naive(rows: list[Row], rules: tuple[Rule, ...]) -> list[Row]:
+def naive(rows: list[Row], rules: tuple[Predicate, ...]) -> list[Row]:
     return [row for row in rows if all(satisfies(row, rule) for rule in rules)]
 
 
-def same_numbers(seen: Seen, cells: list[Any], coding: Coding, distinct: int) -> None:
+def same_numbers(
+    seen: NumberHistogram, cells: list[Any], encoding: Encoding, distinct: int
+) -> None:
     assert np.all(seen.lows <= seen.values)
     assert np.all(seen.values <= seen.highs)
     assert np.all(np.diff(seen.values) >= 0)
-    if isinstance(coding, Range) or (isinstance(coding, Dictionary) and distinct <= coding.limit):
+    if isinstance(encoding, Range) or (
+        isinstance(encoding, Dictionary) and distinct <= encoding.limit
+    ):
         counts = Counter(float(cell) + 0.0 for cell in cells)
         assert seen.is_exact
         assert dict(zip(seen.values.tolist(), seen.counts.tolist(), strict=True)) == counts
         return
-    bins = coding.grid if isinstance(coding, Dictionary) else coding
+    bins = encoding.grid if isinstance(encoding, Dictionary) else encoding
     assert isinstance(bins, Grid)
     edges = bins.edges()
     codes = Counter(int(bins.codes(np.array([cell]))[0]) for cell in cells)
@@ -147,20 +155,20 @@ def check(work: VerifyPass, verified: Verified, rows: list[Row]) -> None:
     assert verified.rows == len(rows)
     for rules, count in zip(work.plan.counts, verified.counts, strict=True):
         assert count == len(naive(rows, rules))
-    for look, seen in zip(work.plan.looks, verified.looks, strict=True):
-        inside = naive(rows, look.rules)
-        cells = [row[look.column] for row in inside if is_known(row[look.column])]
-        if isinstance(seen, SeenGaps):
+    for query, seen in zip(work.plan.queries, verified.answers, strict=True):
+        inside = naive(rows, query.context)
+        cells = [row[query.column] for row in inside if is_known(row[query.column])]
+        if isinstance(seen, MissingCount):
             assert (seen.known, seen.missing) == (len(cells), len(inside) - len(cells))
             continue
         assert seen.rows == len(inside)
-        if isinstance(seen, SeenLabels):
+        if isinstance(seen, LabelHistogram):
             assert [*zip(seen.labels, seen.counts, strict=True)] == sorted(Counter(cells).items())
             continue
-        coding = work.plan.columns[look.column].coding
-        assert coding is not None
-        everything = {row[look.column] for row in rows if is_known(row[look.column])}
-        same_numbers(seen, cells, coding, len(everything))
+        encoding = work.plan.columns[query.column].encoding
+        assert encoding is not None
+        everything = {row[query.column] for row in rows if is_known(row[query.column])}
+        same_numbers(seen, cells, encoding, len(everything))
 
 
 def same(one: Verified, other: Verified) -> bool:
@@ -220,40 +228,41 @@ def test_a_plan_travels(plan: VerifyPlan, rows: list[Row], more: list[Row]) -> N
 def test_nothing_is_asked() -> None:
     work = VerifyPass(VerifyPlan({}))
     verified = work.finish(folded(work, [[], [], [dict.fromkeys(NAMES.values())]]))
-    assert (verified.rows, verified.looks, verified.counts) == (1, (), ())
+    assert (verified.rows, verified.answers, verified.counts) == (1, (), ())
     assert work.columns == []
 
 
 def test_only_columns_that_are_asked_for_are_read() -> None:
-    counts = ((Rule(NAMES["flag"], "known"),),)
-    asked = plan((Look(NAMES["whole"], "numbers"),), counts, "grid")
+    counts = ((Predicate(NAMES["flag"], "known"),),)
+    asked = plan((Query(NAMES["whole"], "numbers"),), counts, "grid")
     assert VerifyPass(asked).columns == sorted([NAMES["flag"], NAMES["whole"]])
 
 
-def test_a_column_without_a_coding_is_refused() -> None:
-    work = VerifyPass(VerifyPlan({"x": ColumnPlan(Field("x", "number"))}, (Look("x", "numbers"),)))
-    with pytest.raises(ValueError, match="'x' is looked at"):
+def test_a_column_without_an_encoding_is_refused() -> None:
+    work = VerifyPass(VerifyPlan({"x": ColumnPlan(Field("x", "number"))}, (Query("x", "numbers"),)))
+    with pytest.raises(ValueError, match="'x' is asked for"):
         work.start()
 
 
-def test_rules_are_a_set() -> None:
-    one, other = Rule("x", "known"), Rule("a", "interval", 1.0, 2.0)
-    assert Look("x", "gaps", (one, other)) == Look("x", "gaps", (other, one, other))
-    assert rule_set([one, other, one]) == (other, one)
+def test_predicates_are_a_set() -> None:
+    one, other = Predicate("x", "known"), Predicate("a", "interval", 1.0, 2.0)
+    assert Query("x", "missing", (one, other)) == Query("x", "missing", (other, one, other))
+    assert conjunction([one, other, one]) == (other, one)
 
 
 # ---- one numeric column -------------------------------------------------------------------------
 
+BINS = 131_072
 ONE = pa.schema([("x", pa.float64())])
 
 
-def tally_of(state: VerifyState) -> Any:
-    return state.tallies["x"]
+def histograms_of(state: VerifyState) -> Any:
+    return state.histograms["x"]
 
 
-def one_column(coding: Coding, *rules: tuple[Rule, ...]) -> VerifyPass:
-    looks = tuple(Look("x", "numbers", each) for each in rules or ((),))
-    return VerifyPass(VerifyPlan({"x": ColumnPlan(Field("x", "number"), coding)}, looks))
+def one_column(encoding: Encoding, *rules: tuple[Predicate, ...]) -> VerifyPass:
+    queries = tuple(Query("x", "numbers", each) for each in rules or ((),))
+    return VerifyPass(VerifyPlan({"x": ColumnPlan(Field("x", "number"), encoding)}, queries))
 
 
 def numbers(work: VerifyPass, *parts: npt.NDArray[np.float64]) -> VerifyState:
@@ -263,9 +272,9 @@ def numbers(work: VerifyPass, *parts: npt.NDArray[np.float64]) -> VerifyState:
     return state
 
 
-def seen(work: VerifyPass, state: VerifyState) -> Seen:
-    answer = work.finish(state).looks[0]
-    assert isinstance(answer, Seen)
+def seen(work: VerifyPass, state: VerifyState) -> NumberHistogram:
+    answer = work.finish(state).answers[0]
+    assert isinstance(answer, NumberHistogram)
     return answer
 
 
@@ -282,7 +291,7 @@ def test_values_are_kept_up_to_a_limit(distinct: int, way: str) -> None:
         "merge with bins": lambda: work.merge(numbers(work, column[:5]), numbers(work, column[5:])),
     }
     state = ways[way]()
-    assert isinstance(tally_of(state), ValueTally if distinct <= 1000 else BinTally)
+    assert isinstance(histograms_of(state), ValueHistograms if distinct <= 1000 else BinHistograms)
     answer = seen(work, state)
     assert answer.is_exact == (distinct <= 1000)
     assert answer.counts.sum() == 4 * distinct
@@ -294,22 +303,28 @@ def test_values_are_kept_up_to_a_limit(distinct: int, way: str) -> None:
 
 def test_gaps_and_zeros_of_any_sign() -> None:
     column = np.array([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 5.0])
-    work = one_column(Dictionary(grid(KNOWN)), (), (Rule("x", "missing"),), (Rule("x", "known"),))
+    work = one_column(
+        Dictionary(grid(KNOWN)), (), (Predicate("x", "missing"),), (Predicate("x", "known"),)
+    )
     state = numbers(work, column[:3], column[3:], column)
     answer = seen(work, state)
     assert answer.rows == 14
     assert dict(zip(answer.values, answer.counts, strict=True)) == {0.0: 4, 5.0: 2}
-    assert [look.rows for look in work.finish(state).looks if isinstance(look, Seen)] == [14, 8, 6]
+    assert [
+        answer.rows for answer in work.finish(state).answers if isinstance(answer, NumberHistogram)
+    ] == [14, 8, 6]
 
 
 def test_large_batches_are_worked_on_in_parts() -> None:
     rng = np.random.default_rng(4)
     column = rng.normal(size=600_001)
-    rule = Rule("x", "interval", -0.5, 0.75)
-    work = one_column(Grid.of(np.sort(column[:5000]), column.min(), column.max()), (), (rule,))
-    whole, inside = work.finish(numbers(work, column)).looks
-    assert isinstance(whole, Seen)
-    assert isinstance(inside, Seen)
+    rule = Predicate("x", "interval", -0.5, 0.75)
+    work = one_column(
+        Grid.of(np.sort(column[:5000]), column.min(), column.max(), BINS), (), (rule,)
+    )
+    whole, inside = work.finish(numbers(work, column)).answers
+    assert isinstance(whole, NumberHistogram)
+    assert isinstance(inside, NumberHistogram)
     assert whole.counts.sum() == len(column)
     assert inside.rows == inside.counts.sum() == np.count_nonzero(np.abs(column - 0.125) <= 0.625)
     assert np.all(inside.highs >= -0.5)
@@ -318,17 +333,17 @@ def test_large_batches_are_worked_on_in_parts() -> None:
 
 def test_a_state_of_few_rows_is_small_on_a_journey() -> None:
     column = np.random.default_rng(5).normal(size=2000)
-    rules = [(Rule("x", "interval", -3.0, float(high)),) for high in range(-2, 3)]
-    work = one_column(Grid.of(np.sort(column), column.min(), column.max()), *rules)
+    rules = [(Predicate("x", "interval", -3.0, float(high)),) for high in range(-2, 3)]
+    work = one_column(Grid.of(np.sort(column), column.min(), column.max(), BINS), *rules)
     state = numbers(work, column)
     assert len(pickle.dumps(state)) < 200_000
     assert same(work.finish(pickle.loads(pickle.dumps(state))), work.finish(state))  # noqa: S301
 
 
-def test_many_contexts_share_rules() -> None:
+def test_many_contexts_share_predicates() -> None:
     rng = np.random.default_rng(6)
     column = rng.integers(0, 100, 5000).astype(np.float64)
-    rules = [Rule("x", "interval", float(a), float(a + 40)) for a in range(0, 60, 3)]
+    rules = [Predicate("x", "interval", float(a), float(a + 40)) for a in range(0, 60, 3)]
     sets = [tuple(rng.choice(np.array(rules), rng.integers(1, 6))) for _ in range(400)]
     work = VerifyPass(VerifyPlan({"x": ColumnPlan(Field("x", "number"))}, (), tuple(sets)))
     rows = [{"x": cell} for cell in column.tolist()]

@@ -1,4 +1,4 @@
-"""Databases through ADBC, whose drivers give Arrow batches: any open connection of that kind.
+"""Databases through ADBC, whose drivers bring Arrow batches: any open connection of that kind.
 
 A driver brings its own types. They are taken as they come where Arrow has a plain one, and the
 column is left out where not; `postgres` and `sqlite` know their databases better.
@@ -10,46 +10,115 @@ import contextlib
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from outlying.errors import MissingExtraError, SourceError
-from outlying.sources.columns import unique_names
+from outlying.errors import MissingExtraError, SourceError, unknown_name
+from outlying.sources.columns import skipped, unique_names
 from outlying.sources.local import Field, LocalFeeder, Shape
 from outlying.sources.passes import Batch
-from outlying.sources.types.arrow_names import unusable
-from outlying.table.table import SkippedColumn
+from outlying.sources.recognise import name_of
+from outlying.sources.sql import (
+    Relation,
+    first_line,
+    identifier,
+    plain_errors,
+    readings_of,
+    relation_of,
+    selected,
+)
+from outlying.sources.types.arrow import unusable
 
 if TYPE_CHECKING:
     import pyarrow
+
+
+def chosen_table(source: str, table: str | None, known: Sequence[str]) -> str:
+    """Return the name of the table to read; one of several has to be named."""
+    if table is not None:
+        return table
+    if len(known) == 1:
+        return known[0]
+    if not known:
+        raise SourceError(f"{source}: holds no table")
+    shown = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
+    raise SourceError(f"{source}: holds {len(known)} tables; name one with table=: {shown}")
+
+
+def no_such_table(source: str, table: str, known: Sequence[str]) -> SourceError:
+    """Make the error of a table that is not there."""
+    return SourceError(f"{source}: {unknown_name('table', table, known)}")
+
 
 Connected: TypeAlias = Callable[[], AbstractContextManager[Any]]
 """Opens a connection by the rules of Python's DB-API, with ADBC's additions."""
 
 
+def stream(connection: Any, table: str | None, query: str | None) -> AdbcFeeder:
+    """Feed from a table or a query of an open connection."""
+    if not hasattr(connection, "adbc_get_info"):
+        raise SourceError(
+            f"{name_of(connection)} gives no Arrow batches; give the path of a SQLite file, a "
+            "postgresql:// address, or a connection of ADBC, such as adbc_driver_postgresql makes"
+        )
+    vendor = str(connection.adbc_get_info().get("vendor_name", "database"))
+    return _feeder_for(vendor).of(lambda: contextlib.nullcontext(connection), vendor, table, query)
+
+
+def _feeder_for(vendor: str) -> type[AdbcFeeder]:
+    from outlying.sources.databases.postgres import PostgresFeeder
+    from outlying.sources.databases.sqlite import SqliteFeeder
+
+    known: dict[str, type[AdbcFeeder]] = {"PostgreSQL": PostgresFeeder, "SQLite": SqliteFeeder}
+    return known.get(vendor, AdbcFeeder)
+
+
 class AdbcFeeder(LocalFeeder):
     """A table, view or query of a database."""
 
-    def __init__(
-        self, connected: Connected, relation: str, source: str, workers: int | None = None
-    ) -> None:
-        """Feed from a relation, which is written in SQL: a quoted name, or a query in brackets."""
-        super().__init__(source, workers)
+    def __init__(self, connected: Connected, relation: Relation, source: str) -> None:
+        super().__init__(f"{source} {relation.name}")
         self._connected = connected
         self._relation = relation
+
+    @classmethod
+    def of(cls, connected: Connected, source: str, table: str | None, query: str | None) -> Self:
+        """Feed from a table or query of a database that can be connected to."""
+        if query is not None:
+            return cls(connected, relation_of(query), source)
+        with _cursor(source, connected) as cursor:
+            relation = cls._find(cursor, source, table)
+        return cls(connected, relation, source)
+
+    @classmethod
+    def _find(cls, cursor: Any, source: str, table: str | None) -> Relation:  # noqa: ARG003
+        """Find a table by its name, or the only one there is."""
+        if table is None:
+            raise SourceError(f"{source}: name what to read with table= or query=")
+        return Relation(readings_of(table)[-1], table, is_query=False)
 
     def _inspect(self) -> Shape:
         with self._cursor() as cursor:
             return self._shape_of(cursor)
 
     def _shape_of(self, cursor: Any) -> Shape:
-        fields, skipped = [], []
-        for column in columns_of(cursor, self.source, self._relation):
-            reason = unusable(column.type)
-            if reason is None:
+        fields, unused = [], []
+        for column in self._columns(cursor):
+            what = unusable(column.type)
+            if what is None:
                 fields.append(Field(column.name, identifier(column.name), column.type, column.type))
             else:
-                skipped.append(SkippedColumn(column.name, reason))
-        return Shape(tuple(fields), tuple(skipped))
+                unused.append(skipped(column.name, what))
+        return Shape(tuple(fields), tuple(unused))
+
+    def _columns(self, cursor: Any) -> pyarrow.Schema:
+        """Look at the columns without reading a row."""
+        schema = _schema_of(cursor, f"SELECT * FROM {self._relation.sql} AS t LIMIT 0")  # noqa: S608
+        unique_names(self.source, schema.names)
+        return schema
+
+    def _types(self, cursor: Any, columns: Sequence[str]) -> list[pyarrow.DataType]:
+        """Return the types that arrive for these expressions."""
+        return list(_schema_of(cursor, f"{self._select(columns)} LIMIT 0").types)
 
     def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
         with self._cursor() as cursor:
@@ -58,70 +127,40 @@ class AdbcFeeder(LocalFeeder):
                 yield from reader
 
     def _query(self, fields: Sequence[Field]) -> str:
-        columns = [f"{field.sql} AS c{place}" for place, field in enumerate(fields)]
-        return f"SELECT {', '.join(columns) or '1 AS c0'} FROM {self._relation} AS t"  # noqa: S608
+        return self._select([field.sql for field in fields])
 
-    @contextlib.contextmanager
-    def _cursor(self) -> Iterator[Any]:
-        with (
-            plain_errors(self.source),
-            self._connected() as connection,
-            contextlib.closing(connection.cursor()) as cursor,
-        ):
-            yield cursor
+    def _select(self, columns: Sequence[str]) -> str:
+        return f"SELECT {selected(columns)} FROM {self._relation.sql} AS t"  # noqa: S608 (quoted)
 
-
-def columns_of(cursor: Any, source: str, relation: str) -> pyarrow.Schema:
-    """Look at the columns of a relation without reading a row."""
-    cursor.execute(f"SELECT * FROM {relation} AS t LIMIT 0")  # noqa: S608 (quoted)
-    with contextlib.closing(cursor.fetch_record_batch()) as reader:
-        schema = reader.schema
-    unique_names(source, schema.names)
-    return schema
-
-
-def identifier(name: str) -> str:
-    """Write a name as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def subquery(query: str) -> str:
-    """Write a query so that it can stand where a table can; a comment at its end stays one."""
-    return f"(\n{query.strip().removesuffix(';')}\n)"
-
-
-def named(table: str) -> list[str]:
-    """Return the ways to understand a name: as it is, or divided at its dots."""
-    parts = table.split(".")
-    return [identifier(table), *([".".join(map(identifier, parts))] if len(parts) > 1 else [])]
-
-
-def no_table(source: str, known: Sequence[str]) -> str:
-    """Say that one of several tables has to be named."""
-    if not known:
-        return f"{source}: holds no table"
-    shown = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
-    return f"{source}: holds {len(known)} tables; name one with table=: {shown}"
+    def _cursor(self) -> AbstractContextManager[Any]:
+        return _cursor(self.source, self._connected)
 
 
 @contextlib.contextmanager
-def plain_errors(source: str) -> Iterator[None]:
-    """Turn the driver's errors into ours; those of a stream reach us through Arrow."""
+def _cursor(source: str, connected: Connected) -> Iterator[Any]:
+    """Open a cursor; errors of the driver become ours, those that come through Arrow too."""
     import pyarrow
 
     try:
         from adbc_driver_manager import Error
     except ImportError:
         raise MissingExtraError("reading a database", "databases") from None
-    try:
-        yield
-    except (Error, OSError, pyarrow.ArrowException) as error:
-        raise SourceError(f"{source}: cannot be read: {reason(error)}") from None
+    with (
+        plain_errors(source, Error, OSError, pyarrow.ArrowException, reason=reason),
+        connected() as connection,
+        contextlib.closing(connection.cursor()) as cursor,
+    ):
+        yield cursor
+
+
+def _schema_of(cursor: Any, query: str) -> pyarrow.Schema:
+    cursor.execute(query)
+    with contextlib.closing(cursor.fetch_record_batch()) as reader:
+        return reader.schema
 
 
 def reason(error: Exception) -> str:
-    """Take the sentence of an error that says what is wrong, without passwords."""
-    text = str(error)
-    found = re.search(r"(?:ERROR|FATAL):\s*(.+)", text)
-    first = found[1] if found else text.strip().split("\n")[0]
-    return re.sub(r"//([^:/@\s]+):[^@\s]*@", r"//\1@", first) or type(error).__name__
+    """Return the sentence of an error that says what is wrong, without passwords."""
+    found = re.search(r"(?:ERROR|FATAL):\s*(.+)", str(error))
+    line = found[1] if found else first_line(error)
+    return re.sub(r"//([^:/@\s]+):[^@\s]*@", r"//\1@", line)

@@ -1,10 +1,4 @@
-"""PostgreSQL, through ADBC: every type in a form that arrives unharmed.
-
-The driver brings infinite dates as dates of some year, money as cents, and most types that are
-none of Arrow's as bytes. So the database is asked for the type of each column and casts what is
-not plain: numeric to the nearest double, enumerations and the like to text. Infinite dates are
-read as missing. Months of intervals have 30 days, years 12 months.
-"""
+"""PostgreSQL, through ADBC: the database is asked for the type of each column, and casts it."""
 
 from __future__ import annotations
 
@@ -13,36 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from outlying.errors import MissingExtraError, SourceError, unknown_name
-from outlying.sources.columns import skip_reason
-from outlying.sources.databases.adbc import (
-    AdbcFeeder,
-    Connected,
-    columns_of,
-    identifier,
-    named,
-    no_table,
-    plain_errors,
-    subquery,
-)
+from outlying.errors import MissingExtraError
+from outlying.sources.columns import skipped
+from outlying.sources.databases.adbc import AdbcFeeder, chosen_table, no_such_table
 from outlying.sources.local import Field, Shape
-from outlying.table.table import SkippedColumn
+from outlying.sources.sql import Relation, identifier, literal, readings_of
+from outlying.sources.types.arrow_numpy import Streamed
+from outlying.sources.types.postgres import in_batches
 
-_FINITE = "CASE WHEN isfinite({}) THEN {} END"
-_SQL = {
-    **dict.fromkeys(("bool", "int2", "int4", "int8", "float4", "float8", "time"), "{}"),
-    "oid": "{}::int8",
-    "numeric": "{}::float8",
-    "money": "{}::numeric::float8",
-    **dict.fromkeys(("text", "varchar", "bpchar", "name", "char", "uuid", "json"), "{}::text"),
-    **dict.fromkeys(("jsonb", "xml", "citext", "macaddr", "macaddr8"), "{}::text"),
-    **dict.fromkeys(("date", "timestamp", "timestamptz"), _FINITE),
-    "timetz": "{}::time",
-    # a year of 365.25 days by the database, of 360 by everybody else here
-    "interval": "round((extract(epoch FROM {}) - 453600 * extract(year FROM {})) * 1e6)::int8",
-}
-_BY_CATEGORY = {"S": "{}::text", "E": "{}::text", "I": "{}::text"}
-_UNUSABLE = {"A": "lists", "C": "records", "V": "bits"}
 _TABLES = (
     "SELECT CASE WHEN pg_table_is_visible(c.oid) THEN '' ELSE n.nspname || '.' END || c.relname "
     "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
@@ -51,28 +23,46 @@ _TABLES = (
 )
 
 
+def stream(uri: str, table: str | None, query: str | None) -> PostgresFeeder:
+    """Feed from a database by its address (postgresql://user@host:port/database)."""
+    return PostgresFeeder.of(lambda: _connected(uri), without_password(uri), table, query)
+
+
 class PostgresFeeder(AdbcFeeder):
     """A table, view or query of PostgreSQL."""
 
-    def _shape_of(self, cursor: Any) -> Shape:
-        names = columns_of(cursor, self.source, self._relation).names
-        fields, skipped = [], []
-        for name, (kind, category) in zip(names, self._types(cursor, names), strict=True):
-            sql = _SQL.get(kind, _BY_CATEGORY.get(category))
-            if sql is None:
-                what = "bytes" if kind == "bytea" else f"values of type {kind}"
-                reason = skip_reason(_UNUSABLE.get(category, what))
-                skipped.append(SkippedColumn(name, reason))
-            else:
-                fields.append((name, kind, sql.replace("{}", f"t.{identifier(name)}")))
-        return Shape(self._planned(cursor, fields), tuple(skipped))
+    @classmethod
+    def _find(cls, cursor: Any, source: str, table: str | None) -> Relation:
+        known = _rows(cursor, _TABLES)
+        name = chosen_table(source, table, known)
+        for sql in readings_of(name):
+            if _rows(cursor, f"SELECT to_regclass({literal(sql)})::text") != [None]:
+                return Relation(sql, name, is_query=False)
+        raise no_such_table(source, name, known)
 
-    def _types(self, cursor: Any, names: Sequence[str]) -> list[tuple[str, str]]:
+    def _shape_of(self, cursor: Any) -> Shape:
+        names = self._columns(cursor).names
+        usable: dict[str, Streamed] = {}
+        unused = []
+        for name, (kind, category) in zip(names, self._kinds(cursor, names), strict=True):
+            plan = in_batches(f"t.{identifier(name)}", kind, category)
+            if isinstance(plan, Streamed):
+                usable[name] = plan
+            else:
+                unused.append(skipped(name, plan))
+        types = self._types(cursor, [plan.sql for plan in usable.values()])
+        fields = [
+            Field(name, plan.sql, comes, plan.type(comes))
+            for (name, plan), comes in zip(usable.items(), types, strict=False)
+        ]
+        return Shape(tuple(fields), tuple(unused))
+
+    def _kinds(self, cursor: Any, names: Sequence[str]) -> list[tuple[str, str]]:
         """Ask for the types of columns, without a row and without what is behind a domain."""
         if not names:
             return []
         asked = ", ".join(f"pg_typeof(t.{identifier(name)})::oid" for name in names)
-        row = f"FROM (SELECT 1) AS one LEFT JOIN {self._relation} AS t ON false"
+        row = f"FROM (SELECT 1) AS one LEFT JOIN {self._relation.sql} AS t ON false"
         cursor.execute(
             "SELECT coalesce(b.typname, k.typname)::text, "  # noqa: S608 (quoted)
             "coalesce(b.typcategory, k.typcategory)::text "
@@ -81,68 +71,6 @@ class PostgresFeeder(AdbcFeeder):
             "LEFT JOIN pg_type b ON b.oid = k.typbasetype AND k.typtype = 'd' ORDER BY o.place"
         )
         return list(cursor.fetchall())
-
-    def _planned(self, cursor: Any, fields: list[tuple[str, str, str]]) -> tuple[Field, ...]:
-        import pyarrow
-
-        if not fields:
-            return ()
-        sql = ", ".join(f"{sql} AS c{place}" for place, (_, _, sql) in enumerate(fields))
-        cursor.execute(f"SELECT {sql} FROM {self._relation} AS t LIMIT 0")  # noqa: S608
-        with contextlib.closing(cursor.fetch_record_batch()) as reader:
-            types = reader.schema.types
-        return tuple(
-            Field(name, sql, comes, pyarrow.duration("us") if kind == "interval" else comes)
-            for (name, kind, sql), comes in zip(fields, types, strict=True)
-        )
-
-
-def feeder(
-    uri: str, table: str | None, query: str | None, workers: int | None = None
-) -> PostgresFeeder:
-    """Feed from a database by its address (postgresql://user@host:port/database)."""
-    return of_connection(lambda: _connected(uri), without_password(uri), table, query, workers)
-
-
-def of_connection(
-    connected: Connected,
-    source: str,
-    table: str | None,
-    query: str | None,
-    workers: int | None = None,
-) -> PostgresFeeder:
-    """Feed from a table or query of a database that can be connected to."""
-    if query is not None:
-        return PostgresFeeder(connected, subquery(query), f"{source} (query)", workers)
-    with (
-        plain_errors(source),
-        connected() as connection,
-        contextlib.closing(connection.cursor()) as cursor,
-    ):
-        name, relation = _found(cursor, source, table)
-    return PostgresFeeder(connected, relation, f"{source} {name}", workers)
-
-
-def _found(cursor: Any, source: str, table: str | None) -> tuple[str, str]:
-    """Find a table by its name, or the only one there is."""
-    known = _rows(cursor, _TABLES)
-    if table is None:
-        if len(known) == 1:
-            return known[0], named_as(cursor, known[0]) or identifier(known[0])
-        raise SourceError(no_table(source, known))
-    relation = named_as(cursor, table)
-    if relation is None:
-        raise SourceError(f"{source}: {unknown_name('table', table, known)}")
-    return table, relation
-
-
-def named_as(cursor: Any, table: str) -> str | None:
-    """Write the name of a table so that the database finds it."""
-    for relation in named(table):
-        literal = "'" + relation.replace("'", "''") + "'"
-        if _rows(cursor, f"SELECT to_regclass({literal})::text") != [None]:
-            return relation
-    return None
 
 
 def _rows(cursor: Any, query: str) -> list[Any]:

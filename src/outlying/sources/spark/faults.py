@@ -115,7 +115,7 @@ def words(text: str) -> str:
 
 
 def reason(text: str) -> str:
-    """Take the line that tells most: the end of Python's traceback, or Java's first cause."""
+    """Return the line that tells most: the end of Python's traceback, or Java's first cause."""
     python = re.search(r"Traceback .*?^(\w[\w.]*: .*?)$", text, re.MULTILINE | re.DOTALL)
     if python is not None:
         return python[1]

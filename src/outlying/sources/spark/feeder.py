@@ -10,14 +10,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from outlying.errors import ColumnError, SourceError, unknown_name
-from outlying.sources.columns import skip, unique_names
+from outlying.sources.columns import skipped, unique_names
 from outlying.sources.passes import Pass, Progress, State, Traffic
-from outlying.sources.spark.columns import Plan, plan_of
 from outlying.sources.spark.faults import plain_errors
 from outlying.sources.spark.parts import PIECES, Failure, fold_part, merge_parts, merged
 from outlying.sources.spark.shipping import task_of
-from outlying.sources.spark.watch import run, watch_of
-from outlying.table.table import SkippedColumn
+from outlying.sources.spark.watch import is_remote, run, watch_of
+from outlying.sources.types.spark import Plan, plan_of
+from outlying.table.table import FrameLibrary, SkippedColumn
 
 if TYPE_CHECKING:
     import pyarrow
@@ -36,6 +36,8 @@ class SparkFeeder:
     Who knows how to read the table again says so with `again`: columns that have vanished would
     come out of Parquet files as missing values.
     """
+
+    frame_library: FrameLibrary = "pandas"
 
     def __init__(
         self,
@@ -66,8 +68,8 @@ class SparkFeeder:
     @property
     def skipped(self) -> tuple[SkippedColumn, ...]:
         """Columns that cannot be used, with the reason."""
-        readings = [skip(name, why) for name, why in self._plans.items() if isinstance(why, str)]
-        return tuple(r.column for r in readings if isinstance(r.column, SkippedColumn))
+        plans = self._plans.items()
+        return tuple(skipped(name, what) for name, what in plans if isinstance(what, str))
 
     def schema(self) -> pyarrow.Schema:
         """Return the columns that can be used, and the Arrow types that batches will have."""
@@ -76,7 +78,13 @@ class SparkFeeder:
         plans = self._plans.items()
         return pyarrow.schema([(name, p.type) for name, p in plans if isinstance(p, Plan)])
 
-    def fold(self, work: Pass[State], columns: Sequence[str], progress: Progress | None) -> State:
+    def fold(
+        self,
+        work: Pass[State],
+        columns: Sequence[str],
+        progress: Progress | None = None,
+        workers: int | None = None,  # noqa: ARG002 - the cluster has its own number of them
+    ) -> State:
         """Run a pass on the executors; the driver receives a single state."""
         with plain_errors(self._source):
             watch = watch_of(self._frame.sparkSession)
@@ -93,10 +101,6 @@ class SparkFeeder:
             fields = self._frame.schema.fields
         names = unique_names(self._source, [field.name for field in fields])
         return {name: plan_of(f.dataType) for name, f in zip(names, fields, strict=True)}
-
-    @property
-    def _remote(self) -> bool:
-        return type(self._frame).__module__.startswith("pyspark.sql.connect")
 
     def _look_again(self, columns: Sequence[str]) -> None:
         """Refuse a table that has lost columns, or has them with another type, since."""
@@ -149,7 +153,7 @@ class SparkFeeder:
 
     def _cores(self) -> int:
         """Return how many tasks run at once; a Connect server does not say, so take a few."""
-        if self._remote:
+        if is_remote(self._frame.sparkSession):
             return FAN_IN // 2
         return max(1, int(self._frame.sparkSession.sparkContext.defaultParallelism))
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 #: Part of the table, number of the piece, of how many, the bytes.
 Piece: TypeAlias = tuple[int, int, int, bytes]
 
-PIECES = "part int, piece int, pieces int, bytes binary"
+_COLUMNS = {"part": "int", "piece": "int", "pieces": "int", "bytes": "binary"}
+PIECES = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
 _ROWS = 65_536  # to add at once
 _BYTES = 64 * 2**20  # in one batch, either way
 
@@ -138,7 +139,7 @@ def _joined(batches: list[Batch]) -> Batch:
 
 
 def _typed(batch: Batch, schema: pyarrow.Schema) -> Batch:
-    """Give columns the names and types that were promised; a batch may have none."""
+    """Return a batch with the names and types that were promised; it may have no columns."""
     import pyarrow
 
     if not schema.names:
@@ -155,8 +156,7 @@ def _rows(batches: Iterator[Batch]) -> Iterator[Piece]:
 def _as_batches(pieces: Iterator[Piece], size: int) -> Iterator[Batch]:
     import pyarrow
 
-    names = [field.split()[0] for field in PIECES.split(", ")]
     types = [*[pyarrow.int32()] * 3, pyarrow.binary()]
     while some := list(itertools.islice(pieces, max(1, _BYTES // size))):
         columns = map(pyarrow.array, zip(*some, strict=True), types)
-        yield pyarrow.RecordBatch.from_arrays(list(columns), names)
+        yield pyarrow.RecordBatch.from_arrays(list(columns), list(_COLUMNS))

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from outlying.errors import MissingExtraError, SourceError
+from outlying.sources.registry import SUFFIXES, format_of, suffix_of
 from outlying.sources.spark.faults import plain_errors
 from outlying.sources.spark.feeder import SparkFeeder, without_warnings
 from outlying.sources.spark.watch import VECTORED, run, watch_of
@@ -31,6 +32,7 @@ _SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     f"spark.hadoop.{VECTORED}": "false",  # or what is read could not be told
 }
+_OWN = {".orc": "orc", ".pq": "parquet"}  # formats that only Spark knows by their suffix
 _PACKED = {".gz", ".bz2", ".zst", ".lz4", ".deflate"}
 
 
@@ -139,16 +141,17 @@ def _same_python(master: str) -> Iterator[None]:
 def _read(session: Any, what: str) -> tuple[Any, Callable[[], Any] | None]:
     """Return the DataFrame, and how to look again; types of text files are found only once."""
     path = PurePosixPath(what)
-    suffixes = [suffix for suffix in path.suffixes if suffix not in _PACKED]
-    ending = suffixes[-1].lower() if suffixes else ""
-    if ending in (".csv", ".tsv"):
-        separator = "\t" if ending == ".tsv" else ","
+    bare = path.with_suffix("") if path.suffix in _PACKED else path
+    known = suffix_of(bare, SUFFIXES)
+    form = _OWN.get(bare.suffix.lower()) if known is None else format_of(known).name
+    if form == "csv":
+        separator = "\t" if known == ".tsv" else ","
         return session.read.csv(what, sep=separator, header=True, inferSchema=True), None
-    if ending in (".json", ".jsonl", ".ndjson"):
+    if form == "json":
         return session.read.json(what), None
-    if ending == ".orc":
+    if form == "orc":
         return _twice(session.read.orc, what)
-    if ending in (".parquet", ".pq") or "/" in what:
+    if form == "parquet" or "/" in what:
         return _twice(session.read.parquet, what)
     return _twice(session.read.table, what)
 

@@ -33,7 +33,7 @@ def task_of(step: Callable[..., Iterator[Batch]], *given: object) -> Task:
 
 @functools.cache
 def sources() -> dict[str, tuple[bool, str]]:
-    """Give each module of this package: is it a package, and its source."""
+    """Return for each module of this package whether it is a package, and its source."""
     return dict(_modules(PACKAGE, resources.files(PACKAGE)))
 
 

@@ -37,9 +37,14 @@ class Watch(Protocol):
         """Count what the finished job moved."""
 
 
+def is_remote(session: Any) -> bool:
+    """Return whether a session is on a Spark Connect server."""
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
 def watch_of(session: Any) -> Watch:
     """Return what can watch jobs of a session."""
-    if type(session).__module__.startswith("pyspark.sql.connect"):
+    if is_remote(session):
         return ConnectWatch(session)
     if session.sparkContext._jsc is None:
         raise SourceError("the Spark session was stopped; read the table in a new one")

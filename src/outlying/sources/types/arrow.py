@@ -1,4 +1,7 @@
-"""Arrow arrays read as cells: numbers or categories, by the rules of tables in memory."""
+"""What Arrow's types become, and their arrays read as cells: numbers or categories.
+
+The rules are those of tables in memory, so that a stream leads to the same values.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,8 @@ import numpy as np
 
 from outlying.errors import ColumnError, MissingExtraError
 from outlying.options import ColumnType
-from outlying.sources.columns import microseconds
 from outlying.sources.types import arrow_numpy as arrays
+from outlying.sources.types.numpy import microseconds
 from outlying.table.columns import (
     CategoricalColumn,
     Codes,
@@ -137,6 +140,11 @@ class Field:
         """Whether these are whole numbers that become texts, should one be beyond 2**53."""
         return self.form == "integer" and self.wanted is None
 
+    @property
+    def are_labels_of_numbers(self) -> bool:
+        """Whether it holds numbers that were declared to be categories."""
+        return self.wanted == "categorical" and self.form in ("number", "integer")
+
     def empty(self) -> Column:
         """Return the column without rows."""
         if self.is_numeric:
@@ -202,31 +210,37 @@ def form_of(kind: pyarrow.DataType) -> Form | str:
     """Return the form of an Arrow type, or what it holds that cannot be compared."""
     types: Any = arrow().types
     if isinstance(kind, arrow().BaseExtensionType):
-        return "text" if _is_text(kind.storage_type) else f"values of type {kind}"
+        return "text" if is_text(kind.storage_type) else f"values of type {kind}"
     if types.is_dictionary(kind):
         inner = form_of(kind.value_type)
         return "text" if inner in EXPECTS else inner
     if types.is_timestamp(kind):
         return "datetime" if kind.tz is None else "instant"
-    if _is_text(kind) or types.is_null(kind):
+    if is_text(kind) or types.is_null(kind):
         return "text"
     for form, tests in _FORMS.items():
-        if any(getattr(types, f"is_{test}")(kind) for test in tests.split()):
+        if any(getattr(types, f"is_{test}")(kind) for test in tests):
             return form
     return f"values of type {kind}"
 
 
-_FORMS = {
-    "integer": "integer",
-    "number": "floating decimal",
-    "boolean": "boolean",
-    "date": "date",
-    "time": "time",
-    "duration": "duration",
-    "lists": "list large_list fixed_size_list list_view large_list_view",
-    "records": "struct map",
-    "bytes": "binary large_binary fixed_size_binary binary_view",
+_FORMS: dict[str, tuple[str, ...]] = {
+    "integer": ("integer",),
+    "number": ("floating", "decimal"),
+    "boolean": ("boolean",),
+    "date": ("date",),
+    "time": ("time",),
+    "duration": ("duration",),
+    "lists": ("list", "large_list", "fixed_size_list", "list_view", "large_list_view"),
+    "records": ("struct", "map"),
+    "bytes": ("binary", "large_binary", "fixed_size_binary", "binary_view"),
 }
+
+
+def unusable(kind: pyarrow.DataType) -> str | None:
+    """Say what a type holds that cannot be compared; None: it can."""
+    form = form_of(kind)
+    return None if form in EXPECTS else form
 
 
 def numbers(array: Array, form: Form) -> Floats:
@@ -248,13 +262,6 @@ def whole(array: Array) -> tuple[Any, Mask | None]:
     return arrays.filled(array, 0), arrays.gaps(array)
 
 
-def coded(array: Array) -> tuple[Codes, list[str] | list[bool]]:
-    """Read categories as codes into distinct labels; -1 is missing."""
-    form = form_of(array.type)
-    found = categories(array, "boolean") if form == "boolean" else categories(array)
-    return found.codes, found.labels
-
-
 def categories(array: Array, form: Form = "text", are_distinct: bool = True) -> Coded:
     """Read texts or booleans; texts may come several times where nearly all differ anyway."""
     pa, array = arrow(), _joined(array)
@@ -263,16 +270,16 @@ def categories(array: Array, form: Form = "text", are_distinct: bool = True) -> 
         texts = arrays.of_texts(["False", "True"])
         are_both = array.true_count and array.false_count
         return Coded(encoded, texts, form) if are_both else _used(encoded, texts, form)
-    if not are_distinct and _is_text(array.type) and _mostly_differ(array):
+    if not are_distinct and is_text(array.type) and _mostly_differ(array):
         return _as_they_are(array)
     encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
     codes = arrays.filled(encoded.indices.cast(pa.int32()), -1)
     texts = _texts(encoded.dictionary)
-    return Coded(codes, texts) if _is_text(array.type) else _used(codes, texts)
+    return Coded(codes, texts) if is_text(array.type) else _used(codes, texts)
 
 
 def plain_texts(array: Array) -> pyarrow.Array:
-    """Give texts of any kind as plain ones."""
+    """Return texts of any type as plain ones."""
     found = categories(array)
     return found.texts.take(arrays.of_numbers(found.codes, found.codes < 0))
 
@@ -285,7 +292,8 @@ def _joined(array: Any) -> Any:
     return array.storage if isinstance(array, pa.ExtensionArray) else array
 
 
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
+    """Return whether an Arrow type holds texts."""
     types = arrow().types
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
@@ -308,7 +316,7 @@ def _as_they_are(array: Any) -> Coded:
 def _texts(values: Any) -> Any:
     """Write the distinct values of a dictionary as texts, as tables in memory do."""
     pa = arrow()
-    if _is_text(values.type):
+    if is_text(values.type):
         return values.cast(pa.large_string())
     texts = [None if is_missing(value) else str(value) for value in values.to_pylist()]
     return pa.array(texts, pa.large_string())
@@ -319,7 +327,7 @@ def _used(codes: Codes, texts: Any, form: Form = "text") -> Coded:
     is_used = _are_used(codes, len(texts))
     if is_used.all() and len(texts) <= _FEW and len(texts.unique()) == len(texts):
         return Coded(codes, texts, form)
-    distinct = texts.filter(arrays.of_marks(is_used)).dictionary_encode()
+    distinct = texts.filter(arrays.of_mask(is_used)).dictionary_encode()
     ranks = np.full(len(texts) + 1, -1, dtype=np.int32)
     ranks[np.flatnonzero(is_used)] = arrays.filled(distinct.indices, -1)
     return Coded(ranks[codes], distinct.dictionary, form)
@@ -347,7 +355,7 @@ def _of_numbers(array: Array, form: Form) -> Coded:
 
 
 def _moments(array: Any) -> Any:
-    """Give dates, times and durations as NumPy's."""
+    """Return dates, times and durations as NumPy's."""
     pa = arrow()
     kind = array.type
     unit = "D" if pa.types.is_date32(kind) else "ms" if pa.types.is_date64(kind) else kind.unit

@@ -5,6 +5,7 @@ The library's own ways do the same, but import pandas first, which takes longer 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.table.columns import Mask
+from outlying.table.values import Form
 
 if TYPE_CHECKING:
     import pyarrow
@@ -26,16 +28,16 @@ def of_numbers(values: npt.NDArray[Any], missing: Mask | None = None) -> pyarrow
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [known, data])
 
 
-def of_marks(marks: Mask) -> pyarrow.Array:
-    """Return marks as an Arrow array."""
+def of_mask(mask: Mask) -> pyarrow.Array:
+    """Return a mask as an Arrow array of booleans."""
     import pyarrow as pa
 
-    bits = pa.py_buffer(np.packbits(marks, bitorder="little"))
-    return pa.Array.from_buffers(pa.bool_(), len(marks), [None, bits])
+    bits = pa.py_buffer(np.packbits(mask, bitorder="little"))
+    return pa.Array.from_buffers(pa.bool_(), len(mask), [None, bits])
 
 
 def of_texts(texts: Sequence[str]) -> pyarrow.Array:
-    """Give texts as an Arrow array."""
+    """Return texts as an Arrow array."""
     import pyarrow as pa
 
     encoded = [text.encode() for text in texts]
@@ -69,3 +71,23 @@ def filled(array: Any, value: float) -> npt.NDArray[Any]:
         if missing is None
         else np.where(missing, held(array).dtype.type(value), held(array))
     )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Streamed:
+    """The SQL that selects a column, and the form of its values."""
+
+    sql: str
+    form: Form
+    may_overflow: bool = False
+    """Whether whole numbers may be beyond the 64 bits that they are cast to."""
+
+    def type(self, comes: pyarrow.DataType) -> pyarrow.DataType:
+        """Return the Arrow type to make of the one that the engine sends."""
+        import pyarrow
+
+        if self.form == "duration":
+            return pyarrow.duration("us")
+        if self.form == "instant":
+            return pyarrow.timestamp(comes.unit, "UTC")
+        return comes

@@ -18,13 +18,13 @@ import numpy as np
 
 from outlying.sources.columns import (
     Reading,
-    microseconds,
     read_form,
     read_integers,
     read_labels,
     read_reals,
     skip,
 )
+from outlying.sources.types.numpy import form_of_moments, microseconds
 from outlying.table.values import Form, is_missing, number_of
 
 Kind: TypeAlias = Form | Literal["unusable"]
@@ -118,7 +118,7 @@ def _kind_of(value: object) -> Kind:
 
 def _zoned(value: object) -> Kind:
     if isinstance(value, np.datetime64):
-        return "date" if np.datetime_data(value.dtype)[0] in ("Y", "M", "W", "D") else "datetime"
+        return form_of_moments(value.dtype)
     return "datetime" if getattr(value, "tzinfo", None) is None else "instant"
 
 

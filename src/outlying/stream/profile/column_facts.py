@@ -10,7 +10,6 @@ import numpy as np
 from outlying.sources.types import arrow_numpy as arrays
 from outlying.sources.types.arrow import Array, Coded, Field, Numbers, arrow, whole
 from outlying.stream.profile.bottom_k import Distinct
-from outlying.stream.profile.lookup import are_labels_of_numbers
 from outlying.table.columns import Column, Floats
 from outlying.table.row_hash import (
     MISSING_HASH,
@@ -139,7 +138,7 @@ def is_beyond(low: float | int, high: float | int) -> bool:
 
 
 def _numbers_of(field: Field, coded: Coded) -> Hashes:
-    if not are_labels_of_numbers(field):
+    if not field.are_labels_of_numbers:
         return coded.numbers()
     texts = arrow().compute.replace_substring_regex(coded.texts, TRAILING_ZERO, "")
     return dataclasses.replace(coded, texts=texts).numbers()

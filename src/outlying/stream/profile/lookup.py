@@ -1,16 +1,21 @@
-"""Rows that are looked for by what they hold, however many, in one look at each batch."""
+"""Rows that are asked for by their values: what is looked for, and the pass that finds it."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from outlying.errors import RowError
+from outlying.sources.passes import Batch, Pass
 from outlying.sources.types.arrow import Field
+from outlying.sources.types.arrow_numpy import of_numbers
+from outlying.stream.profile.bottom_k import Kinds
+from outlying.stream.profile.column_facts import Tally, settled
+from outlying.stream.profile.profile_pass import copied, takeable
 from outlying.table.columns import Rows
 from outlying.table.row_hash import (
     MISSING_HASH,
@@ -20,10 +25,16 @@ from outlying.table.row_hash import (
     float_hashes,
     label_hashes,
     salted_sums,
+    splitmix64,
 )
-from outlying.table.table import SkippedColumn, Table
+from outlying.table.table import SkippedColumn, Table, where_text
 from outlying.table.targets import Asked, Where, check_where
 from outlying.table.values import is_missing, number_of, without_trailing_zero
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from outlying.stream.profile.profile import Profile
 
 #: One where may stand for this many rows.
 MOST_ROWS = 10_000
@@ -98,7 +109,7 @@ class Sought:
 
 
 def _refuse_but_one(where: Where, count: int) -> None:
-    wanted = Table.wanted(where)
+    wanted = where_text(where)
     if count == 0:
         raise RowError(f"no row has {wanted}; one is needed")
     if count > 1:
@@ -107,7 +118,7 @@ def _refuse_but_one(where: Where, count: int) -> None:
 
 def refuse_number(where: Where, count: int) -> None:
     """Refuse a where that is to stand for several rows, but for none or too many."""
-    wanted = Table.wanted(where)
+    wanted = where_text(where)
     if count == 0:
         raise RowError(f"no row has {wanted}; at least one is needed")
     if count > MOST_ROWS:
@@ -162,9 +173,129 @@ def _number_of(field: Field, value: object) -> Hashes:
 
 
 def _plain(field: Field, label: str) -> str:
-    return without_trailing_zero(label) if are_labels_of_numbers(field) else label
+    return without_trailing_zero(label) if field.are_labels_of_numbers else label
 
 
-def are_labels_of_numbers(field: Field) -> bool:
-    """Return whether a column holds numbers that were declared to be categories."""
-    return field.wanted == "categorical" and field.form in ("number", "integer")
+@dataclasses.dataclass(slots=True)
+class LookupState:
+    """What was found among some rows."""
+
+    tallies: dict[str, Tally]  # of columns that are only looked at
+    found: Kinds  # known by the number of their where; where it stands for many, by their marks
+    rows: int = 0
+    fitting: int = 0  # rows that fit a where
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class LookupPass:
+    """What rows to look for, and how the columns are read that are compared or looked at."""
+
+    compared: tuple[Field, ...]
+    beside: tuple[Field, ...]  # looked at, but not compared
+    groups: Groups
+    is_for_every: bool
+    most: int
+
+    @classmethod
+    def of(cls, fields: tuple[Field, ...], sought: Sought) -> LookupPass:
+        """Plan by how columns are read."""
+        compared = tuple(field for field in fields if field.is_compared)
+        names = sought.names
+        beside = tuple(f for f in fields if f.name in names and not f.is_compared)
+        most = max(len(sought.wheres), MOST_ROWS)
+        return cls(compared, beside, sought.groups, sought.is_for_every, most)
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """How the columns are read."""
+        return (*self.compared, *self.beside)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns to be read."""
+        return [field.name for field in self.fields]
+
+    def start(self) -> LookupState:
+        """Return the state of no rows."""
+        return LookupState({field.name: Tally() for field in self.beside}, Kinds(self.most))
+
+    def add(self, state: LookupState, batch: Batch) -> LookupState:
+        """Take in a batch of rows."""
+        rows = batch.num_rows
+        if rows == 0:
+            return state
+        arrays = takeable(batch, self.fields)
+        names = {name for group, _ in self.groups for name in group}
+        cells = {
+            field.name: state.tallies.get(field.name, Tally()).add(field, arrays[field.name])
+            for field in self.fields
+            if field.name in names
+        }
+        state.rows += rows
+        for places, numbers in hits(self.groups, cells, rows):
+            state.fitting += len(places)
+            if self.is_for_every and state.fitting > MOST_ROWS:
+                continue  # far too many, which will be refused: only their number counts
+            table = copied(self.fields, arrays, places)
+            known_by = self._marks(table) if self.is_for_every else numbers
+            state.found.add(known_by, lambda some, table=table: _taken(table, some))  # type: ignore[misc]
+        return state
+
+    def merge(self, state: LookupState, other: LookupState) -> LookupState:
+        """Put what was found in two parts of the table together."""
+        state.rows += other.rows
+        state.fitting += other.fitting
+        for name, tally in other.tallies.items():
+            state.tallies[name].merge(tally)
+        state.found.merge(other.found)
+        return state
+
+    def _marks(self, table: pyarrow.Table) -> Hashes:
+        """Return the row hashes of found rows.
+
+        Rows of one where that stands for many differ in columns that are compared, or not at all.
+        """
+        cells: list[Cells] = [
+            Tally().add(field, table.column(field.name).combine_chunks()) for field in self.compared
+        ]
+        return splitmix64(salted_sums(cells, len(table)))
+
+
+def found_in(profile: Profile, plan: LookupPass, state: LookupState, sought: Sought) -> Profile:
+    """Return the profile with the rows that were found behind those that were drawn."""
+    beside = [settled(field, state.tallies[field.name], state.rows) for field in plan.beside]
+    if not sought.wheres:
+        return profile
+    sought.check(Columns([*profile.fields, *beside], profile.table.skipped))
+    if sought.is_for_every:
+        refuse_number(sought.wheres[0], state.fitting)
+        places = np.repeat(np.arange(len(state.found.marks)), state.found.counts)
+    else:
+        places = sought.places(state.found.marks, state.found.counts)
+    return profile.with_rows(_taken(state.found.rows(), places), beside)
+
+
+def _taken(table: pyarrow.Table, rows: Rows) -> pyarrow.Table:
+    return table.take(of_numbers(rows))
+
+
+class Together:
+    """Passes that read the same batches; the state is a list of theirs."""
+
+    def __init__(self, passes: Sequence[Pass[Any]]) -> None:
+        self.passes = tuple(passes)
+
+    def start(self) -> list[Any]:
+        """Return the states of no rows."""
+        return [each.start() for each in self.passes]
+
+    def add(self, states: list[Any], batch: Batch) -> list[Any]:
+        """Take in a batch of rows."""
+        return [each.add(state, batch) for each, state in zip(self.passes, states, strict=True)]
+
+    def merge(self, states: list[Any], others: list[Any]) -> list[Any]:
+        """Put the states of two parts of the table together."""
+        return [
+            each.merge(state, other)
+            for each, state, other in zip(self.passes, states, others, strict=True)
+        ]

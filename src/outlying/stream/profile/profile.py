@@ -13,7 +13,6 @@ from outlying.sources.types.arrow import Field, arrow
 from outlying.sources.types.arrow_numpy import of_numbers
 from outlying.stream.profile.bottom_k import estimate
 from outlying.stream.profile.column_facts import Facts, Tally, is_beyond, settled
-from outlying.stream.profile.lookup import are_labels_of_numbers
 from outlying.stream.profile.profile_pass import ProfilePass, ProfileState
 from outlying.table.columns import Column, infinities_note
 from outlying.table.sampling import systematic_sample
@@ -95,14 +94,18 @@ class Profile:
         return Selection(used, self.skipped)
 
 
-def finish(plan: ProfilePass, state: ProfileState, source: str) -> Profile:
-    """Make a table in memory of what was kept, typed by what all rows hold."""
-    _refuse(plan, state, source)
+def finish(plan: ProfilePass, state: ProfileState, empty: Table) -> Profile:
+    """Make a table in memory of what was kept, typed by what all rows hold.
+
+    `empty` is the table without its rows.
+    """
+    _refuse(plan, state, empty.source)
     fields = tuple(settled(f, state.tallies[f.name], state.rows) for f in plan.fields)
     places = systematic_sample(state.kinds.marks, state.kinds.counts, plan.sample)
     sample = state.kinds.rows().take(of_numbers(places))
     columns = _columns(fields, [sample])
-    table = Table(columns, len(places), source, plan.unread, tuple(_notes(plan, state)))
+    notes = tuple(_notes(plan, state))
+    table = dataclasses.replace(empty, columns=columns, rows=len(places), notes=notes)
     facts = {field.name: _facts(field, state.tallies[field.name]) for field in fields}
     skipped = (*plan.unusable, *_left_out(plan.options, state.rows, columns, facts))
     return Profile(table, state.rows, len(places), fields, facts, skipped, sample)
@@ -126,7 +129,7 @@ def _column(field: Field, rows: pyarrow.Table) -> Column:
     column = field.column(rows.column(field.name))
     if column.is_numeric:
         return column
-    return dataclasses.replace(column, are_of_numbers=are_labels_of_numbers(field))
+    return dataclasses.replace(column, are_of_numbers=field.are_labels_of_numbers)
 
 
 def _values(fields: Sequence[Field], rows: pyarrow.Table) -> Iterator[dict[str, Value]]:

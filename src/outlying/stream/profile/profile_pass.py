@@ -17,12 +17,11 @@ from outlying.sources.types.arrow import Field, arrow, form_of, plain_texts
 from outlying.sources.types.arrow_numpy import of_numbers
 from outlying.stream.profile.bottom_k import Kinds
 from outlying.stream.profile.column_facts import Tally
-from outlying.stream.profile.lookup import Columns
 from outlying.table.columns import Rows
 from outlying.table.row_hash import salted_sums, splitmix64
 from outlying.table.sampling import SKETCH_SIZE
 from outlying.table.selection import Selection, is_asked_for, not_empty
-from outlying.table.table import SkippedColumn
+from outlying.table.table import SkippedColumn, Table
 from outlying.table.values import EXPECTS
 
 if TYPE_CHECKING:
@@ -56,7 +55,8 @@ class ProfilePass:
         cls, options: Options, fields: Sequence[Field], unread: Sequence[SkippedColumn]
     ) -> ProfilePass:
         """Plan by how columns are read, and by those that cannot be."""
-        _check_names(Columns(fields, unread), options)
+        empty = tuple(field.empty() for field in fields)
+        _check_names(Table(empty, 0, "", tuple(unread)), options)
         plan = cls(options, tuple(field for field in fields if field.is_compared), tuple(unread))
         if not plan.fields:
             not_empty(Selection((), plan.unusable))
@@ -113,12 +113,12 @@ def fields_of(
     return fields, unusable
 
 
-def _check_names(columns: Columns, options: Options) -> None:
+def _check_names(table: Table, options: Options) -> None:
     """Refuse options that name a column which does not exist."""
-    unread = {column.name for column in columns.table.skipped}
+    unread = {column.name for column in table.skipped}
     for name in (*dict(options.types), *options.exclude, *(options.columns or ())):
         if name not in unread:
-            columns.table.column(name)
+            table.column(name)
 
 
 def takeable(batch: Batch, fields: Iterable[Field]) -> dict[str, Any]:

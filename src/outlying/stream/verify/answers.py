@@ -24,10 +24,11 @@ from outlying.search.attributes import exponent_of, unit_of
 from outlying.search.objects import ObjectProperty
 from outlying.search.scoring import Context, Evaluation
 from outlying.search.shortlist import Key
+from outlying.stream.verify.histograms import LabelHistogram
+from outlying.stream.verify.plan import Query, VerifyPlan
+from outlying.stream.verify.predicates import Conjunction
 from outlying.stream.verify.questions import Question
-from outlying.stream.verify.rules import Rules
-from outlying.stream.verify.tallies import SeenLabels
-from outlying.stream.verify.verify_pass import Answer, Look, SeenGaps, Verified, VerifyPlan
+from outlying.stream.verify.verify_pass import Answer, MissingCount, Verified
 from outlying.table.values import Form, Value
 
 
@@ -36,25 +37,25 @@ class Answers:
 
     def __init__(self, plan: VerifyPlan, verified: Verified, ranges: Mapping[str, float]) -> None:
         """Take what was asked, the answers, and the largest number of each column, unsigned."""
-        self.looks = dict(zip(plan.looks, verified.looks, strict=True))
+        self.histograms = dict(zip(plan.queries, verified.answers, strict=True))
         self.counts = dict(zip(plan.counts, verified.counts, strict=True))
         self.exponents = {name: exponent_of(largest) for name, largest in ranges.items()}
-        self._groups: dict[tuple[Look, Form], Group] = {}
+        self._groups: dict[tuple[Query, Form], Group] = {}
 
-    def group(self, look: Look, form: Form) -> Group:
-        """Return the rows that were looked at."""
-        if (look, form) not in self._groups:
-            exponent = self.exponents.get(look.column, 0)
-            self._groups[look, form] = group_of(self.looks[look], form, exponent)
-        return self._groups[look, form]
+    def group(self, query: Query, form: Form) -> Group:
+        """Return the rows that were asked about."""
+        if (query, form) not in self._groups:
+            exponent = self.exponents.get(query.column, 0)
+            self._groups[query, form] = group_of(self.histograms[query], form, exponent)
+        return self._groups[query, form]
 
-    def count(self, rules: Rules) -> int:
-        """Return how many rows satisfy all of some rules."""
-        return self.counts[rules]
+    def count(self, context: Conjunction) -> int:
+        """Return how many rows are in a context."""
+        return self.counts[context]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Categories:
+class CategoricalGroup:
     """A property in a context by its categories, or by the question whether it is missing."""
 
     rows: int
@@ -86,16 +87,16 @@ class Categories:
         rows = zip(self.labels, self.counts.tolist(), strict=True)
         return frozenset(label for label, count in rows if count)
 
-    def joined(self, own: ObjectProperty) -> Categories:
+    def joined(self, own: ObjectProperty) -> CategoricalGroup:
         """Take in one more row, a new object."""
         rows = dict(zip(self.labels, self.counts.tolist(), strict=True))
         rows[own.place] = rows.get(own.place, 0) + 1
         labels = tuple(sorted(rows, key=str))
-        return Categories(self.rows + 1, labels, np.array([rows[label] for label in labels]))
+        return CategoricalGroup(self.rows + 1, labels, np.array([rows[label] for label in labels]))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Numbers:
+class NumericGroup:
     """A numeric property in a context; values are divided by 2**exponent."""
 
     rows: int
@@ -131,7 +132,7 @@ class Numbers:
         value, found = self._scaled(own), self.found
         return bool(np.any((found.lows <= value) & (found.highs >= value)))
 
-    def joined(self, own: ObjectProperty) -> Numbers:
+    def joined(self, own: ObjectProperty) -> NumericGroup:
         """Take in one more row, a new object."""
         more = self.found.joined(self._scaled(own))
         return dataclasses.replace(self, rows=self.rows + 1, found=more)
@@ -140,24 +141,24 @@ class Numbers:
         return float(np.ldexp(cast(float, own.place), -self.exponent))
 
 
-Group: TypeAlias = Categories | Numbers
+Group: TypeAlias = CategoricalGroup | NumericGroup
 
 
 def group_of(seen: Answer, form: Form, exponent: int) -> Group:
     """Make a group of what was counted."""
-    if isinstance(seen, SeenGaps):
+    if isinstance(seen, MissingCount):
         counts = np.array([seen.known, seen.missing])
-        return Categories(seen.known + seen.missing, ("known", "missing"), counts)
-    if isinstance(seen, SeenLabels):
-        return Categories(seen.rows, seen.labels, seen.counts)
+        return CategoricalGroup(seen.known + seen.missing, ("known", "missing"), counts)
+    if isinstance(seen, LabelHistogram):
+        return CategoricalGroup(seen.rows, seen.labels, seen.counts)
     values = np.ldexp(seen.values, -exponent)
     ends = (values, values)
     if not seen.is_exact:
         ends = np.ldexp(seen.lows, -exponent), np.ldexp(seen.highs, -exponent)
-    return Numbers(seen.rows, form, exponent, Distribution(values, seen.counts, *ends))
+    return NumericGroup(seen.rows, form, exponent, Distribution(values, seen.counts, *ends))
 
 
-class Answered(Evaluation):
+class VerifiedEvaluation(Evaluation):
     """Scores of the pairs of one object by what all rows have answered."""
 
     def __init__(self, question: Question, answers: Answers) -> None:
@@ -170,14 +171,14 @@ class Answered(Evaluation):
         """Return a property in a context."""
         if (place, context) not in self._groups:
             own = self.properties[place]
-            look = self.question.look(place, context)
-            group = self.answers.group(look, own.attribute.column.form)
+            query = self.question.query(place, context)
+            group = self.answers.group(query, own.attribute.column.form)
             self._groups[place, context] = group.joined(own) if self.question.is_new else group
         return self._groups[place, context]
 
     @property
     def hold_object(self) -> bool:
-        """Whether the object is among the rows that were looked at, as it must be."""
+        """Whether the object is among the rows that were counted, as it must be."""
         return self.question.is_new or all(
             self.group(place, context).holds(self.properties[place])
             for place, context in self.question.short.pairs
@@ -201,7 +202,7 @@ class Answered(Evaluation):
     def sketch(self, place: int, shown: Sequence[Value] | None = None) -> Sketch:
         """Sketch a property over the whole table, with the given categories or the usual ones."""
         group = self.group(place, ())
-        if isinstance(group, Numbers):
+        if isinstance(group, NumericGroup):
             return group.sketch
         profile = group.profile
         if shown is None:
@@ -212,8 +213,8 @@ class Answered(Evaluation):
         return categorical_sketch(profile.counts, profile.labels, codes)
 
 
-class Counting:
-    """Counts rows for an object whose pairs are estimated otherwise."""
+class VerifiedCounts:
+    """Counts of rows for an object whose pairs are estimated otherwise."""
 
     def __init__(self, question: Question, answers: Answers) -> None:
         self.question, self.answers = question, answers

@@ -1,52 +1,80 @@
-"""Contexts: the rows that satisfy all rules of a set, for many sets of rules at once."""
+"""Contexts: the rows that satisfy all predicates of a conjunction, for many of them at once."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from outlying.search.screen.bitsets import BITS, Words
-from outlying.stream.counting.scratch import Memory
-from outlying.stream.verify.rules import Cells, Rule, Rulebook, Rules, rule_set
+from outlying.stream.verify.predicates import (
+    Cells,
+    ColumnPredicates,
+    Conjunction,
+    Predicate,
+    conjunction,
+)
+
+
+class Scratch:
+    """Arrays by name, used again for each batch: to ask the system anew takes longer.
+
+    What is in one holds until the same name is asked for again.
+    """
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, npt.NDArray[Any]] = {}
+
+    def array(self, name: str, shape: tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:
+        """Return an array whose contents are anything."""
+        size, dtype = int(np.prod(shape)), np.dtype(kind)
+        array = self._arrays.get(name)
+        if array is None or len(array) < size or array.dtype != dtype:
+            array = self._arrays[name] = np.empty(size, dtype=dtype)
+        return array[:size].reshape(shape)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Step:
-    """One more rule: how many came before it, and what is reached."""
+    """One step down the tree: how many predicates came before, and the next one."""
 
     depth: int
-    rule: int
-    is_end: bool  # a context is complete
+    predicate: int
+    is_end: bool  # a conjunction is complete
 
 
-class Contexts:
-    """Sets of rules, in an order in which neighbours share beginnings; the empty set is none."""
+class ContextTrie:
+    """Conjunctions as paths of a prefix tree, so that what several share is computed once.
 
-    def __init__(self, sets: Iterable[Rules]) -> None:
-        wanted = {rules for rules in sets if rules}
-        uses = Counter(rule for rules in wanted for rule in rules)
-        self._rules = sorted(uses, key=lambda rule: rule.order)
-        self._books = {name: Rulebook(rules) for name, rules in _by_column(self._rules).items()}
+    The empty conjunction is none of them.
+    """
+
+    def __init__(self, conjunctions: Iterable[Conjunction]) -> None:
+        wanted = {each for each in conjunctions if each}
+        uses = Counter(predicate for each in wanted for predicate in each)
+        self._predicates = sorted(uses, key=lambda predicate: predicate.sort_key)
+        by_column = _by_column(self._predicates)
+        self._tests = {name: ColumnPredicates(those) for name, those in by_column.items()}
         paths = _paths(wanted, uses)
         self._steps = tuple(self._walk(paths))
         self._depth = max(map(len, paths), default=0)
-        self.number = {rule_set(path): number for number, path in enumerate(paths)}
+        self.number = {conjunction(path): number for number, path in enumerate(paths)}
 
     @property
     def columns(self) -> list[str]:
-        """The columns that rules are about."""
-        return list(self._books)
+        """The columns that are tested."""
+        return list(self._tests)
 
-    def rows(self, cells: Mapping[str, Cells], rows: int, memory: Memory) -> Iterator[Words]:
-        """Give for each context, by its number, the rows as bits, which hold until the next."""
-        words = self._tested(cells, rows, memory)
-        reached = memory.array("reached", (self._depth, words.shape[1]), np.uint64)
+    def rows(self, cells: Mapping[str, Cells], rows: int, scratch: Scratch) -> Iterator[Words]:
+        """Return the rows of each context, by its number, as bits, which hold until the next."""
+        words = self._tested(cells, rows, scratch)
+        reached = scratch.array("reached", (self._depth, words.shape[1]), np.uint64)
         for step in self._steps:
-            own = words[step.rule]
+            own = words[step.predicate]
             if step.depth == 0:
                 reached[0] = own
             else:
@@ -54,48 +82,49 @@ class Contexts:
             if step.is_end:
                 yield reached[step.depth]
 
-    def _tested(self, cells: Mapping[str, Cells], rows: int, memory: Memory) -> Words:
-        """Test all rules: a line of bits for each, as many as fill whole words."""
-        words: Words = memory.array("words", (len(self._rules), -(-rows // BITS)), np.uint64)
+    def _tested(self, cells: Mapping[str, Cells], rows: int, scratch: Scratch) -> Words:
+        """Test all predicates: a line of bits for each, as many as fill whole words."""
+        shape = len(self._predicates), -(-rows // BITS)
+        words: Words = scratch.array("words", shape, np.uint64)
         words[:] = 0
         first = 0
-        for name, book in self._books.items():
-            book.run(cells[name], words[first : first + len(book)], memory)
-            first += len(book)
+        for name, tests in self._tests.items():
+            tests.test(cells[name], words[first : first + len(tests)])
+            first += len(tests)
         return words
 
-    def _walk(self, paths: Iterable[Rules]) -> Iterator[_Step]:
+    def _walk(self, paths: Iterable[Conjunction]) -> Iterator[_Step]:
         """Go along all paths; what one shares with the one before is not gone again."""
-        place = {rule: place for place, rule in enumerate(self._rules)}
-        before: Rules = ()
+        place = {predicate: place for place, predicate in enumerate(self._predicates)}
+        before: Conjunction = ()
         for path in paths:
             for depth in range(_shared(before, path), len(path)):
                 yield _Step(depth, place[path[depth]], is_end=depth == len(path) - 1)
             before = path
 
 
-def _paths(sets: Iterable[Rules], uses: Mapping[Rule, int]) -> list[Rules]:
-    """Order the rules of each set, the most used first, and then the sets."""
-    ranked = sorted(uses, key=lambda rule: (-uses[rule], rule.order))
-    rank = {rule: place for place, rule in enumerate(ranked)}
-    numbers = sorted(sorted(rank[rule] for rule in rules) for rules in sets)
+def _paths(conjunctions: Iterable[Conjunction], uses: Mapping[Predicate, int]) -> list[Conjunction]:
+    """Order the predicates of each conjunction, the most used first, and then the conjunctions."""
+    ranked = sorted(uses, key=lambda predicate: (-uses[predicate], predicate.sort_key))
+    rank = {predicate: place for place, predicate in enumerate(ranked)}
+    numbers = sorted(sorted(rank[predicate] for predicate in each) for each in conjunctions)
     return [tuple(ranked[number] for number in path) for path in numbers]
 
 
-def _shared(path: Rules, other: Rules) -> int:
+def _shared(path: Conjunction, other: Conjunction) -> int:
     """Count the elements at the beginning that are the same."""
     pairs = enumerate(zip(path, other, strict=False))
     return next((place for place, (one, two) in pairs if one != two), min(len(path), len(other)))
 
 
-def _by_column(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
-    groups: dict[str, list[Rule]] = {}
-    for rule in rules:
-        groups.setdefault(rule.column, []).append(rule)
+def _by_column(predicates: Iterable[Predicate]) -> dict[str, list[Predicate]]:
+    groups: dict[str, list[Predicate]] = {}
+    for predicate in predicates:
+        groups.setdefault(predicate.column, []).append(predicate)
     return groups
 
 
 def row_numbers(words: Words) -> npt.NDArray[np.int64]:
     """Return the rows whose bits are set."""
-    marks = np.unpackbits(words.view(np.uint8), bitorder="little").view(np.bool_)
-    return np.flatnonzero(marks)
+    mask = np.unpackbits(words.view(np.uint8), bitorder="little").view(np.bool_)
+    return np.flatnonzero(mask)

@@ -1,4 +1,4 @@
-"""What the pairs of an object ask of all rows: looks at distributions, and counts.
+"""What the pairs of an object ask of all rows: histograms, and counts.
 
 Everything is asked in terms of columns and their values, so that whoever reads the rows needs to
 know nothing of objects, pairs and conditions.
@@ -10,13 +10,12 @@ import dataclasses
 from collections.abc import Iterator
 from typing import cast
 
-from outlying.search.conditions import CandidateCondition
-from outlying.search.objects import ObjectProperty
+from outlying.search.objects import CandidateCondition, ObjectProperty
 from outlying.search.scoring import Context, Evaluation
 from outlying.search.shortlist import Shortlist
-from outlying.stream.verify.rules import Rule, Rules, rule_set
-from outlying.stream.verify.tallies import Label
-from outlying.stream.verify.verify_pass import Look
+from outlying.stream.verify.histograms import Label
+from outlying.stream.verify.plan import Query
+from outlying.stream.verify.predicates import Conjunction, Predicate, conjunction
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -35,50 +34,55 @@ class Question:
         """Whether counts are enough, as the rest is estimated by the sample."""
         return bool(self.short.estimates)
 
-    def looks(self) -> Iterator[Look]:
-        """Return the distributions that are needed, those without conditions included."""
+    def queries(self) -> Iterator[Query]:
+        """Return the histograms that are needed, those without conditions included."""
         for place, context in () if self.is_estimated else self.short.pairs:
-            yield self.look(place, context)
+            yield self.query(place, context)
             for other in (place, *(self.asked.own[item] for item in context)):
-                yield self.look(other, ())
+                yield self.query(other, ())
 
-    def counts(self) -> Iterator[Rules]:
+    def counts(self) -> Iterator[Conjunction]:
         """Return the counts that are needed where the rest is estimated."""
         for place, context in self.short.estimates:
             yield from self.sizes(place, context)
 
-    def look(self, place: int, context: Context) -> Look:
-        """Ask for the distribution of a property in a context."""
+    def query(self, place: int, context: Context) -> Query:
+        """Ask how a property is distributed in a context."""
         own = self.asked.properties[place]
-        return Look(own.name, own.attribute.kind, self.rules(context))
+        if own.value is None:
+            return Query(own.name, "missing", self._conjunction(context))
+        if own.attribute.column.is_numeric:
+            return Query(own.name, "numbers", self._conjunction(context))
+        return Query(own.name, "labels", self._conjunction(context))
 
-    def sizes(self, place: int, context: Context) -> tuple[Rules, ...]:
+    def sizes(self, place: int, context: Context) -> tuple[Conjunction, ...]:
         """Ask for the rows of a context, those that have a property, those near the object."""
-        own, rules = self.asked.properties[place], self.rules(context)
-        known = () if own.value is None else (Rule(own.name, "known"),)
+        own, inside = self.asked.properties[place], self._conjunction(context)
+        known = () if own.value is None else (Predicate(own.name, "known"),)
         near = self._near(own, self.short.estimates[place, context].reach)
-        return rules, rule_set((*rules, *known)), rule_set((*rules, near))
+        return inside, conjunction((*inside, *known)), conjunction((*inside, near))
 
-    def rules(self, context: Context) -> Rules:
-        """Return the conditions of a context."""
-        return rule_set(_rule(self.asked.candidates[item]) for item in context)
+    def _conjunction(self, context: Context) -> Conjunction:
+        return conjunction(_predicate(self.asked.candidates[item]) for item in context)
 
     @staticmethod
-    def _near(own: ObjectProperty, reach: float) -> Rule:
-        """Return the rule of the rows near the object."""
+    def _near(own: ObjectProperty, reach: float) -> Predicate:
+        """Return what the rows near the object satisfy."""
         attribute = own.attribute
         if attribute.kind == "numbers":
             low, high = own.position - reach, own.position + reach
-            return Rule(own.name, "interval", attribute.unscaled(low), attribute.unscaled(high))
-        if attribute.kind == "gaps":
-            return Rule(own.name, "missing")
-        return Rule(own.name, "equals", label=cast(Label, own.value))
+            return Predicate(
+                own.name, "interval", attribute.unscaled(low), attribute.unscaled(high)
+            )
+        if own.value is None:
+            return Predicate(own.name, "missing")
+        return Predicate(own.name, "equals", label=cast(Label, own.value))
 
 
-def _rule(candidate: CandidateCondition) -> Rule:
-    condition = candidate.condition
+def _predicate(premise: CandidateCondition) -> Predicate:
+    condition = premise.condition
     if condition.kind == "interval":
-        return Rule(condition.attribute, "interval", *candidate.bounds)
+        return Predicate(condition.attribute, "interval", *premise.bounds)
     if condition.kind == "missing":
-        return Rule(condition.attribute, "missing")
-    return Rule(condition.attribute, "equals", label=cast(Label, condition.value))
+        return Predicate(condition.attribute, "missing")
+    return Predicate(condition.attribute, "equals", label=cast(Label, condition.value))

@@ -1,7 +1,7 @@
 """The verify pass: exact counts and distributions of columns inside contexts.
 
-What is asked is known beforehand, by a search among a sample of the rows: looks at columns, each
-among the rows that satisfy some rules, and numbers of such rows. One pass answers all.
+What is asked is known beforehand, by a search among a sample of the rows: histograms of columns,
+each among the rows of a context, and numbers of such rows. One pass answers all.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +18,19 @@ import numpy.typing as npt
 from outlying.method.density import Counts
 from outlying.search.screen.bitsets import BITS, rows_in
 from outlying.sources.passes import Batch
-from outlying.sources.types.arrow import Field, Numbers
-from outlying.stream.counting.grids import Codes, Coding
-from outlying.stream.counting.scratch import Memory
-from outlying.stream.verify.contexts import Contexts, row_numbers
-from outlying.stream.verify.rules import Cells, Labelled, Rule, Rules, rule_set
-from outlying.stream.verify.tallies import LabelTally, Seen, SeenLabels, Tally, numeric_tally
+from outlying.sources.types.arrow import Numbers
+from outlying.stream.counting.encodings import Codes
+from outlying.stream.counting.limits import affordable_states
+from outlying.stream.verify.contexts import ContextTrie, Scratch, row_numbers
+from outlying.stream.verify.histograms import (
+    Histograms,
+    LabelHistogram,
+    LabelHistograms,
+    NumberHistogram,
+    numeric_histograms,
+)
+from outlying.stream.verify.plan import ColumnPlan, Query, VerifyPlan
+from outlying.stream.verify.predicates import Cells, CodedLabels, Conjunction, conjunction
 
 _AT_ONCE = 2  # columns whose answers are made at a time
 _MOST_ROWS = 262_144  # of a batch that are worked on at a time
@@ -32,59 +39,22 @@ _CELLS = 2**22  # of all columns together; each takes 16 bytes while it is worke
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Look:
-    """A question: how a column is distributed among the rows that satisfy all rules.
-
-    Asked for "gaps", it is only how many rows have a value and how many have none.
-    """
-
-    column: str
-    asks: Literal["numbers", "labels", "gaps"]
-    rules: Rules = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rules", rule_set(self.rules))
-
-    @property
-    def known(self) -> Rules:
-        """The rules of the rows that also have a value in the column."""
-        return rule_set((*self.rules, Rule(self.column, "known")))
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class ColumnPlan:
-    """How a column is read, and how its numbers are coded where a look asks for them."""
-
-    field: Field
-    coding: Coding | None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class VerifyPlan:
-    """All that is asked of a table; `counts` are rules of which to count the rows."""
-
-    columns: Mapping[str, ColumnPlan]
-    looks: tuple[Look, ...] = ()
-    counts: tuple[Rules, ...] = ()
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class SeenGaps:
+class MissingCount:
     """How many rows of a context have a value in a column, and how many have none."""
 
     known: int
     missing: int
 
 
-Answer: TypeAlias = Seen | SeenLabels | SeenGaps
+Answer: TypeAlias = NumberHistogram | LabelHistogram | MissingCount
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Verified:
-    """The answers, in the order of the plan's questions."""
+    """The answers, in the order of the plan's queries, and the counts."""
 
     rows: int
-    looks: tuple[Answer, ...]
+    answers: tuple[Answer, ...]
     counts: tuple[int, ...]
 
 
@@ -94,20 +64,20 @@ class VerifyState:
 
     rows: int
     counts: Counts  # of rows in each context
-    tallies: dict[str, Tally]
-    memory: Memory = dataclasses.field(default_factory=Memory)
+    histograms: dict[str, Histograms]
+    scratch: Scratch = dataclasses.field(default_factory=Scratch)
 
     def __reduce__(self) -> tuple[type[VerifyState], tuple[Any, ...]]:
-        return VerifyState, (self.rows, self.counts, self.tallies)
+        return VerifyState, (self.rows, self.counts, self.histograms)
 
 
 class VerifyPass:
-    """One pass that answers all questions of a plan."""
+    """One pass that answers all queries of a plan."""
 
     def __init__(self, plan: VerifyPlan) -> None:
         self.plan = plan
-        self._contexts = Contexts(_sets(plan))
-        self._lines = _lines_of(plan.looks)
+        self._contexts = ContextTrie(_contexts_of(plan))
+        self._queries = _by_column(plan.queries)
         self._asked = self._by_context()
 
     def __reduce__(self) -> tuple[type[VerifyPass], tuple[VerifyPlan]]:
@@ -116,12 +86,25 @@ class VerifyPass:
     @property
     def columns(self) -> list[str]:
         """The columns that are read."""
-        return sorted({*self._contexts.columns, *self._lines})
+        return sorted({*self._contexts.columns, *self._queries})
+
+    def affordable(self, workers: int) -> int:
+        """Return how many threads may work, each with a state of its own, within the budget.
+
+        How finely numbers are counted does not depend on it, and so no answer does.
+        """
+        encodings = {name: self.plan.columns[name].encoding for name in self._queries}
+        counts = sum(
+            len(self._queries[name]) * encoding.most_codes
+            for name, encoding in encodings.items()
+            if encoding is not None
+        )
+        return min(workers, affordable_states(counts))
 
     def start(self) -> VerifyState:
         """Return the state of no rows."""
-        tallies = {name: self._empty(name, looks) for name, looks in self._lines.items()}
-        return VerifyState(0, np.zeros(len(self._contexts.number), dtype=np.int64), tallies)
+        histograms = {name: self._empty(name, asked) for name, asked in self._queries.items()}
+        return VerifyState(0, np.zeros(len(self._contexts.number), dtype=np.int64), histograms)
 
     def add(self, state: VerifyState, batch: Batch) -> VerifyState:
         """Take in a batch of rows."""
@@ -132,100 +115,99 @@ class VerifyPass:
 
     def merge(self, state: VerifyState, other: VerifyState) -> VerifyState:
         """Put the states of two parts of the table together."""
-        tallies: dict[str, Any] = state.tallies
-        for name, tally in other.tallies.items():
-            tallies[name] = tallies[name].merged(tally)
-        return VerifyState(state.rows + other.rows, state.counts + other.counts, tallies)
+        merged: dict[str, Any] = state.histograms
+        for name, histograms in other.histograms.items():
+            merged[name] = merged[name].merged(histograms)
+        return VerifyState(state.rows + other.rows, state.counts + other.counts, merged)
 
     def finish(self, state: VerifyState) -> Verified:
         """Return the answers."""
-        seen: dict[Look, Answer] = {}
+        answers: dict[Query, Answer] = {}
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            for looks, found in pool.map(partial(self._seen, state), self._lines):
-                seen.update(zip(looks, found, strict=True))
-        for look in self.plan.looks:
-            if look.asks == "gaps":
-                known = self._count(state, look.known)
-                seen[look] = SeenGaps(known, self._count(state, look.rules) - known)
-        answers = tuple(seen[look] for look in self.plan.looks)
-        counts = tuple(self._count(state, rule_set(rules)) for rules in self.plan.counts)
-        return Verified(state.rows, answers, counts)
+            for queries, found in pool.map(partial(self._results, state), self._queries):
+                answers.update(zip(queries, found, strict=True))
+        for query in self.plan.queries:
+            if query.kind == "missing":
+                known = self._count(state, query.known)
+                answers[query] = MissingCount(known, self._count(state, query.context) - known)
+        counts = tuple(self._count(state, conjunction(each)) for each in self.plan.counts)
+        return Verified(state.rows, tuple(answers[each] for each in self.plan.queries), counts)
 
-    def _seen(self, state: VerifyState, name: str) -> tuple[list[Look], Sequence[Answer]]:
-        """Return what the looks at a column have seen."""
-        looks = self._lines[name]
-        rows = [self._count(state, look.rules) for look in looks]
-        return looks, state.tallies[name].seen(rows)
+    def _results(self, state: VerifyState, name: str) -> tuple[list[Query], Sequence[Answer]]:
+        """Return the answers to the queries about a column."""
+        queries = self._queries[name]
+        rows = [self._count(state, query.context) for query in queries]
+        return queries, state.histograms[name].results(rows)
 
-    def _empty(self, name: str, looks: Sequence[Look]) -> Tally:
-        if looks[0].asks == "labels":
-            return LabelTally.empty(len(looks))
-        coding = self.plan.columns[name].coding
-        if coding is None:
-            raise ValueError(f"column {name!r} is looked at, so its plan needs a coding")
-        return numeric_tally(coding, len(looks))
+    def _empty(self, name: str, queries: Sequence[Query]) -> Histograms:
+        if queries[0].kind == "labels":
+            return LabelHistograms.empty(len(queries))
+        encoding = self.plan.columns[name].encoding
+        if encoding is None:
+            raise ValueError(f"column {name!r} is asked for, so its plan needs an encoding")
+        return numeric_histograms(encoding, len(queries))
 
-    def _count(self, state: VerifyState, rules: Rules) -> int:
-        return int(state.counts[self._contexts.number[rules]]) if rules else state.rows
+    def _count(self, state: VerifyState, context: Conjunction) -> int:
+        return int(state.counts[self._contexts.number[context]]) if context else state.rows
 
     def _add(self, state: VerifyState, batch: Batch) -> None:
-        columns, memory = self.plan.columns, state.memory
+        columns, scratch = self.plan.columns, state.scratch
         cells = {name: _cells(batch.column(name), columns[name]) for name in self.columns}
-        codes = {name: _coded(state, name, cells[name]) for name in self._lines}
+        codes = {name: _encoded(state, name, cells[name]) for name in self._queries}
         state.rows += batch.num_rows
-        for name, line in self._asked.get(None, ()):
-            state.tallies[name].lines.count(line, codes[name])
-        bits = memory.array("bits", (len(state.counts), -(-batch.num_rows // BITS)), np.uint8)
-        contexts = self._contexts.rows(cells, batch.num_rows, memory)
+        for name, query in self._asked.get(None, ()):
+            state.histograms[name].matrix.count(query, codes[name])
+        bits = scratch.array("bits", (len(state.counts), -(-batch.num_rows // BITS)), np.uint8)
+        contexts = self._contexts.rows(cells, batch.num_rows, scratch)
         for number, words in enumerate(contexts):
             np.bitwise_count(words, out=bits[number])
             if number in self._asked:
-                self._look(state, self._asked[number], codes, row_numbers(words))
+                self._count_in(state, self._asked[number], codes, row_numbers(words))
         state.counts += rows_in(bits)
 
-    def _look(
+    def _count_in(
         self,
         state: VerifyState,
         asked: Iterable[tuple[str, int]],
         codes: Mapping[str, Codes],
         rows: npt.NDArray[np.int64],
     ) -> None:
-        """Count what the looks at a context want to know of its rows."""
-        inside = state.memory.array("inside", rows.shape, np.int64)
-        for name, line in asked:
+        """Count the codes of some columns in the rows of a context."""
+        inside = state.scratch.array("inside", rows.shape, np.int64)
+        for name, query in asked:
             codes[name].take(rows, out=inside, mode="clip")
-            state.tallies[name].lines.count(line, inside)
+            state.histograms[name].matrix.count(query, inside)
 
     def _by_context(self) -> dict[int | None, list[tuple[str, int]]]:
-        """Give for each context the columns that are looked at in it, and their lines."""
+        """Return the queries in each context, by column and place among those about it."""
         asked: dict[int | None, list[tuple[str, int]]] = {}
-        for name, looks in self._lines.items():
-            for line, look in enumerate(looks):
-                number = self._contexts.number[look.rules] if look.rules else None
-                asked.setdefault(number, []).append((name, line))
+        for name, queries in self._queries.items():
+            for place, query in enumerate(queries):
+                number = self._contexts.number[query.context] if query.context else None
+                asked.setdefault(number, []).append((name, place))
         return asked
 
 
-def _sets(plan: VerifyPlan) -> Iterator[Rules]:
-    """Return the rules of all rows that are counted."""
-    yield from (look.rules for look in plan.looks)
-    yield from (look.known for look in plan.looks if look.asks == "gaps")
-    yield from (rule_set(rules) for rules in plan.counts)
+def _contexts_of(plan: VerifyPlan) -> Iterator[Conjunction]:
+    """Return all contexts whose rows are counted."""
+    yield from (query.context for query in plan.queries)
+    yield from (query.known for query in plan.queries if query.kind == "missing")
+    yield from (conjunction(each) for each in plan.counts)
 
 
-def _lines_of(looks: Iterable[Look]) -> dict[str, list[Look]]:
-    """Return the looks at each column, whose places are the lines of its tally."""
-    lines: dict[str, list[Look]] = {}
-    for look in dict.fromkeys(looks):
-        if look.asks != "gaps":
-            lines.setdefault(look.column, []).append(look)
-    return lines
+def _by_column(queries: Iterable[Query]) -> dict[str, list[Query]]:
+    """Return the queries that need a histogram, by column."""
+    by_column: dict[str, list[Query]] = {}
+    for query in dict.fromkeys(queries):
+        if query.kind != "missing":
+            by_column.setdefault(query.column, []).append(query)
+    return by_column
 
 
-def _coded(state: VerifyState, name: str, cells: Any) -> Codes:
-    """Code the cells of a column; its tally may become another one."""
-    codes = state.memory.array(f"codes of {name}", (len(cells),), np.int64)
-    state.tallies[name] = state.tallies[name].code(cells, codes)
+def _encoded(state: VerifyState, name: str, cells: Any) -> Codes:
+    """Encode the cells of a column; its histograms may become others."""
+    codes = state.scratch.array(f"codes of {name}", (len(cells),), np.int64)
+    state.histograms[name] = state.histograms[name].encode(cells, codes)
     return codes
 
 
@@ -239,4 +221,4 @@ def _cells(array: Any, plan: ColumnPlan) -> Cells:
     cells = plan.field.read(array)
     if isinstance(cells, Numbers):
         return cells.values
-    return Labelled(cells.codes, cells.labels)
+    return CodedLabels(cells.codes, cells.labels)

@@ -1,0 +1,1 @@
+"""CSV and TSV files, read by DuckDB with its guessing kept within bounds."""

@@ -1,0 +1,207 @@
+"""What a column of text holds: the types DuckDB finds in a CSV file, held to lose nothing.
+
+A type is taken only if every known value of the column survives it; known is what is neither
+empty nor one of the usual words for a missing value. Those words stay categories in a column of
+text, where NA may be Namibia and - a blood group.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from outlying.sources.sql import literal
+from outlying.sources.types import duckdb as plans
+from outlying.sources.types.text import ISO_PATTERNS
+from outlying.table.values import Form
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+TABLE = "fields"
+"""The table of all fields as text, c0, c1, ...; its row 0 may be the header."""
+COMMAS = "DOUBLE WITH COMMAS"
+MISSING_WORDS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A", "?", "-")
+WORDS = ("", *MISSING_WORDS)
+UNTYPED_WORDS = (
+    *(f"{a}{word}{z}" for word in WORDS for a in ("", " ") for z in ("", " ")),
+    *("inf", "-inf", "Inf", "-Inf", "Infinity", "-Infinity"),
+)
+"""What must not decide on a type: missing values, and infinities, which DuckDB takes for text."""
+
+TESTS_AT_ONCE = 200
+_ISO = "%Y-%m-%d"
+_CODE = "^ *[+]|^ *0[0-9]|_"
+"""What DuckDB's sniffer takes for text although a cast reads it: +5, 007, 1_000."""
+_NOTATIONS = {
+    "DATE": ("%y-%m-%d", _ISO, "%d-%m-%y", "%d-%m-%Y", "%m-%d-%y", "%m-%d-%Y"),
+    "TIMESTAMP": (
+        *("%y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S", "%d-%m-%y %H:%M:%S", "%d-%m-%Y %H:%M:%S"),
+        *("%m-%d-%y %I:%M:%S %p", "%m-%d-%Y %I:%M:%S %p", "%Y-%m-%d %H:%M:%S.%f"),
+    ),
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sniffed:
+    """What DuckDB finds in a file: header, types, and perhaps how dates and times are written."""
+
+    has_header: bool
+    types: list[str]
+    notations: dict[str, str | None]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Kind:
+    """One way to read text: SQL that is NULL for all it cannot read; {} stands for the text."""
+
+    sql: str
+    make: Callable[[str], plans.Plan]
+    note: str | None = None
+    bare: str | None = None
+    """Faster SQL, for texts that are all known to be read by `sql` or missing."""
+
+    def plan(self, field: str) -> plans.Plan:
+        """Plan a field of this kind."""
+        return self.make(self.sql.replace("{}", field))
+
+    def with_note(self, note: str) -> Kind:
+        """Add a note to the one there may be."""
+        return dataclasses.replace(self, note="; ".join(filter(None, (self.note, note))))
+
+
+def _matches(pattern: str) -> str:
+    return f"regexp_full_match({{}}, {literal(f' *(?:{pattern}) *')})"
+
+
+def _cast(pattern: str, kind: str, make: Callable[[str], plans.Plan]) -> Kind:
+    """Cast only what looks as it should: casts also round, drop zones, and know words (epoch)."""
+    bare = f"TRY_CAST({{}} AS {kind})"
+    return Kind(f"CASE WHEN {_matches(pattern)} THEN {bare} END", make, bare=bare)
+
+
+def _iso(form: Form, kind: str) -> Kind:
+    return _cast(ISO_PATTERNS[form], kind, partial(plans.as_moment, form=form))
+
+
+# a pattern, not a list: the engine turns long lists into joins
+_IS_WORD = _matches("|".join(map(re.escape, WORDS)))
+_WHOLE = "-?[0-9]+"
+_UNCODED = "-?[1-9][0-9]*|0|-0[0-9]*"  # what is whole and no code
+_CLOCK = "(?:[01]?[0-9]|2[0-3]):[0-9:.]+"  # without zones and 24:00
+_REAL = Kind("nullif(TRY_CAST({} AS DOUBLE), 'NaN'::DOUBLE)", plans.as_real)
+_LONG = dataclasses.replace(_cast(_WHOLE, "VARCHAR", plans.as_long_integer), bare=None)
+_SWAPPED = "TRY_CAST(translate({}, ',.', '.,') AS DOUBLE)"
+TEXT = Kind("{}", plans.as_text)
+_KINDS = {
+    # yes and no, T and F stay what they are: texts
+    "BOOLEAN": (_cast("(?i)true|false", "BOOLEAN", plans.as_array),),
+    "BIGINT": (_cast(_WHOLE, "BIGINT", plans.as_array), _REAL),
+    # the older engine takes whole numbers beyond BIGINT for DOUBLE
+    **dict.fromkeys(("HUGEINT", "BIGNUM", "DOUBLE"), (_LONG, _REAL)),
+    COMMAS: (Kind(_SWAPPED, plans.as_real, "decimal commas read as decimal points"),),
+    "TIMESTAMP": (_iso("date", "DATE"), _iso("datetime", "TIMESTAMP")),
+    "TIMESTAMP WITH TIME ZONE": (_iso("instant", "TIMESTAMPTZ"),),
+    "TIME": (_cast(_CLOCK, "TIME", partial(plans.as_microseconds, form="time")),),
+}
+
+
+def kinds_of(connected: DuckDBPyConnection, sniffed: Sniffed) -> list[Kind]:
+    """Find the kind of every field: the first one for its type that loses no value."""
+    found = [TEXT] * len(sniffed.types)
+    pairs = [
+        (p, kind) for p, name in enumerate(sniffed.types) for kind in _kinds_for(name, sniffed)
+    ]
+    pairs.reverse()  # what fits first is then put in last
+    for start in range(0, len(pairs), TESTS_AT_ONCE):
+        batch = pairs[start : start + TESTS_AT_ONCE]
+        tests = ", ".join(f"bool_or({loss(kind, place)})" for place, kind in batch)
+        query = f"SELECT {tests} FROM {TABLE} WHERE rowid >= {int(sniffed.has_header)}"  # noqa: S608
+        for (place, kind), loses in zip(batch, connected.execute(query).fetchall()[0], strict=True):
+            found[place] = found[place] if loses else kind
+    return found
+
+
+def _kinds_for(name: str, sniffed: Sniffed) -> tuple[Kind, ...]:
+    kinds, notation = _KINDS.get(name, ()), sniffed.notations.get(name)
+    return kinds if notation is None else (*kinds, _noted(name, notation))
+
+
+def _noted(name: str, notation: str) -> Kind:
+    """Read dates or timestamps in a notation."""
+    parsed = f"try_strptime({{}}, {literal(notation)})"
+    sql = f"CASE WHEN {_matches('[0-9].*')} THEN {parsed} END"  # it takes words for 1900-01-01
+    if name == "DATE":
+        sql = f"CAST({sql} AS DATE)"
+    plan = partial(plans.as_moment, form="date" if name == "DATE" else "datetime")
+    return Kind(sql, plan, None if notation == _ISO else f"dates read as {notation}")
+
+
+def every_kind(*, commas: bool) -> list[Kind]:
+    """Return all kinds but text, those first that are to be taken where several lose no value.
+
+    The notations of dates are those that DuckDB looks for, and in the order in which it does.
+    Numbers are only what it takes for numbers: codes such as 007 stay text.
+    """
+    long = _cast(_UNCODED, "VARCHAR", plans.as_long_integer)
+    long = dataclasses.replace(long, bare=f"trim({long.sql})")
+    reals = [_uncoded(kind) for kind in (_REAL, *(_KINDS[COMMAS] if commas else ()))]
+    times = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIME")
+    known = [*_KINDS["BOOLEAN"], long, *reals, *(kind for name in times for kind in _KINDS[name])]
+    noted = [
+        _noted(name, notation.replace("-", mark))
+        for name, notations in _NOTATIONS.items()
+        for notation in notations
+        for mark in "-/. "
+    ]
+    return [_cast(_UNCODED, "BIGINT", plans.as_array), *known, *noted]
+
+
+def _uncoded(kind: Kind) -> Kind:
+    """Read numbers, but not where one is written as codes are."""
+    sql = f"CASE WHEN NOT regexp_matches({{}}, {literal(_CODE)}) THEN {kind.sql} END"
+    return dataclasses.replace(kind, sql=sql, bare=kind.bare or kind.sql)
+
+
+def loss(kind: Kind, place: int) -> str:
+    """Write the test of a value: true if it is lost, false if it is read, NULL if it is missing."""
+    known = f"{{}} IS NOT NULL AND NOT {_IS_WORD}"
+    test = f"CASE WHEN {kind.sql} IS NOT NULL THEN false WHEN {known} THEN true END"
+    return test.replace("{}", f"c{place}")
+
+
+def is_header(connected: DuckDBPyConnection, found: list[Kind]) -> bool:
+    """Return whether the line that DuckDB takes for a header is none that reads like the others."""
+    tests = [loss(kind, place) for place, kind in enumerate(found) if kind is not TEXT]
+    query = f"SELECT {', '.join(tests) or 'NULL'} FROM {TABLE} WHERE rowid = 0"  # noqa: S608
+    losses = connected.execute(query).fetchall()[0]
+    return True in losses or False not in losses
+
+
+def missing_words(
+    connected: DuckDBPyConnection, rows: str, places: Sequence[int]
+) -> dict[int, str]:
+    """Say for each field which words are read as missing values, and how often; if any are."""
+    found: dict[int, str] = {}
+    for start in range(0, len(places), TESTS_AT_ONCE):
+        batch = places[start : start + TESTS_AT_ONCE]
+        counts = ", ".join(f"[{', '.join(_word_counts(place))}]" for place in batch)
+        row = connected.execute(f"SELECT {counts} FROM {rows}").fetchall()[0]  # noqa: S608 (quoted)
+        words = [{word: n for word, n in zip(WORDS, some, strict=True) if n} for some in row]
+        found |= {p: _read_as_missing(some) for p, some in zip(batch, words, strict=True) if some}
+    return found
+
+
+def _word_counts(place: int) -> list[str]:
+    return [f"count(*) FILTER (trim(c{place}) = {literal(word)})" for word in WORDS]
+
+
+def _read_as_missing(counts: Mapping[str, int]) -> str:
+    said = (
+        f"{repr(word) if word else 'blank'} ({count} row{'s' if count > 1 else ''})"
+        for word, count in sorted(counts.items())
+    )
+    return ", ".join(said) + " read as missing"

@@ -1,0 +1,1 @@
+"""DuckDB: a private engine for files, and relations that feed passes."""

@@ -1,0 +1,163 @@
+"""DuckDB, held at arm's length: a private connection, typed results, errors in plain words."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from outlying.errors import ColumnError, OutlyingError, SourceError
+from outlying.sources.columns import Reading, skip
+from outlying.sources.types.duckdb import Plan
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+Config: TypeAlias = dict[str, str | bool | int | float | list[str]]
+
+MEMORY = "500MB"
+"""What the engine may use for itself; a scan needs less, however long the table is."""
+
+_CONFIG: Config = {
+    "autoinstall_known_extensions": False,  # nothing is fetched from the network
+    "autoload_known_extensions": False,
+    "allow_persistent_secrets": False,
+    "preserve_insertion_order": True,  # rows are known by their number
+}
+_STREAMING: Config = {
+    "preserve_insertion_order": False,
+    "arrow_large_buffer_size": True,  # texts of one batch may be longer than 2 GiB
+}
+
+
+@contextmanager
+def connection(config: Config | None = None) -> Iterator[DuckDBPyConnection]:
+    """Open a database of our own in memory, with the clock of the machine kept out."""
+    import duckdb
+
+    connected = duckdb.connect(":memory:", config=_CONFIG | (config or {}))
+    try:
+        connected.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
+        yield connected
+    finally:
+        connected.close()
+
+
+@contextmanager
+def streaming_connection(memory: str = MEMORY) -> Iterator[DuckDBPyConnection]:
+    """Open a database of our own in memory that streams, in no particular order."""
+    with (
+        tempfile.TemporaryDirectory(prefix="outlying-") as folder,  # for queries that sort or join
+        connection({**_STREAMING, "memory_limit": memory, "temp_directory": folder}) as connected,
+    ):
+        # a query is bound several times before it runs
+        connected.execute("SET parquet_metadata_cache = true")
+        # or else a row group is read as a whole, which may be larger than memory
+        connected.execute("SET disable_parquet_prefetching = true")
+        # it makes an error of what TRY_CAST cannot read in a CSV file, where NULL is asked for
+        known = connected.execute("FROM duckdb_optimizers() WHERE name = 'type_pushdown'")
+        if known.fetchall():
+            connected.execute("SET disabled_optimizers = 'type_pushdown'")
+        yield connected
+
+
+def is_version_1() -> bool:
+    """Return whether this is DuckDB before version 2."""
+    import duckdb
+
+    return duckdb.__version__.startswith("1.")
+
+
+@contextmanager
+def plain_errors(source: str, long_integers: Sequence[str] = ()) -> Iterator[None]:
+    """Turn the engine's errors into ours, also those that reach us through Arrow.
+
+    `long_integers` are columns that may hold numbers beyond 64 bits, where those cannot be read.
+    """
+    import duckdb
+
+    try:
+        yield
+    except (duckdb.Error, OSError) as error:
+        raise _plain(source, error, long_integers) from None
+    except UnicodeEncodeError:
+        raise SourceError(f"{source!a}: the name is not valid text; rename it") from None
+
+
+def _plain(source: str, error: Exception, long_integers: Sequence[str]) -> OutlyingError:
+    text = reason(error)
+    number = re.search(r"value (-?\d+) can't be cast because the value is out of range", str(error))
+    if long_integers and _is_conversion(error) and (number or "INT64" in str(error)):
+        names = " or ".join(map(repr, long_integers))
+        what = f"the number {number[1]}" if number else "a number"
+        return ColumnError(
+            f"{source}: column {names} holds {what}, which is beyond 64 bits; turn it into text or "
+            "DOUBLE in a query, or leave the column out with exclude="
+        )
+    if "open result" in text or "unfinished result" in text:
+        return SourceError(
+            f"{source}: the connection is still busy with another result; fetch that to its end "
+            "first, or give another connection (connection.cursor() makes one)"
+        )
+    return SourceError(f"{source}: cannot be read: {text}")
+
+
+def _is_conversion(error: Exception) -> bool:
+    import duckdb
+
+    is_own = isinstance(error, duckdb.ConversionException)
+    return is_own or str(error).startswith("Conversion Error")  # so it comes through Arrow
+
+
+def reason(error: Exception) -> str:
+    """Return the useful lines of an engine error: the first, and what was wrong with a line."""
+    text = str(error).strip()
+    first = re.sub(r"^[A-Z][A-Za-z ]* Error: ", "", text.split("\n")[0])
+    detail = re.search(r"^Maximum line size of .* exceeded", text, re.MULTILINE)
+    return " - ".join(filter(None, (first, detail and detail[0]))) or type(error).__name__
+
+
+def literal_path(path: Path) -> str:
+    """Write a path so that the engine takes it as this file, not as a pattern of file names."""
+    return re.sub(r"[*?\[]", r"[\g<0>]", str(path.absolute()))
+
+
+def settings(given: dict[str, str]) -> str:
+    """Write the settings of a table function as its arguments."""
+    return ", ".join(f"{name} = {value}" for name, value in given.items())
+
+
+def fetch(
+    connected: DuckDBPyConnection,
+    relation: str,
+    parameters: Sequence[str],
+    columns: Sequence[tuple[str, Plan | str]],
+) -> list[Reading]:
+    """Select the planned columns of a relation, in the order of its rows.
+
+    Instead of a plan, a column may have the reason for leaving it out.
+    """
+    wanted = [
+        f"{plan.sql} AS c{place}"
+        for place, (_, plan) in enumerate(columns)
+        if isinstance(plan, Plan)
+    ]
+    arrays: dict[str, Any] = {}
+    if wanted:
+        query = f"SELECT {', '.join(wanted)} FROM {relation}"  # noqa: S608 (names are our own)
+        arrays = connected.execute(query, parameters).fetchnumpy()
+    return [
+        skip(name, plan) if isinstance(plan, str) else _finished(name, plan, arrays[f"c{place}"])
+        for place, (name, plan) in enumerate(columns)
+    ]
+
+
+def _finished(name: str, plan: Plan, array: Any) -> Reading:
+    if isinstance(array, np.ma.MaskedArray):
+        return plan.finish(name, array.data, np.ma.getmaskarray(array))
+    return plan.finish(name, array, None)

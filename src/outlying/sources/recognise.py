@@ -1,0 +1,115 @@
+"""What kind of data something is, told without importing the library that it comes from."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Test: TypeAlias = Callable[[Any], bool]
+
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+
+
+def name_of(data: object) -> str:
+    """Name something as its users do: "pandas DataFrame", "pyarrow Table"; a path by itself."""
+    if isinstance(data, (str, os.PathLike)):
+        return os.fsdecode(data)
+    kind, package = type(data), _package(data)
+    return kind.__name__ if package == "builtins" else f"{package} {kind.__name__}"
+
+
+def path_of(name: str) -> Path:
+    """Return the path that a user names; a file may be called ~."""
+    return Path(name).expanduser() if name.startswith("~/") else Path(name)
+
+
+def is_path(data: object) -> bool:
+    """Return whether something may be the name of a file: addresses are taken for names too."""
+    return isinstance(data, (str, os.PathLike))
+
+
+def is_array_or_mapping(data: object) -> bool:
+    """Return whether something is an array of NumPy or a mapping."""
+    return isinstance(data, (np.ndarray, Mapping))
+
+
+def is_address(data: object) -> bool:
+    """Return whether something is the address of a table: scheme://..."""
+    return scheme_of(data) is not None
+
+
+def scheme_of(data: object) -> str | None:
+    """Return the scheme of an address; None: it is no address."""
+    found = _ADDRESS.match(os.fsdecode(data)) if isinstance(data, (str, os.PathLike)) else None
+    return None if found is None else found[1]
+
+
+def has_scheme(*schemes: str) -> Test:
+    """Make a test for addresses of these schemes."""
+    return lambda data: scheme_of(data) in schemes
+
+
+def is_a(package: str, name: str) -> Test:
+    """Make a test for objects of a class of some package."""
+    return lambda data: type(data).__name__ == name and _package(data) == package
+
+
+def is_of_spark(data: object) -> bool:
+    """Return whether something is a Spark DataFrame, or the address of a table on a cluster."""
+    return scheme_of(data) == "spark" or _package(data) == "pyspark"
+
+
+def is_adbc_connection(data: object) -> bool:
+    """Return whether something is an open connection of ADBC."""
+    return hasattr(data, "adbc_get_info") and hasattr(data, "cursor")
+
+
+def is_connection(data: object) -> bool:
+    """Return whether something is an open connection by the rules of Python's DB-API."""
+    return hasattr(data, "cursor") and hasattr(data, "commit")
+
+
+def is_feeder(data: object) -> bool:
+    """Return whether something feeds batches to passes already."""
+    return all(hasattr(data, name) for name in ("fold", "schema", "traffic"))
+
+
+def begins_with(magic: bytes, offset: int = 0) -> Test:
+    """Make a test for files by their first bytes."""
+
+    def test(data: Any) -> bool:
+        with contextlib.suppress(OSError, ValueError):
+            if is_path(data):
+                with path_of(os.fsdecode(data)).open("rb") as stream:
+                    return stream.read(offset + len(magic))[offset:] == magic
+        return False
+
+    return test
+
+
+def are_files(data: object) -> bool:
+    """Return whether something names several files: a folder, a pattern or a list of paths."""
+    if isinstance(data, (str, os.PathLike)):
+        name = os.fsdecode(data)
+        with contextlib.suppress(OSError, ValueError):  # for whoever opens it, to say what is wrong
+            return path_of(name).is_dir() or is_pattern(name)
+        return False
+    if not isinstance(data, Sequence) or isinstance(data, bytes):
+        return False
+    return bool(data) and all(map(is_path, data))
+
+
+def is_pattern(name: str) -> bool:
+    """Return whether a text is a pattern of file names, and not a file that is called like one."""
+    return glob.has_magic(name) and not Path(name).exists()
+
+
+def _package(data: object) -> str:
+    return type(data).__module__.split(".")[0].lstrip("_")

@@ -1,0 +1,48 @@
+"""What a verify pass is asked, in terms of columns and their values."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Literal
+
+from outlying.sources.types.arrow import Field
+from outlying.stream.counting.encodings import Encoding
+from outlying.stream.verify.predicates import Conjunction, Predicate, conjunction
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Query:
+    """The question how a column is distributed in a context.
+
+    Asked for "missing", it is only how many rows have a value and how many have none.
+    """
+
+    column: str
+    kind: Literal["numbers", "labels", "missing"]
+    context: Conjunction = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "context", conjunction(self.context))
+
+    @property
+    def known(self) -> Conjunction:
+        """The rows of the context that have a value in the column."""
+        return conjunction((*self.context, Predicate(self.column, "known")))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class ColumnPlan:
+    """How a column is read, and how its numbers are encoded where a query asks for them."""
+
+    field: Field
+    encoding: Encoding | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class VerifyPlan:
+    """All that is asked of a table; `counts` are contexts of which to count the rows."""
+
+    columns: Mapping[str, ColumnPlan]
+    queries: tuple[Query, ...] = ()
+    counts: tuple[Conjunction, ...] = ()

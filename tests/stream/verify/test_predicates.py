@@ -1,0 +1,122 @@
+"""Predicates tested by bits and ranks mark the rows that plain comparisons mark."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from outlying.search.screen.bitsets import BITS, Words
+from outlying.stream.counting.scale import LARGEST
+from outlying.stream.verify.contexts import ContextTrie, Scratch, row_numbers
+from outlying.stream.verify.predicates import (
+    CodedLabels,
+    ColumnPredicates,
+    Conjunction,
+    Predicate,
+    conjunction,
+)
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+ENDS = st.integers(-5, 5).map(float) | FINITE | st.sampled_from([LARGEST, -LARGEST, 5e-324])
+INTERVALS = st.builds(
+    lambda low, high: Predicate("x", "interval", low, high),
+    ENDS | st.just(-math.inf),
+    ENDS | st.just(math.inf),
+)
+OTHERS = st.sampled_from([Predicate("x", "missing"), Predicate("x", "known")])
+
+
+def words_for(predicates: int, rows: int) -> Words:
+    return np.zeros((predicates, -(-rows // BITS)), dtype=np.uint64)
+
+
+def satisfying(numbers: list[float], predicate: Predicate) -> list[int]:
+    if predicate.kind == "missing":
+        return [row for row, number in enumerate(numbers) if math.isnan(number)]
+    return [row for row, number in enumerate(numbers) if predicate.low <= number <= predicate.high]
+
+
+@settings(max_examples=300)
+@given(st.lists(INTERVALS | OTHERS, min_size=1, max_size=80), st.data())
+def test_numbers_are_tested_like_one_by_one(
+    predicates: list[Predicate], data: st.DataObject
+) -> None:
+    ends = [
+        end
+        for predicate in predicates
+        for end in (predicate.low, predicate.high)
+        if math.isfinite(end)
+    ]
+    near = st.sampled_from(ends or [0.0])
+    beside = st.builds(math.nextafter, near, st.sampled_from([0.0, LARGEST, -LARGEST]))
+    cells = near | beside | FINITE | st.integers(-6, 6).map(float) | st.just(math.nan)
+    numbers = data.draw(st.lists(cells, min_size=1, max_size=150))
+    words = words_for(len(predicates), len(numbers))
+    ColumnPredicates(predicates).test(np.array(numbers), words)
+    assert [row_numbers(line).tolist() for line in words] == [
+        satisfying(numbers, predicate) for predicate in predicates
+    ]
+
+
+@given(st.lists(st.integers(-1, 2), max_size=200))
+def test_labels_are_tested_like_one_by_one(codes: list[int]) -> None:
+    cells = CodedLabels(np.array(codes, dtype=np.int32), ["a", "b", "True"])
+    predicates = [Predicate("x", "equals", label=label) for label in ("b", "c", True)]
+    predicates += [Predicate("x", "known"), Predicate("x", "missing")]
+    words = words_for(len(predicates), len(codes))
+    ColumnPredicates(predicates).test(cells, words)
+    marks = np.array(codes)
+    expected = [marks == 1, marks == 9, marks == 9, marks >= 0, marks < 0]
+    assert [row_numbers(line).tolist() for line in words] == [
+        np.flatnonzero(each).tolist() for each in expected
+    ]
+
+
+def test_blocks_of_rows_are_put_together() -> None:
+    numbers = np.random.default_rng(1).random(100_003)
+    numbers[::7] = np.nan
+    for count in (2, 300):  # by comparisons, and by ranks that need more than a byte
+        predicates = [Predicate("x", "interval", end / 400, 0.9) for end in range(count)]
+        words = words_for(count, len(numbers))
+        ColumnPredicates(predicates).test(numbers, words)
+        for line, predicate in zip(words, predicates, strict=True):
+            inside = np.flatnonzero((numbers >= predicate.low) & (numbers <= predicate.high))
+            assert np.array_equal(row_numbers(line), inside)
+
+
+SETS = st.lists(
+    st.lists(st.integers(0, 12), max_size=5).map(
+        lambda lows: conjunction(Predicate("xyz"[low % 3], "interval", float(low)) for low in lows)
+    ),
+    max_size=60,
+)
+
+
+@given(SETS, st.integers(1, 200), st.integers(0, 99))
+def test_contexts_are_where_all_rules_hold(sets: list[Conjunction], rows: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    cells: dict[str, npt.NDArray[np.float64]] = {
+        name: rng.integers(0, 13, rows).astype(np.float64) for name in "xyz"
+    }
+    contexts = ContextTrie(sets)
+    assert set(contexts.number) == set(sets) - {()}
+    found = [row_numbers(words) for words in contexts.rows(cells, rows, Scratch())]
+    assert len(found) == len(contexts.number)
+    for predicates, number in contexts.number.items():
+        inside = np.all(
+            [cells[predicate.column] >= predicate.low for predicate in predicates], axis=0
+        )
+        assert np.array_equal(found[number], np.flatnonzero(inside))
+
+
+def test_memory_is_used_again() -> None:
+    scratch = Scratch()
+    first = scratch.array("a", (2, 3), np.int64)
+    assert np.shares_memory(first, scratch.array("a", (4,), np.int64))
+    assert not np.shares_memory(first, scratch.array("b", (4,), np.int64))
+    assert scratch.array("a", (50,), np.int64).shape == (50,)
+    assert scratch.array("a", (3,), np.uint8).dtype == np.uint8
