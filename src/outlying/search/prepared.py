@@ -106,11 +106,11 @@ class Prepared:
         elif not self.is_large:
             outcome = guided(exact, self.cache, 1, quick=True)
         else:
-            short = self.hasty(exact)
+            short = self.quick_shortlist(exact)
             outcome = verified(short, Counted(exact, short, _InMemory(exact, short)), 1)
         return strength_of(outcome)
 
-    def hasty(self, found: Evaluation) -> Shortlist:
+    def quick_shortlist(self, found: Evaluation) -> Shortlist:
         """Choose by estimates what may be the strongest pair of a row."""
         return shortlisted(found, self.cache, 1, quick=True)
 

@@ -141,7 +141,7 @@ class Homes:
         """Find by the sample what to ask of all rows; of ordinary rows, quickly."""
         prepared, evaluation = self.prepared[place], self.evaluation(place)
         if self.targets[place].home is None:
-            return prepared.hasty(evaluation)
+            return prepared.quick_shortlist(evaluation)
         return shortlisted(evaluation, prepared.cache, self.asking.options.top)
 
 
