@@ -22,7 +22,13 @@ from outlying.search.references import References
 from outlying.search.scoring import Progress
 from outlying.stream.asking import Asking, Placed, check_rows
 from outlying.stream.new_objects import checked, newcomers
-from outlying.stream.profile.lookup import Columns, LookupPass, Sought, Together, found_in
+from outlying.stream.profile.lookup import (
+    Lookup,
+    LookupPass,
+    Together,
+    UnreadTable,
+    with_found_rows,
+)
 from outlying.stream.profile.profile import Profile, finish
 from outlying.stream.profile.profile_pass import ProfilePass, ProfileState, fields_of
 from outlying.table.selection import Selection, not_empty
@@ -91,9 +97,9 @@ class StreamedPopulation:
             self._memory = MemoryPopulation(profile.table, self.options, is_of_stream=True)
         self._profile = profile
 
-    def _found(self, sought: Sought, progress: Progress | None, workers: int | None) -> Profile:
+    def _found(self, lookup: Lookup, progress: Progress | None, workers: int | None) -> Profile:
         """Find rows: in the first pass, or in one of their own where that has been made."""
-        plan = LookupPass.of(tuple(self._fields), sought)
+        plan = LookupPass.of(tuple(self._fields), lookup)
         if self._profile is None:
             both = Together([self._plan, plan])
             columns = list(dict.fromkeys([*self._plan.columns, *plan.columns]))
@@ -103,7 +109,7 @@ class StreamedPopulation:
             state = self.feeder.fold(plan, plan.columns, progress, workers)
         profile = self._profiled()
         check_rows(self.feeder.source, profile.rows, state.rows, "when rows were looked for")
-        return found_in(profile, plan, state, sought)
+        return with_found_rows(profile, plan, state, lookup)
 
     # --- what is asked for ----------------------------------------------------------------------
 
@@ -118,8 +124,8 @@ class StreamedPopulation:
             )
         if asked.objects is not None:
             return self._new(asked, self._profiled(progress, workers))
-        sought = Sought.of(asked, Columns(self._fields, self.table.skipped))
-        home = self._found(sought, progress, workers)
+        lookup = Lookup.of(asked, UnreadTable(self._fields, self.table.skipped))
+        home = self._found(lookup, progress, workers)
         count = home.table.rows - home.drawn
         wheres = [asked.every] * count if asked.every is not None else asked.wheres or ()
         found = (self._row(home, place, where) for place, where in enumerate(wheres))

@@ -20,9 +20,9 @@ import outlying
 from outlying import sources
 from outlying.errors import ColumnError, InfiniteValueError, OptionError, RowError, SourceError
 from outlying.options import Options
-from outlying.stream.profile import bottom_k as kinds
-from outlying.stream.profile import column_facts as facts
-from outlying.stream.profile.lookup import Columns, LookupPass, Sought, found_in
+from outlying.stream.profile import column_facts
+from outlying.stream.profile.bottom_k import DistinctCounter
+from outlying.stream.profile.lookup import Lookup, LookupPass, UnreadTable, with_found_rows
 from outlying.stream.profile.profile import Profile, finish
 from outlying.stream.profile.profile_pass import ProfilePass, ProfileState, fields_of
 from outlying.table import sampling, selection
@@ -128,16 +128,16 @@ def profile_of(
 ) -> Profile:
     plan = plan_of(table.schema, options)
     if most is not None and sample is not None:
-        plan = dataclasses.replace(plan, most=most, sample=sample)
+        plan = dataclasses.replace(plan, sketch_size=most, sample_size=sample)
     fields = fields_of("t", table.schema, options)[0]
     lookup = None
     if where is not None:  # checked before any row is read
-        sought = Sought.of(asked_of(where, meaning), Columns(fields, plan.unread))
-        lookup = LookupPass.of(tuple(fields), sought)
+        lookup = Lookup.of(asked_of(where, meaning), UnreadTable(fields, plan.unread))
+        finding = LookupPass.of(tuple(fields), lookup)
     profile = finish(plan, state_of(plan, table, seed), named(plan))
     if lookup is None:
         return profile
-    return found_in(profile, lookup, state_of(lookup, table, seed), sought)
+    return with_found_rows(profile, finding, state_of(finding, table, seed), lookup)
 
 
 def plan_of(schema: pa.Schema, options: Options, skipped: Any = ()) -> ProfilePass:
@@ -187,7 +187,13 @@ def cells_of(columns: Any, rows: Any) -> dict[str, Any]:
 def seen(profile: Profile) -> Any:
     rows = range(profile.table.rows)
     facts = {name: repr(found) for name, found in profile.facts.items()}
-    counts = (profile.rows, profile.drawn, profile.skipped, profile.table.notes, profile.beside)
+    counts = (
+        profile.rows,
+        profile.drawn,
+        profile.skipped,
+        profile.table.notes,
+        profile.other_values,
+    )
     return cells_of(profile.table.columns, rows), facts, counts, profile.fields
 
 
@@ -240,7 +246,7 @@ def test_order_cuts_and_merges_change_nothing(
     options = Options.of(types=kept, infinite="missing")
     most, sample = sizes
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(facts, "MOST_TEXTS", 2)
+        patch.setattr(column_facts, "MOST_TEXTS", 2)
         plain = profile_of(table, options, most=most, sample=sample)
         mixed = profile_of(table, options, most=most, sample=sample, seed=seed)
     assert seen(plain) == seen(mixed)
@@ -315,7 +321,7 @@ def test_a_column_is_left_out_by_what_all_rows_hold() -> None:
 def test_many_texts_are_counted_up_to_a_limit_and_then_estimated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(facts, "MOST_TEXTS", 1000)
+    monkeypatch.setattr(column_facts, "MOST_TEXTS", 1000)
     monkeypatch.setattr(selection, "MOST_TEXTS", 1000)
     texts = [f"text {number}" for number in range(20_000)] * 2
     few = [f"t{number % 1000}" for number in range(40_000)]
@@ -351,7 +357,7 @@ def test_infinite_values_are_refused_or_counted() -> None:
     assert found.table.notes == ("column 'b': 2 infinite values count as missing",)
     assert found.facts["b"].missing == 2
     excluded = profile_of(table, Options.of(exclude=["b"]), where={"b": math.inf})
-    assert excluded.beside == ({"b": math.inf},)
+    assert excluded.other_values == ({"b": math.inf},)
 
 
 def test_rows_that_are_repeated_very_often_are_spoken_of() -> None:
@@ -382,7 +388,7 @@ def test_only_what_is_asked_for_is_read() -> None:
     assert plan_of(table.schema, options).columns == ["a"]
     found = profile_of(table, options, where={"key": "y"})
     assert found.table.names == ["a"]
-    assert found.beside == ({"key": "y"},)
+    assert found.other_values == ({"key": "y"},)
     reason = "holds lists, which cannot be compared"
     assert found.skipped[0] == SkippedColumn("list", reason)
 
@@ -499,7 +505,7 @@ def test_one_where_may_stand_for_every_row_with_its_values() -> None:
     found = profile_of(PEOPLE, options, where={"city": "Rom"}, meaning="every", seed=8)
     rows = [found.table.values(row) for row in range(found.drawn, found.table.rows)]
     assert sorted(row["id"] for row in rows) == [10, 12, 13, 13]  # type: ignore[type-var]
-    assert found.beside == ({"city": "Rom"},) * 4
+    assert found.other_values == ({"city": "Rom"},) * 4
     with pytest.raises(RowError, match="no row has id = 1; at least one is needed"):
         profile_of(PEOPLE, Options.of(), where={"id": 1}, meaning="every")
 
@@ -538,15 +544,15 @@ def test_declared_columns_are_looked_up_as_declared() -> None:
 
 @given(st.lists(st.lists(st.integers(0, 200), max_size=30), max_size=6), st.integers(1, 40))
 def test_distinct_things_are_counted_or_estimated(parts: list[list[int]], most: int) -> None:
-    total = kinds.Distinct(most)
+    total = DistinctCounter(most)
     for part in parts:
-        one = kinds.Distinct(most)
+        one = DistinctCounter(most)
         one.add(np.array(part, dtype=np.uint64))
         total.merge(one)
-    together = kinds.Distinct(most)
+    together = DistinctCounter(most)
     together.add(np.array([number for part in parts for number in part], dtype=np.uint64))
     distinct = len({number for part in parts for number in part})
-    assert together.marks.tolist() == total.marks.tolist()
+    assert together.hashes.tolist() == total.hashes.tolist()
     assert total.is_exact == (distinct <= most)
     assert total.count == distinct or not total.is_exact
 
@@ -554,7 +560,7 @@ def test_distinct_things_are_counted_or_estimated(parts: list[list[int]], most: 
 def test_a_state_on_its_way_holds_no_more_than_it_keeps() -> None:
     rng = np.random.default_rng(0)
     plan = dataclasses.replace(
-        plan_of(pa.schema({"x": pa.float64()}), Options.of()), most=100, sample=50
+        plan_of(pa.schema({"x": pa.float64()}), Options.of()), sketch_size=100, sample_size=50
     )
     state = plan.start()
     for _ in range(20):

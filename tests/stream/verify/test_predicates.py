@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from outlying.search.screen.bitsets import BITS, Words
 from outlying.stream.counting.scale import LARGEST
-from outlying.stream.verify.contexts import ContextTrie, Scratch, row_numbers
+from outlying.stream.verify.contexts import ContextTrie, row_numbers
 from outlying.stream.verify.predicates import (
     CodedLabels,
     ColumnPredicates,
@@ -104,19 +104,10 @@ def test_contexts_are_where_all_rules_hold(sets: list[Conjunction], rows: int, s
     }
     contexts = ContextTrie(sets)
     assert set(contexts.number) == set(sets) - {()}
-    found = [row_numbers(words) for words in contexts.rows(cells, rows, Scratch())]
+    found = [row_numbers(words) for words in contexts.rows(cells, rows)]
     assert len(found) == len(contexts.number)
     for predicates, number in contexts.number.items():
         inside = np.all(
             [cells[predicate.column] >= predicate.low for predicate in predicates], axis=0
         )
         assert np.array_equal(found[number], np.flatnonzero(inside))
-
-
-def test_memory_is_used_again() -> None:
-    scratch = Scratch()
-    first = scratch.array("a", (2, 3), np.int64)
-    assert np.shares_memory(first, scratch.array("a", (4,), np.int64))
-    assert not np.shares_memory(first, scratch.array("b", (4,), np.int64))
-    assert scratch.array("a", (50,), np.int64).shape == (50,)
-    assert scratch.array("a", (3,), np.uint8).dtype == np.uint8

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -55,17 +55,15 @@ class Range:
 
     def codes(self, numbers: Floats) -> Codes:
         """Return the codes of numbers; NaN is 0."""
-        return _fresh(self.encode, numbers)
-
-    def encode(self, numbers: Floats, codes: Codes) -> None:
-        """Write the codes of numbers into an array."""
+        codes = np.empty(len(numbers), dtype=np.int64)
         for start in range(0, len(numbers), _BLOCK):
             places = np.subtract(numbers[start : start + _BLOCK], self.low)
             np.divide(places, self.step, out=places)
             np.fmax(places, -1.0, out=places)  # NaN gives way
             np.fmin(places, self.span - 1, out=places)
             np.add(places, 1.0, out=places)
-            np.copyto(codes[start : start + _BLOCK], places, casting="unsafe")
+            codes[start : start + _BLOCK] = places
+        return codes
 
     def edges(self) -> Edges:
         """Return what the codes stand for; code 0 stands for no number."""
@@ -113,25 +111,23 @@ class Grid:
 
     def codes(self, numbers: Floats) -> Codes:
         """Return the codes of numbers; NaN is 0."""
-        return _fresh(self.encode, numbers)
-
-    def encode(self, numbers: Floats, codes: Codes) -> None:
-        """Write the codes of numbers into an array."""
-        shifts = np.arange(self._first_atom, self.size) - _fresh(self._encode, self.atoms)
+        codes = np.empty(len(numbers), dtype=np.int64)
+        shifts = np.arange(self._first_atom, self.size) - self._ascending(self.atoms)
         for start in range(0, len(numbers), _BLOCK):
             block, own = numbers[start : start + _BLOCK], codes[start : start + _BLOCK]
-            self._encode(block, own)
+            own[:] = self._ascending(block)
             for atom, shift in zip(self.atoms, shifts, strict=True):
                 own += np.multiply(block == atom, shift)  # sooner than to look where
+        return codes
 
-    def _encode(self, numbers: Floats, codes: Codes) -> None:
-        """Write the codes as if no value had one of its own."""
+    def _ascending(self, numbers: Floats) -> npt.NDArray[np.int32]:
+        """Return the codes as if no value had one of its own."""
         slopes, offsets = self._lines
         places = self.scale.places(numbers)
-        cells = places.astype(np.int32).astype(np.int64)  # sooner in two steps, here and below
+        cells = places.astype(np.int32).astype(np.int64)  # sooner in two steps
         places *= slopes.take(cells)
         places += offsets.take(cells)
-        np.copyto(codes, places.astype(np.int32))
+        return places.astype(np.int32)
 
     def edges(self) -> Edges:
         """Return what the codes stand for; code 0 stands for no number.
@@ -178,9 +174,3 @@ class Dictionary:
 
 
 Encoding: TypeAlias = Range | Dictionary | Grid
-
-
-def _fresh(encode: Callable[[Floats, Codes], None], numbers: Floats) -> Codes:
-    codes = np.empty(len(numbers), dtype=np.int64)
-    encode(numbers, codes)
-    return codes

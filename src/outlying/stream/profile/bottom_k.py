@@ -1,4 +1,8 @@
-"""What is kept of very many things: those with the least marks, which any order leaves the same."""
+"""Bottom-k sketches (k minimum values): of very many things, those with the least hashes.
+
+They are a uniform sample of the distinct things, and the same in whatever order these come; from
+the greatest hash that is kept follows how many distinct ones there are (Bar-Yossef et al. 2002).
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,10 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from outlying.sources.types import arrow_numpy as arrays
 from outlying.sources.types.arrow import arrow
-from outlying.table.columns import Rows
+from outlying.table.columns import Mask, Rows
 from outlying.table.row_hash import Hashes, splitmix64
 
 if TYPE_CHECKING:
@@ -20,72 +23,74 @@ if TYPE_CHECKING:
 _RANGE = 2.0**64
 
 
-def estimate(least: Hashes) -> int:
-    """Estimate how many distinct things there are from so many of the least marks."""
+def estimated_count(least: Hashes) -> int:
+    """Estimate how many distinct things there are from the least of their hashes, ascending."""
     return round((len(least) - 1) * _RANGE / (float(least[-1]) + 1))
 
 
-class Distinct:
+class DistinctCounter:
     """How many distinct things there are: counted as long as they are few, then estimated."""
 
     def __init__(self, most: int) -> None:
         """Take up to how many are counted."""
         self.most = most
-        self.marks: Hashes = np.zeros(0, dtype=np.uint64)
+        self.hashes: Hashes = np.zeros(0, dtype=np.uint64)
 
     @property
     def is_exact(self) -> bool:
         """Whether they are counted, not estimated."""
-        return len(self.marks) <= self.most
+        return len(self.hashes) <= self.most
 
     @property
     def count(self) -> int:
         """How many there are."""
-        return len(self.marks) if self.is_exact else estimate(self.marks)
+        return len(self.hashes) if self.is_exact else estimated_count(self.hashes)
 
-    def add(self, numbers: Hashes) -> None:
-        """Take in the numbers of some things, be it several times."""
-        self._take_in(splitmix64(numbers))
+    def add(self, cell_hashes: Hashes) -> None:
+        """Take in things by the hashes of cells, be it several times."""
+        self._take_in(splitmix64(cell_hashes))
 
-    def merge(self, other: Distinct) -> None:
-        """Take in what others have seen."""
-        self._take_in(other.marks)
+    def merge(self, other: DistinctCounter) -> None:
+        """Take in what another counter has seen."""
+        self._take_in(other.hashes)
 
-    def _take_in(self, marks: Hashes) -> None:
+    def _take_in(self, hashes: Hashes) -> None:
         if not self.is_exact:
-            marks = marks[marks < self.marks[-1]]
-        ordered, _ = np.unique(marks, return_counts=True)
-        places, is_new = _among(self.marks, ordered)
-        self.marks = np.insert(self.marks, places[is_new], ordered[is_new])[: self.most + 1]
+            hashes = hashes[hashes < self.hashes[-1]]
+        ordered, _ = np.unique(hashes, return_counts=True)  # without counts, NumPy is slower
+        places, is_new = _among(self.hashes, ordered)
+        self.hashes = np.insert(self.hashes, places[is_new], ordered[is_new])[: self.most + 1]
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class Kinds:
-    """Distinct rows with the least marks, how many rows are of each kind, and one of them.
+class RowSketch:
+    """The distinct rows with the least hashes: how many copies of each there are, and one of them.
 
-    Of those that are kept in the end, none was ever left out: the counts are exact.
+    Of those that are kept in the end, none was ever left out: the numbers of copies are exact.
     """
 
     most: int
-    marks: Hashes = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
-    counts: Rows = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    hashes: Hashes = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+    copies: Rows = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _places: Rows = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _stored: list[Any] = dataclasses.field(default_factory=list)
 
     @property
     def has_room(self) -> bool:
-        """Whether all kinds that were seen are kept, and another would be."""
-        return len(self.marks) < self.most
+        """Whether all distinct rows that were seen are kept, and another would be."""
+        return len(self.hashes) < self.most
 
     def rows(self) -> pyarrow.Table:
-        """Return a row of each kind, by ascending marks; there must be one."""
+        """Return the distinct rows by ascending hashes; there must be one."""
         return _joined(self._stored).take(arrays.of_numbers(self._places))
 
-    def add(self, marks: Hashes, rows: Callable[[Rows], pyarrow.Table]) -> None:
-        """Take in rows by their marks; those at some places are asked for when they are new."""
-        near = np.arange(len(marks)) if self.has_room else np.flatnonzero(marks <= self.marks[-1])
-        close = marks[near]
-        found, counts = np.unique(close, return_counts=True)
+    def add(self, hashes: Hashes, rows: Callable[[Rows], pyarrow.Table]) -> None:
+        """Take in rows by their hashes; `rows` returns those at some places, where they are new."""
+        near = np.arange(len(hashes))
+        if not self.has_room:
+            near = np.flatnonzero(hashes <= self.hashes[-1])
+        close = hashes[near]
+        distinct, copies = np.unique(close, return_counts=True)
 
         def taken(new: Hashes) -> pyarrow.Table:
             place, is_other = _among(new, close)
@@ -93,39 +98,39 @@ class Kinds:
             one[place[~is_other]] = near[~is_other]
             return rows(one)
 
-        self._take_in(found, counts, taken)
+        self._take_in(distinct, copies, taken)
 
-    def merge(self, other: Kinds) -> None:
-        """Take in the kinds of another part of the table."""
+    def merge(self, other: RowSketch) -> None:
+        """Take in the sketch of another part of the table."""
 
         def taken(new: Hashes) -> pyarrow.Table:
-            places = other._places[np.searchsorted(other.marks, new)]
+            places = other._places[np.searchsorted(other.hashes, new)]
             return _joined(other._stored).take(arrays.of_numbers(places))
 
-        self._take_in(other.marks, other.counts, taken)
+        self._take_in(other.hashes, other.copies, taken)
 
     def _take_in(
-        self, marks: Hashes, counts: Rows, taken: Callable[[Hashes], pyarrow.Table]
+        self, hashes: Hashes, copies: Rows, taken: Callable[[Hashes], pyarrow.Table]
     ) -> None:
-        """Take in distinct marks in ascending order."""
-        places, is_new = _among(self.marks, marks)
-        self.counts[places[~is_new]] += counts[~is_new]
+        """Take in distinct hashes in ascending order."""
+        places, is_new = _among(self.hashes, hashes)
+        self.copies[places[~is_new]] += copies[~is_new]
         if not is_new.any():
             return
         before, stored = places[is_new], sum(map(len, self._stored))
-        self.counts = np.insert(self.counts, before, counts[is_new])[: self.most]
-        self.marks = np.insert(self.marks, before, marks[is_new])[: self.most]
+        self.copies = np.insert(self.copies, before, copies[is_new])[: self.most]
+        self.hashes = np.insert(self.hashes, before, hashes[is_new])[: self.most]
         self._places = np.insert(self._places, before, -1)[: self.most]
         new = np.flatnonzero(self._places < 0)
         self._places[new] = stored + np.arange(len(new))
-        self._stored.append(taken(self.marks[new]))
+        self._stored.append(taken(self.hashes[new]))
         if stored + len(new) > 3 * self.most:
             self._tidy()
 
     def _tidy(self) -> None:
-        """Let go of the rows of kinds that were left out."""
+        """Let go of rows that are no longer in the sketch."""
         if self._stored:
-            self._stored, self._places = [self.rows()], np.arange(len(self.marks))
+            self._stored, self._places = [self.rows()], np.arange(len(self.hashes))
 
     def __getstate__(self) -> dict[str, Any]:
         """Send no more than what is kept."""
@@ -141,10 +146,10 @@ def _joined(tables: Iterable[pyarrow.Table]) -> pyarrow.Table:
     return arrow().concat_tables(tables, promote_options="permissive").combine_chunks()
 
 
-def _among(known: Hashes, marks: Hashes) -> tuple[Rows, npt.NDArray[np.bool_]]:
-    """Find marks among ascending ones: where each is or would be, and which are new."""
-    places = np.searchsorted(known, marks)
-    is_new = np.ones(len(marks), dtype=bool)
+def _among(known: Hashes, hashes: Hashes) -> tuple[Rows, Mask]:
+    """Find hashes among ascending ones: where each is or would be, and which are new."""
+    places = np.searchsorted(known, hashes)
+    is_new = np.ones(len(hashes), dtype=bool)
     inside = places < len(known)
-    is_new[inside] = known[places[inside]] != marks[inside]
+    is_new[inside] = known[places[inside]] != hashes[inside]
     return places, is_new

@@ -9,7 +9,7 @@ import numpy as np
 
 from outlying.sources.types import arrow_numpy as arrays
 from outlying.sources.types.arrow import Array, Coded, Field, Numbers, arrow, whole
-from outlying.stream.profile.bottom_k import Distinct
+from outlying.stream.profile.bottom_k import DistinctCounter
 from outlying.table.columns import Column, Floats
 from outlying.table.row_hash import (
     MISSING_HASH,
@@ -26,7 +26,7 @@ from outlying.table.values import LARGEST_EXACT_INTEGER, TRAILING_ZERO
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Facts:
+class ColumnFacts:
     """What one column holds in all rows."""
 
     missing: int
@@ -35,7 +35,7 @@ class Facts:
     distinct: int | None  # of categories; None: numbers, which are not counted
     is_exact: bool  # whether they were counted, not estimated
 
-    def joined(self, new: Column, labels: int) -> Facts:
+    def joined(self, new: Column, labels: int) -> ColumnFacts:
         """Take in one more row, the only one of a column with the labels that are known."""
         if new.is_missing(0):
             return dataclasses.replace(self, missing=self.missing + 1)
@@ -48,7 +48,7 @@ class Facts:
 
 
 @dataclasses.dataclass(slots=True)
-class Tally:
+class ColumnCounts:
     """Counts of one column, of any part of its rows."""
 
     missing: int = 0
@@ -56,50 +56,49 @@ class Tally:
     low: float | int = math.nan
     high: float | int = math.nan
     is_whole: bool = True  # whether this is known of all numbers; of times, nobody asks
-    distinct: Distinct = dataclasses.field(default_factory=lambda: Distinct(MOST_TEXTS))
+    distinct: DistinctCounter = dataclasses.field(
+        default_factory=lambda: DistinctCounter(MOST_TEXTS)
+    )
 
-    def merge(self, other: Tally) -> None:
+    def merge(self, other: ColumnCounts) -> None:
         """Take in the counts of other rows."""
         self.missing += other.missing
         self.infinite += other.infinite
         self.is_whole &= other.is_whole
-        self._reach(other.low, other.high)
+        self._widen(other.low, other.high)
         self.distinct.merge(other.distinct)
 
-    def _reach(self, low: float | int, high: float | int) -> None:
+    def _widen(self, low: float | int, high: float | int) -> None:
         """Widen the range of known numbers."""
         if low == low:
             self.low = low if self.low != self.low else min(self.low, low)
             self.high = high if self.high != self.high else max(self.high, high)
 
     def add(self, field: Field, array: Array) -> Cells:
-        """Take in some cells, and give them as marks need them."""
+        """Take in some cells, and return them as row hashes need them."""
         if field.is_numeric:
             return self._add_numbers(field, array)
         if field.form in ("number", "integer"):
             plain = Field(field.name, field.form, is_compared=False)
             self._look_at(plain, plain.numbers(array), array)
         coded = field.coded(array, are_distinct=False)
-        numbers = _numbers_of(field, coded)
+        hashes = _label_hashes(field, coded)
         self.missing += coded.missing
-        self.distinct.add(numbers)
-        return CodedCells(field.name, coded.codes, numbers)
+        self.distinct.add(hashes)
+        return CodedCells(field.name, coded.codes, hashes)
 
     def _add_numbers(self, field: Field, array: Array) -> Cells:
         found = field.numbers(array)
         self.missing += found.missing
         self.infinite += found.infinite
         self._look_at(field, found, array)
-        if not (field.may_be_keys and array.type.bit_width == 64):
-            return FloatCells(field.name, found.values, found.has_gaps)
-        if not _is_at_limit(found):
-            if field.is_compared:
-                self._count(float_hashes(found.values))
-            return FloatCells(field.name, found.values, found.has_gaps)
-        numbers = _key_numbers(array)
-        if field.is_compared:
-            self._count(numbers)
-        return HashedCells(field.name, numbers)
+        cells = _number_cells(field, found, array)
+        if field.is_compared and _may_be_long(field, array):
+            if isinstance(cells, HashedCells):
+                self._count_keys(cells.hashes)
+            else:
+                self._count_keys(float_hashes(found.values))
+        return cells
 
     def _look_at(self, field: Field, found: Numbers, array: Array) -> None:
         low, high = found.low, found.high
@@ -107,37 +106,56 @@ class Tally:
             low, high = _whole_range(found, array)
         elif self.is_whole and field.form == "number":
             self.is_whole = _are_whole(found.values)
-        self._reach(low, high)
+        self._widen(low, high)
 
-    def _count(self, numbers: Hashes) -> None:
-        """Count keys; at first by a quick look at which differ."""
+    def _count_keys(self, hashes: Hashes) -> None:
+        """Count whole numbers that may turn out to be categories; at first by a quick look."""
         if self.distinct.is_exact:
-            numbers = arrays.held(arrays.of_numbers(numbers).unique())
-        self.distinct.add(numbers[numbers != MISSING_HASH])
+            hashes = arrays.held(arrays.of_numbers(hashes).unique())
+        self.distinct.add(hashes[hashes != MISSING_HASH])
 
 
-def settled(field: Field, tally: Tally, rows: int) -> Field:
-    """Return a field the form that all rows together show, by the rules of tables in memory.
+def cells_of(field: Field, array: Array) -> Cells:
+    """Return some cells as row hashes need them, without counting anything."""
+    if field.is_numeric:
+        return _number_cells(field, field.numbers(array), array)
+    coded = field.coded(array, are_distinct=False)
+    return CodedCells(field.name, coded.codes, _label_hashes(field, coded))
+
+
+def _number_cells(field: Field, found: Numbers, array: Array) -> FloatCells | HashedCells:
+    if _may_be_long(field, array) and _is_at_limit(found):
+        return HashedCells(field.name, _integer_hashes(array))
+    return FloatCells(field.name, found.values, found.has_gaps)
+
+
+def _may_be_long(field: Field, array: Array) -> bool:
+    """Return whether whole numbers may be such as floating point does not hold."""
+    return bool(field.may_be_keys and array.type.bit_width == 64)
+
+
+def typed_by_all_rows(field: Field, counts: ColumnCounts, rows: int) -> Field:
+    """Return a field with the form that all rows together show, as tables in memory have it.
 
     Whole numbers are texts if one is too long; numbers with gaps are whole ones if all are.
     """
-    if field.form == "integer" and is_beyond(tally.low, tally.high):
+    if field.form == "integer" and exceeds_floats(counts.low, counts.high):
         if field.wanted == "numeric":
             return dataclasses.replace(field, form="number")
         return dataclasses.replace(field, wanted=field.wanted or "categorical")
-    known = rows - tally.missing - tally.infinite
-    are_whole = tally.is_whole and not is_beyond(tally.low, tally.high)
-    if field.form == "number" and tally.missing and known and are_whole and not tally.infinite:
+    known = rows - counts.missing - counts.infinite
+    are_whole = counts.is_whole and not exceeds_floats(counts.low, counts.high)
+    if field.form == "number" and counts.missing and known and are_whole and not counts.infinite:
         return dataclasses.replace(field, form="integer")
     return field
 
 
-def is_beyond(low: float | int, high: float | int) -> bool:
+def exceeds_floats(low: float | int, high: float | int) -> bool:
     """Return whether floating point does not hold all numbers between as whole ones."""
     return max(abs(low), abs(high)) > LARGEST_EXACT_INTEGER
 
 
-def _numbers_of(field: Field, coded: Coded) -> Hashes:
+def _label_hashes(field: Field, coded: Coded) -> Hashes:
     if not field.are_labels_of_numbers:
         return coded.numbers()
     texts = arrow().compute.replace_substring_regex(coded.texts, TRAILING_ZERO, "")
@@ -155,12 +173,12 @@ def _whole_range(found: Numbers, array: Array) -> tuple[int, int]:
     return bounds["min"], bounds["max"]
 
 
-def _key_numbers(array: Array) -> Hashes:
+def _integer_hashes(array: Array) -> Hashes:
     values, missing = whole(array)
-    numbers = integer_hashes(values)
+    hashes = integer_hashes(values)
     if missing is not None:
-        numbers[missing] = MISSING_HASH
-    return numbers
+        hashes[missing] = MISSING_HASH
+    return hashes
 
 
 def _are_whole(values: Floats) -> bool:

@@ -13,8 +13,8 @@ from outlying.errors import RowError
 from outlying.sources.passes import Batch, Pass
 from outlying.sources.types.arrow import Field
 from outlying.sources.types.arrow_numpy import of_numbers
-from outlying.stream.profile.bottom_k import Kinds
-from outlying.stream.profile.column_facts import Tally, settled
+from outlying.stream.profile.bottom_k import RowSketch
+from outlying.stream.profile.column_facts import ColumnCounts, cells_of, typed_by_all_rows
 from outlying.stream.profile.profile_pass import copied, takeable
 from outlying.table.columns import Rows
 from outlying.table.row_hash import (
@@ -43,45 +43,47 @@ _WHOLE = re.compile(r"-?[1-9][0-9]*|0")
 _LOW_BITS = 16
 
 
-#: By the names of columns: the numbers of the wheres that name these.
-Groups: TypeAlias = tuple[tuple[tuple[str, ...], Hashes], ...]
+#: The hashes of wheres, by the columns that they name.
+HashesByColumns: TypeAlias = tuple[tuple[tuple[str, ...], Hashes], ...]
 
 
-def hits(groups: Groups, cells: Mapping[str, Cells], rows: int) -> Iterator[tuple[Rows, Hashes]]:
-    """Find rows of a batch that are looked for, with the numbers of the wheres they fit."""
-    for names, wanted in groups:
+def matching_rows(
+    wheres: HashesByColumns, cells: Mapping[str, Cells], rows: int
+) -> Iterator[tuple[Rows, Hashes]]:
+    """Find rows of a batch that are looked for, with the hashes of the wheres they fit."""
+    for names, wanted in wheres:
         found = salted_sums([cells[name] for name in names], rows)
-        places = _near(found, wanted)
+        places = _candidates(found, wanted)
         places = places[np.isin(found[places], wanted)]
         if len(places):
             yield places, found[places]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Sought:
+class Lookup:
     """What rows to look for: one for each of several wheres, or every one that fits.
 
-    A where has a number, as a row has a mark: that of the columns it names.
+    A where has a hash, as a row has: that of the columns it names.
     """
 
     asked: Asked
     wheres: tuple[Where, ...]
-    numbers: Hashes
-    groups: Groups
+    hashes: Hashes
+    by_columns: HashesByColumns
 
     @classmethod
-    def of(cls, asked: Asked, columns: Columns) -> Sought:
+    def of(cls, asked: Asked, unread: UnreadTable) -> Lookup:
         """Check what is looked for."""
         wheres = list(asked.wheres or ()) if asked.every is None else [asked.every]
-        numbers = []
+        hashes = []
         for place, one in enumerate(wheres):
             with asked.about(place):
-                numbers.append(columns.number(one))
+                hashes.append(unread.hash_of(one))
         groups: dict[tuple[str, ...], list[int]] = {}
-        for one, number in zip(wheres, numbers, strict=True):
-            groups.setdefault(tuple(sorted(one)), []).append(number)
-        numbered = [(names, np.unique(np.array(of, np.uint64))) for names, of in groups.items()]
-        return cls(asked, tuple(wheres), np.array(numbers, np.uint64), tuple(numbered))
+        for one, its_hash in zip(wheres, hashes, strict=True):
+            groups.setdefault(tuple(sorted(one)), []).append(its_hash)
+        by_columns = [(names, np.unique(np.array(of, np.uint64))) for names, of in groups.items()]
+        return cls(asked, tuple(wheres), np.array(hashes, np.uint64), tuple(by_columns))
 
     @property
     def is_for_every(self) -> bool:
@@ -91,21 +93,23 @@ class Sought:
     @property
     def names(self) -> set[str]:
         """The columns that are looked at."""
-        return {name for names, _ in self.groups for name in names}
+        return {name for names, _ in self.by_columns for name in names}
 
-    def check(self, columns: Columns) -> None:
+    def check(self, table: Table) -> None:
         """Check once more, when what the columns hold is known from all rows."""
         for place, where in enumerate(self.wheres):
             with self.asked.about(place):
-                columns.table.matching(where)
+                table.matching(where)
 
-    def places(self, marks: Hashes, counts: Rows) -> Rows:
-        """Return the place of the only row that each where names."""
-        count_of = dict(zip(marks.tolist(), counts.tolist(), strict=True))
-        for place, (where, number) in enumerate(zip(self.wheres, self.numbers, strict=True)):
+    def places(self, found: RowSketch) -> Rows:
+        """Return the places of the rows that are asked for among those that were found."""
+        if self.is_for_every:
+            return np.repeat(np.arange(len(found.hashes)), found.copies)
+        copies = dict(zip(found.hashes.tolist(), found.copies.tolist(), strict=True))
+        for place, (where, its_hash) in enumerate(zip(self.wheres, self.hashes, strict=True)):
             with self.asked.about(place):
-                _refuse_but_one(where, count_of.get(int(number), 0))
-        return np.searchsorted(marks, self.numbers)
+                _refuse_but_one(where, copies.get(int(its_hash), 0))
+        return np.searchsorted(found.hashes, self.hashes)
 
 
 def _refuse_but_one(where: Where, count: int) -> None:
@@ -116,8 +120,8 @@ def _refuse_but_one(where: Where, count: int) -> None:
         raise RowError(f"{count:,} rows have {wanted}; one is needed: add a column to where")
 
 
-def refuse_number(where: Where, count: int) -> None:
-    """Refuse a where that is to stand for several rows, but for none or too many."""
+def _refuse_none_or_too_many(where: Where, count: int) -> None:
+    """Refuse a where that stands for no row, or for too many."""
     wanted = where_text(where)
     if count == 0:
         raise RowError(f"no row has {wanted}; at least one is needed")
@@ -128,7 +132,7 @@ def refuse_number(where: Where, count: int) -> None:
         )
 
 
-def _near(found: Hashes, wanted: Hashes) -> Rows:
+def _candidates(found: Hashes, wanted: Hashes) -> Rows:
     """Find quickly what may be wanted: all whose lower bits are."""
     if len(wanted) == 1:
         return np.flatnonzero(found == wanted[0])
@@ -138,19 +142,19 @@ def _near(found: Hashes, wanted: Hashes) -> Rows:
     return np.flatnonzero(is_wanted[found & mask])
 
 
-class Columns:
-    """The columns of a table of which no row was read yet, as far as wheres need them."""
+class UnreadTable:
+    """A table of which no row was read yet, as far as wheres need it."""
 
     def __init__(self, fields: Iterable[Field], skipped: Iterable[SkippedColumn]) -> None:
         self.fields = {field.name: field for field in fields}
         columns = tuple(field.empty() for field in self.fields.values())
         self.table = Table(columns, 0, "", tuple(skipped))
 
-    def number(self, where: object) -> int:
-        """Check a where, and give its number."""
+    def hash_of(self, where: object) -> int:
+        """Check a where, and return its hash."""
         known = check_where(where)
         self.table.matching({name: self._key(name, value) for name, value in known.items()})
-        cells = [HashedCells(n, _number_of(self.fields[n], v)) for n, v in known.items()]
+        cells = [HashedCells(n, _hash_of(self.fields[n], v)) for n, v in known.items()]
         return int(salted_sums(cells, 1)[0])
 
     def _key(self, name: str, value: object) -> object:
@@ -160,7 +164,7 @@ class Columns:
         return int(str(value)) if is_key and _WHOLE.fullmatch(str(value)) else value
 
 
-def _number_of(field: Field, value: object) -> Hashes:
+def _hash_of(field: Field, value: object) -> Hashes:
     if is_missing(value):
         return np.array([MISSING_HASH], dtype=np.uint64)
     if field.may_be_keys and isinstance(value, (int, np.integer, str)):
@@ -180,8 +184,8 @@ def _plain(field: Field, label: str) -> str:
 class LookupState:
     """What was found among some rows."""
 
-    tallies: dict[str, Tally]  # of columns that are only looked at
-    found: Kinds  # known by the number of their where; where it stands for many, by their marks
+    counts: dict[str, ColumnCounts]  # of columns that are only looked at
+    found: RowSketch  # by the hash of their where; where it stands for many, by their own
     rows: int = 0
     fitting: int = 0  # rows that fit a where
 
@@ -192,18 +196,18 @@ class LookupPass:
 
     compared: tuple[Field, ...]
     beside: tuple[Field, ...]  # looked at, but not compared
-    groups: Groups
+    wheres: HashesByColumns
     is_for_every: bool
     most: int
 
     @classmethod
-    def of(cls, fields: tuple[Field, ...], sought: Sought) -> LookupPass:
+    def of(cls, fields: tuple[Field, ...], lookup: Lookup) -> LookupPass:
         """Plan by how columns are read."""
         compared = tuple(field for field in fields if field.is_compared)
-        names = sought.names
+        names = lookup.names
         beside = tuple(f for f in fields if f.name in names and not f.is_compared)
-        most = max(len(sought.wheres), MOST_ROWS)
-        return cls(compared, beside, sought.groups, sought.is_for_every, most)
+        most = max(len(lookup.wheres), MOST_ROWS)
+        return cls(compared, beside, lookup.by_columns, lookup.is_for_every, most)
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -217,7 +221,8 @@ class LookupPass:
 
     def start(self) -> LookupState:
         """Return the state of no rows."""
-        return LookupState({field.name: Tally() for field in self.beside}, Kinds(self.most))
+        counts = {field.name: ColumnCounts() for field in self.beside}
+        return LookupState(counts, RowSketch(self.most))
 
     def add(self, state: LookupState, batch: Batch) -> LookupState:
         """Take in a batch of rows."""
@@ -225,19 +230,18 @@ class LookupPass:
         if rows == 0:
             return state
         arrays = takeable(batch, self.fields)
-        names = {name for group, _ in self.groups for name in group}
-        cells = {
-            field.name: state.tallies.get(field.name, Tally()).add(field, arrays[field.name])
-            for field in self.fields
-            if field.name in names
-        }
+        names = {name for group, _ in self.wheres for name in group}
+        looked_at = [field for field in self.compared if field.name in names]
+        cells = {field.name: cells_of(field, arrays[field.name]) for field in looked_at}
+        for field in self.beside:
+            cells[field.name] = state.counts[field.name].add(field, arrays[field.name])
         state.rows += rows
-        for places, numbers in hits(self.groups, cells, rows):
+        for places, hashes in matching_rows(self.wheres, cells, rows):
             state.fitting += len(places)
             if self.is_for_every and state.fitting > MOST_ROWS:
                 continue  # far too many, which will be refused: only their number counts
             table = copied(self.fields, arrays, places)
-            known_by = self._marks(table) if self.is_for_every else numbers
+            known_by = self._row_hashes(table) if self.is_for_every else hashes
             state.found.add(known_by, lambda some, table=table: _taken(table, some))  # type: ignore[misc]
         return state
 
@@ -245,33 +249,32 @@ class LookupPass:
         """Put what was found in two parts of the table together."""
         state.rows += other.rows
         state.fitting += other.fitting
-        for name, tally in other.tallies.items():
-            state.tallies[name].merge(tally)
+        for name, counts in other.counts.items():
+            state.counts[name].merge(counts)
         state.found.merge(other.found)
         return state
 
-    def _marks(self, table: pyarrow.Table) -> Hashes:
+    def _row_hashes(self, table: pyarrow.Table) -> Hashes:
         """Return the row hashes of found rows.
 
         Rows of one where that stands for many differ in columns that are compared, or not at all.
         """
-        cells: list[Cells] = [
-            Tally().add(field, table.column(field.name).combine_chunks()) for field in self.compared
-        ]
+        arrays = [table.column(field.name).combine_chunks() for field in self.compared]
+        cells = [cells_of(field, array) for field, array in zip(self.compared, arrays, strict=True)]
         return splitmix64(salted_sums(cells, len(table)))
 
 
-def found_in(profile: Profile, plan: LookupPass, state: LookupState, sought: Sought) -> Profile:
+def with_found_rows(
+    profile: Profile, plan: LookupPass, state: LookupState, lookup: Lookup
+) -> Profile:
     """Return the profile with the rows that were found behind those that were drawn."""
-    beside = [settled(field, state.tallies[field.name], state.rows) for field in plan.beside]
-    if not sought.wheres:
+    if not lookup.wheres:
         return profile
-    sought.check(Columns([*profile.fields, *beside], profile.table.skipped))
-    if sought.is_for_every:
-        refuse_number(sought.wheres[0], state.fitting)
-        places = np.repeat(np.arange(len(state.found.marks)), state.found.counts)
-    else:
-        places = sought.places(state.found.marks, state.found.counts)
+    beside = [typed_by_all_rows(f, state.counts[f.name], state.rows) for f in plan.beside]
+    lookup.check(UnreadTable([*profile.fields, *beside], profile.table.skipped).table)
+    if lookup.is_for_every:
+        _refuse_none_or_too_many(lookup.wheres[0], state.fitting)
+    places = lookup.places(state.found)
     return profile.with_rows(_taken(state.found.rows(), places), beside)
 
 

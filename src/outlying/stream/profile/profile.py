@@ -11,8 +11,13 @@ from outlying.errors import InfiniteValueError, SourceError
 from outlying.options import Options
 from outlying.sources.types.arrow import Field, arrow
 from outlying.sources.types.arrow_numpy import of_numbers
-from outlying.stream.profile.bottom_k import estimate
-from outlying.stream.profile.column_facts import Facts, Tally, is_beyond, settled
+from outlying.stream.profile.bottom_k import estimated_count
+from outlying.stream.profile.column_facts import (
+    ColumnCounts,
+    ColumnFacts,
+    exceeds_floats,
+    typed_by_all_rows,
+)
 from outlying.stream.profile.profile_pass import ProfilePass, ProfileState
 from outlying.table.columns import Column, infinities_note
 from outlying.table.sampling import systematic_sample
@@ -23,7 +28,7 @@ from outlying.table.values import Value
 if TYPE_CHECKING:
     import pyarrow
 
-_UNEVEN = 1.1  # kinds that have so much more or fewer rows than all have are not typical
+_UNEVEN = 1.1  # distinct rows with so many more or fewer copies than all have are not typical
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -34,10 +39,10 @@ class Profile:
     rows: int  # of the whole table
     drawn: int
     fields: tuple[Field, ...]  # how the columns of the table are read in another pass
-    facts: Mapping[str, Facts]
+    facts: Mapping[str, ColumnFacts]
     skipped: tuple[SkippedColumn, ...]
     sample: pyarrow.Table  # the rows drawn, as they were read
-    beside: tuple[Mapping[str, Value], ...] = ()  # what rows looked for hold in other columns
+    other_values: tuple[Mapping[str, Value], ...] = ()  # what rows looked for hold in other columns
 
     @property
     def is_whole(self) -> bool:
@@ -48,7 +53,7 @@ class Profile:
         """Put rows that were looked for behind those drawn; they may hold other columns, too."""
         columns = _columns(self.fields, [self.sample, found])
         table = dataclasses.replace(self.table, columns=columns, rows=self.drawn + len(found))
-        return dataclasses.replace(self, table=table, beside=tuple(_values(others, found)))
+        return dataclasses.replace(self, table=table, other_values=tuple(_values(others, found)))
 
     def with_notes(self, notes: Iterable[str]) -> Profile:
         """Put notes before those on the table."""
@@ -61,7 +66,7 @@ class Profile:
 
     def values(self, place: int) -> dict[str, Value]:
         """Return all that is known of a row that was looked for, by its place among these."""
-        others = self.beside[place] if self.beside else {}
+        others = self.other_values[place] if self.other_values else {}
         return {**others, **self.table.values(self.drawn + place)}
 
     def too_fine(self, options: Options) -> set[str]:
@@ -100,13 +105,13 @@ def finish(plan: ProfilePass, state: ProfileState, empty: Table) -> Profile:
     `empty` is the table without its rows.
     """
     _refuse(plan, state, empty.source)
-    fields = tuple(settled(f, state.tallies[f.name], state.rows) for f in plan.fields)
-    places = systematic_sample(state.kinds.marks, state.kinds.counts, plan.sample)
-    sample = state.kinds.rows().take(of_numbers(places))
+    fields = tuple(typed_by_all_rows(f, state.counts[f.name], state.rows) for f in plan.fields)
+    places = systematic_sample(state.sketch.hashes, state.sketch.copies, plan.sample_size)
+    sample = state.sketch.rows().take(of_numbers(places))
     columns = _columns(fields, [sample])
     notes = tuple(_notes(plan, state))
     table = dataclasses.replace(empty, columns=columns, rows=len(places), notes=notes)
-    facts = {field.name: _facts(field, state.tallies[field.name]) for field in fields}
+    facts = {field.name: _facts(field, state.counts[field.name]) for field in fields}
     skipped = (*plan.unusable, *_left_out(plan.options, state.rows, columns, facts))
     return Profile(table, state.rows, len(places), fields, facts, skipped, sample)
 
@@ -115,7 +120,7 @@ def _refuse(plan: ProfilePass, state: ProfileState, source: str) -> None:
     if state.rows == 0:
         raise SourceError(f"{source}: there are no rows, only column names")
     for field in plan.fields:
-        if state.tallies[field.name].infinite and plan.options.infinite == "error":
+        if state.counts[field.name].infinite and plan.options.infinite == "error":
             raise InfiniteValueError(field.name, None, "in some row")
 
 
@@ -138,16 +143,16 @@ def _values(fields: Sequence[Field], rows: pyarrow.Table) -> Iterator[dict[str, 
         yield {column.name: column.value(row) for column in columns}
 
 
-def _facts(field: Field, tally: Tally) -> Facts:
-    missing = tally.missing + tally.infinite
+def _facts(field: Field, counts: ColumnCounts) -> ColumnFacts:
+    missing = counts.missing + counts.infinite
     if field.is_numeric:
-        return Facts(missing, tally.low, tally.high, None, is_exact=True)
-    seen = tally.distinct
-    return Facts(missing, math.nan, math.nan, seen.count, seen.is_exact)
+        return ColumnFacts(missing, counts.low, counts.high, None, is_exact=True)
+    seen = counts.distinct
+    return ColumnFacts(missing, math.nan, math.nan, seen.count, seen.is_exact)
 
 
 def _left_out(
-    options: Options, rows: int, columns: Sequence[Column], facts: Mapping[str, Facts]
+    options: Options, rows: int, columns: Sequence[Column], facts: Mapping[str, ColumnFacts]
 ) -> Iterator[SkippedColumn]:
     """Leave out columns by the same rules and in the same words as in memory."""
     declared = dict(options.types)
@@ -163,7 +168,7 @@ def _labels(column: Column) -> int:
     return 0 if column.is_numeric else len(column.labels)
 
 
-def _summary(column: Column, facts: Facts, rows: int) -> ColumnSummary:
+def _summary(column: Column, facts: ColumnFacts, rows: int) -> ColumnSummary:
     is_constant = facts.low == facts.high if facts.distinct is None else facts.distinct == 1
     only = column.value(0) if is_constant and facts.missing == 0 else None
     texts = facts.distinct if column.form == "text" else None
@@ -172,24 +177,25 @@ def _summary(column: Column, facts: Facts, rows: int) -> ColumnSummary:
 
 def _notes(plan: ProfilePass, state: ProfileState) -> Iterator[str]:
     for field in plan.fields:
-        tally = state.tallies[field.name]
-        if field.form == "integer" and is_beyond(tally.low, tally.high):
+        counts = state.counts[field.name]
+        if field.form == "integer" and exceeds_floats(counts.low, counts.high):
             yield f"column {field.name!r}: whole numbers beyond 2**53 read as categories"
     for field in plan.fields:
-        if state.tallies[field.name].infinite:
-            yield infinities_note(field.name, state.tallies[field.name].infinite)
+        if state.counts[field.name].infinite:
+            yield infinities_note(field.name, state.counts[field.name].infinite)
+    hashes = state.sketch.hashes
     if _is_uneven(state):
         yield (
             f"some rows are repeated very often, others are not; the sample is drawn from "
-            f"{len(state.kinds.marks):,} of about {estimate(state.kinds.marks):,} distinct rows, "
-            "and may hold too many or too few copies"
+            f"{len(hashes):,} of about {estimated_count(hashes):,} distinct rows, and may hold too "
+            "many or too few copies"
         )
 
 
 def _is_uneven(state: ProfileState) -> bool:
-    """Return whether the kinds that were kept have far more or fewer copies than all have."""
-    kept = int(state.kinds.counts.sum())
+    """Return whether the rows in the sketch have far more or fewer copies than all have."""
+    kept = int(state.sketch.copies.sum())
     if kept == state.rows:
         return False
-    share = (kept / len(state.kinds.marks)) / (state.rows / estimate(state.kinds.marks))
+    share = (kept / len(state.sketch.hashes)) / (state.rows / estimated_count(state.sketch.hashes))
     return not 1 / _UNEVEN < share < _UNEVEN

@@ -1,7 +1,7 @@
 """The first pass: what a table holds, and a sample of its rows.
 
-Between the passes the ordinary search runs on the sample. It is the one that `sampling.drawn` takes
-from the same table in memory, and typed by the same rules.
+Between the passes the ordinary search runs on the sample. It is the one that
+`sampling.sample_rows` takes from the same table in memory, and typed by the same rules.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from outlying.sources.columns import skipped, unique_names
 from outlying.sources.passes import Batch
 from outlying.sources.types.arrow import Field, arrow, form_of, plain_texts
 from outlying.sources.types.arrow_numpy import of_numbers
-from outlying.stream.profile.bottom_k import Kinds
-from outlying.stream.profile.column_facts import Tally
+from outlying.stream.profile.bottom_k import RowSketch
+from outlying.stream.profile.column_facts import ColumnCounts
 from outlying.table.columns import Rows
 from outlying.table.row_hash import salted_sums, splitmix64
 from outlying.table.sampling import SKETCH_SIZE
@@ -35,8 +35,8 @@ SAMPLE = 16_384
 class ProfileState:
     """What was seen of some rows."""
 
-    tallies: dict[str, Tally]
-    kinds: Kinds
+    counts: dict[str, ColumnCounts]
+    sketch: RowSketch
     rows: int = 0
 
 
@@ -47,8 +47,8 @@ class ProfilePass:
     options: Options
     fields: tuple[Field, ...]  # in the order of the source
     unread: tuple[SkippedColumn, ...]
-    most: int = SKETCH_SIZE
-    sample: int = SAMPLE
+    sketch_size: int = SKETCH_SIZE
+    sample_size: int = SAMPLE
 
     @classmethod
     def of(
@@ -74,7 +74,8 @@ class ProfilePass:
 
     def start(self) -> ProfileState:
         """Return the state of no rows."""
-        return ProfileState({field.name: Tally() for field in self.fields}, Kinds(self.most))
+        counts = {field.name: ColumnCounts() for field in self.fields}
+        return ProfileState(counts, RowSketch(self.sketch_size))
 
     def add(self, state: ProfileState, batch: Batch) -> ProfileState:
         """Take in a batch of rows."""
@@ -82,19 +83,18 @@ class ProfilePass:
         if rows == 0:
             return state
         arrays = takeable(batch, self.fields)
-        cells = [state.tallies[f.name].add(f, arrays[f.name]) for f in self.fields]
+        cells = [state.counts[f.name].add(f, arrays[f.name]) for f in self.fields]
         state.rows += rows
-        state.kinds.add(
-            splitmix64(salted_sums(cells, rows)), lambda places: copied(self.fields, arrays, places)
-        )
+        row_hashes = splitmix64(salted_sums(cells, rows))
+        state.sketch.add(row_hashes, lambda places: copied(self.fields, arrays, places))
         return state
 
     def merge(self, state: ProfileState, other: ProfileState) -> ProfileState:
         """Put what was seen of two parts of the table together."""
         state.rows += other.rows
-        for name, tally in other.tallies.items():
-            state.tallies[name].merge(tally)
-        state.kinds.merge(other.kinds)
+        for name, counts in other.counts.items():
+            state.counts[name].merge(counts)
+        state.sketch.merge(other.sketch)
         return state
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,24 +17,6 @@ from outlying.stream.verify.predicates import (
     Predicate,
     conjunction,
 )
-
-
-class Scratch:
-    """Arrays by name, used again for each batch: to ask the system anew takes longer.
-
-    What is in one holds until the same name is asked for again.
-    """
-
-    def __init__(self) -> None:
-        self._arrays: dict[str, npt.NDArray[Any]] = {}
-
-    def array(self, name: str, shape: tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:
-        """Return an array whose contents are anything."""
-        size, dtype = int(np.prod(shape)), np.dtype(kind)
-        array = self._arrays.get(name)
-        if array is None or len(array) < size or array.dtype != dtype:
-            array = self._arrays[name] = np.empty(size, dtype=dtype)
-        return array[:size].reshape(shape)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,10 +50,10 @@ class ContextTrie:
         """The columns that are tested."""
         return list(self._tests)
 
-    def rows(self, cells: Mapping[str, Cells], rows: int, scratch: Scratch) -> Iterator[Words]:
+    def rows(self, cells: Mapping[str, Cells], rows: int) -> Iterator[Words]:
         """Return the rows of each context, by its number, as bits, which hold until the next."""
-        words = self._tested(cells, rows, scratch)
-        reached = scratch.array("reached", (self._depth, words.shape[1]), np.uint64)
+        words = self._tested(cells, rows)
+        reached = np.empty((self._depth, words.shape[1]), dtype=np.uint64)
         for step in self._steps:
             own = words[step.predicate]
             if step.depth == 0:
@@ -82,11 +63,9 @@ class ContextTrie:
             if step.is_end:
                 yield reached[step.depth]
 
-    def _tested(self, cells: Mapping[str, Cells], rows: int, scratch: Scratch) -> Words:
+    def _tested(self, cells: Mapping[str, Cells], rows: int) -> Words:
         """Test all predicates: a line of bits for each, as many as fill whole words."""
-        shape = len(self._predicates), -(-rows // BITS)
-        words: Words = scratch.array("words", shape, np.uint64)
-        words[:] = 0
+        words: Words = np.zeros((len(self._predicates), -(-rows // BITS)), dtype=np.uint64)
         first = 0
         for name, tests in self._tests.items():
             tests.test(cells[name], words[first : first + len(tests)])

@@ -116,10 +116,9 @@ class BinHistograms:
         self.encoding = encoding
         self.matrix = matrix
 
-    def encode(self, numbers: Floats, codes: Codes) -> BinHistograms:
-        """Encode numbers; return the histograms to count them in."""
-        self.encoding.encode(numbers, codes)
-        return self
+    def encode(self, numbers: Floats) -> tuple[BinHistograms, Codes]:
+        """Return the codes of numbers, and the histograms to count them in."""
+        return self, self.encoding.codes(numbers)
 
     def merged(self, other: NumericHistograms) -> BinHistograms:
         """Add the counts of other rows."""
@@ -148,19 +147,22 @@ class ValueHistograms:
         """Return the histograms of no rows."""
         return cls(encoding, CountMatrix(queries, 1, _FIRST_SIZE), np.array([np.nan]))
 
-    def encode(self, numbers: Floats, codes: Codes) -> NumericHistograms:
-        """Encode numbers; return the histograms to count them in: bins, if values are too many."""
+    def encode(self, numbers: Floats) -> tuple[NumericHistograms, Codes]:
+        """Return the codes of numbers, and the histograms to count them in.
+
+        These are other ones, of bins, as soon as values are too many.
+        """
         numbers = numbers + 0.0  # the two zeros are one
-        codes[:] = self._known_codes(numbers)
+        codes = self._known_codes(numbers).astype(np.int64)
         unknown = np.flatnonzero(codes < 0)
         fresh = np.unique(numbers[unknown])
         fresh = fresh[~np.isnan(fresh)]
         if len(self.values) + len(fresh) - 1 > self.encoding.limit:
-            return self.binned().encode(numbers, codes)
+            return self.binned().encode(numbers)
         self._learn(fresh)
         places = np.searchsorted(fresh, numbers[unknown]) + len(self.values) - len(fresh)
         codes[unknown] = np.where(np.isnan(numbers[unknown]), 0, places)
-        return self
+        return self, codes
 
     def merged(self, other: NumericHistograms) -> NumericHistograms:
         """Add the counts of other rows."""
@@ -210,11 +212,10 @@ class LabelHistograms:
         """Return the histograms of no rows."""
         return cls(CountMatrix(queries, 1, _FIRST_SIZE), {})
 
-    def encode(self, cells: CodedLabels, codes: Codes) -> LabelHistograms:
-        """Encode cells; return the histograms to count them in."""
+    def encode(self, cells: CodedLabels) -> tuple[LabelHistograms, Codes]:
+        """Return the codes of cells, and the histograms to count them in."""
         places = np.append(self._places(cells.labels), 0)  # -1 is the last
-        places.take(cells.codes, out=codes, mode="wrap")
-        return self
+        return self, places.take(cells.codes, mode="wrap")
 
     def merged(self, other: LabelHistograms) -> LabelHistograms:
         """Add the counts of other rows."""
@@ -251,10 +252,10 @@ def numeric_histograms(encoding: Encoding, queries: int) -> NumericHistograms:
 
 def _results(matrix: CountMatrix, edges: Edges, rows: Sequence[int]) -> list[NumberHistogram]:
     """Return the values that were counted, sorted."""
-    order = np.argsort(edges.values[1:], kind="stable") + 1
     found = []
     for counts, total in zip(matrix.counts, rows, strict=True):
-        places = order[counts[order] > 0]
+        places = np.flatnonzero(counts[1:]) + 1
+        places = places[np.argsort(edges.values[places], kind="stable")]
         values, lows, highs = edges.values[places], edges.lows[places], edges.highs[places]
         is_exact = bool(np.array_equal(lows, highs))
         found.append(NumberHistogram(total, values, counts[places], lows, highs, is_exact))

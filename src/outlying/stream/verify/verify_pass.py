@@ -21,7 +21,7 @@ from outlying.sources.passes import Batch
 from outlying.sources.types.arrow import Numbers
 from outlying.stream.counting.encodings import Codes
 from outlying.stream.counting.limits import affordable_states
-from outlying.stream.verify.contexts import ContextTrie, Scratch, row_numbers
+from outlying.stream.verify.contexts import ContextTrie, row_numbers
 from outlying.stream.verify.histograms import (
     Histograms,
     LabelHistogram,
@@ -65,10 +65,6 @@ class VerifyState:
     rows: int
     counts: Counts  # of rows in each context
     histograms: dict[str, Histograms]
-    scratch: Scratch = dataclasses.field(default_factory=Scratch)
-
-    def __reduce__(self) -> tuple[type[VerifyState], tuple[Any, ...]]:
-        return VerifyState, (self.rows, self.counts, self.histograms)
 
 
 class VerifyPass:
@@ -151,14 +147,14 @@ class VerifyPass:
         return int(state.counts[self._contexts.number[context]]) if context else state.rows
 
     def _add(self, state: VerifyState, batch: Batch) -> None:
-        columns, scratch = self.plan.columns, state.scratch
-        cells = {name: _cells(batch.column(name), columns[name]) for name in self.columns}
+        plans = self.plan.columns
+        cells = {name: _cells(batch.column(name), plans[name]) for name in self.columns}
         codes = {name: _encoded(state, name, cells[name]) for name in self._queries}
         state.rows += batch.num_rows
         for name, query in self._asked.get(None, ()):
             state.histograms[name].matrix.count(query, codes[name])
-        bits = scratch.array("bits", (len(state.counts), -(-batch.num_rows // BITS)), np.uint8)
-        contexts = self._contexts.rows(cells, batch.num_rows, scratch)
+        bits = np.empty((len(state.counts), -(-batch.num_rows // BITS)), dtype=np.uint8)
+        contexts = self._contexts.rows(cells, batch.num_rows)
         for number, words in enumerate(contexts):
             np.bitwise_count(words, out=bits[number])
             if number in self._asked:
@@ -173,10 +169,8 @@ class VerifyPass:
         rows: npt.NDArray[np.int64],
     ) -> None:
         """Count the codes of some columns in the rows of a context."""
-        inside = state.scratch.array("inside", rows.shape, np.int64)
         for name, query in asked:
-            codes[name].take(rows, out=inside, mode="clip")
-            state.histograms[name].matrix.count(query, inside)
+            state.histograms[name].matrix.count(query, codes[name].take(rows))
 
     def _by_context(self) -> dict[int | None, list[tuple[str, int]]]:
         """Return the queries in each context, by column and place among those about it."""
@@ -206,8 +200,7 @@ def _by_column(queries: Iterable[Query]) -> dict[str, list[Query]]:
 
 def _encoded(state: VerifyState, name: str, cells: Any) -> Codes:
     """Encode the cells of a column; its histograms may become others."""
-    codes = state.scratch.array(f"codes of {name}", (len(cells),), np.int64)
-    state.histograms[name] = state.histograms[name].encode(cells, codes)
+    state.histograms[name], codes = state.histograms[name].encode(cells)
     return codes
 
 
