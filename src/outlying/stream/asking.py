@@ -108,12 +108,7 @@ class Asking:
         work = VerifyPass(plan)
         state = self.feeder.fold(work, work.columns, progress, work.affordable(workers))
         check_rows(self.feeder.source, self.profile.rows, state.rows, "in the second")
-        largest = {
-            name: max(map(abs, self.profile.ends(name)))
-            for name, column in plan.columns.items()
-            if column.encoding is not None
-        }
-        return Answers(plan, work.finish(state), largest)
+        return Answers(plan, work.finish(state))
 
 
 class Homes:

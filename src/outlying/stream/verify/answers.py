@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -20,7 +20,7 @@ from outlying.method.sketches import (
     numeric_sketch,
     shown_categories,
 )
-from outlying.search.attributes import exponent_of, unit_of
+from outlying.search.attributes import unit_of
 from outlying.search.objects import ObjectProperty
 from outlying.search.scoring import Context, Evaluation
 from outlying.search.shortlist import Key
@@ -35,17 +35,16 @@ from outlying.table.values import Form, Value
 class Answers:
     """What all rows say to what was asked of them; what is made of it is made once."""
 
-    def __init__(self, plan: VerifyPlan, verified: Verified, ranges: Mapping[str, float]) -> None:
-        """Take what was asked, the answers, and the largest number of each column, unsigned."""
+    def __init__(self, plan: VerifyPlan, verified: Verified) -> None:
+        self.plan = plan
         self.histograms = dict(zip(plan.queries, verified.answers, strict=True))
         self.counts = dict(zip(plan.counts, verified.counts, strict=True))
-        self.exponents = {name: exponent_of(largest) for name, largest in ranges.items()}
         self._groups: dict[tuple[Query, Form], Group] = {}
 
     def group(self, query: Query, form: Form) -> Group:
         """Return the rows that were asked about."""
         if (query, form) not in self._groups:
-            exponent = self.exponents.get(query.column, 0)
+            exponent = self.plan.columns[query.column].exponent
             self._groups[query, form] = group_of(self.histograms[query], form, exponent)
         return self._groups[query, form]
 
@@ -151,11 +150,8 @@ def group_of(seen: Answer, form: Form, exponent: int) -> Group:
         return CategoricalGroup(seen.known + seen.missing, ("known", "missing"), counts)
     if isinstance(seen, LabelHistogram):
         return CategoricalGroup(seen.rows, seen.labels, seen.counts)
-    values = np.ldexp(seen.values, -exponent)
-    ends = (values, values)
-    if not seen.is_exact:
-        ends = np.ldexp(seen.lows, -exponent), np.ldexp(seen.highs, -exponent)
-    return NumericGroup(seen.rows, form, exponent, Distribution(values, seen.counts, *ends))
+    found = Distribution(seen.values, seen.counts, seen.lows, seen.highs)
+    return NumericGroup(seen.rows, form, exponent, found)
 
 
 class VerifiedEvaluation(Evaluation):

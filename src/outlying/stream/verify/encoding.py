@@ -9,6 +9,7 @@ import numpy as np
 
 from outlying.method.density import Floats
 from outlying.method.distribution import Distribution
+from outlying.search.attributes import exponent_of
 from outlying.stream.counting.encodings import Dictionary, Encoding, Grid, Range
 from outlying.stream.counting.layout import Zone
 from outlying.stream.counting.limits import MOST_STEPS, MOST_VALUES, affordable_bins
@@ -36,10 +37,12 @@ def plan_columns(
     bins = affordable_bins(len(numeric))
     plans = {}
     for field in profile.fields:
-        if field.name in asked:
-            is_counted = field.name in numeric
-            encoding = _encoding(profile, field.name, bins, questions) if is_counted else None
-            plans[field.name] = ColumnPlan(field, encoding)
+        if field.name in numeric:
+            encoding = _encoding(profile, field.name, bins, questions)
+            exponent = exponent_of(max(map(abs, profile.ends(field.name))))
+            plans[field.name] = ColumnPlan(field, encoding, exponent)
+        elif field.name in asked:
+            plans[field.name] = ColumnPlan(field)
     return plans
 
 

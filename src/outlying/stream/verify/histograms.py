@@ -31,7 +31,8 @@ class NumberHistogram:
     """The numbers of a column in a context.
 
     `rows` are all rows of the context, those without a value included. Each of the sorted `values`
-    stands for the numbers from its low to its high; where counts are exact the three are one.
+    stands for the numbers from its low to its high; where counts are exact the three are one array.
+    All numbers are divided by a power of two.
     """
 
     rows: int
@@ -39,7 +40,6 @@ class NumberHistogram:
     counts: Counts
     lows: Floats
     highs: Floats
-    is_exact: bool
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -129,9 +129,9 @@ class BinHistograms:
         """Return the counts by bins."""
         return self
 
-    def results(self, rows: Sequence[int]) -> list[NumberHistogram]:
+    def results(self, rows: Sequence[int], exponent: int) -> list[NumberHistogram]:
         """Return the histogram of each query, in contexts of so many rows."""
-        return _results(self.matrix, self.encoding.edges(), rows)
+        return _results(self.matrix, self.encoding.edges(), rows, exponent)
 
 
 class ValueHistograms:
@@ -181,9 +181,9 @@ class ValueHistograms:
         grid = self.encoding.grid
         return BinHistograms(grid, self.matrix.moved(grid.codes(self.values), grid.size))
 
-    def results(self, rows: Sequence[int]) -> list[NumberHistogram]:
+    def results(self, rows: Sequence[int], exponent: int) -> list[NumberHistogram]:
         """Return the histogram of each query, in contexts of so many rows."""
-        return _results(self.matrix, Edges(self.values, self.values, self.values), rows)
+        return _results(self.matrix, Edges(self.values, self.values, self.values), rows, exponent)
 
     def _learn(self, fresh: Floats) -> None:
         self.values = np.concatenate((self.values, fresh))
@@ -222,7 +222,7 @@ class LabelHistograms:
         self.matrix.add(other.matrix, np.append(0, self._places(list(other.codes))))
         return self
 
-    def results(self, rows: Sequence[int]) -> list[LabelHistogram]:
+    def results(self, rows: Sequence[int], exponent: int) -> list[LabelHistogram]:  # noqa: ARG002
         """Return the histogram of each query, in contexts of so many rows."""
         ordered = sorted(self.codes)
         sorted_codes = [self.codes[label] for label in ordered]
@@ -250,13 +250,18 @@ def numeric_histograms(encoding: Encoding, queries: int) -> NumericHistograms:
     return BinHistograms(encoding, CountMatrix(queries, encoding.size))
 
 
-def _results(matrix: CountMatrix, edges: Edges, rows: Sequence[int]) -> list[NumberHistogram]:
-    """Return the values that were counted, sorted."""
+def _results(
+    matrix: CountMatrix, edges: Edges, rows: Sequence[int], exponent: int
+) -> list[NumberHistogram]:
+    """Return the values that were counted, sorted and divided by 2**exponent."""
     found = []
     for counts, total in zip(matrix.counts, rows, strict=True):
         places = np.flatnonzero(counts[1:]) + 1
         places = places[np.argsort(edges.values[places], kind="stable")]
         values, lows, highs = edges.values[places], edges.lows[places], edges.highs[places]
-        is_exact = bool(np.array_equal(lows, highs))
-        found.append(NumberHistogram(total, values, counts[places], lows, highs, is_exact))
+        is_exact = np.array_equal(lows, highs)
+        for each in (values,) if is_exact else (values, lows, highs):
+            np.ldexp(each, -exponent, out=each)
+        ends = (values, values) if is_exact else (lows, highs)
+        found.append(NumberHistogram(total, values, counts[places], *ends))
     return found

@@ -33,10 +33,14 @@ class Query:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class ColumnPlan:
-    """How a column is read, and how its numbers are encoded where a query asks for them."""
+    """How a column is read, and how its numbers are encoded where a query asks for them.
+
+    Histograms of numbers are of numbers divided by 2**exponent.
+    """
 
     field: Field
     encoding: Encoding | None = None
+    exponent: int = 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

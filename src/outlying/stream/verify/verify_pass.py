@@ -133,7 +133,7 @@ class VerifyPass:
         """Return the answers to the queries about a column."""
         queries = self._queries[name]
         rows = [self._count(state, query.context) for query in queries]
-        return queries, state.histograms[name].results(rows)
+        return queries, state.histograms[name].results(rows, self.plan.columns[name].exponent)
 
     def _empty(self, name: str, queries: Sequence[Query]) -> Histograms:
         if queries[0].kind == "labels":
