@@ -32,11 +32,12 @@ def shared_data() -> Path:
     return folder
 
 
-@pytest.fixture(autouse=True, scope="session")
-def few_references() -> Iterator[tuple[int, int]]:
-    """Compare with three rows only, also in fixtures of whole modules."""
+@pytest.fixture(autouse=True, scope="module")
+def few_references(request: pytest.FixtureRequest) -> Iterator[tuple[int, int]]:
+    """Compare with three rows only, also in fixtures of modules; see the marker `references`."""
     usual = references.MOST_ROWS, references.LEAST_ROWS
-    references.MOST_ROWS = references.LEAST_ROWS = 3
+    if request.node.get_closest_marker("references") is None:
+        references.MOST_ROWS = references.LEAST_ROWS = 3
     yield usual
     references.MOST_ROWS, references.LEAST_ROWS = usual
 
