@@ -28,6 +28,9 @@ MANY_SWEEPS = 200
 ROUNDING = 1e-9
 FRONTIER = 15
 MANY_TRIPLES = 2000
+SCALES = (1, 2, 4, 8, 16, 32)
+MUCH_STRONGER = math.log(3)
+FEW_ROWS = 30
 
 
 # --- method, section 2: densities ---
@@ -100,9 +103,35 @@ def omega(x: float) -> float:
     return (1 - math.exp(-x)) / (1 + math.exp(-x)) if x >= 0 else 0.0
 
 
-def relative(mean: float, f_o: float) -> float:
-    """Outlierness of the default measure: max(0, 1 - f_o/mean(F)) (method 3)."""
-    return max(0.0, 1 - f_o / mean)
+def near(x: float, values: Sequence[float], reach: float) -> int:
+    """How many values lie within a distance of x (method 3)."""
+    return sum(1 for v in values if abs(v - x) <= reach)
+
+
+def scaled_rarity(values: Sequence[float], x: float) -> tuple[float, int]:
+    """Rarity at the scale at which x is rarest, and that scale, the first of equals (method 3)."""
+    w = bandwidth(values)
+    found: list[tuple[float, int]] = []
+    for d in SCALES:
+        counts = [near(v, values, d * w / 2) for v in values]
+        found.append((sum(counts) / len(counts) / near(x, values, d * w / 2), d))
+    most = max(rarity for rarity, _ in found)
+    return next((rarity, d) for rarity, d in found if rarity >= most * (1 - EPSILON))
+
+
+def numeric_lift(inside: Sequence[float], everywhere: Sequence[float]) -> float:
+    """How much tighter a group is than the table around its values, at its window (method 5)."""
+    reach = bandwidth(inside) / 2
+    own = sum(near(x, inside, reach) for x in inside) / len(inside)
+    others = sum(near(x, everywhere, reach) for x in inside) / len(everywhere)
+    return own / others
+
+
+def label_lift(inside: Sequence[Value], everywhere: Sequence[Value]) -> float:
+    """The same for categories: sum p_C(v)**2 / sum p_C(v) p(v) (method 5)."""
+    own = sum(1 for x in inside for y in inside if x == y) / len(inside)
+    others = sum(1 for x in inside for y in everywhere if x == y) / len(everywhere)
+    return own / others
 
 
 def tail(densities: Sequence[float], f_o: float) -> float:
@@ -350,13 +379,20 @@ def merged(parts: Sequence[Segment]) -> list[Segment]:
     return [*parts[:at], union, *parts[at + 2 :]]
 
 
+def least_rows(min_support: float | None, n: int) -> float:
+    """How many rows a context must keep: a share of them, or a number (method 5, "Support")."""
+    if min_support is None:
+        return min(FEW_ROWS, 0.1 * n)
+    return min_support * n if min_support < 1 else min_support
+
+
 def window(
-    values: Sequence[float], o_value: float, n: int, min_support: float
+    values: Sequence[float], o_value: float, n: int, min_support: float | None
 ) -> tuple[float, float]:
     """The fixed window nearest to the object, where there is one segment only (method 4; 0002)."""
     ordered = sorted(values)
     known = len(ordered)
-    w = min(known, math.ceil(max(min_support, 0.2) * n - ROUNDING))
+    w = min(known, math.ceil(max(least_rows(min_support, n), 0.2 * n) - ROUNDING))
     ranks = [rank for rank, x in enumerate(ordered) if x == o_value]
     middle = (ranks[0] + ranks[-1]) / 2
     starts = [math.floor((known - w) * j / 16) for j in range(17)]
@@ -368,7 +404,7 @@ def intervals(
     values: Sequence[float],
     o_value: float,
     n: int,
-    min_support: float = 0.1,
+    min_support: float | None = 0.1,
     scales: str = "several",
     interval: str = "run",
     seed: int | None = None,
@@ -469,12 +505,11 @@ class Pair:
 
 @dataclass(frozen=True)
 class Judged:
-    """A pair, what the results are ordered by, and the mean density in its context."""
+    """A pair, and what the results are ordered by."""
 
     pair: Pair
     context: Context
     score: float
-    mean: float
     measure: str
 
 
@@ -538,9 +573,10 @@ class Search:
 
     table: Table
     row: int
-    min_support: float
+    min_support: float | None
     min_outlierness: float
     max_conditions: int
+    minimality: str
     measure: str
     scales: str
     interval: str
@@ -549,6 +585,7 @@ class Search:
 
     def __post_init__(self) -> None:
         self.n = len(next(iter(self.table.values())))
+        self.least_rows = least_rows(self.min_support, self.n) - ROUNDING
         self.table = {
             a: list(self.table[a]) for a in sorted(self.table) if takes_part(self.table[a])
         }
@@ -572,7 +609,7 @@ class Search:
         kept: list[Condition] = []
         for condition in candidates:
             rows = sum(1 for v in column if condition.holds(v))
-            if rows < self.n and rows >= self.min_support * self.n - ROUNDING:
+            if rows < self.n and rows >= self.least_rows:
                 kept.append(condition)
         return kept
 
@@ -594,7 +631,7 @@ class Search:
         names = self.attributes(context)
         if p in names or len(set(names)) < len(names):
             return False
-        return len(self.group(context)) >= self.min_support * self.n - ROUNDING
+        return len(self.group(context)) >= self.least_rows
 
     def judge(self, context: Context, p: str) -> Judged | None:
         """Figures of the pair; None where there is nothing to compare (method 2, 3, 5; 0003)."""
@@ -620,23 +657,34 @@ class Search:
             densities = parzen_densities([number(x) for x in values], self.bandwidth)
         f_o = densities[rows.index(self.row)]
         mean = math.fsum(densities) / len(densities)
+        rarity, rare_densities = mean / f_o, densities
+        everywhere: list[Value] = [x is None for x in column] if missing else known_of(column)
+        if missing or not is_numeric(column):
+            lift = label_lift(values, everywhere)
+        else:
+            numbers, own = [number(x) for x in values], number(column[self.row])
+            lift = numeric_lift(numbers, [number(x) for x in everywhere])
+            if self.bandwidth == "fixed" and self.measure == "relative":
+                rarity, d = scaled_rarity(numbers, own)
+                reach = d * bandwidth(numbers) / 2
+                rare_densities = [float(near(x, numbers, reach)) for x in numbers]
+        at_object = rare_densities[rows.index(self.row)]
         overall = self.judge((), p) if context else None
-        lift = mean / overall.mean if overall else 1.0
-        strength = math.log(mean / f_o) + math.log(lift) - 0.3 * len(context)
+        strength = math.log(rarity) + math.log(lift) - 0.3 * len(context)
         if self.measure == "paper":
             above, below = areas(densities, f_o)
             score, outlierness = above - below, omega(above - below)
         else:
-            score, outlierness = strength, relative(mean, f_o)
-        if f_o >= mean * (1 - EPSILON):  # the same density, up to rounding (0003)
+            score, outlierness = strength, max(0.0, 1 - 1 / rarity)
+        if rarity <= 1 + EPSILON:  # the same density, up to rounding (0003)
             outlierness = 0.0
         pair = Pair(
             property=p,
             value=column[self.row],
             conditions=tuple(self.conditions[c] for c in context),
             outlierness=outlierness,
-            rarity=mean / f_o,
-            tail=tail(densities, f_o),
+            rarity=rarity,
+            tail=tail(rare_densities, at_object),
             support=len(group) / self.n,
             group_size=len(group),
             known=len(rows),
@@ -645,7 +693,7 @@ class Search:
             overall_outlierness=overall.pair.outlierness if overall else outlierness,
             exceptional=outlierness >= self.min_outlierness - ROUNDING,
         )
-        return Judged(pair, context, score, mean, self.measure)
+        return Judged(pair, context, score, self.measure)
 
     def reaches(self, context: Context, p: str) -> bool:
         """Whether the pair reaches the threshold (0003, "Reading of the definition")."""
@@ -670,27 +718,52 @@ class Search:
         visited, reached = self.exhaustive(p, depth)
         level: list[Context] = [context for context in visited if len(context) == depth]
         for _ in range(depth + 1, self.max_conditions + 1):
-            alive: list[Judged] = []
+            leaders: list[Judged] = []
             for context in level:
                 judged = self.judge(context, p)
-                known_to_reach = any(c in reached for c in [context, *subsets(context)])
-                if judged is not None and not known_to_reach:
-                    alive.append(judged)
+                if judged is not None and not self.is_dead(context, reached):
+                    leaders.append(judged)
             extended: set[Context] = set()
-            for judged in sorted(alive, key=frontier_key)[:FRONTIER]:
+            for judged in sorted(leaders, key=frontier_key)[:FRONTIER]:
                 for c in range(len(self.conditions)):
                     if c not in judged.context:
                         extended.add(tuple(sorted((*judged.context, c))))
             level = []
             for context in sorted(extended):
-                if self.allowed(context, p) and not any(s in reached for s in subsets(context)):
+                dead = self.minimality == "strict" and any(s in reached for s in subsets(context))
+                if self.allowed(context, p) and not dead:
                     level.append(context)
             visited = visited + level
             for context in level:
-                if self.reaches(context, p):  # then its unvisited subsets are evaluated, too
+                if self.reaches(context, p):
                     reached.add(context)
-                    reached.update(s for s in subsets(context) if self.reaches(s, p))
+                    if self.minimality == "strict":  # its unvisited subsets are evaluated, too
+                        reached.update(s for s in subsets(context) if self.reaches(s, p))
         return visited, reached
+
+    def is_dead(self, context: Context, reached: set[Context]) -> bool:
+        """Whether strict minimality leaves nothing to find beyond a context (method 5)."""
+        enough = any(c in reached for c in [context, *subsets(context)])
+        return self.minimality == "strict" and enough
+
+    def kept(self, p: str, reached: set[Context]) -> list[Judged]:
+        """Those that are minimal, or much stronger than what they contain (method 5)."""
+        found: dict[Context, Judged] = {}
+        for context in sorted(reached, key=lambda c: (len(c), c)):
+            judged = self.judge(context, p)
+            if judged is None:
+                continue
+            if self.minimality == "strict":
+                if not any(self.reaches(subset, p) for subset in subsets(context)):
+                    found[context] = judged
+                continue
+            smaller = [
+                found[subset].pair.strength for subset in subsets(context) if subset in found
+            ]
+            least = max(smaller, default=-math.inf) + MUCH_STRONGER - ROUNDING
+            if judged.pair.strength >= least:
+                found[context] = judged
+        return list(found.values())
 
     def results(self, search: str) -> list[Pair]:
         """Minimal pairs that reach the threshold, else the closest ones (method 1 and 5; 0003)."""
@@ -701,11 +774,7 @@ class Search:
                 visited, reached = self.exhaustive(p, self.max_conditions)
             else:
                 visited, reached = self.guided(p)
-            for context in sorted(reached):
-                judged = self.judge(context, p)
-                minimal = not any(self.reaches(subset, p) for subset in subsets(context))
-                if judged is not None and minimal:
-                    reported.append(judged)
+            reported += self.kept(p, reached)
             every = [self.judge(context, p) for context in visited]
             positive = [j for j in every if j is not None and j.pair.outlierness > ROUNDING]
             if positive:
@@ -721,9 +790,10 @@ def explain(
     table: Table,
     row: int,
     *,
-    min_support: float = 0.1,
+    min_support: float | None = None,
     min_outlierness: float = 0.9,
     max_conditions: int = 4,
+    minimality: str = "unless stronger",
     search: str = "guided",
     measure: str = "relative",
     scales: str = "several",
@@ -736,6 +806,7 @@ def explain(
     """The full ordered list of pairs that explain a row (method 1 to 6; 0002; 0003)."""
     for option, choices in (
         (search, ("guided", "exhaustive")),
+        (minimality, ("strict", "unless stronger")),
         (measure, ("relative", "paper")),
         (scales, ("several", "one")),
         (interval, ("run", "span")),
@@ -745,6 +816,6 @@ def explain(
             raise ValueError(f"{option!r} is not one of {choices}")
     if discretise is not None:
         table = {name: binned(column, discretise, bins) for name, column in table.items()}
-    limits = (min_support, min_outlierness, max_conditions)
+    limits = (min_support, min_outlierness, max_conditions, minimality)
     question = Search(table, row, *limits, measure, scales, interval, bandwidth, seed)
     return question.results(search)

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 from outlying.errors import OptionError, unknown_name
 
 Search = Literal["guided", "exhaustive"]
+Minimality = Literal["unless stronger", "strict"]
 Measure = Literal["relative", "paper"]
 Scales = Literal["several", "one"]
 Interval = Literal["run", "span"]
@@ -22,6 +23,14 @@ ColumnType = Literal["numeric", "categorical", "datetime"]
 Base = Literal["kth-neighbour", "radius"]
 Combine = Literal["rank", "votes", "sum"]
 Scale = Literal["deviation", "range", "none"]
+
+#: Rows that a context must keep by default: fewer say little of what is typical there. In a small
+#: table a tenth of all rows will do.
+LEAST_ROWS = 30
+_LEAST_SHARE = 0.1
+#: Contexts of so many conditions, and of more, need these rows for each condition: among many small
+#: contexts some look rare by chance, and crowd out those that are.
+MANY_CONDITIONS = 3
 
 #: More bins would take memory, and hold a value each.
 MOST_BINS = 1_000_000
@@ -37,11 +46,12 @@ Check: TypeAlias = Callable[[str, Any], Any]
 class Options:
     """How to explain; the defaults are those of the docs' page on options."""
 
-    min_support: float = 0.1
+    min_support: float | None = None
     min_outlierness: float = 0.9
     min_confidence: float = 0.97
     max_conditions: int = 4
     search: Search = "guided"
+    minimality: Minimality = "unless stronger"
     exact: bool = False
     measure: Measure = "relative"
     scales: Scales = "several"
@@ -69,6 +79,21 @@ class Options:
                 f"discretise={' or '.join(map(repr, get_args(Discretise)))}, or leave bins out"
             )
         return options
+
+    @classmethod
+    def of_paper(cls, **given: Any) -> Options:
+        """Return the settings of the paper's experiments; options that are given come first."""
+        return cls.of(**(PAPER | given))
+
+    def least_rows(self, rows: int, conditions: int = 1) -> float:
+        """Return how many of all rows a context must keep (method 5, "Support").
+
+        `min_support` is a share of the rows, or a number of them from 1 on.
+        """
+        if self.min_support is None:
+            least = min(LEAST_ROWS, _LEAST_SHARE * rows)
+            return least * conditions if conditions >= MANY_CONDITIONS else least
+        return self.min_support * rows if self.min_support < 1 else self.min_support
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options as plain values, as they stand in the JSON result."""
@@ -172,6 +197,16 @@ def _share(name: str, value: object) -> float:
     return number
 
 
+def _support(name: str, value: object) -> float:
+    number = float(value) if isinstance(value, (int, float)) else math.nan
+    if isinstance(value, bool) or not 0 < number < math.inf:
+        raise OptionError(
+            f"{name} is {value!r}; allowed: a share of the rows (above 0, below 1), a number of rows "
+            "(1 or more), or None"
+        )
+    return number
+
+
 def _radius(name: str, value: object) -> float:
     number = float(value) if isinstance(value, (int, float)) else math.nan
     if isinstance(value, bool) or not 0 < number < math.inf:
@@ -219,11 +254,12 @@ def _or_none(check: Check) -> Check:
 
 
 _EXPLANATION: dict[str, Check] = {
-    "min_support": _share,
+    "min_support": _or_none(_support),
     "min_outlierness": _share,
     "min_confidence": _share,
     "max_conditions": _at_least(0),
     "search": _one_of(Search),
+    "minimality": _one_of(Minimality),
     "exact": check_flag,
     "measure": _one_of(Measure),
     "scales": _one_of(Scales),
@@ -238,6 +274,16 @@ _EXPLANATION: dict[str, Check] = {
     "references": _or_none(_at_least(0)),
     "seed": _or_none(_at_least(0)),
     "top": _at_least(1),
+}
+#: The settings of the paper's experiments.
+PAPER: dict[str, Any] = {
+    "min_support": 0.2,
+    "max_conditions": 3,
+    "search": "exhaustive",
+    "minimality": "strict",
+    "measure": "paper",
+    "scales": "one",
+    "interval": "span",
 }
 _BAGGING: dict[str, Check] = {
     "rounds": _at_least(1),

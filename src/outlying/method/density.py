@@ -127,14 +127,16 @@ def _weight_before(points: Floats, weights: Floats, at: Floats, side: Any) -> Fl
     return np.asarray(totals[np.searchsorted(points[order], at, side=side)])
 
 
-def parzen_mean(values: Floats) -> tuple[float, float]:
-    """Return the mean density over the population, and the bandwidth; they are not all equal.
+def mean_neighbours(values: Floats, width: float) -> float:
+    """Return how many values lie within a window of a value on average, itself included."""
+    return close_pairs(values, width) / len(values)
 
-    Single densities are never computed: pairs of neighbours are enough for the mean, by the
-    identity of method 3.
-    """
-    count, width = len(values), bandwidth_of(values)
-    return density_at(close_pairs(values, width) / count, count, width), width
+
+def mean_around(values: Floats, everywhere: Floats, width: float) -> float:
+    """Return how many of other values, sorted as well, lie within a window of a value on average."""
+    last = np.searchsorted(everywhere, values + width / 2, side="right")
+    first = np.searchsorted(everywhere, values - width / 2, side="left")
+    return int(np.add.reduce(last) - np.add.reduce(first)) / len(values)
 
 
 def frequencies(counts: Counts) -> Floats:
@@ -142,7 +144,6 @@ def frequencies(counts: Counts) -> Floats:
     return np.asarray(counts / np.add.reduce(counts))
 
 
-def frequency_mean(counts: Counts) -> float:
-    """Return the mean over the rows of the relative frequency of their category."""
-    shares = frequencies(counts)
-    return float(np.add.reduce(shares * shares))
+def alike(counts: Counts, everywhere: Counts) -> float:
+    """Return how many of other rows share a row's category on average, by counts of both."""
+    return int(np.dot(counts, everywhere)) / int(np.add.reduce(counts))

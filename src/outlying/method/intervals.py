@@ -72,18 +72,18 @@ def candidates(
     found: Segments,
     value: float,
     rows: int,
+    total: int,
     options: Options,
-    *,
-    is_sample: bool = False,
 ) -> list[tuple[float, float]]:
     """Return the intervals around the object's value that may serve as conditions, finest first.
 
-    `values` are the sorted known values of the attribute among so many rows. Where only some rows
-    of a table were drawn, the object's value may lie beside all of theirs: the nearest interval is
-    then drawn out to it.
+    `values` are the sorted known values of the attribute among some of all rows. Where not all of
+    them were drawn, the object's value may lie beside those: the nearest interval is then drawn out
+    to it.
     """
     if len(found) == 1:
-        share = max(options.min_support, WINDOW_SHARE) * (WIDER if is_sample else 1.0)
+        least = options.least_rows(total) / total
+        share = max(least, WINDOW_SHARE) * (WIDER if rows < total else 1.0)
         around = [] if options.scales == "one" else [_neighbourhood(values, value, share * rows)]
     else:
         around = _around(found, value, options)

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from outlying.method.density import Counts, Floats, Number
-from outlying.options import Measure
+from outlying.method.density import Counts, Floats, Number, density_at
+from outlying.options import Bandwidth, Measure
 
 #: Densities closer than this (relatively) are the same density: summation order must not decide.
 SAME_DENSITY = 1e-9
@@ -24,6 +26,10 @@ SAME_SCORE = 1e-9
 DECIMALS = 9
 #: What one more condition costs in the order of results (method 5).
 CONDITION_PENALTY = 0.3
+#: How many windows wide rows look around themselves: distance counts (method 3).
+SCALES = (1, 2, 4, 8, 16, 32)
+#: By how much a larger context must be stronger than one that it contains (method 5).
+MUCH_STRONGER = math.log(3)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -31,30 +37,58 @@ class Typical:
     """What is typical of a property in one context, whatever the object."""
 
     known: int  # rows that have a value
-    mean: float  # mean(F)
-    width: float  # of the window; 1 for categories
+    width: float  # of the Parzen window; 1 for categories
+    lift: float  # how much tighter the property is here than in the whole population
+    #: By scale: the rows that a member has on average within its window, itself included. Wide
+    #: windows are seldom needed, and counted when they are.
+    neighbours: dict[int, float]
+
+    def summary(self, near: Sequence[float], unit: float, reach: float | None = None) -> Summary:
+        """Summarise a context for an object with so many rows near it, at one scale or several.
+
+        `reach` is half of the window, in the unit of the column.
+        """
+        scales = SCALES[: len(near)]
+        rarities = [
+            self.neighbours[scale] / rows for scale, rows in zip(scales, near, strict=True)
+        ]
+        place = rarest(rarities)
+        scale, width = scales[place], scales[place] * self.width
+        return Summary(
+            density_at(self.neighbours[scale], self.known, width),
+            density_at(float(near[place]), self.known, width),
+            unit,
+            self.lift,
+            scale,
+            round(near[place]),
+            None if reach is None else scale * reach,
+        )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Summary:
-    """A property in one context, as one object sees it."""
+    """A property in one context, as one object sees it, at the scale at which it is rarest.
+
+    `scale` is how many Parzen windows wide the object looks around itself, and the rows of the
+    context around themselves.
+    """
 
     mean: float  # mean(F), on the scale of the attribute
     at_object: float  # f_o
     unit: float  # what turns these into densities per unit of the column
+    lift: float  # how much tighter the property is here than in the whole population
+    scale: int = 1
+    near: int = 0  # rows within the window around the object, itself included
+    reach: float | None = None  # half of that window, in the column's unit; None for categories
 
     @property
     def rarity(self) -> float:
         """How many times rarer the object is than a typical member."""
         return rarity(self.mean, self.at_object)
 
-    def lift(self, overall: Summary) -> float:
-        """Return how many times denser the property is here than in the whole population."""
-        return lift(self.mean, overall.mean)
-
-    def strength(self, overall: Summary, conditions: int) -> float:
-        """Return the strength of the pair, the whole population and the conditions given."""
-        return strength(self.rarity, self.lift(overall), conditions)
+    def strength(self, conditions: int) -> float:
+        """Return the strength of the pair, given the number of conditions."""
+        return strength(self.rarity, self.lift, conditions)
 
     def excess(self) -> float:
         """Return the paper's difference of areas."""
@@ -71,9 +105,45 @@ def rarity(mean: Number, at_object: Number) -> Number:
     return mean / at_object
 
 
-def lift(mean: Number, overall_mean: float) -> Number:
-    """Return mean(F) in a context as a multiple of that in the whole population (method 5)."""
-    return mean / overall_mean
+def may_reach(near: Number, known: Number, needed: float) -> Any:
+    """Tell whether a window with so many rows near the object can show the needed rarity.
+
+    A typical member has no more rows near it than there are. Windows wider than the first count
+    only where they can: so most of them need not be looked at (method 3).
+    """
+    return near * (needed * (1 - SAME_DENSITY)) <= known
+
+
+def scales_of(measure: Measure, bandwidth: Bandwidth = "fixed") -> tuple[int, ...]:
+    """Return the scales that count; the paper's measure and adaptive windows have one."""
+    return SCALES if measure == "relative" and bandwidth == "fixed" else SCALES[:1]
+
+
+def counted_near(
+    scales: Sequence[int], known: int, needed: float, count: Callable[[int], float]
+) -> list[float]:
+    """Count the rows near the object at each scale that may show the needed rarity."""
+    near: list[float] = []
+    for scale in scales:
+        rows = count(scale)
+        if near and not may_reach(rows, known, needed):
+            break
+        near.append(rows)
+    return near
+
+
+def rarest(rarities: Sequence[float]) -> int:
+    """Return the place of the largest rarity, the first of equals: narrow windows come first."""
+    most = max(rarities) * (1 - SAME_DENSITY)
+    return next(place for place, rarity in enumerate(rarities) if rarity >= most)
+
+
+def lift(inside: Number, around: Number) -> Number:
+    """Return how much tighter a property is inside a context than around the same values.
+
+    The mean share of the context's rows within a window of a member, and of all rows (method 5).
+    """
+    return inside / around
 
 
 def strength(rarity: Number, lift: Number, conditions: Number) -> Number:

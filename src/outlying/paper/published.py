@@ -6,26 +6,11 @@ Nothing here is computed. Attributes and objects are counted from 1, as in the p
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
-#: The paper's parameters sigma and k.
-SUPPORT = 0.2
-CONDITIONS = 3
 #: The outlierness of the object between the two clusters of Unif2.
 UNIF2 = 0.775
 #: The Gaussian example: outlierness of v1.
 GAUSSIAN = 0.91
-
-#: The options that follow the paper to the letter.
-OPTIONS: dict[str, Any] = {
-    "min_support": SUPPORT,
-    "max_conditions": CONDITIONS,
-    "scales": "one",
-    "interval": "span",
-    "measure": "paper",
-    "search": "exhaustive",
-}
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Bound:

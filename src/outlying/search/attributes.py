@@ -18,14 +18,15 @@ import numpy.typing as npt
 from outlying.method.density import (
     Counts,
     Floats,
-    density_at,
-    frequency_mean,
+    alike,
+    bandwidth_of,
+    mean_around,
+    mean_neighbours,
     parzen,
-    parzen_mean,
 )
 from outlying.method.distribution import Distribution
 from outlying.method.intervals import Segments, candidates, segments
-from outlying.method.measure import Summary, Typical
+from outlying.method.measure import SCALES, Summary, Typical, lift
 from outlying.method.profiles import CategoricalProfile, NumericProfile
 from outlying.method.sketches import (
     CategoricalSketch,
@@ -81,18 +82,18 @@ class _Attribute:
         return self._once("missingness", lambda: gaps_of(self.column, self._rows))
 
     def conditions(
-        self, row: int, known: int, options: Options, *, is_sample: bool
+        self, row: int, known: int, total: int, options: Options
     ) -> list[CandidateCondition]:
-        """Return the conditions that a row satisfies, from fine to coarse, by so many rows."""
+        """Return the conditions that a row satisfies, from fine to coarse, by some of all rows."""
         if not self.column.is_missing(row):
-            return self._conditions(row, known, options, is_sample=is_sample)
+            return self._conditions(row, known, total, options)
         gaps = self.missingness
         condition = Condition(self.column.name, "missing")
         test = functools.partial(gaps.equal, 1)
         return [CandidateCondition(condition, int(gaps.totals[1]), test)]
 
     def _conditions(
-        self, row: int, known: int, options: Options, *, is_sample: bool
+        self, row: int, known: int, total: int, options: Options
     ) -> list[CandidateCondition]:
         raise NotImplementedError
 
@@ -102,6 +103,7 @@ class NumericAttribute(_Attribute):
 
     column: NumericColumn
     kind: ClassVar[Literal["numbers"]] = "numbers"
+    scales = len(SCALES)
 
     def __init__(self, column: NumericColumn, rows: Rows | None = None) -> None:
         super().__init__(column, rows)
@@ -145,13 +147,13 @@ class NumericAttribute(_Attribute):
         return self._once(("segments", seed), lambda: segments(self.sorted, seed))
 
     def _conditions(
-        self, row: int, known: int, options: Options, *, is_sample: bool
+        self, row: int, known: int, total: int, options: Options
     ) -> list[CandidateCondition]:
         """Return the intervals around the value of a row."""
         if self.is_constant:
             return []
         found, value = self.segments(options.seed), self.scaled(row)
-        around = candidates(self.sorted, found, value, known, options, is_sample=is_sample)
+        around = candidates(self.sorted, found, value, known, total, options)
         return [self._interval(low, high) for low, high in around]
 
     def _interval(self, low: float, high: float) -> CandidateCondition:
@@ -203,34 +205,53 @@ class NumericAttribute(_Attribute):
 
     def typical(self, mask: Mask) -> Typical | None:
         """Return what is typical in a context; None where all values are equal."""
-        values = self.sorted[mask[self.order]]
+        return self._typical(self._values(mask))
+
+    def typical_of(self, rows: Rows) -> Typical | None:
+        """Return what is typical among a few rows."""
+        values = self._rescaled(self.column.values[rows])
+        return self._typical(np.sort(values[~np.isnan(values)]))
+
+    def _typical(self, values: Floats) -> Typical | None:
         if len(values) == 0 or values[0] == values[-1]:
             return None
-        return Typical(len(values), *parzen_mean(values))
+        known, width = len(values), bandwidth_of(values)
+        inside = mean_neighbours(values, width)
+        around = inside if known == len(self.sorted) else mean_around(values, self.sorted, width)
+        return Typical(
+            known, width, lift(inside / known, around / len(self.sorted)), {SCALES[0]: inside}
+        )
 
-    def rows_near(self, row: int, typical: Typical) -> Rows:
+    def widen(self, typical: Typical, mask: Mask, scales: Sequence[int]) -> None:
+        """Count the neighbours of a typical member at further scales."""
+        missing = [scale for scale in scales if scale not in typical.neighbours]
+        if missing:
+            values = self._values(mask)
+            for scale in missing:
+                typical.neighbours[scale] = mean_neighbours(values, scale * typical.width)
+
+    def _values(self, mask: Mask) -> Floats:
+        return np.asarray(self.sorted[mask[self.order]])
+
+    def rows_near(self, row: int, width: float) -> Rows:
         """Return the rows whose values lie within a window around that of a row."""
-        value, reach = self.scaled(row), typical.width / 2
+        value, reach = self.scaled(row), width / 2
         start = self.sorted.searchsorted(value - reach)
         return self.order[start : self.sorted.searchsorted(value + reach, "right")]
 
-    def summary(self, mask: Mask, row: int, bandwidth: Bandwidth) -> Summary | None:
-        """Summarise the densities in a context; None where there is nothing to compare."""
+    def adaptive(self, mask: Mask, row: int) -> Summary | None:
+        """Summarise the densities by adaptive windows; None where there is nothing to compare."""
         typical = self.typical(mask)
         if typical is None:
             return None
-        if bandwidth == "adaptive":
-            values, densities = self.densities(mask, bandwidth)
-            at_object = float(densities[np.searchsorted(values, self.scaled(row))])
-            mean = float(np.add.reduce(densities) / len(densities))
-            return Summary(mean, at_object, self.unit)
-        near = np.count_nonzero(mask[self.rows_near(row, typical)])
-        return self.summary_with(typical, int(near))
+        values, densities = self.densities(mask, "adaptive")
+        at_object = float(densities[np.searchsorted(values, self.scaled(row))])
+        mean = float(np.add.reduce(densities) / len(densities))
+        return Summary(mean, at_object, self.unit, typical.lift)
 
-    def summary_with(self, typical: Typical, near: int) -> Summary:
-        """Summarise a context for an object with so many rows near it."""
-        at_object = density_at(near, typical.known, typical.width)
-        return Summary(typical.mean, at_object, self.unit)
+    def summary_with(self, typical: Typical, near: Sequence[float]) -> Summary:
+        """Summarise a context for an object with so many rows near it, scale by scale."""
+        return typical.summary(near, self.unit, self.unscaled(typical.width / 2))
 
     def sketch(
         self,
@@ -260,6 +281,7 @@ class CategoricalAttribute(_Attribute):
     """A categorical column, or the question whether a column is missing, as codes."""
 
     kind: Literal["labels", "gaps"]
+    scales = 1
     exponent = 0
 
     def __init__(
@@ -316,9 +338,8 @@ class CategoricalAttribute(_Attribute):
         self,
         row: int,
         known: int,  # noqa: ARG002
+        total: int,  # noqa: ARG002
         options: Options,  # noqa: ARG002
-        *,
-        is_sample: bool,  # noqa: ARG002
     ) -> list[CandidateCondition]:
         """Return the one condition on a category: to be that of the row."""
         code = int(self.codes[row])
@@ -340,26 +361,37 @@ class CategoricalAttribute(_Attribute):
 
     def typical(self, mask: Mask) -> Typical | None:
         """Return what is typical in a context; None where there is only one category."""
-        counts = self.counts(mask)
+        return self._typical(self.counts(mask))
+
+    def typical_of(self, rows: Rows) -> Typical | None:
+        """Return what is typical among a few rows."""
+        return self._typical(self._counted(self.codes[rows]))
+
+    def _typical(self, counts: Counts) -> Typical | None:
         if np.count_nonzero(counts) < 2:
             return None
-        return Typical(int(counts.sum()), frequency_mean(counts), 1.0)
+        known, total = int(counts.sum()), int(self.totals.sum())
+        inside, around = alike(counts, counts), alike(counts, self.totals)
+        return Typical(known, 1.0, lift(inside / known, around / total), {SCALES[0]: inside})
 
-    def rows_near(self, row: int, typical: Typical) -> Rows:  # noqa: ARG002
+    def widen(self, typical: Typical, mask: Mask, scales: Sequence[int]) -> None:
+        """Do nothing: categories have one scale."""
+
+    def rows_near(self, row: int, width: float) -> Rows:  # noqa: ARG002
         """Return the rows of the same category as a row."""
         code = int(self.codes[row])
         return self._once(("rows", code), lambda: np.flatnonzero(self.codes == code))
 
-    def summary(self, mask: Mask, row: int, bandwidth: Bandwidth) -> Summary | None:  # noqa: ARG002
+    def adaptive(self, mask: Mask, row: int) -> Summary | None:
         """Summarise the frequencies in a context; None where there is only one category."""
         typical = self.typical(mask)
         if typical is None:
             return None
-        return self.summary_with(typical, int(np.count_nonzero(mask[self.rows_near(row, typical)])))
+        return self.summary_with(typical, [np.count_nonzero(mask[self.rows_near(row, 1.0)])])
 
-    def summary_with(self, typical: Typical, near: int) -> Summary:
+    def summary_with(self, typical: Typical, near: Sequence[float]) -> Summary:
         """Summarise a context for an object with so many rows of its category."""
-        return Summary(typical.mean, near / typical.known, 1.0)
+        return typical.summary(near, 1.0)
 
     def sketch(
         self,

@@ -1,17 +1,20 @@
 """The exhaustive search: the paper's level-wise search for minimal pairs (section 5.2).
 
-A property is *alive* in a context as long as no subset of that context reports it. Contexts and
+A property is *alive* in a context as long as no subset of that context reports it; where a larger
+context may be reported if it is much stronger, it stays alive. Contexts and
 their supports are shared by all properties, which are held as bits of one integer; a context is
 visited only if all its subsets of one condition less are alive (an apriori join).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 
 from outlying.method.measure import SAME_SCORE
+from outlying.search import minimality
 from outlying.search.scoring import Context, Exact, Hit, Outcome, rank_of
 from outlying.table.columns import Mask
 
@@ -31,6 +34,8 @@ class _Exhaustive:
         self.own_bit = [1 << place for place in exact.own]
         self.reported: list[Hit] = []
         self.closest: dict[int, Hit] = {}
+        self.is_strict = exact.options.minimality == "strict"
+        self.alone = np.full((len(exact.properties), len(exact.properties)), -math.inf)
 
     def level_wise(self, levels: int) -> None:
         """Visit every context up to this many conditions that the apriori join lets through."""
@@ -66,20 +71,22 @@ class _Exhaustive:
     def visit(self, context: Context, mask: Mask, living: int) -> int:
         """Evaluate the living properties of a context; return those that stay alive."""
         group = int(np.count_nonzero(mask))
-        if group < self.exact.least_rows:
+        if group < self.exact.least_rows(len(context)):
             return 0
         for place in _bits(living):
-            if self.evaluate(place, context, mask, group):
+            if self.evaluate(place, context, mask, group) and self.is_strict:
                 living &= ~(1 << place)
         return living
 
     def evaluate(self, place: int, context: Context, mask: Mask, group: int) -> bool:
         """Evaluate a property in a context; return whether it reaches the threshold."""
-        own = self.exact.properties[place]
-        summary = own.summary(mask) if context else self.exact.overall(place)
+        summary = self.exact.summary(place, mask) if context else self.exact.overall(place)
         hit = self.exact.hit(place, context, group, summary)
         if hit is None:
             return False
+        if len(context) == 1:
+            other = self.exact.own[context[0]]
+            self.alone[place, other] = max(self.alone[place, other], hit.strength)
         if self.exact.reaches(hit):
             self.reported.append(hit)
             return True
@@ -89,9 +96,11 @@ class _Exhaustive:
         return False
 
     def outcome(self) -> Outcome:
-        best = self.reported or self.closest.values()
+        hits = self.reported if self.is_strict else minimality.reported(self.reported)
+        best = hits or self.closest.values()
         found = {self.exact.attributes(hit.property, hit.context) for hit in best}
-        return Outcome(tuple(self.reported), tuple(self.closest.values()), None, len(found))
+        closest = tuple(self.closest.values())
+        return Outcome(tuple(hits), closest, None, len(found), alone=self.alone)
 
 
 def _bits(number: int) -> Iterator[int]:

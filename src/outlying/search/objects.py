@@ -7,8 +7,6 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from outlying.method.measure import Summary
-from outlying.options import Options
 from outlying.search.screen.histograms import Histogram
 from outlying.search.screen.neighbours import Sample
 from outlying.table.columns import Mask, Rows
@@ -40,13 +38,12 @@ class ObjectProperty:
 
     attribute: Attribute
     row: int
-    options: Options
 
     @classmethod
-    def of(cls, attribute: Attribute, row: int, options: Options) -> ObjectProperty:
+    def of(cls, attribute: Attribute, row: int) -> ObjectProperty:
         """Return the property of a row in an attribute: its value, or that it has none."""
         is_missing = attribute.column.is_missing(row)
-        return cls(attribute.missingness if is_missing else attribute, row, options)
+        return cls(attribute.missingness if is_missing else attribute, row)
 
     @property
     def name(self) -> str:
@@ -62,10 +59,6 @@ class ObjectProperty:
     def place(self) -> float | Value:
         """The object's value as a number of the column, or its category."""
         return self.attribute.place(self.row)
-
-    def summary(self, mask: Mask) -> Summary | None:
-        """Summarise its densities among the rows of a mask."""
-        return self.attribute.whole.summary(mask, self.row, self.options.bandwidth)
 
     def histogram(self, sample: Sample) -> Histogram:
         """Return the property in groups, to be counted in many contexts."""

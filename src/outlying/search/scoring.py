@@ -13,7 +13,16 @@ from typing import TypeAlias
 
 import numpy as np
 
-from outlying.method.measure import Summary, Typical, reaches, rounded
+from outlying.method.density import Floats
+from outlying.method.measure import (
+    Summary,
+    Typical,
+    counted_near,
+    least_rarity,
+    reaches,
+    rounded,
+    scales_of,
+)
 from outlying.method.profiles import Profile
 from outlying.method.sketches import Sketch
 from outlying.options import Options
@@ -65,6 +74,9 @@ class Outcome:
     levels: int | None  # up to which every context was visited; None: all of them
     found: int = 0  # pairs of other attributes each, those not computed exactly included
     effort: Effort | None = None
+    #: The strength of each property given the best single condition on each attribute, be it below
+    #: the threshold; -inf where there is none.
+    alone: Floats | None = None
 
     @property
     def best(self) -> tuple[Hit, ...]:
@@ -85,10 +97,15 @@ class Evaluation:
     ) -> None:
         self.properties, self.candidates, self.options = properties, candidates, options
         self.rows, self.progress = rows, progress or _no_progress
-        self.least_rows = options.min_support * rows - limits.SAME_ROWS
+        self.scales = scales_of(options.measure, options.bandwidth)
+        self.needed = least_rarity(options.min_outlierness, "relative")
         places = {item.name: place for place, item in enumerate(properties)}
         self.own = [places[item.attribute] for item in candidates]
         self._overall: dict[int, Summary | None] = {}
+
+    def least_rows(self, conditions: int) -> float:
+        """Return how many rows a context of so many conditions must keep."""
+        return self.options.least_rows(self.rows, conditions) - limits.SAME_ROWS
 
     def measured(self, place: int, context: Context) -> tuple[int, Summary | None]:
         """Count the rows of a context and summarise a property there."""
@@ -106,7 +123,7 @@ class Evaluation:
         if summary is None or overall is None:
             return None
         measure = self.options.measure
-        strength = summary.strength(overall, len(context))
+        strength = summary.strength(len(context))
         score = summary.excess() if measure == "paper" else strength  # Omega saturates at 1
         return Hit(
             place,
@@ -126,7 +143,9 @@ class Evaluation:
     def look(self, place: int, context: Context) -> Hit | None:
         """Score a property in a context; None, too, where the context keeps too few rows."""
         group, summary = self.measured(place, context)
-        return None if group < self.least_rows else self.hit(place, context, group, summary)
+        if group < self.least_rows(len(context)):
+            return None
+        return self.hit(place, context, group, summary)
 
     def attributes(self, hit_property: int, context: Context) -> tuple[int, ...]:
         """Return the attributes of a pair, its property first; scales do not count."""
@@ -151,24 +170,52 @@ class Exact(Evaluation):
 
     def measured(self, place: int, context: Context) -> tuple[int, Summary | None]:
         """Count the rows of a context and summarise a property there; what is typical is shared."""
-        own = self.properties[place]
+        attribute = self.properties[place].attribute.whole
         if self.options.bandwidth == "adaptive":
             mask = self.mask(context)
-            return int(np.count_nonzero(mask)), own.summary(mask)
-        attribute = own.attribute.whole
+            return int(np.count_nonzero(mask)), self.summary(place, mask)
         group = self.cache.group(self.key(place, context), lambda: self._group(attribute, context))
         if group.typical is None:
             return group.rows, None
-        near = self.near(place, context, group.typical)
-        return group.rows, attribute.summary_with(group.typical, near)
+        typical = group.typical
+        near = self._near(place, typical, lambda width: self.near(place, context, width))
+        if len(near) > len(typical.neighbours):
+            attribute.widen(typical, self.mask(context), self.scales[: len(near)])
+        return group.rows, attribute.summary_with(typical, near)
 
-    def near(self, place: int, context: Context, typical: Typical) -> int:
-        """Count the rows of a context that lie near the object."""
+    def _near(
+        self, place: int, typical: Typical, count: Callable[[float], int]
+    ) -> list[float]:
+        """Count the rows near the object within windows that `count` is told the width of."""
+        scales = self.scales[: self.properties[place].attribute.scales]
+        return counted_near(
+            scales, typical.known, self.needed, lambda scale: count(scale * typical.width)
+        )
+
+    def near(self, place: int, context: Context, width: float) -> int:
+        """Count the rows of a context that lie within a window around the object."""
         own = self.properties[place]
-        near = own.attribute.whole.rows_near(own.row, typical)
+        near = own.attribute.whole.rows_near(own.row, width)
         for item in context:
             near = near[self.mask_of(item)[near]]
         return len(near)
+
+    def summary(self, place: int, mask: Mask) -> Summary | None:
+        """Summarise a property among the rows of a mask."""
+        own = self.properties[place]
+        attribute = own.attribute.whole
+        if self.options.bandwidth == "adaptive":
+            return attribute.adaptive(mask, own.row)
+        typical = attribute.typical(mask)
+        if typical is None:
+            return None
+        near = self._near(
+            place,
+            typical,
+            lambda width: int(np.count_nonzero(mask[attribute.rows_near(own.row, width)])),
+        )
+        attribute.widen(typical, mask, self.scales[: len(near)])
+        return attribute.summary_with(typical, near)
 
     def key(self, place: int, context: Context) -> Key:
         """Return what names a property in a context among all objects."""
@@ -178,7 +225,8 @@ class Exact(Evaluation):
     def _group(self, attribute: Attribute, context: Context) -> Group:
         mask = self.mask(context)
         rows = int(np.count_nonzero(mask))
-        return Group(rows, attribute.typical(mask) if rows >= self.least_rows else None)
+        is_large = rows >= self.least_rows(len(context))
+        return Group(rows, attribute.typical(mask) if is_large else None)
 
     def mask_of(self, item: int) -> Mask:
         """Return which rows satisfy a condition."""
