@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import io
 import itertools
+import re
 import subprocess
 import sys
 from typing import Any
@@ -108,12 +109,13 @@ def ticks(figure: Any) -> list[str]:
 
 
 def test_durations_have_full_hours_and_days_on_their_axis() -> None:
-    seconds = [*RNG.lognormal(3, 2, 300), 86_400 * 100.0]
+    seconds = [*np.random.default_rng(0).lognormal(3, 2, 300), 86_400 * 100.0]
     data = {"d": [dt.timedelta(seconds=value) for value in seconds]}
     pair = outlying.explain(data, row=300, references=0).pairs[0]
     shown = ticks(pair.plot("property"))
     assert pair.plot("property").axes[0].get_xscale() == "log"
-    assert "0:02:00" in shown
+    assert any(re.fullmatch("[0-9]+:[0-9][0-9]:00", text) for text in shown)
+    assert any(re.fullmatch("[0-9]+ days", text) for text in shown)
     assert not any("10^" in text for text in shown)
     assert ticks(pair.plot("property", axis="linear"))[:2] == ["0:00:00", "20 days"]
 

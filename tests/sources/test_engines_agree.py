@@ -155,7 +155,11 @@ def test_a_spark_cluster_loses_a_worker(
         fold = SparkFeeder.fold
 
         def deadly(
-            self: SparkFeeder, work: Any, columns: Any, progress: Callable[[int, int], None] | None
+            self: SparkFeeder,
+            work: Any,
+            columns: Any,
+            progress: Callable[[int, int], None] | None = None,
+            workers: int | None = None,
         ) -> Any:
             def kill(done: int, total: int) -> None:
                 if isinstance(work, VerifyPass) and 0 < done < total and not killed:

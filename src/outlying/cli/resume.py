@@ -205,7 +205,7 @@ def check_complete(path: Path, head: Mapping[str, Any]) -> None:
 
 
 def _whole_lines(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
-    """Give each whole line with the place where it ends; a torn last one is left out."""
+    """Yield each whole line with the place where it ends; a torn last one is left out."""
     end = 0
     with _reading(path) as stream:
         for number, raw in enumerate(stream, start=1):

@@ -91,7 +91,7 @@ def candidates(
 
 
 def _around(found: Segments, value: float, options: Options) -> list[tuple[float, float]]:
-    """Give intervals made of the segments around a value."""
+    """Return intervals made of the segments around a value."""
     own = _nearest(found, value)
     finest = _finest(found, own, options.interval)
     if options.scales == "one":

@@ -99,7 +99,7 @@ def _spacing(means: Floats) -> Floats:
 
 
 def _log_parts(weights: Floats, means: Floats, widths: Floats, values: Floats) -> Floats:
-    """Give log(weight * density), without the constant, for each component and value."""
+    """Return log(weight * density), without the constant, for each component and value."""
     scaled = (values[None, :] - means[:, None]) / widths[:, None]
     return np.asarray(np.log(weights / widths)[:, None] - 0.5 * scaled * scaled)
 
@@ -150,7 +150,7 @@ class _State:
         return message_length(self.weights, float(np.add.reduce(logs * self.counts)), self.rows)
 
     def parameters(self) -> tuple[Floats, Floats, Floats]:
-        """Give weights, means and widths as they are now."""
+        """Return weights, means and widths as they are now."""
         return self.weights.copy(), self.means.copy(), self.widths.copy()
 
     def restore(self, parameters: tuple[Floats, Floats, Floats]) -> None:

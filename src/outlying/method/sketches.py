@@ -132,7 +132,7 @@ def _ranked(found: Distribution, kind: Bandwidth) -> tuple[Floats, Counts]:
 
 
 def _at_even_shares(densities: Floats, rows: Counts) -> Floats:
-    """Give densities at even shares of the rows, as multiples of their mean."""
+    """Return densities at even shares of the rows, as multiples of their mean."""
     total = int(rows.sum())
     places = np.linspace(0, total - 1, min(total, _MOST_RANKS)).round()
     chosen = densities[np.searchsorted(np.cumsum(rows), places, side="right")]
@@ -167,7 +167,7 @@ def _logarithmic(found: Distribution, form: Form, exponent: int) -> Curve | None
 
 
 def _unscaled(points: Floats, exponent: int) -> Floats:
-    """Give points in the unit of the column; a window may end beyond the largest number."""
+    """Return points in the unit of the column; a window may end beyond the largest number."""
     with np.errstate(over="ignore"):
         largest = np.finfo(np.float64).max
         return np.clip(np.ldexp(points, exponent), -largest, largest)

@@ -35,6 +35,7 @@ Name = TypeVar("Name", bound=Hashable)
 Thing = TypeVar("Thing")
 
 _LONGEST = 3  # contexts of more conditions are seldom shared
+_AT_HAND = 1 << 20  # bytes of bits for one property that a search does not put together again
 _KEY_BITS = 21  # of the number of a condition; three of them in one key
 
 
@@ -96,18 +97,24 @@ class OwnConditions:
         """Take their marks: which of the rows nearby, the first of them screened, satisfy each."""
         self._known, self.marks, self._screened = known, marks, screened
         self.numbers: Places = np.array([item.number for item in known])
+        self._at_hand: dict[Histogram, Words] = {}
 
     def words(self, histogram: Histogram) -> Words:
         """Return the screened rows that satisfy each condition as bits, laid out for a property."""
-        try:
-            lines = [item.words[histogram] for item in self._known]
-        except KeyError:
+        words = self._at_hand.get(histogram)
+        if words is None:
             self._pack(histogram)
-            return self.words(histogram)
-        return np.concatenate(lines).reshape(len(lines), -1)
+            lines = [item.words[histogram] for item in self._known]
+            words = np.concatenate(lines).reshape(len(lines), -1)
+            if words.nbytes <= _AT_HAND:
+                self._at_hand[histogram] = words
+        return words
 
     def _pack(self, histogram: Histogram) -> None:
+        """Lay out what no object has asked for before."""
         new = [place for place, item in enumerate(self._known) if histogram not in item.words]
+        if not new:
+            return
         marks = np.zeros((len(new), self._screened + 1), dtype=bool)  # unused bits: from the end
         marks[:, :-1] = self.marks[new, : self._screened]
         for place, words in zip(new, histogram.layout.packed(marks), strict=True):

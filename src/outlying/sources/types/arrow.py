@@ -96,7 +96,7 @@ class Coded:
         return int(np.count_nonzero(self.codes < 0))
 
     def numbers(self) -> Hashes:
-        """Give each text its number in marks."""
+        """Return the hash of each text."""
         pa = arrow()
         texts = self.texts.cast(pa.large_string())
         _, offsets, data = texts.buffers()

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from outlying.options import Options
+from outlying.search import limits
 from outlying.sources.columns import skipped, unique_names
 from outlying.sources.passes import Batch
 from outlying.sources.types.arrow import Field, arrow, form_of, plain_texts
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 #: So many rows are drawn from a table.
-SAMPLE = 16_384
+SAMPLE = limits.NEARBY
 
 
 @dataclasses.dataclass(slots=True)
