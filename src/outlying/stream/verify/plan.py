@@ -30,6 +30,11 @@ class Query:
         """The rows of the context that have a value in the column."""
         return conjunction((*self.context, Predicate(self.column, "known")))
 
+    @property
+    def is_about_label(self) -> bool:
+        """Whether the context is a single label."""
+        return [predicate.kind for predicate in self.context] == ["equals"]
+
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class ColumnPlan:
@@ -45,8 +50,12 @@ class ColumnPlan:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class VerifyPlan:
-    """All that is asked of a table; `counts` are contexts of which to count the rows."""
+    """All that is asked of a table; `counts` are contexts of which to count the rows.
+
+    `small` are queries about single labels that few rows have: see `small_groups`.
+    """
 
     columns: Mapping[str, ColumnPlan]
     queries: tuple[Query, ...] = ()
     counts: tuple[Conjunction, ...] = ()
+    small: tuple[Query, ...] = ()

@@ -13,9 +13,8 @@ from typing import cast
 from outlying.search.objects import CandidateCondition, ObjectProperty
 from outlying.search.scoring import Context, Evaluation
 from outlying.search.shortlist import Shortlist
-from outlying.stream.verify.histograms import Label
 from outlying.stream.verify.plan import Query
-from outlying.stream.verify.predicates import Conjunction, Predicate, conjunction
+from outlying.stream.verify.predicates import Conjunction, Label, Predicate, conjunction
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,14 +23,15 @@ from outlying.stream.counting.encodings import Codes
 from outlying.stream.counting.limits import affordable_states
 from outlying.stream.verify.contexts import ContextTrie, row_numbers
 from outlying.stream.verify.histograms import (
+    Answer,
     Histograms,
-    LabelHistogram,
     LabelHistograms,
-    NumberHistogram,
+    MissingCount,
     numeric_histograms,
 )
 from outlying.stream.verify.plan import ColumnPlan, Query, VerifyPlan
 from outlying.stream.verify.predicates import Cells, CodedLabels, Conjunction, conjunction
+from outlying.stream.verify.small_groups import KeptRows, SmallGroups
 
 _AT_ONCE = 2  # columns whose answers are made at a time
 _MOST_ROWS = 262_144  # of a batch that are worked on at a time
@@ -38,20 +39,9 @@ _LEAST_ROWS = 16_384
 _CELLS = 2**22  # of all columns together; each takes 16 bytes while it is worked on
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class MissingCount:
-    """How many rows of a context have a value in a column, and how many have none."""
-
-    known: int
-    missing: int
-
-
-Answer: TypeAlias = NumberHistogram | LabelHistogram | MissingCount
-
-
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Verified:
-    """The answers, in the order of the plan's queries, and the counts."""
+    """The answers, in the order of the plan's queries, the small ones last, and the counts."""
 
     rows: int
     answers: tuple[Answer, ...]
@@ -65,6 +55,7 @@ class VerifyState:
     rows: int
     counts: Counts  # of rows in each context
     histograms: dict[str, Histograms]
+    kept: dict[str, KeptRows]  # of small groups, by the column of their labels
 
 
 class VerifyPass:
@@ -75,6 +66,7 @@ class VerifyPass:
         self._contexts = ContextTrie(_contexts_of(plan))
         self._queries = _by_column(plan.queries)
         self._asked = self._by_context()
+        self._small = _small_groups(plan.small)
 
     def __reduce__(self) -> tuple[type[VerifyPass], tuple[VerifyPlan]]:
         return VerifyPass, (self.plan,)
@@ -82,7 +74,8 @@ class VerifyPass:
     @property
     def columns(self) -> list[str]:
         """The columns that are read."""
-        return sorted({*self._contexts.columns, *self._queries})
+        small = (name for each in self._small for name in (each.name, *each.columns))
+        return sorted({*self._contexts.columns, *self._queries, *small})
 
     def affordable(self, workers: int) -> int:
         """Return how many threads may work, each with a state of its own, within the budget.
@@ -100,7 +93,9 @@ class VerifyPass:
     def start(self) -> VerifyState:
         """Return the state of no rows."""
         histograms = {name: self._empty(name, asked) for name, asked in self._queries.items()}
-        return VerifyState(0, np.zeros(len(self._contexts.number), dtype=np.int64), histograms)
+        kept = {each.name: KeptRows() for each in self._small}
+        counts = np.zeros(len(self._contexts.number), dtype=np.int64)
+        return VerifyState(0, counts, histograms, kept)
 
     def add(self, state: VerifyState, batch: Batch) -> VerifyState:
         """Take in a batch of rows."""
@@ -114,7 +109,9 @@ class VerifyPass:
         merged: dict[str, Any] = state.histograms
         for name, histograms in other.histograms.items():
             merged[name] = merged[name].merged(histograms)
-        return VerifyState(state.rows + other.rows, state.counts + other.counts, merged)
+        for name, kept in other.kept.items():
+            state.kept[name].add(kept)
+        return VerifyState(state.rows + other.rows, state.counts + other.counts, merged, state.kept)
 
     def finish(self, state: VerifyState) -> Verified:
         """Return the answers."""
@@ -126,8 +123,13 @@ class VerifyPass:
             if query.kind == "missing":
                 known = self._count(state, query.known)
                 answers[query] = MissingCount(known, self._count(state, query.context) - known)
+        exponents = {name: plan.exponent for name, plan in self.plan.columns.items()}
+        for each in self._small:
+            results = each.results(state.kept[each.name], exponents)
+            answers.update(zip(each.queries, results, strict=True))
         counts = tuple(self._count(state, conjunction(each)) for each in self.plan.counts)
-        return Verified(state.rows, tuple(answers[each] for each in self.plan.queries), counts)
+        asked = (*self.plan.queries, *self.plan.small)
+        return Verified(state.rows, tuple(answers[each] for each in asked), counts)
 
     def _results(self, state: VerifyState, name: str) -> tuple[list[Query], Sequence[Answer]]:
         """Return the answers to the queries about a column."""
@@ -150,6 +152,8 @@ class VerifyPass:
         plans = self.plan.columns
         cells = {name: _cells(batch.column(name), plans[name]) for name in self.columns}
         codes = {name: _encoded(state, name, cells[name]) for name in self._queries}
+        for each in self._small:
+            each.keep(state.kept[each.name], cells)
         state.rows += batch.num_rows
         for name, query in self._asked.get(None, ()):
             state.histograms[name].matrix.count(query, codes[name])
@@ -196,6 +200,14 @@ def _by_column(queries: Iterable[Query]) -> dict[str, list[Query]]:
         if query.kind != "missing":
             by_column.setdefault(query.column, []).append(query)
     return by_column
+
+
+def _small_groups(queries: Iterable[Query]) -> list[SmallGroups]:
+    """Return the small groups, by the column of their labels."""
+    by_column: dict[str, list[Query]] = {}
+    for query in dict.fromkeys(queries):
+        by_column.setdefault(query.context[0].column, []).append(query)
+    return [SmallGroups(name, those) for name, those in by_column.items()]
 
 
 def _encoded(state: VerifyState, name: str, cells: Any) -> Codes:
