@@ -178,7 +178,7 @@ class _ObjectPairs:
         options = Options.of(scales="one", interval=kind)
         found = attribute.segments(None)
         value, rows = attribute.scaled(self.row), self.table.rows
-        return next(iter(candidates(attribute.sorted, found, value, rows, options)), None)
+        return next(iter(candidates(attribute.sorted, found, value, rows, rows, options)), None)
 
     def published(self, claim: Claim) -> ScoredPair:
         """Return the paper's own pair."""

@@ -72,7 +72,7 @@ def pair_of(hit: Hit, exact: Measured) -> tuple[Order, Pair]:
         support=hit.group / rows,
         group_size=hit.group,
         known=profile.known,
-        lift=hit.summary.lift(hit.overall),
+        lift=hit.summary.lift,
         strength=hit.strength,
         overall_outlierness=hit.overall.outlierness(options.measure),
         typical=profile.typical(own.place, hit.summary.at_object),
@@ -95,7 +95,7 @@ def _bound(hit: Hit, profile: Profile, exact: Measured) -> float:
     inside, overall = exact.bounds(hit.property, hit.context), exact.bounds(hit.property, ())
     if inside is None or overall is None:
         return 0.0
-    rarity, lift = hit.summary.rarity, hit.summary.lift(hit.overall)
+    rarity, lift = hit.summary.rarity, hit.summary.lift
     tail, own = inside.tail, profile.tail(hit.summary.at_object)
     return max(
         inside.rarity.off(rarity),

@@ -70,11 +70,12 @@ def screened(
     value = attribute.position(row)
     found = screen.Summaries.of(screen.figures(histogram, own.words(histogram), contexts, work))
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean, width = histogram.joined(found, value)
+        found = histogram.joined(found, value)
         near = NeighbourCounter(histogram, value, own.marks, sample, work).counted(
-            contexts, histogram.radii(width)
+            contexts, histogram.radii(found.width)
         )
-        at_object = near / (found.known * width)
+        mean = found.inside / (found.known * found.width)
+        at_object = near / (found.known * found.width)
     everyone: list[Mask] = [*masks, np.ones(ROWS, dtype=bool)]
     inside = [everyone[first] & everyone[second] for first, second in contexts]
     assert found.rows.tolist() == [np.count_nonzero(mask) for mask in inside]
