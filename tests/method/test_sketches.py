@@ -109,7 +109,7 @@ def test_large_tables_are_sketched_from_some_rows() -> None:
     )
     assert np.array_equal(all_rows.curve.heights, some.curve.heights)
     assert some.ranked == pytest.approx(all_rows.ranked, rel=0.03, abs=0.03)
-    assert some.nbytes < 10_000
+    assert len(some.curve.points) + len(some.ranked) < 500
 
 
 def test_the_order_of_rows_changes_no_picture() -> None:

@@ -10,20 +10,21 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
 from outlying.method.density import (
     Counts,
     Floats,
+    alike,
     bandwidth,
     bandwidth_among,
     densities,
-    density_at,
     parzen,
     parzen_at,
 )
-from outlying.method.measure import rarity
+from outlying.method.measure import SCALES, Typical, lift, rarity
 from outlying.options import Bandwidth
 
 
@@ -96,13 +97,49 @@ class Distribution:
         """Count the rows within a distance of a value; the rows of a bin lie evenly in it."""
         return float(self._between(np.array([value]), reach)[0])
 
+    def neighbours(self, scale: int = SCALES[0]) -> Counts | Floats:
+        """Count the rows that each value has around it, within a window or several of them."""
+        return self._first_neighbours if scale == SCALES[0] else self._neighbours(scale)
+
     @functools.cached_property
-    def neighbours(self) -> Counts | Floats:
-        """The rows within half a window of each value; see density.window_counts."""
+    def _first_neighbours(self) -> Counts | Floats:
+        return self._neighbours(SCALES[0])
+
+    def _neighbours(self, scale: int) -> Counts | Floats:
+        """Count as `density.window_counts` does."""
+        reach = scale * self.width / 2
         if not self.is_exact:
-            return self._between(self.values, self.width / 2)
-        right = np.searchsorted(self.values, self.values + self.width / 2, side="right")
+            return self._between(self.values, reach)
+        right = np.searchsorted(self.values, self.values + reach, side="right")
         return _reached(self.before, self.rows, right)
+
+    def mean_neighbours(self, scale: int = SCALES[0]) -> float:
+        """Return how many rows a row has around it on average, itself included."""
+        return self._mean(self.neighbours(scale))
+
+    def _mean(self, counts: Counts | Floats) -> float:
+        """Return the mean over the rows of what is known by value."""
+        total = np.dot(self.rows.astype(np.float64), counts.astype(np.float64))
+        return float(total) / self.known
+
+    def typical(self, overall: Distribution) -> Typical | None:
+        """Return what is typical here, compared with all rows; None where all values are equal.
+
+        No group is tighter than all rows by more than its rows are fewer, in bins as in truth.
+        """
+        if len(self.values) < 2:
+            return None
+        inside = around = self.mean_neighbours()
+        if self.known < overall.known:
+            around = max(inside, self._mean(overall._between(self.values, self.width / 2)))
+        shares = inside / self.known, around / overall.known
+        return Typical(self.known, self.width, lift(*shares), {SCALES[0]: inside})
+
+    def widen(self, typical: Typical, scales: Iterable[int]) -> None:
+        """Count the neighbours of a typical member at further scales."""
+        for scale in scales:
+            if scale not in typical.neighbours:
+                typical.neighbours[scale] = self.mean_neighbours(scale)
 
     def _between(self, points: Floats, reach: float) -> Counts | Floats:
         """Count the rows within a distance of each point."""
@@ -121,23 +158,29 @@ class Distribution:
         rows = np.stack([self.before[:-1], self.before[1:]], axis=1).ravel()
         return ends, rows.astype(np.float64)
 
-    @functools.cached_property
-    def mean(self) -> float:
-        """The mean density over the rows."""
-        pairs = float(np.dot(self.rows.astype(np.float64), self.neighbours.astype(np.float64)))
-        return density_at(pairs / self.known, self.known, self.width)
-
-    def densities(self, bandwidth: Bandwidth = "fixed") -> Floats:
-        """Return the density at each value."""
+    def densities(self, bandwidth: Bandwidth = "fixed", scale: int = SCALES[0]) -> Floats:
+        """Return the density at each value, by windows of the usual width or wider ones."""
         if bandwidth == "adaptive":
             return parzen(self.values, bandwidth)
-        return densities(self.neighbours, self.known, self.width)
+        return densities(self.neighbours(scale), self.known, scale * self.width)
 
     def densities_at(self, points: Floats, bandwidth: Bandwidth = "fixed") -> Floats:
         """Return the density at any points."""
         if bandwidth == "adaptive":
             return parzen_at(self.values, points, self.width, bandwidth)
         return densities(self._between(points, self.width / 2), self.known, self.width)
+
+
+def typical_categories(counts: Counts, everywhere: Counts, total: int) -> Typical | None:
+    """Return what is typical of rows by category; None where there is only one.
+
+    `everywhere` counts the same categories among all rows, of which there are `total`.
+    """
+    if np.count_nonzero(counts) < 2:
+        return None
+    known, inside = int(np.add.reduce(counts)), alike(counts, counts)
+    shares = inside / known, alike(counts, everywhere) / total
+    return Typical(known, 1.0, lift(*shares), {SCALES[0]: inside})
 
 
 def _reached(before: Counts, rows: Counts, right: Counts) -> Counts:
@@ -159,7 +202,7 @@ class Between:
 
 
 class Bounds:
-    """What bins leave open of a distribution and of an object in it."""
+    """What bins leave open of a distribution and of an object in it, scale by scale."""
 
     def __init__(self, found: Distribution, value: float) -> None:
         self.found, self.value = found, value
@@ -170,57 +213,60 @@ class Bounds:
         doubt = math.sqrt(float(np.average(half * half, weights=found.rows)))
         spare = bandwidth(doubt, found.known)
         self.widths = max(found.width - spare, 0.0), found.width + spare
-        self._reached = self._least_reached(), self._most_reached()
+        self._around: dict[int, tuple[Counts, Counts]] = {}
 
-    def _least_reached(self) -> Counts:
-        """Count the rows that are surely within half a window of any row of each bin."""
-        found, reach = self.found, self.widths[0] / 2
-        places = np.arange(len(found.rows))
-        right = np.searchsorted(self.highs, found.lows + reach, side="right")
-        alone = right <= places  # not even all rows of the bin itself
-        counts = _reached(found.before, found.rows, np.maximum(right, places + 1))
-        return np.where(alone, counts - found.rows + 1, counts)
+    def _reached(self, scale: int) -> tuple[Counts, Counts]:
+        """Return the least and the most rows that a row of each bin may have around it."""
+        if scale not in self._around:
+            self._around[scale] = self._reached_in(self, scale)
+        return self._around[scale]
 
-    def _most_reached(self) -> Counts:
-        """Count the rows that may be within half a window of a row of each bin."""
-        found = self.found
-        right = np.searchsorted(self.lows, found.highs + self.widths[1] / 2, side="right")
-        return _reached(found.before, found.rows, right)
+    def _reached_in(self, other: Bounds, scale: int) -> tuple[Counts, Counts]:
+        """Return the least and the most rows of others that a row of each bin may reach.
 
-    @functools.cached_property
-    def near(self) -> Between:
-        """The rows near the object, which is one of them."""
-        found, (least, most) = self.found, self.widths
-        inside = (found.lows >= self.value - least / 2) & (found.highs <= self.value + least / 2)
-        touched = (found.highs >= self.value - most / 2) & (found.lows <= self.value + most / 2)
+        A row that is among the others reaches itself.
+        """
+        found, before = self.found, other.found.before
+        least, most = (scale * width / 2 for width in self.widths)
+        last = np.searchsorted(other.highs, found.lows + least, side="right")
+        first = np.searchsorted(other.lows, found.highs - least, side="left")
+        surely = np.maximum(before[last] - before[first], 1)
+        last = np.searchsorted(other.lows, found.highs + most, side="right")
+        first = np.searchsorted(other.highs, found.lows - most, side="left")
+        return surely, before[last] - before[first]
+
+    def near(self, scale: int = SCALES[0]) -> Between:
+        """Return how many rows are near the object, which is one of them."""
+        found, (least, most) = self.found, (scale * width / 2 for width in self.widths)
+        inside = (found.lows >= self.value - least) & (found.highs <= self.value + least)
+        touched = (found.highs >= self.value - most) & (found.lows <= self.value + most)
         return Between(max(1, int(found.rows[inside].sum())), int(found.rows[touched].sum()))
 
-    @functools.cached_property
-    def pairs(self) -> Between:
-        """The ordered pairs of neighbours, as a share of the rows."""
-        rows = self.found.rows / self.found.known
-        return Between(float(rows @ self._reached[0]), float(rows @ self._reached[1]))
+    def neighbours(self, scale: int = SCALES[0]) -> Between:
+        """Return how many rows a row has around it on average."""
+        return self._mean(self._reached(scale))
 
-    @property
-    def rarity(self) -> Between:
-        """How many times rarer the object is than a typical row: windows cancel."""
-        return Between(
-            rarity(self.pairs.low, self.near.high), rarity(self.pairs.high, self.near.low)
-        )
+    def _mean(self, reached: tuple[Counts, Counts]) -> Between:
+        shares = self.found.rows / self.found.known
+        return Between(float(shares @ reached[0]), float(shares @ reached[1]))
 
-    @property
-    def mean(self) -> Between:
-        """The mean density."""
-        known, (least, most) = self.found.known, self.widths
-        return Between(
-            density_at(self.pairs.low, known, most),
-            density_at(self.pairs.high, known, least) if least > 0 else math.inf,
-        )
+    def rarity(self, scale: int = SCALES[0]) -> Between:
+        """Return how many times rarer the object is than a typical row: windows cancel."""
+        typical, near = self.neighbours(scale), self.near(scale)
+        return Between(rarity(typical.low, near.high), rarity(typical.high, near.low))
 
-    @property
-    def tail(self) -> Between:
-        """The share of rows at least as rare as the object."""
+    def lift(self, overall: Bounds) -> Between:
+        """Return how much tighter the rows are than all rows around them; see method 5."""
+        inside, most = self.neighbours(), overall.found.known / self.found.known
+        if most == 1:
+            return Between(1.0, 1.0)
+        around = self._mean(self._reached_in(overall, SCALES[0]))
+        low, high = lift(most * inside.low, around.high), lift(most * inside.high, around.low)
+        return Between(low, min(high, most))
+
+    def tail(self, scale: int = SCALES[0]) -> Between:
+        """Return the share of rows at least as rare as the object."""
         rows, known = self.found.rows, self.found.known
-        surely = int(rows[self._reached[1] <= self.near.low].sum())
-        perhaps = int(rows[self._reached[0] <= self.near.high].sum())
-        return Between(surely / known, perhaps / known)
+        (least, most), near = self._reached(scale), self.near(scale)
+        surely, perhaps = rows[most <= near.low].sum(), rows[least <= near.high].sum()
+        return Between(int(surely) / known, int(perhaps) / known)

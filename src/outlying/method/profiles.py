@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
-from typing import TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
 import numpy as np
 
 from outlying.method import measure as outlierness
-from outlying.method.density import Counts, frequencies
+from outlying.method.density import Counts, Floats, frequencies
 from outlying.method.distribution import Distribution
-from outlying.method.sketches import NumericSketch, numeric_sketch
+from outlying.method.measure import Summary
+from outlying.method.sketches import (
+    MOST_SKETCH_BYTES,
+    NumericSketch,
+    numeric_sketch,
+    ranked_at,
+)
 from outlying.options import Bandwidth
 from outlying.table.values import Form, Value, value_of
 
 TYPICAL_SHARE = 0.9
 _GAPS_IN_A_RANGE = 3
+_SIDES: tuple[Literal["left"], Literal["right"]] = "left", "right"
 
 Ranges: TypeAlias = tuple[tuple[Value, Value], ...]
 
@@ -46,25 +54,53 @@ class NumericProfile:
         self.least = float(self.ranked[place]) * (1 - outlierness.SAME_DENSITY)
         self.kept = found.values[densities >= self.least]
         self.ends = np.flatnonzero(np.diff(self.kept) > _widest_gap(found))
-        self.sketch: NumericSketch = numeric_sketch(
-            found, form, exponent, bandwidth, (self.ranked, self.rows)
-        )
+        self.bandwidth: Bandwidth = bandwidth
 
     @property
     def nbytes(self) -> int:
-        """How much memory it takes."""
+        """How much memory it takes, with its sketch."""
         own = 3 * self.ranked.nbytes + self.kept.nbytes + self.ends.nbytes
-        return own + 4 * self.found.values.nbytes + self.sketch.nbytes
+        return own + 4 * self.found.values.nbytes + MOST_SKETCH_BYTES
 
-    def tail(self, at_object: float) -> float:
-        """Return the share of rows at least as rare as an object."""
-        limit = at_object * (1 + outlierness.SAME_DENSITY)
+    def tail(self, summary: Summary) -> float:
+        """Return the share of rows at least as rare as an object, at the scale of its summary."""
+        if summary.scale > 1:
+            return outlierness.tail(*self._densities(summary))
+        limit = summary.at_object * (1 + outlierness.SAME_DENSITY)
         place = int(np.searchsorted(self.ranked, limit, side="right"))
         return int(self.counted[place - 1]) / self.known if place else 0.0
 
-    def areas(self, at_object: float) -> tuple[float, float]:
-        """Return the areas above and below the cdf of the densities."""
-        return outlierness.areas(self.ranked, at_object, self.rows)
+    def areas(self, summary: Summary) -> tuple[float, float]:
+        """Return the areas above and below the cdf of the densities, at the scale of a summary."""
+        return outlierness.areas(*self._densities(summary))
+
+    def _densities(self, summary: Summary) -> tuple[Floats, float, Counts]:
+        """Return the densities of all rows, that of an object, and the rows of each density."""
+        if summary.scale == 1:
+            return self.ranked, summary.at_object, self.rows
+        found = self.found
+        return found.densities(scale=summary.scale), summary.at_object, found.rows
+
+    @functools.cached_property
+    def _sketch(self) -> NumericSketch:
+        ranked = self.ranked, self.rows
+        return numeric_sketch(self.found, self.form, self.exponent, self.bandwidth, ranked)
+
+    def sketch(self, scale: int = 1) -> NumericSketch:
+        """Return what a picture needs; rows are ranked by the densities at a scale."""
+        return self._sketch if scale == 1 else ranked_at(self._sketch, self.found, scale)
+
+    def gap(self, place: Value) -> tuple[Value, Value] | None:
+        """Return the nearest other values below and above that of an object.
+
+        None where others share it, where it is at an end, and where values were counted in bins.
+        """
+        found, value = self.found, self._scaled(place)
+        first, last = (int(np.searchsorted(found.values, value, side)) for side in _SIDES)
+        shared = int(found.rows[first:last].sum())
+        if not found.is_exact or shared > 1 or first == 0 or last == len(found.values):
+            return None
+        return self._shown(float(found.values[first - 1])), self._shown(float(found.values[last]))
 
     def typical(self, place: Value, at_object: float) -> Ranges:
         """Say where the 90% of highest density lie; ranges end where the object lies between."""
@@ -99,13 +135,16 @@ class CategoricalProfile:
         """How much memory it takes."""
         return self.counts.nbytes
 
-    def tail(self, at_object: float) -> float:
+    def tail(self, summary: Summary) -> float:
         """Return the share of rows at least as rare as an object."""
-        return outlierness.tail(frequencies(self.counts), at_object, self.counts)
+        return outlierness.tail(frequencies(self.counts), summary.at_object, self.counts)
 
-    def areas(self, at_object: float) -> tuple[float, float]:
+    def areas(self, summary: Summary) -> tuple[float, float]:
         """Return the areas above and below the cdf of the frequencies."""
-        return outlierness.areas(frequencies(self.counts), at_object, self.counts)
+        return outlierness.areas(frequencies(self.counts), summary.at_object, self.counts)
+
+    def gap(self, place: Value) -> None:
+        """Return None: categories have no order."""
 
     def typical(self, place: Value, at_object: float) -> tuple[Value, ...]:  # noqa: ARG002
         """Name the most frequent categories that hold 90% of the rows."""

@@ -25,6 +25,8 @@ MOST_BARS = 8
 
 _EVEN_POINTS, _RANKED_POINTS = 97, 65
 _MOST_RANKS = 257
+#: The most memory that a sketch of numbers takes.
+MOST_SKETCH_BYTES = 8 * (_MOST_RANKS + 4 * (_EVEN_POINTS + _RANKED_POINTS))
 _ENOUGH_ROWS = 4096  # more rows, evenly taken by value, change no picture
 _LEAST_RATIO = 10.0  # values closer together look the same on a logarithmic axis
 _MAY_BE_LOGARITHMIC: tuple[Form, ...] = ("number", "integer", "duration")
@@ -53,12 +55,6 @@ class NumericSketch:
     curve: Curve
     logarithmic: Curve | None
     ranked: Floats
-
-    @property
-    def nbytes(self) -> int:
-        """How much memory it takes."""
-        curves = [self.curve] if self.logarithmic is None else [self.curve, self.logarithmic]
-        return self.ranked.nbytes + sum(2 * curve.points.nbytes for curve in curves)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -123,6 +119,14 @@ def numeric_sketch(
         logarithmic=_logarithmic(found, form, exponent),
         ranked=_at_even_shares(*(ranked or _ranked(found, kind))),
     )
+
+
+def ranked_at(sketch: NumericSketch, found: Distribution, scale: int) -> NumericSketch:
+    """Return the sketch of a group with its rows ranked by their densities at another scale."""
+    densities = found.densities(scale=scale)
+    order = np.argsort(densities, kind="stable")
+    ranked = _at_even_shares(densities[order], found.rows[order])
+    return dataclasses.replace(sketch, ranked=ranked)
 
 
 def _ranked(found: Distribution, kind: Bandwidth) -> tuple[Floats, Counts]:

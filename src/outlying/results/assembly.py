@@ -68,7 +68,7 @@ def pair_of(hit: Hit, exact: Measured) -> tuple[Order, Pair]:
         conditions=tuple(item.condition for item in chosen),
         outlierness=hit.outlierness,
         rarity=hit.summary.rarity,
-        tail=profile.tail(hit.summary.at_object),
+        tail=profile.tail(hit.summary),
         support=hit.group / rows,
         group_size=hit.group,
         known=profile.known,
@@ -95,12 +95,16 @@ def _bound(hit: Hit, profile: Profile, exact: Measured) -> float:
     inside, overall = exact.bounds(hit.property, hit.context), exact.bounds(hit.property, ())
     if inside is None or overall is None:
         return 0.0
-    rarity, lift = hit.summary.rarity, hit.summary.lift
-    tail, own = inside.tail, profile.tail(hit.summary.at_object)
+    summary = hit.summary
+    rarity, tail, own = (
+        inside.rarity(summary.scale),
+        inside.tail(summary.scale),
+        profile.tail(summary),
+    )
     return max(
-        inside.rarity.off(rarity),
-        Between(1 / inside.rarity.high, 1 / inside.rarity.low).off(1 / rarity) / rarity,
-        Between(inside.mean.low / overall.mean.high, inside.mean.high / overall.mean.low).off(lift),
+        rarity.off(summary.rarity),
+        Between(1 / rarity.high, 1 / rarity.low).off(1 / summary.rarity) / summary.rarity,
+        inside.lift(overall).off(summary.lift),
         tail.high - own,
         own - tail.low,
     )
@@ -116,7 +120,7 @@ def _picture(hit: Hit, profile: Profile, exact: Measured) -> Picture:
         inside=inside,
         overall=overall,
         densities=(1 / hit.summary.rarity, 1 / hit.overall.rarity),
-        areas=tuple(area / hit.summary.mean for area in profile.areas(hit.summary.at_object)),
+        areas=tuple(area / hit.summary.mean for area in profile.areas(hit.summary)),
         context=tuple(exact.sketch(other) for other in around),
         places=tuple(exact.properties[other].place for other in around),
     )
@@ -125,7 +129,7 @@ def _picture(hit: Hit, profile: Profile, exact: Measured) -> Picture:
 def _sketches(hit: Hit, profile: Profile, exact: Measured) -> tuple[Sketch, Sketch]:
     """Sketch a property inside of a context and over the whole table, with the same categories."""
     if isinstance(profile, NumericProfile):
-        return profile.sketch, exact.sketch(hit.property)
+        return profile.sketch(hit.summary.scale), exact.sketch(hit.property)
     code = profile.labels.index(exact.properties[hit.property].place)
     shown = shown_categories(profile.counts, code)
     inside = categorical_sketch(profile.counts, profile.labels, shown)

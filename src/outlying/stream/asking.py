@@ -25,8 +25,8 @@ from outlying.search.scoring import Evaluation, Progress
 from outlying.search.shortlist import Shortlist, verified
 from outlying.stream.profile.profile import Profile
 from outlying.stream.verify.answers import Answers, VerifiedCounts, VerifiedEvaluation
-from outlying.stream.verify.encoding import plan_columns
 from outlying.stream.verify.plan import VerifyPlan
+from outlying.stream.verify.planning import plan_columns
 from outlying.stream.verify.questions import Question
 from outlying.stream.verify.verify_pass import VerifyPass
 from outlying.table.targets import Target

@@ -9,9 +9,9 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
-from outlying.method.density import Counts, density_at, frequencies, frequency_mean
-from outlying.method.distribution import Bounds, Distribution
-from outlying.method.measure import Summary
+from outlying.method.density import Counts
+from outlying.method.distribution import Bounds, Distribution, typical_categories
+from outlying.method.measure import Summary, Typical, counted_near
 from outlying.method.profiles import CategoricalProfile, NumericProfile, Profile
 from outlying.method.sketches import (
     NumericSketch,
@@ -45,7 +45,10 @@ class Answers:
         """Return the rows that were asked about."""
         if (query, form) not in self._groups:
             exponent = self.plan.columns[query.column].exponent
-            self._groups[query, form] = group_of(self.histograms[query], form, exponent)
+            group = group_of(self.histograms[query], form, exponent)
+            if query.context:
+                group = group.within(self.group(Query(query.column, query.kind), form))
+            self._groups[query, form] = group
         return self._groups[query, form]
 
     def count(self, context: Conjunction) -> int:
@@ -55,11 +58,15 @@ class Answers:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class CategoricalGroup:
-    """A property in a context by its categories, or by the question whether it is missing."""
+    """A property in a context by its categories, or by the question whether it is missing.
+
+    `overall` is the same property among all rows; None where these are all rows.
+    """
 
     rows: int
     labels: Sequence[Value]
     counts: Counts
+    overall: CategoricalGroup | None = None
 
     @functools.cached_property
     def profile(self) -> CategoricalProfile:
@@ -70,38 +77,52 @@ class CategoricalGroup:
         """Return None: categories are counted."""
         return None
 
-    def summary(self, own: ObjectProperty) -> Summary | None:
+    @functools.cached_property
+    def typical(self) -> Typical | None:
+        """What is typical of the group; None where there is only one category."""
+        overall = self.overall or self
+        totals = np.array([overall.rows_of.get(label, 0) for label in self.labels])
+        return typical_categories(self.counts, totals, int(overall.counts.sum()))
+
+    def summary(self, own: ObjectProperty, asked: Evaluation) -> Summary | None:  # noqa: ARG002
         """Summarise the group for an object; None where there is only one category."""
-        if np.count_nonzero(self.counts) < 2:
+        if self.typical is None:
             return None
-        at_object = frequencies(self.counts)[self.labels.index(own.place)]
-        return Summary(frequency_mean(self.counts), float(at_object), 1.0)
+        return self.typical.summary([self.rows_of[own.place]], 1.0)
+
+    @functools.cached_property
+    def rows_of(self) -> dict[Value, int]:
+        """The rows of each category."""
+        return dict(zip(self.labels, self.counts.tolist(), strict=True))
 
     def holds(self, own: ObjectProperty) -> bool:
         """Return whether a row is like the object, as the object itself is."""
-        return own.place in self._held
-
-    @functools.cached_property
-    def _held(self) -> frozenset[Value]:
-        rows = zip(self.labels, self.counts.tolist(), strict=True)
-        return frozenset(label for label, count in rows if count)
+        return self.rows_of.get(own.place, 0) > 0
 
     def joined(self, own: ObjectProperty) -> CategoricalGroup:
         """Take in one more row, a new object."""
-        rows = dict(zip(self.labels, self.counts.tolist(), strict=True))
-        rows[own.place] = rows.get(own.place, 0) + 1
+        rows = self.rows_of | {own.place: self.rows_of.get(own.place, 0) + 1}
         labels = tuple(sorted(rows, key=str))
         return CategoricalGroup(self.rows + 1, labels, np.array([rows[label] for label in labels]))
+
+    def within(self, overall: Group) -> CategoricalGroup:
+        """Return the group as one of all rows."""
+        assert isinstance(overall, CategoricalGroup)  # noqa: S101 - of the same column
+        return dataclasses.replace(self, overall=overall)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class NumericGroup:
-    """A numeric property in a context; values are divided by 2**exponent."""
+    """A numeric property in a context; values are divided by 2**exponent.
+
+    `overall` is the same property among all rows; None where these are all rows.
+    """
 
     rows: int
     form: Form
     exponent: int
     found: Distribution
+    overall: NumericGroup | None = None
 
     @functools.cached_property
     def profile(self) -> NumericProfile:
@@ -115,16 +136,29 @@ class NumericGroup:
 
     def bounds(self, own: ObjectProperty) -> Bounds | None:
         """Return what bins leave open; None where every value was counted."""
-        return None if self.found.is_exact else Bounds(self.found, self._scaled(own))
+        is_exact = (self.overall or self).found.is_exact
+        return None if is_exact else Bounds(self.found, self._scaled(own))
 
-    def summary(self, own: ObjectProperty) -> Summary | None:
+    @functools.cached_property
+    def typical(self) -> Typical | None:
+        """What is typical of the group; None where all values are equal."""
+        return self.found.typical((self.overall or self).found)
+
+    def summary(self, own: ObjectProperty, asked: Evaluation) -> Summary | None:
         """Summarise the group for an object; None where all values are equal."""
-        found = self.found
-        if len(found.values) < 2:
+        typical, found, value = self.typical, self.found, self._scaled(own)
+        if typical is None:
             return None
-        near = max(1, found.near(self._scaled(own), found.width / 2))
-        at_object = density_at(near, found.known, found.width)
-        return Summary(found.mean, at_object, unit_of(self.form, self.exponent))
+        reach = found.width / 2
+        near = counted_near(
+            asked.scales,
+            typical.known,
+            asked.needed,
+            lambda scale: max(1.0, found.near(value, scale * reach)),
+        )
+        found.widen(typical, asked.scales[: len(near)])
+        unit = unit_of(self.form, self.exponent)
+        return typical.summary(near, unit, float(np.ldexp(reach, self.exponent)))
 
     def holds(self, own: ObjectProperty) -> bool:
         """Return whether a row may be where the object is, as the object itself is."""
@@ -135,6 +169,11 @@ class NumericGroup:
         """Take in one more row, a new object."""
         more = self.found.joined(self._scaled(own))
         return dataclasses.replace(self, rows=self.rows + 1, found=more)
+
+    def within(self, overall: Group) -> NumericGroup:
+        """Return the group as one of all rows."""
+        assert isinstance(overall, NumericGroup)  # noqa: S101 - of the same column
+        return dataclasses.replace(self, overall=overall)
 
     def _scaled(self, own: ObjectProperty) -> float:
         return float(np.ldexp(cast(float, own.place), -self.exponent))
@@ -169,7 +208,10 @@ class VerifiedEvaluation(Evaluation):
             own = self.properties[place]
             query = self.question.query(place, context)
             group = self.answers.group(query, own.attribute.column.form)
-            self._groups[place, context] = group.joined(own) if self.question.is_new else group
+            if self.question.is_new:
+                group = group.joined(own)
+                group = group.within(self.group(place, ())) if context else group
+            self._groups[place, context] = group
         return self._groups[place, context]
 
     @property
@@ -183,9 +225,9 @@ class VerifiedEvaluation(Evaluation):
     def measured(self, place: int, context: Context) -> tuple[int, Summary | None]:
         """Count the rows of a context and summarise a property there."""
         group = self.group(place, context)
-        if group.rows < self.least_rows:
+        if group.rows < self.least_rows(len(context)):
             return group.rows, None
-        return group.rows, group.summary(self.properties[place])
+        return group.rows, group.summary(self.properties[place], self)
 
     def profile(self, place: int, context: Context) -> Profile:
         """Describe a property in a context."""

@@ -12,10 +12,10 @@ import numpy.typing as npt
 from outlying.search.screen.bitsets import BITS, Words
 from outlying.stream.verify.predicates import (
     Cells,
-    ColumnPredicates,
     Conjunction,
     Predicate,
     conjunction,
+    evaluate,
 )
 
 
@@ -38,8 +38,7 @@ class ContextTrie:
         wanted = {each for each in conjunctions if each}
         uses = Counter(predicate for each in wanted for predicate in each)
         self._predicates = sorted(uses, key=lambda predicate: predicate.sort_key)
-        by_column = _by_column(self._predicates)
-        self._tests = {name: ColumnPredicates(those) for name, those in by_column.items()}
+        self._by_column = _by_column(self._predicates)
         paths = _paths(wanted, uses)
         self._steps = tuple(self._walk(paths))
         self._depth = max(map(len, paths), default=0)
@@ -48,11 +47,11 @@ class ContextTrie:
     @property
     def columns(self) -> list[str]:
         """The columns that are tested."""
-        return list(self._tests)
+        return list(self._by_column)
 
     def rows(self, cells: Mapping[str, Cells], rows: int) -> Iterator[Words]:
         """Return the rows of each context, by its number, as bits, which hold until the next."""
-        words = self._tested(cells, rows)
+        words = self._evaluated(cells, rows)
         reached = np.empty((self._depth, words.shape[1]), dtype=np.uint64)
         for step in self._steps:
             own = words[step.predicate]
@@ -63,13 +62,13 @@ class ContextTrie:
             if step.is_end:
                 yield reached[step.depth]
 
-    def _tested(self, cells: Mapping[str, Cells], rows: int) -> Words:
-        """Test all predicates: a line of bits for each, as many as fill whole words."""
+    def _evaluated(self, cells: Mapping[str, Cells], rows: int) -> Words:
+        """Return a line of bits for each predicate, as many as fill whole words."""
         words: Words = np.zeros((len(self._predicates), -(-rows // BITS)), dtype=np.uint64)
         first = 0
-        for name, tests in self._tests.items():
-            tests.test(cells[name], words[first : first + len(tests)])
-            first += len(tests)
+        for name, predicates in self._by_column.items():
+            evaluate(predicates, cells[name], words[first : first + len(predicates)])
+            first += len(predicates)
         return words
 
     def _walk(self, paths: Iterable[Conjunction]) -> Iterator[_Step]:

@@ -1,4 +1,4 @@
-"""How the numbers of each column are encoded in the verify pass: exactly where they are few."""
+"""Plans of the columns: how their numbers are encoded, exactly where they are few."""
 
 from __future__ import annotations
 
