@@ -16,8 +16,10 @@ from outlying.errors import (
 from outlying.options import Options
 from outlying.render.report import report
 from outlying.results.detections import Detection, Flagged
-from outlying.results.findings import Findings, Pair, Population
-from outlying.results.stories import Story, stories
+from outlying.results.findings import Findings, Population
+from outlying.results.pairs import Pair
+from outlying.results.patterns import Pattern, patterns
+from outlying.results.stories import Story
 from outlying.sources.registry import scan
 from outlying.table.conditions import Condition
 from outlying.table.table import SkippedColumn
@@ -39,6 +41,7 @@ __all__ = [
     "OutlyingError",
     "OutputError",
     "Pair",
+    "Pattern",
     "Population",
     "RowError",
     "SkippedColumn",
@@ -48,7 +51,7 @@ __all__ = [
     "detect",
     "explain",
     "explain_many",
+    "patterns",
     "report",
     "scan",
-    "stories",
 ]

@@ -21,7 +21,7 @@ from outlying.search import limits
 from outlying.search.attributes import Attribute
 from outlying.search.cache import Cache, Group, Key
 from outlying.search.objects import CandidateCondition, ObjectProperty
-from outlying.table.columns import Mask
+from outlying.table.columns import Floats, Mask
 from outlying.table.values import Value
 
 Context: TypeAlias = tuple[int, ...]
@@ -65,6 +65,8 @@ class Outcome:
     levels: int | None  # up to which every context was visited; None: all of them
     found: int = 0  # pairs of other attributes each, those not computed exactly included
     effort: Effort | None = None
+    #: Strength of property p given the best single condition on attribute b, -inf where none.
+    alone: Floats | None = None
 
     @property
     def best(self) -> tuple[Hit, ...]:
