@@ -17,6 +17,7 @@ from outlying.options import Options
 from outlying.render.report import report
 from outlying.results.detections import Detection, Flagged
 from outlying.results.findings import Findings, Population
+from outlying.results.json_schema import json_schema
 from outlying.results.pairs import Pair
 from outlying.results.patterns import Pattern, patterns
 from outlying.results.stories import Story
@@ -51,6 +52,7 @@ __all__ = [
     "detect",
     "explain",
     "explain_many",
+    "json_schema",
     "patterns",
     "report",
     "scan",

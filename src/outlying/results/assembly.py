@@ -149,6 +149,7 @@ def pair_of(hit: Hit, exact: Measured, *, with_picture: bool = True) -> Pair:
         measure=options.measure,
         min_confidence=options.min_confidence,
         bound=_bound(hit, profile, exact),
+        # To be filled from hit.summary: scale, near, reach (of times in seconds); and the gap.
         picture=_picture(hit, profile, exact) if with_picture else None,
     )
 

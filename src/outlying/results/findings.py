@@ -160,11 +160,15 @@ class Findings:
         from outlying.render.frames import frame
 
         rows = [pair.to_dict() for pair in self.pairs]
-        for row, pair in zip(rows, self.pairs, strict=True):
+        for row, story in zip(rows, self.stories, strict=True):
+            pair = story.headline
             row["value"] = None if pair.value is None else str(plain(pair.value))
             row["conditions"] = " and ".join(str(condition) for condition in pair.conditions)
-            row["typical"] = json.dumps(row["typical"], ensure_ascii=False)
-        columns = {name: [row[name] for row in rows] for name in PAIR_FIELDS}
+            row["culprit"], row["columns"] = story.culprit, ", ".join(story.columns)
+            for name in ("typical", "gap"):
+                row[name] = json.dumps(row[name], ensure_ascii=False)
+        fields = (*PAIR_FIELDS, "culprit", "columns")
+        columns = {name: [row[name] for row in rows] for name in fields}
         return frame(columns, self.population.frame_library)
 
 
@@ -179,7 +183,9 @@ def entry(findings: Findings) -> dict[str, Any]:
         "row": None if findings.row is None else findings.row + 1,
         "key": {name: plain(value) for name, value in findings.key} or None,
         "values": {name: plain(value) for name, value in findings.values},
+        "stories": [story.to_dict(place) for place, story in enumerate(findings.stories)],
         "pairs": [pair.to_dict() for pair in findings.pairs],
+        "blame": dict(findings.blame),
         "notes": list(findings.notes),
         "effort": None if findings.effort is None else dataclasses.asdict(findings.effort),
     }

@@ -32,6 +32,11 @@ class Pair:
     one. `known` counts the rows of the group that have the property at all. `bound` says how far
     outlierness and tail, and as shares of themselves rarity and lift, may be off: 0 where every
     value was counted, more where a table beyond memory was counted in bins.
+
+    `scale` says at how many times the usual window the object is rarest: 1 is near by, more is far
+    and wide. `near` counts the rows of the group there, the object included, `reach` how far that
+    is (of dates, times and durations in seconds). `gap` holds the nearest values of other rows on
+    both sides, where the object lies between common values; None where that is not known.
     """
 
     property: str
@@ -51,6 +56,10 @@ class Pair:
     measure: Measure = dataclasses.field(default="relative", repr=False)
     min_confidence: float = dataclasses.field(default=0.0, repr=False)
     bound: float = dataclasses.field(default=0.0, repr=False)
+    scale: int = dataclasses.field(default=1, repr=False)
+    near: int = dataclasses.field(default=0, repr=False)
+    reach: float | None = dataclasses.field(default=None, repr=False)
+    gap: tuple[Value, Value] | None = dataclasses.field(default=None, repr=False)
     comparison: Comparison | None = dataclasses.field(default=None, repr=False, compare=False)
     picture: Picture | None = dataclasses.field(default=None, repr=False, compare=False)
 
@@ -112,9 +121,19 @@ class Pair:
         return fields | {
             "value": plain(self.value),
             "conditions": [condition.to_dict() for condition in self.conditions],
-            "typical": [_plain_typical(item) for item in self.typical],
+            "typical": [_plain_typical(item) for item in self.typical[:MOST_TYPICAL]],
+            "typical_more": max(0, len(self.typical) - MOST_TYPICAL),
+            "gap": None if self.gap is None else [plain(end) for end in self.gap],
         }
 
+    def short(self) -> dict[str, Any]:
+        """Return what JSON holds of a telling that is not the headline."""
+        whole = self.to_dict()
+        return {name: whole[name] for name in ("property", "conditions", "strength", "sentence")}
+
+
+#: JSON names so many typical values: of hundreds of categories a reader wants to know the first.
+MOST_TYPICAL = 20
 
 #: What a pair is made of in JSON and in frames.
 PAIR_FIELDS = (
@@ -131,6 +150,10 @@ PAIR_FIELDS = (
     "strength",
     "overall_outlierness",
     "typical",
+    "scale",
+    "near",
+    "reach",
+    "gap",
     "reaches_threshold",
     "bound",
     "confidence",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from outlying.results.pairs import Pair
 from outlying.search.references import Comparison
@@ -47,6 +48,18 @@ class Story:
     def others(self) -> tuple[Pair, ...]:
         """What it is also told as."""
         return tuple(pair for pair in self.pairs if pair != self.headline)
+
+    def to_dict(self, place: int) -> dict[str, Any]:
+        """Return the story as it stands in the JSON result; its headline is a place in `pairs`."""
+        return {
+            "columns": list(self.columns),
+            "culprit": self.culprit,
+            "headline": place,
+            "strength": self.strength,
+            "confidence": self.confidence,
+            "exceptional": self.exceptional,
+            "also": [pair.short() for pair in self.others],
+        }
 
     def __str__(self) -> str:
         return self.sentence
