@@ -17,7 +17,7 @@ from outlying.options import Discretise, Options
 from outlying.paper import published
 from outlying.paper.density_score import DensityScore
 from outlying.paper.published import CLAIMS, Bound, Claim
-from outlying.results.findings import Pair
+from outlying.results.pairs import Pair
 from outlying.search.attributes import NumericAttribute
 from outlying.table.columns import Mask
 from outlying.table.conditions import Condition
