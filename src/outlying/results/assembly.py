@@ -24,6 +24,8 @@ from outlying.table.values import Form
 
 #: Forms whose numbers are moments, not quantities.
 _MOMENTS: tuple[Form, ...] = ("date", "datetime", "instant", "time")
+_TIMES: tuple[Form, ...] = (*_MOMENTS, "duration")
+MICROSECONDS = 1e6
 
 Order: TypeAlias = tuple[float, int, float, int, tuple[int, ...], Context]
 
@@ -86,7 +88,7 @@ def _order(hit: Hit, exact: Measured, look: bool) -> Order:
     attributes = exact.attributes(hit.property, hit.context)
     tail = 0.0
     if look:
-        tail = exact.profile(hit.property, hit.context).tail(hit.summary.at_object)
+        tail = exact.profile(hit.property, hit.context).tail(hit.summary)
     return *_rank(hit), tail, -hit.group, attributes, hit.context
 
 
@@ -149,9 +151,19 @@ def pair_of(hit: Hit, exact: Measured, *, with_picture: bool = True) -> Pair:
         measure=options.measure,
         min_confidence=options.min_confidence,
         bound=_bound(hit, profile, exact),
-        # To be filled from hit.summary: scale, near, reach (of times in seconds); and the gap.
+        scale=hit.summary.scale,
+        near=hit.summary.near,
+        reach=_reach(own, hit.summary.reach),
+        gap=profile.gap(own.place),
         picture=_picture(hit, profile, exact) if with_picture else None,
     )
+
+
+def _reach(own: ObjectProperty, reach: float | None) -> float | None:
+    """Return a distance as people read it: of dates, times and durations in seconds."""
+    if reach is None or own.attribute.column.form not in _TIMES:
+        return reach
+    return reach / MICROSECONDS
 
 
 def _bound(hit: Hit, profile: Profile, exact: Measured) -> float:

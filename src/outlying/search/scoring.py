@@ -30,7 +30,7 @@ from outlying.search import limits
 from outlying.search.attributes import Attribute
 from outlying.search.cache import Cache, Group, Key
 from outlying.search.objects import CandidateCondition, ObjectProperty
-from outlying.table.columns import Floats, Mask
+from outlying.table.columns import Mask
 from outlying.table.values import Value
 
 Context: TypeAlias = tuple[int, ...]
