@@ -33,8 +33,8 @@ class Shown:
 
 
 def pair_of(findings: outlying.Findings, name: str) -> outlying.Pair:
-    """Find the strongest pair on a column."""
-    return next(pair for pair in findings.pairs if pair.property == name)
+    """Find the headline of the strongest story about a column."""
+    return next(story.headline for story in findings.stories if name in story.columns)
 
 
 PICTURES = [

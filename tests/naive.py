@@ -108,13 +108,20 @@ def near(x: float, values: Sequence[float], reach: float) -> int:
     return sum(1 for v in values if abs(v - x) <= reach)
 
 
-def scaled_rarity(values: Sequence[float], x: float) -> tuple[float, int]:
-    """Rarity at the scale at which x is rarest, and that scale, the first of equals (method 3)."""
+def scaled_rarity(values: Sequence[float], x: float, needed: float) -> tuple[float, int]:
+    """Rarity at the scale at which x is rarest, and that scale, the first of equals (method 3).
+
+    A scale beyond the first counts if it can show the needed rarity: no member has more neighbours
+    than there are members.
+    """
     w = bandwidth(values)
     found: list[tuple[float, int]] = []
     for d in SCALES:
+        own = near(x, values, d * w / 2)
+        if d > 1 and own * needed * (1 - EPSILON) > len(values):
+            continue
         counts = [near(v, values, d * w / 2) for v in values]
-        found.append((sum(counts) / len(counts) / near(x, values, d * w / 2), d))
+        found.append((sum(counts) / len(counts) / own, d))
     most = max(rarity for rarity, _ in found)
     return next((rarity, d) for rarity, d in found if rarity >= most * (1 - EPSILON))
 
@@ -379,10 +386,13 @@ def merged(parts: Sequence[Segment]) -> list[Segment]:
     return [*parts[:at], union, *parts[at + 2 :]]
 
 
-def least_rows(min_support: float | None, n: int) -> float:
-    """How many rows a context must keep: a share of them, or a number (method 5, "Support")."""
+def least_rows(min_support: float | None, n: int, conditions: int = 1) -> float:
+    """How many rows a context must keep: a share of them, or a number (method 5, "Support").
+
+    By default contexts of three conditions and more need more rows.
+    """
     if min_support is None:
-        return min(FEW_ROWS, 0.1 * n)
+        return min(FEW_ROWS, 0.1 * n) * (conditions if conditions > 2 else 1)
     return min_support * n if min_support < 1 else min_support
 
 
@@ -631,7 +641,8 @@ class Search:
         names = self.attributes(context)
         if p in names or len(set(names)) < len(names):
             return False
-        return len(self.group(context)) >= self.least_rows
+        least = least_rows(self.min_support, self.n, len(context)) - ROUNDING
+        return len(self.group(context)) >= least
 
     def judge(self, context: Context, p: str) -> Judged | None:
         """Figures of the pair; None where there is nothing to compare (method 2, 3, 5; 0003)."""
@@ -665,7 +676,7 @@ class Search:
             numbers, own = [number(x) for x in values], number(column[self.row])
             lift = numeric_lift(numbers, [number(x) for x in everywhere])
             if self.bandwidth == "fixed" and self.measure == "relative":
-                rarity, d = scaled_rarity(numbers, own)
+                rarity, d = scaled_rarity(numbers, own, 1 / (1 - self.min_outlierness + ROUNDING))
                 reach = d * bandwidth(numbers) / 2
                 rare_densities = [float(near(x, numbers, reach)) for x in numbers]
         at_object = rare_densities[rows.index(self.row)]

@@ -37,7 +37,8 @@ def weather() -> dict[str, Any]:
 
 
 def pair(findings: outlying.Findings, name: str) -> outlying.Pair:
-    return next(item for item in findings.pairs if item.property == name)
+    told = [item for story in findings.stories for item in story.pairs]
+    return next(item for item in told if item.property == name)
 
 
 def test_the_story_in_full(weather: dict[str, Any]) -> None:
@@ -82,14 +83,14 @@ def test_findings_are_immutable_values(weather: dict[str, Any]) -> None:
     findings.object["city"] = "C"
     assert findings.object["city"] == "A"
     with pytest.raises(AttributeError):
-        findings.pairs = ()  # type: ignore[misc]
+        findings.stories = ()  # type: ignore[misc]
     assert isinstance(findings.pairs, tuple)
 
 
 def test_json_and_dict(weather: dict[str, Any]) -> None:
     findings = outlying.explain(weather, row=0)
     assert json.loads(findings.to_json()) == findings.to_dict()
-    assert findings.to_json(indent=2).startswith('{\n  "schema": 1')
+    assert findings.to_json(indent=2).startswith('{\n  "schema": 2')
     assert findings.to_dict()["objects"][0]["row"] == 1
 
 
@@ -151,8 +152,7 @@ def test_missing_where_others_are_not() -> None:
     given_gap = pair(findings, "ward")
     assert given_gap.conditions == (outlying.Condition("ecg", "missing"),)
     assert "where ecg is missing" in given_gap.sentence
-    plain = json.loads(findings.to_json())["objects"][0]["pairs"]
-    assert next(p for p in plain if p["property"] == "ecg")["value"] is None
+    assert found.to_dict()["value"] is None
 
 
 def test_every_skipped_column_has_its_reason() -> None:
@@ -240,11 +240,13 @@ def test_infinite_values(weather: dict[str, Any]) -> None:
 
 
 def test_top_cuts_and_says_so(weather: dict[str, Any]) -> None:
-    whole = outlying.explain(weather, row=0, top=100)
-    cut = outlying.explain(weather, row=0, top=1)
+    data = weather | {"noise": np.append(50.0, weather["noise"][1:])}
+    whole = outlying.explain(data, row=0, top=100)
+    cut = outlying.explain(data, row=0, top=1)
     assert cut.pairs == whole.pairs[:1]
-    assert cut.found == len(whole.pairs) > 1
-    assert any(f"{cut.found - 1} further pairs" in note for note in cut.notes)
+    assert len(whole.stories) == whole.found > 1
+    assert "Weaker findings were left out; raise top to see more of them." in cut.notes
+    assert not any("Weaker" in note for note in whole.notes)
 
 
 def test_guided_search_says_what_it_did_not_visit(weather: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import outlying
 from outlying.options import Options
 from outlying.parallel import usable_workers
-from outlying.results.stories import Stories
+from outlying.results.patterns import Patterns
 from outlying.sources import read
 from outlying.table.targets import Asked, Target, Targets, targets_in
 from tests.strategies import Table, tables
@@ -76,7 +76,7 @@ def test_nothing_is_explained_before_it_is_asked_for(explainer: outlying.Explain
 
 def test_no_rows_are_no_findings(explainer: outlying.Explainer) -> None:
     assert list(explainer.explain_many(rows=[])) == []
-    assert outlying.stories([]) == ()
+    assert outlying.patterns([]) == ()
 
 
 GOOD = {"city": "A", "temp": 1.0, "day": 1}
@@ -157,10 +157,10 @@ def test_many_is_one_after_the_other(data: Table, draw: st.DataObject) -> None:
     except outlying.ColumnError:  # no column is left
         return
     assert texts(iter(found)) == [explainer.explain(row=row).to_json() for row in rows]
-    from_entries = Stories()
+    from_entries = Patterns()
     for item in found:
         from_entries.add(item.to_dict()["objects"][0])
-    assert from_entries.told() == outlying.stories(found)
+    assert from_entries.told() == outlying.patterns(found)
 
 
 @given(tables(max_rows=8, max_columns=3), st.data())

@@ -16,8 +16,11 @@ from outlying.errors import (
 from outlying.options import Options
 from outlying.render.report import report
 from outlying.results.detections import Detection, Flagged
-from outlying.results.findings import Findings, Pair, Population
-from outlying.results.stories import Story, stories
+from outlying.results.findings import Findings, Population
+from outlying.results.json_schema import json_schema
+from outlying.results.pairs import Pair
+from outlying.results.patterns import Pattern, patterns
+from outlying.results.stories import Story
 from outlying.sources.registry import scan
 from outlying.table.conditions import Condition
 from outlying.table.table import SkippedColumn
@@ -39,6 +42,7 @@ __all__ = [
     "OutlyingError",
     "OutputError",
     "Pair",
+    "Pattern",
     "Population",
     "RowError",
     "SkippedColumn",
@@ -48,7 +52,8 @@ __all__ = [
     "detect",
     "explain",
     "explain_many",
+    "json_schema",
+    "patterns",
     "report",
     "scan",
-    "stories",
 ]

@@ -202,6 +202,30 @@ class Explainer:
                     progress(row + 1, len(rows))
         return found
 
+    def blame(
+        self,
+        rows: Iterable[int] | None = None,
+        *,
+        workers: int | None = None,
+        progress: Progress | None = None,
+    ) -> npt.NDArray[np.float64]:
+        """Return how much each cell of some rows, or of all, is to blame; see Findings.blame.
+
+        One line for each row, one column for each of `population.columns`. Every row is searched,
+        as `strengths` does.
+        """
+        population, usable = self.in_memory("blame()"), usable_workers(workers)
+        asked = range(population.count()) if rows is None else rows
+        targets = self.targets(Asked.many(rows=asked, where=None, objects=None))
+        search = population.searching(targets, usable, None)
+        found = np.zeros((len(targets), len(self.population.columns)))
+        with contextlib.closing(in_order(_Blaming(search), targets.items, usable)) as shares:
+            for place, share in enumerate(shares):
+                found[place] = share
+                if progress is not None:
+                    progress(place + 1, len(targets))
+        return found
+
     def find_intervals(self) -> None:
         """Find the natural intervals of all columns now, not when a row is first explained."""
         self.in_memory("find_intervals()").find_intervals()
@@ -223,6 +247,16 @@ class _Explaining:
 
     def __call__(self, target: Target) -> Findings:
         return assembly.explained(self.search(target), self.options)
+
+
+class _Blaming:
+    """The same for the blame of an object's cells."""
+
+    def __init__(self, search: Callable[[Target], Searched]) -> None:
+        self.search = search
+
+    def __call__(self, target: Target) -> list[float]:
+        return list(assembly.blamed(self.search(target)).values())
 
 
 def _opened(data: Any, engine: Engine, options: Options) -> Population:

@@ -201,8 +201,8 @@ def _support(name: str, value: object) -> float:
     number = float(value) if isinstance(value, (int, float)) else math.nan
     if isinstance(value, bool) or not 0 < number < math.inf:
         raise OptionError(
-            f"{name} is {value!r}; allowed: a share of the rows (above 0, below 1), a number of rows "
-            "(1 or more), or None"
+            f"{name} is {value!r}; allowed: a share of the rows (above 0, below 1), a number of "
+            "rows (1 or more), or None"
         )
     return number
 

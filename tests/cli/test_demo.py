@@ -37,7 +37,8 @@ def test_planted_story_is_told(
 ) -> None:
     told = {
         (pair.property, tuple(condition.attribute for condition in pair.conditions))
-        for pair in findings.pairs
+        for story in findings.stories
+        for pair in story.pairs
         if pair.reaches_threshold
     }
     assert (name, context) in told

@@ -85,7 +85,7 @@ def test_explained_rows_are_those_of_explain(run: Run, table: Path) -> None:
     rows = ",".join(str(item["row"]) for item in flagged)
     explain = ("explain", table, "--rows", rows, "--exclude", "score", "--references", 0)
     alone = json.loads(run(*explain, "--top", 2, "--format", "json")[1])
-    assert whole["stories"] == alone["stories"]
+    assert whole["patterns"] == alone["patterns"]
     for item, detected, plain in zip(whole["objects"], flagged, alone["objects"], strict=True):
         detected.pop("values")
         assert item.pop("detection") == detected
@@ -93,10 +93,10 @@ def test_explained_rows_are_those_of_explain(run: Run, table: Path) -> None:
     header, *objects, last = lines_of(run(*args, "--format", "jsonl")[1])
     assert header["detection"] == whole["detection"]
     assert [item["detection"]["rank"] for item in objects] == [1, 2]
-    assert last == {"stories": whole["stories"]}
+    assert last == {"patterns": whole["patterns"]}
     text = run(*args)[1]
     assert text.index("What is odd in") < text.index("1. data row 21: ") < text.index("Data row 21")
-    assert text.index("Data row 21") < text.index("Stories")
+    assert text.index("Data row 21") < text.index("What they have in common")
 
 
 def test_an_interrupted_run_is_continued(

@@ -59,7 +59,7 @@ def test_json_is_the_documented_contract(run: Run, table: Path) -> None:
         "options",
         "objects",
     ]
-    assert (result["schema"], result["source"], result["rows"]) == (1, str(table), 150)
+    assert (result["schema"], result["source"], result["rows"]) == (2, str(table), 150)
     assert result["columns"] == ["city", "temp", "day"]
     assert [item["name"] for item in result["skipped_columns"]] == ["id"]
     found = result["objects"][0]
@@ -130,7 +130,7 @@ def test_output_file_appears_whole(run: Run, table: Path, tmp_path: Path) -> Non
     target = tmp_path / "out.json"
     code, out, _ = run("explain", table, "--row", 60, "--format", "json", "-o", target)
     assert (code, out) == (0, "")
-    assert json.loads(target.read_text())["schema"] == 1
+    assert json.loads(target.read_text())["schema"] == 2
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 

@@ -69,15 +69,15 @@ def test_json_holds_what_each_row_gives_alone(run: Run, table: Path) -> None:
         for row in (58, 59, 60, 3, 58)
     ]
     assert whole["objects"] == [one["objects"][0] for one in alone]
-    assert list(whole) == [*alone[0], "stories"]
+    assert list(whole) == [*alone[0], "patterns"]
     assert {name: whole[name] for name in alone[0] if name != "objects"} == {
         name: value for name, value in alone[0].items() if name != "objects"
     }
-    assert [story["sentence"] for story in whole["stories"]] == [
-        "4 of 5: city given temp",
+    assert [story["sentence"] for story in whole["patterns"]] == [
+        "4 of 5: temp given city",
         "1 of 5: nothing exceptional",
     ]
-    assert whole["stories"][0]["rows"] == [58, 59, 60, 58]
+    assert whole["patterns"][0]["rows"] == [58, 59, 60, 58]
 
 
 def test_text_is_that_of_each_row_and_the_stories(run: Run, table: Path, tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_text_is_that_of_each_row_and_the_stories(run: Run, table: Path, tmp_pat
     rule = "-" * 88
     assert out.split(f"\n{rule}\n\n")[:4] == alone
     assert out.split(f"{rule}\n\n")[-1] == (
-        "Stories\n  4 of 5: city given temp (rows 58, 59, 60, 58)\n"
+        "What they have in common\n  4 of 5: temp given city (rows 58, 59, 60, 58)\n"
         "  1 of 5: nothing exceptional (row 3)\n"
     )
     assert run("explain", table, *ROWS, "-o", tmp_path / "out.txt") == (0, "", "")
@@ -100,7 +100,7 @@ def test_json_lines_are_the_same_in_other_clothes(run: Run, table: Path) -> None
     assert (code, err) == (0, "")
     header, *objects, last = parsed(out)
     assert objects == whole["objects"]
-    assert last == {"stories": whole["stories"]}
+    assert last == {"patterns": whole["patterns"]}
     for name in ("schema", "source", "rows", "columns", "skipped_columns", "options"):
         assert header[name] == whole[name]
     assert header["version"] == outlying.__version__
@@ -112,7 +112,7 @@ def test_json_lines_of_a_single_row(run: Run, table: Path) -> None:
     header, one, last = parsed(run(*args, "--format", "jsonl")[1])
     assert header["targets"]["rows"] == [60]
     assert one == json.loads(run(*args, "--format", "json")[1])["objects"][0]
-    assert last["stories"][0]["sentence"] == "1 of 1: city given temp"
+    assert last["patterns"][0]["sentence"] == "1 of 1: temp given city"
 
 
 def test_rows_from_files_and_standard_input(
@@ -158,7 +158,7 @@ def test_new_objects(run: Run, table: Path, tmp_path: Path) -> None:
         one.write_text(json.dumps(item))
         alone = json.loads(run("explain", table, "--object", one, *rest)[1])
         assert whole["objects"][place] == alone["objects"][0]
-    assert [story["rows"] for story in whole["stories"]] == [[1], [2]]
+    assert [story["rows"] for story in whole["patterns"]] == [[1], [2]]
     assert "(object 1)" in run("explain", table, "--objects", file, "--references", 0)[1]
 
 
@@ -411,7 +411,7 @@ def test_a_complete_file_is_left_alone(run: Run, table: Path, whole: tuple[Path,
     assert (code, out) == (0, "")
     assert "complete already" in err
     assert run(*args, *ROWS, "--top", 2)[0] == 2
-    target.write_bytes(content[: content.rindex(b'{"stories"')])
+    target.write_bytes(content[: content.rindex(b'{"patterns"')])
     code, _, err = run(*args, *ROWS)
     assert (code, "not a complete result" in err) == (2, True)
     target.write_text("precious\n")
@@ -444,7 +444,7 @@ def test_a_damaged_file_is_not_continued(
 ) -> None:
     target, content = whole
     partial = target.with_name("out.jsonl.partial")
-    damaged = damage(content[: content.rindex(b'{"stories"')])
+    damaged = damage(content[: content.rindex(b'{"patterns"')])
     partial.write_bytes(damaged)
     code, out, err = run("explain", table, *ROWS, *RESUME[:3], target, "--resume")
     assert (code, out) == (2, "")

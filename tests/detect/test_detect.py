@@ -648,7 +648,7 @@ def test_strength_ranks_by_the_strongest_finding() -> None:
     assert found.positions[0] == planted.row
     explainer = outlying.Explainer(planted.data, references=0)
     for item in found.rows:
-        assert item.score == pytest.approx(explainer.explain(row=item.row).pairs[0].strength)
+        assert item.score == pytest.approx(explainer.explain(row=item.row).stories[0].strength)
     assert found.settings.to_dict()["detector"] == "strength"
     assert "its strongest finding has the strength" in str(found)
 

@@ -80,7 +80,7 @@ def test_a_report_groups_rows_with_the_same_story(many: list[outlying.Findings])
     page = outlying.report(many)
     assert f"Why are these 4 rows of {many[0].population.source} outliers?" in page
     nav = page.split("<nav")[1].split("</nav>")[0]
-    for story in outlying.stories(many):
+    for story in outlying.patterns(many):
         assert story.name in nav
     assert re.findall(r'href="#object-(\d)">([\d,]+)<', nav)[:2] == [("1", "1"), ("2", "2")]
     for number in range(1, 5):

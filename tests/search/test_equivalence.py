@@ -13,9 +13,12 @@ import outlying
 from outlying.method import density, intervals, mixture
 from outlying.method import measure as outlierness
 from outlying.options import Bandwidth, Options
+from outlying.results import assembly
 from outlying.search import limits
 from outlying.search.attributes import attribute_of
+from outlying.search.scoring import Hit
 from outlying.table.columns import numeric_column
+from outlying.table.targets import Target
 from tests import naive, strategies
 
 NUMBERS = ("outlierness", "rarity", "tail", "support", "lift", "strength", "overall_outlierness")
@@ -105,7 +108,7 @@ def test_intervals(
     value = values[place % len(values)]
     options = Options.of(scales=scales, interval=interval, min_support=min_support)
     found = intervals.segments(ordered, seed)
-    fast = intervals.candidates(ordered, found, value, len(values), options)
+    fast = intervals.candidates(ordered, found, value, len(values), len(values), options)
     slow = naive.intervals(values, value, len(values), min_support, scales, interval, seed)
     assert fast == slow
 
@@ -139,8 +142,13 @@ def fast_pairs(table: strategies.Table, row: int, options: dict[str, Any]) -> li
         for name, cells in table.items()
         if any(isinstance(cell, str) for cell in cells)
     }
-    found = outlying.explain(dict(table), row=row, types=types, top=10_000, references=0, **options)
-    return list(found.pairs)
+    explainer = outlying.Explainer(dict(table), types=types, top=10_000, references=0, **options)
+    searched = explainer.in_memory("searched()").searched(Target(row=row))
+    hits, _ = assembly.grouped(searched.outcome.best, searched.exact, 10_000)
+    best: dict[tuple[int, ...], Hit] = {}
+    for hit in hits:  # the first scale only
+        best.setdefault(searched.exact.attributes(hit.property, hit.context), hit)
+    return [assembly.pair_of(hit, searched.exact) for hit in best.values()]
 
 
 def assert_same(table: strategies.Table, row: int, options: dict[str, Any]) -> None:
@@ -168,10 +176,11 @@ def key(condition: Any) -> tuple[Any, ...]:
 
 OPTIONS = st.fixed_dictionaries(
     {
-        "min_support": st.sampled_from([0.1, 0.2]),
+        "min_support": st.sampled_from([None, 0.1, 0.2, 3]),
         "min_outlierness": st.sampled_from([0.9, 0.6, 0.3]),
         "max_conditions": st.sampled_from([4, 3, 2, 0]),
         "search": st.sampled_from(["guided", "exhaustive"]),
+        "minimality": st.sampled_from(["unless stronger", "strict"]),
         "measure": st.sampled_from(["relative", "paper"]),
         "scales": st.sampled_from(["several", "one"]),
         "interval": st.sampled_from(["run", "span"]),

@@ -1,4 +1,4 @@
-"""Results as JSON lines: a header, one line per object, the stories; and how to continue them.
+"""Results as JSON lines: a header, one line per object, the patterns; and how to continue them.
 
 A file grows beside its final name, line by line, each safe on the disk before the next is begun.
 So whatever ends a run leaves whole lines and at most one torn one, which is cut off. The header
@@ -23,7 +23,7 @@ from outlying.errors import OutputError
 from outlying.options import Options
 from outlying.render.files import is_special
 from outlying.results.findings import Findings, Population, entry, heading
-from outlying.results.stories import Stories
+from outlying.results.patterns import Patterns
 from outlying.table.table import Table
 from outlying.table.targets import Targets
 from outlying.table.values import printable
@@ -103,7 +103,7 @@ class Partial:
     def __init__(self, target: Path, path: Path, stream: io.FileIO) -> None:
         self.target, self.path, self._stream = target, path, stream
         self.done = 0
-        self.stories = Stories()
+        self.patterns = Patterns()
 
     @classmethod
     @contextlib.contextmanager
@@ -140,7 +140,7 @@ class Partial:
         for number, (content, end_of_line) in enumerate(_whole_lines(self.path)):
             if number == 0:
                 _compare(content, head, self.path)
-            elif "stories" in content:
+            elif "patterns" in content:
                 break
             else:
                 self._count(content, number, targets)
@@ -155,7 +155,7 @@ class Partial:
         try:
             if number > len(targets) or content["row"] != targets.number(number - 1):
                 raise ValueError
-            self.stories.add(content)
+            self.patterns.add(content)
         except (KeyError, TypeError, ValueError):
             raise _damaged(self.path, number + 1) from None
         self.done += 1
@@ -163,12 +163,12 @@ class Partial:
     def add(self, content: dict[str, Any]) -> None:
         """Write one finished object, and be sure that it is on the disk."""
         self._write(content)
-        self.stories.add(content)
+        self.patterns.add(content)
         self.done += 1
 
     def finish(self) -> None:
-        """Write the stories and give the file its final name."""
-        self._write({"stories": [story.to_dict() for story in self.stories.told()]})
+        """Write the patterns and give the file its final name."""
+        self._write({"patterns": [item.to_dict() for item in self.patterns.told()]})
         with self._writing():
             self._stream.close()
             self.path.replace(self.target)
@@ -198,7 +198,7 @@ def check_complete(path: Path, head: Mapping[str, Any]) -> None:
         if number == 0:
             _compare(content, head, path)
         last = content
-    if last is None or "stories" not in last:
+    if last is None or "patterns" not in last:
         raise OutputError(
             f"{path} is there, but it is not a complete result; delete it to start anew"
         )

@@ -18,7 +18,7 @@ from outlying.render import text
 from outlying.render.sparkline import CHARACTERS
 from outlying.results.detections import Detection, Flagged
 from outlying.results.findings import Findings
-from outlying.results.stories import Story
+from outlying.results.patterns import Pattern
 
 _STYLES: dict[str, dict[str, Any]] = {
     "title": {"bold": True},
@@ -50,9 +50,9 @@ def _has_characters() -> bool:
     return os.environ.get("TERM") != "dumb"
 
 
-def summed_up(stories: Sequence[Story], are_new: bool, is_terminal: bool) -> str:
+def summed_up(patterns: Sequence[Pattern], are_new: bool, is_terminal: bool) -> str:
     """Write what many objects have in common."""
-    return text.summary(stories, are_new, width(is_terminal), _style(is_terminal))
+    return text.summary(patterns, are_new, width(is_terminal), _style(is_terminal))
 
 
 def detected(detection: Detection, is_terminal: bool, *, with_rows: bool = True) -> str:

@@ -32,7 +32,7 @@ from outlying.parallel import usable_workers
 from outlying.render.files import Output
 from outlying.results.detections import Detection, Flagged
 from outlying.results.findings import Findings, heading
-from outlying.results.stories import Stories
+from outlying.results.patterns import Patterns
 from outlying.table.targets import Targets
 
 _OPTIONS: tuple[Decorator, ...] = (
@@ -176,27 +176,27 @@ class _Run:
 
 
 def _texts(run: _Run, is_terminal: bool) -> Iterator[str]:
-    stories, rule = Stories(), "-" * width(is_terminal)
+    patterns, rule = Patterns(), "-" * width(is_terminal)
     if run.detection is not None:
         yield f"{detected(run.detection, is_terminal, with_rows=False)}\n\n{rule}\n"
     for item, findings in zip(run.flagged(), run.findings(), strict=True):
-        stories.add(findings)
+        patterns.add(findings)
         why = ""
         if item is not None and run.detection is not None:
             why = flagged_line(item, run.detection, is_terminal)
         yield f"{why}{rendered(findings, is_terminal)}\n\n{rule}\n"
-    yield summed_up(stories.told(), run.job.naming.are_new, is_terminal)
+    yield summed_up(patterns.told(), run.job.naming.are_new, is_terminal)
 
 
 def _document(run: _Run, is_terminal: bool) -> Iterator[str]:  # noqa: ARG001 - as the others
-    stories, objects = Stories(), []
+    patterns, objects = Patterns(), []
     for content in run.entries():
-        stories.add(content)
+        patterns.add(content)
         objects.append(content)
-    told = [story.to_dict() for story in stories.told()]
+    told = [item.to_dict() for item in patterns.told()]
     options = run.explainer.options
     whole = heading(run.explainer.population, options)
-    whole |= {**run.detected(), "objects": objects, "stories": told}
+    whole |= {**run.detected(), "objects": objects, "patterns": told}
     yield json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
 
 
@@ -211,12 +211,12 @@ def _page(run: _Run, is_terminal: bool) -> Iterator[str]:  # noqa: ARG001 - as t
 
 
 def _lines(run: _Run, is_terminal: bool) -> Iterator[str]:  # noqa: ARG001 - as the others
-    stories = Stories()
+    patterns = Patterns()
     yield jsonlines.line(run.header()).rstrip("\n")
     for content in run.entries():
-        stories.add(content)
+        patterns.add(content)
         yield jsonlines.line(content).rstrip("\n")
-    yield jsonlines.line({"stories": [story.to_dict() for story in stories.told()]}).rstrip("\n")
+    yield jsonlines.line({"patterns": [item.to_dict() for item in patterns.told()]}).rstrip("\n")
 
 
 def _continue(job: Job, partial: Partial, loaded: Loaded) -> None:

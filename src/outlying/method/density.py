@@ -133,7 +133,7 @@ def mean_neighbours(values: Floats, width: float) -> float:
 
 
 def mean_around(values: Floats, everywhere: Floats, width: float) -> float:
-    """Return how many of other values, sorted as well, lie within a window of a value on average."""
+    """Return how many of other sorted values lie within a window of a value on average."""
     last = np.searchsorted(everywhere, values + width / 2, side="right")
     first = np.searchsorted(everywhere, values - width / 2, side="left")
     return int(np.add.reduce(last) - np.add.reduce(first)) / len(values)

@@ -49,9 +49,7 @@ class Typical:
         `reach` is half of the window, in the unit of the column.
         """
         scales = SCALES[: len(near)]
-        rarities = [
-            self.neighbours[scale] / rows for scale, rows in zip(scales, near, strict=True)
-        ]
+        rarities = [self.neighbours[scale] / rows for scale, rows in zip(scales, near, strict=True)]
         place = rarest(rarities)
         scale, width = scales[place], scales[place] * self.width
         return Summary(

@@ -143,8 +143,9 @@ class CategoricalProfile:
         """Return the areas above and below the cdf of the frequencies."""
         return outlierness.areas(frequencies(self.counts), summary.at_object, self.counts)
 
-    def gap(self, place: Value) -> None:
+    def gap(self, place: Value) -> tuple[Value, Value] | None:  # noqa: ARG002
         """Return None: categories have no order."""
+        return None
 
     def typical(self, place: Value, at_object: float) -> tuple[Value, ...]:  # noqa: ARG002
         """Name the most frequent categories that hold 90% of the rows."""

@@ -7,10 +7,17 @@ from __future__ import annotations
 
 import dataclasses
 
+from outlying.options import PAPER
+
+#: The options that follow the paper to the letter, and its parameters sigma and k.
+OPTIONS = PAPER
+SUPPORT: float = OPTIONS["min_support"]
+CONDITIONS: int = OPTIONS["max_conditions"]
 #: The outlierness of the object between the two clusters of Unif2.
 UNIF2 = 0.775
 #: The Gaussian example: outlierness of v1.
 GAUSSIAN = 0.91
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Bound:

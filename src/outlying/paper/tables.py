@@ -17,7 +17,7 @@ from outlying.options import Discretise, Options
 from outlying.paper import published
 from outlying.paper.density_score import DensityScore
 from outlying.paper.published import CLAIMS, Bound, Claim
-from outlying.results.findings import Pair
+from outlying.results.pairs import Pair
 from outlying.search.attributes import NumericAttribute
 from outlying.table.columns import Mask
 from outlying.table.conditions import Condition
@@ -178,7 +178,7 @@ class _ObjectPairs:
         options = Options.of(scales="one", interval=kind)
         found = attribute.segments(None)
         value, rows = attribute.scaled(self.row), self.table.rows
-        return next(iter(candidates(attribute.sorted, found, value, rows, options)), None)
+        return next(iter(candidates(attribute.sorted, found, value, rows, rows, options)), None)
 
     def published(self, claim: Claim) -> ScoredPair:
         """Return the paper's own pair."""

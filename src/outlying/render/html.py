@@ -20,8 +20,9 @@ from outlying.render.axis import Axis
 from outlying.render.palette import PALETTE
 from outlying.render.templating import environment
 from outlying.results.detections import Detection, Flagged
-from outlying.results.findings import Findings, Pair, Population
-from outlying.results.stories import Stories
+from outlying.results.findings import Findings, Population
+from outlying.results.pairs import Pair
+from outlying.results.patterns import Patterns
 from outlying.results.wording import (
     Figure,
     claim,
@@ -83,11 +84,11 @@ class Report:
         self._objects: list[str] = []
         self._rows: list[int | None] = []
         self._keys: list[tuple[tuple[str, Value], ...]] = []
-        self._stories = Stories()
+        self._patterns = Patterns()
 
     def add(self, findings: Findings, flagged: Flagged | None = None) -> None:
         """Add one more object, with what has flagged it, if anything has."""
-        self._stories.add(findings)
+        self._patterns.add(findings)
         self._rows.append(findings.row)
         self._keys.append(findings.key)
         self._objects.append(
@@ -155,7 +156,7 @@ class Report:
         places: dict[int, list[int]] = {}
         for place, row in enumerate(self._rows):
             places.setdefault(place if row is None else row, []).append(place)
-        for story in self._stories.told():
+        for story in self._patterns.told():
             linked = [place for row in dict.fromkeys(story.rows) for place in places[row]]
             links = [
                 {"number": place + 1, "name": self._name(place).removeprefix("Data row ")}

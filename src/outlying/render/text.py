@@ -7,8 +7,9 @@ from typing import TypeAlias
 
 from outlying.render.sparkline import sparkline
 from outlying.render.text_width import wrapped
-from outlying.results.findings import Findings, Pair, Population
-from outlying.results.stories import Story
+from outlying.results.findings import Findings, Population
+from outlying.results.pairs import Pair
+from outlying.results.patterns import Pattern
 from outlying.results.wording import figures, name_of
 from outlying.table.values import Value, printable, text_of
 
@@ -93,19 +94,19 @@ def _skipped_lines(population: Population) -> list[str]:
 
 
 def summary(
-    stories: Sequence[Story], are_new: bool, width: int = 88, style: Style = no_style
+    patterns: Sequence[Pattern], are_new: bool, width: int = 88, style: Style = no_style
 ) -> str:
-    """Return the stories of many objects, each with the first of its rows."""
+    """Return what many objects have in common, each with the first of its rows."""
     lines = [
-        wrapped(f"{story} ({_members(story, are_new)})", width, "  ", "    ") for story in stories
+        wrapped(f"{item} ({_members(item, are_new)})", width, "  ", "    ") for item in patterns
     ]
-    return "\n".join([style("Stories", "title"), *lines])
+    return "\n".join([style("What they have in common", "title"), *lines])
 
 
-def _members(story: Story, are_new: bool) -> str:
+def _members(pattern: Pattern, are_new: bool) -> str:
     kind = "object" if are_new else "row"
-    named = ", ".join(str(row + 1) for row in story.rows[:_MOST_ROWS])
-    more = story.count - _MOST_ROWS
-    return f"{kind if story.count == 1 else kind + 's'} {named}" + (
+    named = ", ".join(str(row + 1) for row in pattern.rows[:_MOST_ROWS])
+    more = pattern.count - _MOST_ROWS
+    return f"{kind if pattern.count == 1 else kind + 's'} {named}" + (
         f" and {more:,} more" if more > 0 else ""
     )

@@ -1,9 +1,9 @@
-"""From hits of the search to pairs for people: tails, typical values, the order of results."""
+"""From hits of the search to stories for people: their order, tails, typical values, pictures."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
+import itertools
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from outlying.method.distribution import Between
@@ -11,58 +11,129 @@ from outlying.method.measure import reaches
 from outlying.method.profiles import NumericProfile, Profile
 from outlying.method.sketches import Picture, Sketch, categorical_sketch, shown_categories
 from outlying.options import Options
-from outlying.results.findings import Findings, Pair, Population
+from outlying.results import culprits
+from outlying.results.culprits import Grouping, Kind, Telling, Told
+from outlying.results.findings import Findings, Population
 from outlying.results.notes import notes_on
+from outlying.results.pairs import Pair
+from outlying.results.stories import Story
+from outlying.search.objects import ObjectProperty
 from outlying.search.population import Measured, Searched
 from outlying.search.scoring import Context, Hit
+from outlying.table.values import Form
 
-Order: TypeAlias = tuple[float, int, float, int, str, tuple[str, ...], Context]
+#: Forms whose numbers are moments, not quantities.
+_MOMENTS: tuple[Form, ...] = ("date", "datetime", "instant", "time")
+_TIMES: tuple[Form, ...] = (*_MOMENTS, "duration")
+MICROSECONDS = 1e6
+
+Order: TypeAlias = tuple[float, int, float, int, tuple[int, ...], Context]
 
 
 def explained(searched: Searched, options: Options) -> Findings:
-    """Put together what was found on an object: its pairs in order, and what to know of them."""
-    pairs = tuple(best_pairs(searched.outcome.best, searched.exact, options.top))
+    """Put together what was found on an object: its stories in order, and what to know of them."""
+    outcome, exact = searched.outcome, searched.exact
+    hits, told = grouped(outcome.best, exact, options.top)
+    stories = _described(hits, told[: options.top], searched)
+    people = Population.of(searched.table, searched.rows, searched.selection)
     return Findings(
         row=searched.row,
         key=searched.key,
         values=tuple(searched.values.items()),
-        population=Population.of(searched.table, searched.rows, searched.selection),
+        population=people,
         options=options,
-        pairs=pairs,
-        found=searched.outcome.found,
-        notes=(*searched.notes, *notes_on(searched, pairs, options)),
-        effort=searched.outcome.effort,
+        stories=stories,
+        found=len(told),
+        notes=(*searched.notes, *notes_on(searched, stories, len(told), options)),
+        effort=outcome.effort,
+        blamed=tuple((name, share) for name, share in blamed(searched).items()),
         row_hash=searched.row_hash,
     )
 
 
-def best_pairs(hits: Iterable[Hit], exact: Measured, top: int) -> list[Pair]:
-    """Describe the strongest hits, in order."""
-    described = (pair_of(hit, exact) for hit in _worth_describing(hits, exact, top))
-    return best_by_attributes(described)[:top]
+def blamed(searched: Searched) -> dict[str, float]:
+    """Return for each compared column how much weaker the strongest finding is without it.
+
+    Columns stand in the order of the table. Where nothing reaches the threshold all are ordinary.
+    """
+    exact = searched.exact
+    found = [_telling(hit, exact) for hit in searched.outcome.reported]
+    shares = culprits.blame(found, range(len(exact.properties)))
+    by_name = {own.name: share for own, share in zip(exact.properties, shares, strict=True)}
+    return {column.name: by_name[column.name] for column in searched.selection.columns}
 
 
-def _worth_describing(hits: Iterable[Hit], exact: Measured, top: int) -> Iterator[Hit]:
-    """Return the strongest hits, and what ties with them; of several scales the strongest."""
-    kept: dict[tuple[int, ...], tuple[float, int]] = {}
-    last = (-math.inf, 0)
-    for hit in sorted(hits, key=lambda hit: (-hit.score, len(hit.context))):
-        rank = (-hit.score, len(hit.context))
-        if len(kept) >= top and rank > last:
-            return
-        first = kept.setdefault(exact.attributes(hit.property, hit.context), rank)
-        if first == rank:
-            last = max(last, rank)
-            yield hit
+def grouped(hits: Iterable[Hit], exact: Measured, top: int) -> tuple[list[Hit], list[Told]]:
+    """Order hits, the strongest first, and join those that tell the same story.
+
+    Who comes first among equals is worth a closer look only while it decides what is shown.
+    """
+    ordered: list[Hit] = []
+    grouping = Grouping()
+    for _, some in itertools.groupby(sorted(hits, key=_rank), key=_rank):
+        equals = list(some)
+        look = len(equals) > 1 and len(grouping.stories) < top
+        for hit in sorted(equals, key=lambda hit: _order(hit, exact, look)):
+            grouping.add(_telling(hit, exact, len(ordered)))
+            ordered.append(hit)
+    return ordered, grouping.stories
 
 
-def pair_of(hit: Hit, exact: Measured) -> tuple[Order, Pair]:
-    """Describe a hit in full, with the key that orders it."""
+def _rank(hit: Hit) -> tuple[float, int]:
+    return -hit.score, len(hit.context)
+
+
+def _order(hit: Hit, exact: Measured, look: bool) -> Order:
+    """Return what orders a hit: score, conditions, tail (if looked at), rows, then names."""
+    attributes = exact.attributes(hit.property, hit.context)
+    tail = 0.0
+    if look:
+        tail = exact.profile(hit.property, hit.context).tail(hit.summary)
+    return *_rank(hit), tail, -hit.group, attributes, hit.context
+
+
+def _telling(hit: Hit, exact: Measured, number: int = 0) -> Telling:
+    columns = frozenset(exact.attributes(hit.property, hit.context))
+    return Telling(hit.property, columns, hit.strength, number)
+
+
+def _described(hits: Sequence[Hit], told: Sequence[Told], searched: Searched) -> tuple[Story, ...]:
+    """Describe stories; only their headlines get pictures."""
+    exact, found = searched.exact, [_telling(hit, searched.exact) for hit in hits]
+    kinds = [_kind(own) for own in exact.properties]
+    chosen = culprits.culprits(told, found, kinds, searched.outcome.alone)
+    return tuple(
+        _story(item, culprit, hits, exact) for item, culprit in zip(told, chosen, strict=True)
+    )
+
+
+def _story(told: Told, culprit: int, hits: Sequence[Hit], exact: Measured) -> Story:
+    shown = [*told.tellings, *told.absorbed]
+    place = shown.index(told.headline(culprit))
+    pairs = tuple(
+        pair_of(hits[telling.number], exact, with_picture=number == place)
+        for number, telling in enumerate(shown)
+    )
+    names = [own.name for own in exact.properties]
+    columns = tuple(names[column] for column in sorted(told.columns))
+    return Story(columns, names[culprit], pairs[place], pairs)
+
+
+def _kind(own: ObjectProperty) -> Kind:
+    if own.value is None:
+        return Kind.MISSING
+    if own.attribute.kind != "numbers":
+        return Kind.CATEGORY
+    return Kind.TIME if own.attribute.column.form in _MOMENTS else Kind.NUMBER
+
+
+def pair_of(hit: Hit, exact: Measured, *, with_picture: bool = True) -> Pair:
+    """Describe a hit."""
     own = exact.properties[hit.property]
     chosen = [exact.candidates[item] for item in hit.context]
     options, rows = own.options, exact.rows
     profile = exact.profile(hit.property, hit.context)
-    pair = Pair(
+    return Pair(
         property=own.name,
         value=own.value,
         conditions=tuple(item.condition for item in chosen),
@@ -72,7 +143,7 @@ def pair_of(hit: Hit, exact: Measured) -> tuple[Order, Pair]:
         support=hit.group / rows,
         group_size=hit.group,
         known=profile.known,
-        lift=hit.summary.lift(hit.overall),
+        lift=hit.summary.lift,
         strength=hit.strength,
         overall_outlierness=hit.overall.outlierness(options.measure),
         typical=profile.typical(own.place, hit.summary.at_object),
@@ -80,11 +151,19 @@ def pair_of(hit: Hit, exact: Measured) -> tuple[Order, Pair]:
         measure=options.measure,
         min_confidence=options.min_confidence,
         bound=_bound(hit, profile, exact),
-        picture=_picture(hit, profile, exact),
+        scale=hit.summary.scale,
+        near=hit.summary.near,
+        reach=_reach(own, hit.summary.reach),
+        gap=profile.gap(own.place),
+        picture=_picture(hit, profile, exact) if with_picture else None,
     )
-    names = tuple(item.attribute for item in chosen)
-    order = (-hit.score, len(chosen), pair.tail, -hit.group, own.name, names, hit.context)
-    return order, pair
+
+
+def _reach(own: ObjectProperty, reach: float | None) -> float | None:
+    """Return a distance as people read it: of dates, times and durations in seconds."""
+    if reach is None or own.attribute.column.form not in _TIMES:
+        return reach
+    return reach / MICROSECONDS
 
 
 def _bound(hit: Hit, profile: Profile, exact: Measured) -> float:
@@ -134,12 +213,3 @@ def _sketches(hit: Hit, profile: Profile, exact: Measured) -> tuple[Sketch, Sket
     shown = shown_categories(profile.counts, code)
     inside = categorical_sketch(profile.counts, profile.labels, shown)
     return inside, exact.sketch(hit.property, [profile.labels[code] for code in shown])
-
-
-def best_by_attributes(pairs: Iterable[tuple[Order, Pair]]) -> list[Pair]:
-    """Order pairs; of those with the same property and attributes keep the first scale only."""
-    kept: dict[tuple[str, tuple[str, ...]], Pair] = {}
-    for _, pair in sorted(pairs, key=lambda item: item[0]):
-        attributes = tuple(condition.attribute for condition in pair.conditions)
-        kept.setdefault((pair.property, attributes), pair)
-    return list(kept.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from outlying.options import Options
-from outlying.results.findings import Pair
+from outlying.results.stories import Story
 from outlying.search.attributes import Attribute
 from outlying.search.limits import BEAM
 from outlying.search.population import Searched
@@ -13,7 +13,9 @@ from outlying.search.scoring import Outcome
 from outlying.search.screen.neighbours import Sample
 
 
-def notes_on(searched: Searched, pairs: Sequence[Pair], options: Options) -> list[str]:
+def notes_on(
+    searched: Searched, stories: Sequence[Story], found: int, options: Options
+) -> list[str]:
     """Say what a reader must know to judge the result."""
     outcome, attributes, is_streamed = searched.outcome, searched.attributes, searched.is_streamed
     notes = []
@@ -24,17 +26,14 @@ def notes_on(searched: Searched, pairs: Sequence[Pair], options: Options) -> lis
             f"Nothing reaches the threshold of {options.min_outlierness:g}; "
             "the closest pair of each property is given instead."
         )
-    if outcome.found > options.top:
-        notes.append(
-            f"{outcome.found - options.top} further pairs were found; raise top (of detect: "
-            "--pairs) to see them."
-        )
+    if found > options.top or _unseen(searched):
+        notes.append("Weaker findings were left out; raise top to see more of them.")
     notes += _binned(attributes, options)
     notes += _visited(outcome, len(attributes), options, is_streamed)
     notes += _sampled(outcome, searched.sample, is_streamed)
     if options.measure == "paper" and any(item.kind == "labels" for item in attributes):
         notes.append("By the paper's measure a categorical property cannot exceed 0.46.")
-    bound = max((pair.bound for pair in pairs), default=0.0)
+    bound = max((story.headline.bound for story in stories), default=0.0)
     if bound:
         notes.append(
             "Columns of very many distinct values were counted in fine bins: outlierness, "
@@ -43,6 +42,13 @@ def notes_on(searched: Searched, pairs: Sequence[Pair], options: Options) -> lis
     if searched.is_new:
         notes.append("The new object joined the population as one more row.")
     return notes
+
+
+def _unseen(searched: Searched) -> bool:
+    """Return whether more was found than was computed exactly."""
+    outcome, exact = searched.outcome, searched.exact
+    seen = {exact.attributes(hit.property, hit.context) for hit in outcome.best}
+    return outcome.found > len(seen)
 
 
 def _binned(attributes: Sequence[Attribute], options: Options) -> list[str]:

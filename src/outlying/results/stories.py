@@ -1,121 +1,71 @@
-"""What many explanations have in common: objects that stand out in the same columns.
-
-Two readings of one oddity (temp given city, city given temp) are one story, as both come from the
-same columns: which of the two is the stronger differs from row to row by chance.
-"""
+"""A story: one thing that stands out, told from one or several sides (method 5b)."""
 
 from __future__ import annotations
 
-import builtins
-import collections
 import dataclasses
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
-from outlying.results.findings import Findings, Pair
-from outlying.table.values import printable
-
-#: A property and the attributes of its conditions, in the order of their names.
-Reading: TypeAlias = tuple[str, tuple[str, ...]]
+from outlying.results.pairs import Pair
+from outlying.search.references import Comparison
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Story:
-    """Objects whose strongest exceptional pair is about the same columns.
+    """One thing that stands out: a set of columns, told from one or several sides.
 
-    `property` is None where nothing is exceptional. `rows` are positions from 0: of the rows in
-    the table, or of new objects among those given.
+    `columns` stand by name. The value of `culprit` is the odd one: without it, the row would be
+    most ordinary. `headline` is the telling whose property is the culprit; where there is none, the
+    strongest. `pairs` are all tellings of exactly these columns, strongest first, the headline
+    among them; then some with further columns, which add nothing.
     """
 
-    property: str | None
-    attributes: tuple[str, ...]
-    rows: tuple[int, ...]
-    count: int
-    total: int
+    columns: tuple[str, ...]
+    culprit: str
+    headline: Pair
+    pairs: tuple[Pair, ...]
 
-    @builtins.property
-    def name(self) -> str:
-        """The story without its numbers, such as `temp given city`."""
-        if self.property is None:
-            return "nothing exceptional"
-        return f"{printable(self.property)} {_given(self.attributes)}"
+    @property
+    def strength(self) -> float:
+        """The strength of its strongest telling."""
+        return self.pairs[0].strength
 
-    def __str__(self) -> str:
-        return f"{self.count:,} of {self.total:,}: {self.name}"
+    @property
+    def confidence(self) -> float | None:
+        """The share of ordinary rows without a finding this strong; None where none were asked."""
+        return self.headline.confidence
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the story as it stands in the JSON result, where rows are counted from 1."""
+    @property
+    def exceptional(self) -> bool:
+        """Whether it reaches the threshold, and is not what an ordinary row shows."""
+        return self.headline.exceptional
+
+    @property
+    def sentence(self) -> str:
+        """The story in words, as its headline tells it."""
+        return self.headline.sentence
+
+    @property
+    def others(self) -> tuple[Pair, ...]:
+        """What it is also told as."""
+        return tuple(pair for pair in self.pairs if pair != self.headline)
+
+    def to_dict(self, place: int) -> dict[str, Any]:
+        """Return the story as it stands in the JSON result; its headline is a place in `pairs`."""
         return {
-            "property": self.property,
-            "attributes": list(self.attributes),
-            "rows": [row + 1 for row in self.rows],
-            "count": self.count,
-            "total": self.total,
-            "sentence": str(self),
+            "columns": list(self.columns),
+            "culprit": self.culprit,
+            "headline": place,
+            "strength": self.strength,
+            "confidence": self.confidence,
+            "exceptional": self.exceptional,
+            "also": [pair.short() for pair in self.others],
         }
 
+    def __str__(self) -> str:
+        return self.sentence
 
-class Stories:
-    """Takes one explained object after the other and keeps no more than its row."""
-
-    def __init__(self) -> None:
-        self.total = 0
-        self._rows: dict[frozenset[str], list[int]] = {}
-        self._readings: dict[frozenset[str], collections.Counter[Reading]] = {}
-
-    def add(self, item: Findings | Mapping[str, Any]) -> None:
-        """Take findings, or one of the `objects` of a JSON result."""
-        row, reading = _of_findings(item) if isinstance(item, Findings) else _of_entry(item)
-        columns = frozenset() if reading is None else frozenset((reading[0], *reading[1]))
-        self._rows.setdefault(columns, []).append(self.total if row is None else row)
-        counter = self._readings.setdefault(columns, collections.Counter())
-        if reading is not None:
-            counter[reading] += 1
-        self.total += 1
-
-    def told(self) -> tuple[Story, ...]:
-        """Return the stories so far: the most frequent first, then by name."""
-        found = [self._story(columns) for columns in self._rows]
-        return tuple(sorted(found, key=_order))
-
-    def _story(self, columns: frozenset[str]) -> Story:
-        rows, readings = self._rows[columns], self._readings[columns]
-        often = sorted(readings, key=lambda reading: (-readings[reading], reading))
-        name, attributes = often[0] if often else (None, ())
-        return Story(name, attributes, tuple(rows), len(rows), self.total)
-
-
-def stories(findings: Iterable[Findings | Mapping[str, Any]]) -> tuple[Story, ...]:
-    """Sum up many findings: which columns explain how many of the objects."""
-    found = Stories()
-    for item in findings:
-        found.add(item)
-    return found.told()
-
-
-def _order(story: Story) -> tuple[Any, ...]:
-    return -story.count, story.property is None, story.property or "", story.attributes
-
-
-def _of_findings(findings: Findings) -> tuple[int | None, Reading | None]:
-    pair = next((pair for pair in findings.pairs if pair.exceptional), None)
-    return findings.row, None if pair is None else _reading(pair)
-
-
-def _reading(pair: Pair) -> Reading:
-    return pair.property, tuple(sorted(condition.attribute for condition in pair.conditions))
-
-
-def _of_entry(entry: Mapping[str, Any]) -> tuple[int | None, Reading | None]:
-    row = None if entry["row"] is None else entry["row"] - 1
-    pair = next((pair for pair in entry["pairs"] if pair["exceptional"]), None)
-    if pair is None:
-        return row, None
-    return row, (pair["property"], tuple(sorted(c["attribute"] for c in pair["conditions"])))
-
-
-def _given(attributes: tuple[str, ...]) -> str:
-    if not attributes:
-        return "alone"
-    names = [printable(name) for name in attributes]
-    return "given " + " and ".join([", ".join(names[:-1]), names[-1]] if names[:-1] else names)
+    def compared(self, comparison: Comparison) -> Story:
+        """Return the story with how its strength compares with findings on ordinary rows."""
+        place = self.pairs.index(self.headline)
+        pairs = tuple(dataclasses.replace(pair, comparison=comparison) for pair in self.pairs)
+        return dataclasses.replace(self, headline=pairs[place], pairs=pairs)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from outlying.table.values import Value, printable, text_of
 
 if TYPE_CHECKING:
-    from outlying.results.findings import Findings, Pair
+    from outlying.results.findings import Findings
+    from outlying.results.pairs import Pair
 
 #: Below this overall outlierness a value is called ordinary over the whole table.
 ORDINARY = 0.5

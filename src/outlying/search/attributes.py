@@ -90,7 +90,8 @@ class _Attribute:
         gaps = self.missingness
         condition = Condition(self.column.name, "missing")
         test = functools.partial(gaps.equal, 1)
-        return [CandidateCondition(condition, int(gaps.totals[1]), test)]
+        members = functools.partial(gaps.rows_of, 1)
+        return [CandidateCondition(condition, int(gaps.totals[1]), test, members=members)]
 
     def _conditions(
         self, row: int, known: int, total: int, options: Options
@@ -203,14 +204,9 @@ class NumericAttribute(_Attribute):
         values = self.column.values if rows is None else self.column.values[rows]
         return (values >= self.unscaled(low)) & (values <= self.unscaled(high))
 
-    def typical(self, mask: Mask) -> Typical | None:
-        """Return what is typical in a context; None where all values are equal."""
-        return self._typical(self._values(mask))
-
-    def typical_of(self, rows: Rows) -> Typical | None:
-        """Return what is typical among a few rows."""
-        values = self._rescaled(self.column.values[rows])
-        return self._typical(np.sort(values[~np.isnan(values)]))
+    def typical(self, chosen: Mask | Rows) -> Typical | None:
+        """Return what is typical among the rows of a context; None where all values are equal."""
+        return self._typical(self._values(chosen))
 
     def _typical(self, values: Floats) -> Typical | None:
         if len(values) == 0 or values[0] == values[-1]:
@@ -222,16 +218,25 @@ class NumericAttribute(_Attribute):
             known, width, lift(inside / known, around / len(self.sorted)), {SCALES[0]: inside}
         )
 
-    def widen(self, typical: Typical, mask: Mask, scales: Sequence[int]) -> None:
+    def widen(self, typical: Typical, chosen: Mask | Rows, scales: Sequence[int]) -> None:
         """Count the neighbours of a typical member at further scales."""
         missing = [scale for scale in scales if scale not in typical.neighbours]
         if missing:
-            values = self._values(mask)
+            values = self._values(chosen)
             for scale in missing:
                 typical.neighbours[scale] = mean_neighbours(values, scale * typical.width)
 
-    def _values(self, mask: Mask) -> Floats:
-        return np.asarray(self.sorted[mask[self.order]])
+    def _values(self, chosen: Mask | Rows) -> Floats:
+        """Return the values of rows in order, be they marked or listed, as of a small group."""
+        if chosen.dtype == np.bool_:
+            return np.asarray(self.sorted[chosen[self.order]])
+        values = self._rescaled(self.column.values[chosen])
+        return np.sort(values[~np.isnan(values)]) + 0.0
+
+    def near(self, row: int, chosen: Rows, width: float) -> int:
+        """Count which of some rows lie within a window around a row."""
+        values = self._rescaled(self.column.values[chosen])
+        return int(np.count_nonzero(np.abs(values - self.scaled(row)) <= width / 2))
 
     def rows_near(self, row: int, width: float) -> Rows:
         """Return the rows whose values lie within a window around that of a row."""
@@ -239,12 +244,15 @@ class NumericAttribute(_Attribute):
         start = self.sorted.searchsorted(value - reach)
         return self.order[start : self.sorted.searchsorted(value + reach, "right")]
 
-    def adaptive(self, mask: Mask, row: int) -> Summary | None:
-        """Summarise the densities by adaptive windows; None where there is nothing to compare."""
+    def summary(self, mask: Mask, row: int, bandwidth: Bandwidth) -> Summary | None:
+        """Summarise the densities at the first scale; None where there is nothing to compare."""
         typical = self.typical(mask)
         if typical is None:
             return None
-        values, densities = self.densities(mask, "adaptive")
+        if bandwidth == "fixed":
+            near = int(np.count_nonzero(mask[self.rows_near(row, typical.width)]))
+            return self.summary_with(typical, [near])
+        values, densities = self.densities(mask, bandwidth)
         at_object = float(densities[np.searchsorted(values, self.scaled(row))])
         mean = float(np.add.reduce(densities) / len(densities))
         return Summary(mean, at_object, self.unit, typical.lift)
@@ -327,9 +335,9 @@ class CategoricalAttribute(_Attribute):
         """Return which rows, of all or of some, are of a category."""
         return np.asarray((self.codes if rows is None else self.codes[rows]) == code)
 
-    def counts(self, mask: Mask) -> Counts:
+    def counts(self, chosen: Mask | Rows) -> Counts:
         """Count the known rows of a context by category."""
-        return self._counted(self.codes[mask])
+        return self._counted(self.codes[chosen])
 
     def find_intervals(self, seed: int | None) -> None:
         """Do nothing: categories have no intervals."""
@@ -345,7 +353,11 @@ class CategoricalAttribute(_Attribute):
         code = int(self.codes[row])
         condition = Condition(self.column.name, "equals", value=self.column.value(row))
         test = functools.partial(self.equal, code)
-        return [CandidateCondition(condition, int(self.totals[code]), test)]
+        members = functools.partial(self._members, code)
+        return [CandidateCondition(condition, int(self.totals[code]), test, members=members)]
+
+    def _members(self, code: int) -> Rows:
+        return self.whole.rows_of(code)
 
     def histogram(self, sample: Sample) -> CategoricalHistogram:
         """Return the categories in groups, to be counted in many contexts."""
@@ -359,13 +371,9 @@ class CategoricalAttribute(_Attribute):
         """Return the category of a row."""
         return self.categories[int(self.codes[row])]
 
-    def typical(self, mask: Mask) -> Typical | None:
-        """Return what is typical in a context; None where there is only one category."""
-        return self._typical(self.counts(mask))
-
-    def typical_of(self, rows: Rows) -> Typical | None:
-        """Return what is typical among a few rows."""
-        return self._typical(self._counted(self.codes[rows]))
+    def typical(self, chosen: Mask | Rows) -> Typical | None:
+        """Return what is typical among rows of a context; None if there is only one category."""
+        return self._typical(self.counts(chosen))
 
     def _typical(self, counts: Counts) -> Typical | None:
         if np.count_nonzero(counts) < 2:
@@ -374,20 +382,32 @@ class CategoricalAttribute(_Attribute):
         inside, around = alike(counts, counts), alike(counts, self.totals)
         return Typical(known, 1.0, lift(inside / known, around / total), {SCALES[0]: inside})
 
-    def widen(self, typical: Typical, mask: Mask, scales: Sequence[int]) -> None:
+    def widen(self, typical: Typical, chosen: Mask | Rows, scales: Sequence[int]) -> None:
         """Do nothing: categories have one scale."""
+
+    def near(self, row: int, chosen: Rows, width: float) -> int:  # noqa: ARG002
+        """Count which of some rows have the category of a row."""
+        return int(np.count_nonzero(self.codes[chosen] == self.codes[row]))
 
     def rows_near(self, row: int, width: float) -> Rows:  # noqa: ARG002
         """Return the rows of the same category as a row."""
-        code = int(self.codes[row])
-        return self._once(("rows", code), lambda: np.flatnonzero(self.codes == code))
+        return self.rows_of(int(self.codes[row]))
 
-    def adaptive(self, mask: Mask, row: int) -> Summary | None:
+    def rows_of(self, code: int) -> Rows:
+        """Return the rows of a category."""
+        order, ends = self._once("rows", self._by_category)
+        return np.asarray(order[ends[code + 1] : ends[code + 2]])
+
+    def _by_category(self) -> tuple[Rows, Rows]:
+        order = np.argsort(self.codes, kind="stable")
+        return order, np.searchsorted(self.codes[order], np.arange(-1, len(self.categories) + 1))
+
+    def summary(self, mask: Mask, row: int, bandwidth: Bandwidth) -> Summary | None:  # noqa: ARG002
         """Summarise the frequencies in a context; None where there is only one category."""
         typical = self.typical(mask)
         if typical is None:
             return None
-        return self.summary_with(typical, [np.count_nonzero(mask[self.rows_near(row, 1.0)])])
+        return self.summary_with(typical, [int(np.count_nonzero(mask[self.rows_near(row, 1.0)]))])
 
     def summary_with(self, typical: Typical, near: Sequence[float]) -> Summary:
         """Summarise a context for an object with so many rows of its category."""

@@ -126,7 +126,7 @@ class Estimates:
 
     def __init__(self) -> None:
         self._places: dict[int, int] = {}  # of contexts, by key; the last used come last
-        self._figures: dict[Histogram, Floats] = {}
+        self._figures: dict[Histogram | tuple[Histogram, int], Floats] = {}
         self._lock = Lock()
 
     def __len__(self) -> int:
@@ -152,29 +152,44 @@ class Estimates:
             recent = list(self._places.items())[max(0, len(self._places) - most) :]
             kept._places = {key: place for place, (key, _) in enumerate(recent)}
             places = np.array([place for _, place in recent], dtype=np.int64)
-            for histogram in self._figures:
-                kept._figures[histogram] = self._of(histogram).take(places, axis=1)
+            for what, known in self._figures.items():
+                kept._figures[what] = self._of(what, len(known)).take(places, axis=1)
         return kept
 
     def figures(
         self, histogram: Histogram, places: Places, make: Callable[[Places], Floats]
     ) -> Floats:
         """Return the figures of a property in contexts; `make` finds those not known yet."""
+        return self._known(histogram, FIGURES, places, make)
+
+    def inside(
+        self, histogram: Histogram, scale: int, places: Places, make: Callable[[Places], Floats]
+    ) -> Floats:
+        """Return the neighbours of a typical member at a scale beyond the first."""
+        return np.asarray(self._known((histogram, scale), 1, places, make)[0])
+
+    def _known(
+        self,
+        what: Histogram | tuple[Histogram, int],
+        number: int,
+        places: Places,
+        make: Callable[[Places], Floats],
+    ) -> Floats:
         with self._lock:
-            found = self._of(histogram).take(places, axis=1)
+            found = self._of(what, number).take(places, axis=1)
         new = np.flatnonzero(np.isnan(found[0]))
         if len(new):
             found[:, new] = fresh = make(new)
             with self._lock:
-                self._of(histogram)[:, places[new]] = fresh
+                self._of(what, number)[:, places[new]] = fresh
         return found
 
-    def _of(self, histogram: Histogram) -> Floats:
-        """Return the figures in all contexts, NaN where they are not known."""
-        known = self._figures.get(histogram, np.empty((FIGURES, 0)))
+    def _of(self, what: Histogram | tuple[Histogram, int], number: int) -> Floats:
+        """Return so many figures in all contexts, NaN where they are not known."""
+        known = self._figures.get(what, np.empty((number, 0)))
         if known.shape[1] < len(self._places):
-            more = np.full((FIGURES, 2 * len(self._places) - known.shape[1]), np.nan)
-            known = self._figures[histogram] = np.concatenate([known, more], axis=1)
+            more = np.full((number, 2 * len(self._places) - known.shape[1]), np.nan)
+            known = self._figures[what] = np.concatenate([known, more], axis=1)
         return known
 
 
@@ -192,6 +207,10 @@ class StoredContexts:
     def figures(self, histogram: Histogram, make: Callable[[Places], Floats]) -> Floats:
         """Return the figures of a property; `make` finds those not known yet."""
         return self.estimates.figures(histogram, self.places, make)
+
+    def inside(self, histogram: Histogram, scale: int, make: Callable[[Places], Floats]) -> Floats:
+        """Return the neighbours of a typical member at a scale beyond the first."""
+        return self.estimates.inside(histogram, scale, self.places, make)
 
 
 class Cache:

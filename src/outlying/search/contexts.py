@@ -6,7 +6,7 @@ three where they are not too many, and longer ones grown from chosen ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -37,19 +37,18 @@ class CandidateContexts:
         marks: Mask,
         own: Sequence[int],
         sample: Sample,
-        min_support: float,
+        least_rows: Callable[[int], float],
         most: int,
         work: Workspace,
     ) -> None:
         """Take which rows satisfy each condition, its attribute, and how long a context may be.
 
-        The last line of marks stands for no condition.
+        The last line of marks stands for no condition. `least_rows` tells how many of all rows a
+        context of so many conditions must keep.
         """
-        self.marks, self.work = marks, work
+        self.marks, self.work, self.sample, self._least_rows = marks, work, sample, least_rows
         self.screened = len(sample.screened)
         self.words: Words = _in_words(marks[:, : self.screened])
-        share = 1.0 if sample.is_whole else limits.SPARE
-        self.least_rows = min_support * self.screened * share - limits.SAME_ROWS
         self.own = np.array([*own, NONE])
         self.most = most
         self.pairs = self._pairs() if most >= PAIRS else np.zeros((0, PAIRS), dtype=np.int64)
@@ -57,11 +56,15 @@ class CandidateContexts:
         self.levels = PAIRS if self.triples is None else PAIRS + 1
         self.short = self._short()
 
+    def least_rows(self, conditions: int) -> float:
+        """Return how many screened rows a context of so many conditions must keep."""
+        return self.sample.least_screened(self._least_rows(conditions), conditions)
+
     def _pairs(self) -> Contexts:
         """Return all contexts of two conditions that keep enough rows."""
         masks = self.marks[:-1, : self.screened].astype(np.float32)
         rows = masks @ masks.T
-        first, second = np.nonzero(np.triu(rows >= self.least_rows, 1))
+        first, second = np.nonzero(np.triu(rows >= self.least_rows(PAIRS), 1))
         apart = self.own[first] != self.own[second]
         return np.stack([first[apart], second[apart]], axis=1)
 
@@ -83,7 +86,9 @@ class CandidateContexts:
 
     def _short(self) -> Contexts:
         """Return all contexts that are screened without a choice: the shortest first."""
-        single = np.arange(NONE, len(self.own) - 1 if self.most else 0)
+        rows = np.count_nonzero(self.marks[:-1, : self.screened], axis=1)
+        single = np.flatnonzero(rows >= self.least_rows(1)) if self.most else np.zeros(0, np.int64)
+        single = np.append(NONE, single)
         parts = [single[:, np.newaxis], self.pairs]
         if self.triples is not None:
             parts.append(self.triples)
@@ -97,10 +102,11 @@ class CandidateContexts:
     def _are_large(self, contexts: Contexts) -> Mask:
         """Return which contexts hold enough rows."""
         step = max(1, _WORDS_AT_ONCE // max(1, self.words.shape[1]))
+        least = self.least_rows(contexts.shape[1])
         large = np.zeros(len(contexts), dtype=bool)
         for start in range(0, len(contexts), step):
             words = self.work.intersected(self.words, contexts[start : start + step])
-            large[start : start + step] = rows_in(self.work.counted(words)) >= self.least_rows
+            large[start : start + step] = rows_in(self.work.counted(words)) >= least
         return large
 
     def extended(

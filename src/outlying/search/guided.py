@@ -14,26 +14,25 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from outlying.method.density import Floats, density_at
+from outlying.method.density import Floats
 from outlying.method.measure import (
     DECIMALS,
     SAME_DENSITY,
     excess,
     least_rarity,
-    lift,
-    rarity,
     rounded,
     strength,
 )
 from outlying.search import limits
 from outlying.search.cache import Cache, StoredContexts
 from outlying.search.contexts import CandidateContexts, keys, lengths
-from outlying.search.scoring import Context, Evaluation, Outcome
+from outlying.search.minimality import ReportedContexts, parts
+from outlying.search.property_screen import PropertyScreen
+from outlying.search.scoring import Evaluation, Outcome
 from outlying.search.screen.bitsets import NONE, Contexts, Places, Workspace
-from outlying.search.screen.histograms import Estimate, Summaries, figures
-from outlying.search.screen.neighbours import NeighbourCounter
 from outlying.search.shortlist import (
     ExactScores,
+    Key,
     Rank,
     Ranked,
     ScreenedContexts,
@@ -74,7 +73,7 @@ class _GuidedSearch:
             self.conditions.marks,
             exact.own,
             self.sample,
-            exact.options.min_support,
+            exact.least_rows,
             self.most,
             self.work,
         )
@@ -97,25 +96,71 @@ class _GuidedSearch:
             short = self._short(searched, top, self._closest(searched, top))
         if not self.is_quick:
             return short
-        pairs = [*short.pairs, *((place, ()) for place in range(len(searched)))]
-        found = {(place, context): searched[place].estimate(context) for place, context in pairs}
+        pairs = [*short.estimated, *((place, ()) for place in range(len(searched)))]
+        found = {
+            (place, context): searched[place].screen.estimate(context) for place, context in pairs
+        }
         return dataclasses.replace(short, estimates=found)
 
     def _short(
         self, searched: list[_PropertySearch], top: int, closest: Iterable[Ranked]
     ) -> Shortlist:
-        """Rank the pairs that reach the threshold; of a sample, some of the strongest count."""
+        """Rank the pairs that may be reported; of a sample, some of the strongest count."""
         ranked = sorted((rank, found.place) for found in searched for rank in found.reported())
         most = len(ranked) if self.sample.is_whole else limits.MOST_VERIFIED * (top + 1)
-        others = {self.exact.attributes(place, rank[-1]) for rank, place in ranked[most:]}
+        chosen = [*ranked[:most], *self._without_culprits(ranked, most)]
+        others = {
+            frozenset(self.exact.attributes(place, rank[-1])) for rank, place in ranked[most:]
+        }
         return Shortlist(
-            ranked=tuple(ranked[:most]),
+            ranked=tuple(chosen),
             closest=tuple(closest),
+            parts=self._parts(ranked, chosen),
+            small=self._small(),
             others=frozenset(others),
             levels=min(self.levels, self.most),
             screened=self.screened,
             unvisited=self.unvisited,
+            alone=None if self.is_quick else np.array([found.alone() for found in searched]),
             estimates={},
+        )
+
+    def _without_culprits(self, ranked: list[Ranked], most: int) -> list[Ranked]:
+        """Return, for each column of the strongest pair, the strongest of the rest without it.
+
+        How ordinary the row is without a column tells whether that column is to blame.
+        """
+        if self.is_quick or most >= len(ranked):
+            return []
+        rank, place = ranked[0]
+        found: dict[int, Ranked] = {}
+        columns = set(self.exact.attributes(place, rank[-1]))
+        for item in ranked[:most]:
+            columns &= set(self.exact.attributes(item[1], item[0][-1]))
+        for item in ranked[most:]:
+            for column in columns - found.keys():
+                if column not in self.exact.attributes(item[1], item[0][-1]):
+                    found[column] = item
+            if len(found) == len(columns):
+                break
+        return sorted(set(found.values()))
+
+    def _parts(self, ranked: list[Ranked], chosen: list[Ranked]) -> tuple[Key, ...]:
+        """Return what else must be known to tell whether pairs are much stronger than parts."""
+        if self.exact.options.minimality == "strict" or len(chosen) == len(ranked):
+            return ()
+        known = {(place, rank[-1]) for rank, place in ranked}
+        own = {(place, rank[-1]) for rank, place in chosen}
+        needed = {(place, part) for place, context in own for part in parts(context) if part}
+        return tuple(sorted((needed & known) - own))
+
+    def _small(self) -> tuple[Key, ...]:
+        """Return the pairs whose context is a group too small to be drawn, for all properties."""
+        exact = self.exact
+        items = [place for place, item in enumerate(exact.candidates) if item.is_small]
+        places = range(len(exact.properties))
+        return tuple(
+            (place, (item,)) for item in items for place in places if place != exact.own[item]
         )
 
     def _closest(self, searched: list[_PropertySearch], top: int) -> list[Ranked]:
@@ -158,18 +203,17 @@ class _PropertySearch:
 
     def __init__(self, run: _GuidedSearch, place: int) -> None:
         self.run, self.exact, self.place = run, run.exact, place
-        self.searched: list[tuple[ScreenedContexts, Mask]] = []  # contexts, and which of them reach
+        self.searched: list[tuple[ScreenedContexts, Mask]] = []  # contexts, and which of them count
         self.known: dict[int, Contexts] = {}  # contexts that reach, by number of conditions
         self.last: tuple[ScreenedContexts, Mask]
-        self.overall_mean = math.nan
-        self.measure = run.exact.options.measure
-        self.needed = least_rarity(run.exact.options.min_outlierness, self.measure)
-        self.own = run.exact.properties[place]
-        self.histogram = self.own.histogram(run.sample)
-        self.is_exact = self.histogram.is_exact and run.sample.is_whole
-        self.neighbours = NeighbourCounter(
-            self.histogram, self.own.position, run.conditions.marks, run.sample, run.work
-        )
+        options = run.exact.options
+        self.measure, self.is_strict = options.measure, options.minimality == "strict"
+        self.needed = least_rarity(options.min_outlierness, self.measure)
+        own = run.exact.properties[place]
+        self.screen = PropertyScreen(own, run.exact, run.conditions, run.sample, run.work)
+        self.is_exact = self.screen.is_exact
+        slip = limits.SAME_STRENGTH if self.is_exact else limits.SLIP
+        self.chosen = ReportedContexts(len(run.contexts.own), slip)
 
     def short_contexts(self) -> None:
         """Search all contexts of few conditions."""
@@ -183,7 +227,8 @@ class _PropertySearch:
         """Search contexts that are one condition longer."""
         self.search(contexts[~self.is_dead(contexts)])
         self.last = self.searched[-1]
-        self.check_parts(contexts.shape[1])
+        if self.is_strict:
+            self.check_parts(contexts.shape[1])
 
     def promising(self, kept: Places) -> Places:
         """In wide tables, keep of the pairs of conditions those that are strongest alone."""
@@ -203,18 +248,27 @@ class _PropertySearch:
         return np.concatenate([kept[~is_pair], pairs[np.sort(order)]])
 
     def search(self, contexts: Contexts, stored: StoredContexts | None = None) -> None:
-        """Screen contexts, and note which reach the threshold while no part of them does."""
+        """Screen contexts, and note which reach the threshold and may be reported."""
         scored = self.scored(contexts, stored)
-        reaches = np.zeros(len(contexts), dtype=bool)
+        counts = np.zeros(len(contexts), dtype=bool)
         close = np.flatnonzero(scored.rarity >= self.needed / limits.MARGIN)
         conditions = lengths(contexts[close])
         for length in np.unique(conditions).tolist():  # shorter ones first
             here = close[conditions == length]
-            here = here[~self.is_dead(contexts[here, contexts.shape[1] - length :])]
+            own = contexts[here, contexts.shape[1] - length :]
+            if self.is_strict:
+                kept = ~self.is_dead(own)
+            else:
+                kept = self.chosen.possible(own, scored.strengths[here])
+            here = here[kept]
             here = here[self.reaching(scored, here)]
-            reaches[here] = True
-            self.learn(contexts[here, contexts.shape[1] - length :])
-        self.searched.append((scored, reaches))
+            counts[here] = True
+            own = contexts[here, contexts.shape[1] - length :]
+            if self.is_strict:
+                self.learn(own)
+            else:
+                self.chosen.learn(own, scored.strengths[here])
+        self.searched.append((scored, counts))
 
     def learn(self, contexts: Contexts) -> None:
         """Remember contexts of one length that reach the threshold."""
@@ -235,14 +289,17 @@ class _PropertySearch:
         return dead
 
     def leaders(self, length: int) -> Contexts:
-        """Choose the contexts to extend: the strongest of the last, of which no part is enough."""
+        """Choose the contexts to extend: the strongest of the last.
+
+        If contexts must be minimal, those of which no part is enough.
+        """
         scored, reaches = self.last
         contexts = scored.contexts[:, scored.contexts.shape[1] - length :]
         if 0 in self.known or contexts.shape[1] < length:
             return np.zeros((0, length), dtype=np.int64)
-        alive = ~reaches & (contexts != NONE).all(axis=1)
-        if self.known:
-            alive &= ~self.is_dead(contexts)
+        alive = (contexts != NONE).all(axis=1)
+        if self.is_strict:
+            alive &= ~reaches & ~self.is_dead(contexts)
         return contexts[[place for _, place in scored.strongest(limits.BEAM, alive)]]
 
     def check_parts(self, length: int) -> None:
@@ -260,11 +317,22 @@ class _PropertySearch:
             self.search(parts[~self.is_dead(parts)])
 
     def reported(self) -> Iterator[Rank]:
-        """Return the contexts that reach the threshold while no part of them does."""
-        for scored, reaches in self.searched:
-            places = np.flatnonzero(reaches)
-            for place in places[~self._is_dead_padded(scored.contexts[places])]:
+        """Return the contexts that reach the threshold and may be reported."""
+        for scored, counts in self.searched:
+            places = np.flatnonzero(counts)
+            if self.is_strict:
+                places = places[~self._is_dead_padded(scored.contexts[places])]
+            for place in places:
                 yield scored.ranked(int(place))[0]
+
+    def alone(self) -> Floats:
+        """Return the strength given the best single condition on each attribute."""
+        found = np.full(len(self.exact.properties), -math.inf)
+        scored = self.searched[0][0]
+        single = lengths(scored.contexts) == 1
+        own = self.run.contexts.own[scored.contexts[single, -1]]
+        np.maximum.at(found, own, scored.strengths[single])
+        return found
 
     def _is_dead_padded(self, contexts: Contexts) -> Mask:
         dead = np.zeros(len(contexts), dtype=bool)
@@ -277,61 +345,39 @@ class _PropertySearch:
     def scored(self, contexts: Contexts, stored: StoredContexts | None) -> ScreenedContexts:
         """Score contexts by estimates."""
         self.run.screened += len(contexts)
-        rows, mean, at_object = self.estimated(contexts, stored)
-        if len(self.searched) == 0:  # the first context of all is the one without conditions
-            self.overall_mean = float(mean[0])
-        if self.measure == "paper":
-            rare = scores = least_where_nan(excess(mean, at_object, self.histogram.unit))
-        else:
-            rare = least_where_nan(rarity(mean, at_object))
-            lifts = lift(mean, self.overall_mean)
-            conditions = lengths(contexts).astype(np.float64)
-            scores = least_where_nan(strength(rare, lifts, conditions))
-        decimals = DECIMALS if self.is_exact else limits.ESTIMATED_DECIMALS
-        return ScreenedContexts(contexts, rows, rounded(scores, self.measure, decimals), rare)
-
-    def estimated(
-        self, contexts: Contexts, stored: StoredContexts | None
-    ) -> tuple[Floats, Floats, Floats]:
-        """Return rows, mean(F) and f_o in contexts, NaN where there is nothing to compare."""
         if self.exact.options.bandwidth == "adaptive" or len(contexts) == 0:
             return self.computed(contexts)  # such windows are not estimated
-        found = self.summaries(contexts, stored)
-        mean, width = self.histogram.joined(found, self.own.position)
-        near = self.neighbours.counted(contexts, self.histogram.radii(width))
-        return found.rows, mean, density_at(near, found.known, width)
+        found = self.screen.rarest(contexts, stored)
+        conditions = lengths(contexts).astype(np.float64)
+        strengths = least_where_nan(strength(found.rarity, found.lift, conditions))
+        rare, scores = least_where_nan(found.rarity), strengths
+        if self.measure == "paper":
+            unit = self.screen.histogram.unit
+            rare = scores = least_where_nan(excess(found.mean, found.at_object, unit))
+        return self._screened(contexts, found.rows, scores, rare, strengths)
 
-    def summaries(self, contexts: Contexts, stored: StoredContexts | None) -> Summaries:
-        """Return what is typical in contexts; what other objects have found is not found again."""
-
-        def make(new: Places | slice) -> Floats:
-            words = self.run.conditions.words(self.histogram)
-            return figures(self.histogram, words, contexts[new], self.run.work)
-
-        if stored is None:
-            return Summaries.of(make(slice(None)))
-        return Summaries.of(stored.figures(self.histogram, make))
-
-    def estimate(self, context: Context) -> Estimate:
-        """Return what is typical in a context, and how far from the object its neighbours are."""
-        found = self.summaries(np.array([[NONE, *context]]), None)
-        mean, width = self.histogram.joined(found, self.own.position)
-        reach = self.histogram.reach(float(width[0]))
-        return Estimate(float(mean[0]), float(width[0]), self.histogram.unit, reach)
-
-    def computed(self, contexts: Contexts) -> tuple[Floats, Floats, Floats]:
-        """Return the same exactly, one context after the other."""
+    def computed(self, contexts: Contexts) -> ScreenedContexts:
+        """Score contexts exactly, one after the other."""
         hits = [self.run.scores.look(self.place, as_tuple(context)) for context in contexts]
-        units = [hit.summary.unit for hit in hits if hit is not None]
-        scale = units[0] / self.histogram.unit if units else 1.0  # the screen has one of its own
         figures = [
-            (0.0, math.nan, math.nan)
+            (0.0, -math.inf, -math.inf, -math.inf)
             if hit is None
-            else (float(hit.group), hit.summary.mean * scale, hit.summary.at_object * scale)
+            else (
+                float(hit.group),
+                hit.score,
+                hit.summary.excess() if self.measure == "paper" else hit.summary.rarity,
+                hit.strength,
+            )
             for hit in hits
         ]
-        rows, mean, at_object = np.array(figures).reshape(-1, 3).T
-        return rows, mean, at_object
+        return self._screened(contexts, *np.array(figures).reshape(-1, 4).T)
+
+    def _screened(
+        self, contexts: Contexts, rows: Floats, scores: Floats, rare: Floats, strengths: Floats
+    ) -> ScreenedContexts:
+        decimals = DECIMALS if self.is_exact else limits.ESTIMATED_DECIMALS
+        scores = rounded(scores, self.measure, decimals)
+        return ScreenedContexts(contexts, rows, scores, rare, strengths)
 
     def reaching(self, scored: ScreenedContexts, places: Places) -> Mask:
         """Return which contexts reach the threshold: by estimate, or exactly where it is close."""

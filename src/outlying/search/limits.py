@@ -14,6 +14,11 @@ NEARBY = 16_384
 #: Of the rows that a context must keep, at least this share of the drawn ones: a sample may miss
 #: a few.
 SPARE = 0.9
+#: Of a context, at least so many rows must have been drawn to estimate what is typical there; of
+#: three conditions and more, so many for each. Smaller groups are read from the table itself.
+LEAST_SCREENED = 20
+#: So many small groups of an object are read.
+MOST_SMALL = 8
 #: An object with more rows near it is not rare: a smaller sample will do.
 MOST_NEIGHBOURS = 512
 
@@ -36,12 +41,16 @@ MOST_EXTENDED = 500_000
 
 #: An estimate decides alone if it is off the threshold by more than this factor.
 MARGIN = 1.1
+#: An estimated strength may be off by this where it decides what is much stronger.
+SLIP = 0.25
 #: So many contexts near the threshold are computed exactly, for all properties together.
 MOST_LOOKS = 2000
 #: So many times as many pairs as asked for, where only a sample was screened.
 MOST_VERIFIED = 4
 #: Pairs are computed exactly until the estimates of the rest are weaker by this.
 SLACK = 0.5
+#: So many stories are counted at most, those that are not shown included.
+MOST_STORIES = 100
 #: So many contexts of a property are computed exactly where none reaches the threshold.
 CLOSEST = 3
 

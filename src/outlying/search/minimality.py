@@ -67,21 +67,19 @@ class ReportedContexts:
         self.base, self.slip = base, slip
         self.known: dict[int, tuple[Contexts, Floats]] = {}  # by length: contexts and strengths
 
-    def add(self, contexts: Contexts, strengths: Floats) -> Mask:
-        """Take contexts of one length that reach the threshold, shorter ones first.
+    def possible(self, contexts: Contexts, strengths: Floats) -> Mask:
+        """Tell which contexts of one length may be reported if they reach the threshold."""
+        return np.asarray(strengths >= self._least(contexts) + MUCH_STRONGER - self.slip)
 
-        Return which of them may be reported.
-        """
-        least = self._least(contexts)
-        surely = strengths >= least + MUCH_STRONGER
-        length = contexts.shape[1]
+    def learn(self, contexts: Contexts, strengths: Floats) -> None:
+        """Take contexts of one length that reach the threshold, shorter ones first."""
+        surely = strengths >= self._least(contexts) + MUCH_STRONGER - limits.SAME_STRENGTH
         if surely.any():
-            more = contexts[surely], strengths[surely]
+            length, more = contexts.shape[1], (contexts[surely], strengths[surely])
             earlier = self.known.get(length)
             if earlier is not None:
                 more = np.concatenate([earlier[0], more[0]]), np.concatenate([earlier[1], more[1]])
             self.known[length] = more
-        return np.asarray(strengths >= least + MUCH_STRONGER - self.slip)
 
     def _least(self, contexts: Contexts) -> Floats:
         """Return the strength of the strongest reported part of each context."""

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from outlying.options import Options
 from outlying.search.screen.histograms import Histogram
 from outlying.search.screen.neighbours import Sample
 from outlying.table.columns import Mask, Rows
@@ -25,6 +26,8 @@ class CandidateCondition:
     rows: int  # that satisfy it; of a large table, of those that were drawn
     test: Callable[[Rows | None], Mask]  # tells which of some rows, or of all, satisfy it
     bounds: tuple[float, float] = (math.nan, math.nan)  # of an interval, as numbers of the column
+    members: Callable[[], Rows] | None = None  # lists all rows of a category; None for intervals
+    is_small: bool = False  # too few of its rows were drawn to estimate what is typical there
 
     @property
     def attribute(self) -> str:
@@ -38,12 +41,13 @@ class ObjectProperty:
 
     attribute: Attribute
     row: int
+    options: Options
 
     @classmethod
-    def of(cls, attribute: Attribute, row: int) -> ObjectProperty:
+    def of(cls, attribute: Attribute, row: int, options: Options) -> ObjectProperty:
         """Return the property of a row in an attribute: its value, or that it has none."""
         is_missing = attribute.column.is_missing(row)
-        return cls(attribute.missingness if is_missing else attribute, row)
+        return cls(attribute.missingness if is_missing else attribute, row, options)
 
     @property
     def name(self) -> str:

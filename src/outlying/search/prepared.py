@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 import numpy as np
 
 from outlying.method.density import density_at
 from outlying.method.discretise import binned
-from outlying.method.measure import Summary, Typical
+from outlying.method.measure import Summary
 from outlying.options import Options
 from outlying.search import limits
 from outlying.search.attributes import Attribute, attribute_of
@@ -119,29 +119,42 @@ class Prepared:
         properties, conditions = self.asked_of(row, progress)
         return Exact(properties, conditions, self.rows, self.options, self.cache, progress)
 
-    def _useful(self, conditions: list[CandidateCondition]) -> list[CandidateCondition]:
+    def _useful(self, conditions: list[CandidateCondition]) -> Iterator[CandidateCondition]:
         """Drop conditions that keep too few rows, or all: these say nothing.
 
-        A few rows less may have been drawn; the exact look tells.
+        A few rows less may have been drawn; the exact look tells. A category of which too few rows
+        were drawn to tell anything is a small group, to be read from the table itself.
         """
-        known = len(self.sample.nearby)
-        share = self.options.min_support * (limits.SPARE if self.is_large else 1.0)
-        least = share * known - limits.SAME_ROWS
-        return [item for item in conditions if least <= item.rows < known]
+        known, least = len(self.sample.nearby), self.options.least_rows(self.rows)
+        screened = self.sample.least_screened(least, 1) * known / len(self.sample.screened)
+        fewest = 0.0 if self.is_large else least - limits.SAME_ROWS
+        for item in conditions:
+            if screened - limits.SAME_ROWS <= item.rows < known:
+                yield item
+            elif item.members is not None and (fewest <= item.rows < screened):
+                yield dataclasses.replace(item, is_small=True)
 
     def asked_of(
         self, row: int, progress: Progress | None = None
     ) -> tuple[list[ObjectProperty], list[CandidateCondition]]:
         """Return the properties of a row and the conditions that it satisfies."""
-        options, known = self.options, len(self.sample.nearby)
-        properties = [ObjectProperty.of(item, row, options) for item in self.attributes]
+        known = len(self.sample.nearby)
+        properties = [ObjectProperty.of(item, row, self.options) for item in self.attributes]
         conditions: list[CandidateCondition] = []
         for place, attribute in enumerate(self.attributes):
             if progress is not None:  # the first object of a population waits for the mixtures
                 progress(place, len(self.attributes))
-            found = attribute.conditions(row, known, options, is_sample=self.is_large)
+            found = attribute.conditions(row, known, self.rows, self.options)
             conditions += self._useful(found)
-        return properties, conditions
+        return properties, _with_few_small(conditions)
+
+
+def _with_few_small(conditions: list[CandidateCondition]) -> list[CandidateCondition]:
+    """Drop all but some of the small groups: those with the most rows, then by name."""
+    small = [place for place, item in enumerate(conditions) if item.is_small]
+    small.sort(key=lambda place: (-conditions[place].rows, place))
+    dropped = set(small[limits.MOST_SMALL :])
+    return [item for place, item in enumerate(conditions) if place not in dropped]
 
 
 def _sample(rows: Rows, total: int, options: Options) -> Sample:
@@ -155,8 +168,8 @@ def _sample(rows: Rows, total: int, options: Options) -> Sample:
 
 
 def strength_of(outcome: Outcome) -> float:
-    """Return the strength of the strongest pair; the least of all numbers where there is none."""
-    return max((hit.strength for hit in outcome.best), default=-math.inf)
+    """Return the strength of the strongest pair that reaches the threshold, -inf without one."""
+    return max((hit.strength for hit in outcome.reported), default=-math.inf)
 
 
 class Counted(Evaluation):
@@ -164,16 +177,22 @@ class Counted(Evaluation):
 
     def __init__(self, found: Evaluation, short: Shortlist, counter: Counter) -> None:
         super().__init__(found.properties, found.candidates, found.rows, found.options)
-        self.estimates, self.counter = short.estimates, counter
+        self.found, self.estimates, self.counter = found, short.estimates, counter
 
     def measured(self, place: int, context: Context) -> tuple[int, Summary | None]:
-        """Count the rows of a context and summarise a property there."""
-        estimate = self.estimates[place, context]
+        """Count the rows of a context and summarise a property there.
+
+        What was not estimated, as the context is small, is computed.
+        """
+        estimate = self.estimates.get((place, context))
+        if estimate is None:
+            return self.found.measured(place, context)
         rows, known, near = self.counter(place, context)
-        if not estimate.mean > 0 or not known or not near:
+        if not estimate.inside > 0 or not known or not near:
             return rows, None
+        mean = density_at(estimate.inside * known, known, estimate.width)
         at_object = density_at(near, known, estimate.width)
-        return rows, Summary(estimate.mean, at_object, estimate.unit)
+        return rows, Summary(mean, at_object, estimate.unit, estimate.lift, estimate.scale, near)
 
 
 class _InMemory:
@@ -190,7 +209,7 @@ class _InMemory:
         )
         scale = own.attribute.exponent - own.attribute.whole.exponent
         width = math.ldexp(2 * self.estimates[place, context].reach, scale)
-        return rows, known, exact.near(place, context, Typical(known, math.nan, width))
+        return rows, known, exact.near(place, context, width)
 
     def _sizes(self, own: ObjectProperty, context: Context) -> tuple[int, int]:
         mask = self.exact.mask(context)

@@ -174,6 +174,8 @@ class Exact(Evaluation):
         if self.options.bandwidth == "adaptive":
             mask = self.mask(context)
             return int(np.count_nonzero(mask)), self.summary(place, mask)
+        if len(context) == 1 and self.candidates[context[0]].is_small:
+            return self._measured_small(place, context)
         group = self.cache.group(self.key(place, context), lambda: self._group(attribute, context))
         if group.typical is None:
             return group.rows, None
@@ -183,9 +185,22 @@ class Exact(Evaluation):
             attribute.widen(typical, self.mask(context), self.scales[: len(near)])
         return group.rows, attribute.summary_with(typical, near)
 
-    def _near(
-        self, place: int, typical: Typical, count: Callable[[float], int]
-    ) -> list[float]:
+    def _measured_small(self, place: int, context: Context) -> tuple[int, Summary | None]:
+        """Do the same with a list of rows: small groups are many, and most of them a few rows."""
+        own, members = self.properties[place], self.candidates[context[0]].members
+        rows = np.zeros(0, dtype=np.int64) if members is None else members()
+        if len(rows) < self.least_rows(1):
+            return len(rows), None
+        attribute, key = own.attribute.whole, self.key(place, context)
+        group = self.cache.group(key, lambda: Group(len(rows), attribute.typical(rows)))
+        typical = group.typical
+        if typical is None:
+            return group.rows, None
+        near = self._near(place, typical, lambda width: attribute.near(own.row, rows, width))
+        attribute.widen(typical, rows, self.scales[: len(near)])
+        return group.rows, attribute.summary_with(typical, near)
+
+    def _near(self, place: int, typical: Typical, count: Callable[[float], int]) -> list[float]:
         """Count the rows near the object within windows that `count` is told the width of."""
         scales = self.scales[: self.properties[place].attribute.scales]
         return counted_near(
@@ -205,7 +220,7 @@ class Exact(Evaluation):
         own = self.properties[place]
         attribute = own.attribute.whole
         if self.options.bandwidth == "adaptive":
-            return attribute.adaptive(mask, own.row)
+            return attribute.summary(mask, own.row, "adaptive")
         typical = attribute.typical(mask)
         if typical is None:
             return None

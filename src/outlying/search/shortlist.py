@@ -19,6 +19,7 @@ import numpy.typing as npt
 from outlying.method.density import Floats
 from outlying.method.measure import SAME_SCORE
 from outlying.search import limits
+from outlying.search.minimality import Chosen
 from outlying.search.scoring import Context, Effort, Evaluation, Hit, Outcome, rank_of
 from outlying.search.screen.bitsets import NONE, Contexts
 from outlying.search.screen.histograms import Estimate
@@ -35,6 +36,7 @@ class ScreenedContexts:
     rows: Floats
     scores: Floats  # -inf where there is nothing to compare
     rarity: Floats  # or the paper's difference of areas
+    strengths: Floats
 
     def strongest(self, number: int, kept: Mask) -> list[tuple[Rank, int]]:
         """Choose some of the contexts by score; ties: fewer conditions, more rows, their names."""
@@ -70,21 +72,31 @@ Ranked: TypeAlias = tuple[Rank, int]  # what orders a context, and the property
 class Shortlist:
     """What a sample leaves to be computed exactly, in the order of its estimates.
 
-    `closest` are pairs to fall back on where none of the ranked ones reaches the threshold.
+    `closest` are pairs to fall back on where none of the ranked ones reaches the threshold. `parts`
+    are needed to tell whether a larger context is much stronger; `small` ones could not be
+    estimated, as too few of their rows were drawn.
     """
 
     ranked: tuple[Ranked, ...]
     closest: tuple[Ranked, ...]
-    others: frozenset[tuple[int, ...]]  # attributes of the pairs that are too weak to be computed
+    parts: tuple[Key, ...]
+    small: tuple[Key, ...]
+    others: frozenset[frozenset[int]]  # attributes of the pairs that are too weak to be computed
     levels: int
     screened: int
     unvisited: int
+    alone: Floats | None
     estimates: dict[Key, Estimate]  # of a quick search only, which relies on them
+
+    @property
+    def estimated(self) -> list[Key]:
+        """The property and the context of the pairs that were estimated."""
+        return [*((place, rank[-1]) for rank, place in (*self.ranked, *self.closest)), *self.parts]
 
     @property
     def pairs(self) -> list[Key]:
         """The property and the context of all that may be computed exactly."""
-        return [(place, rank[-1]) for rank, place in (*self.ranked, *self.closest)]
+        return [*self.estimated, *self.small]
 
 
 def verified(short: Shortlist, exact: Evaluation, top: int) -> Outcome:
@@ -112,38 +124,76 @@ class Verification:
     def __init__(self, short: Shortlist, scores: ExactScores, top: int) -> None:
         self.short, self.scores, self.exact, self.top = short, scores, scores.exact, top
         self.dropped: dict[Key, Hit | None] = {}
+        self.hits: list[Hit] = []
+        self.stories: dict[frozenset[int], float] = {}  # sets of columns, and their best score
+        self._ranked = {(place, rank[-1]) for rank, place in short.ranked}
+        self._possible = self._ranked.union(short.parts)
+        self._chosen = Chosen(self._reaching)
 
     def outcome(self, closest: Callable[[], Iterable[Ranked]]) -> Outcome:
         """Return the pairs that reach the threshold, or else the closest ones."""
-        hits = self._verified()
-        near = [] if hits else self._closest(closest())
+        for place, context in self.short.small:
+            self._take(place, context)
+        self._verify()
+        near = [] if self.hits else self._closest(closest())
         return Outcome(
-            tuple(hits),
+            tuple(self.hits),
             tuple(near),
             self.short.levels,
-            self._found() if hits else len(near),
+            self._found() if self.hits else len(near),
             Effort(
                 self.short.screened, len(self.scores.hits), len(self.dropped), self.short.unvisited
             ),
+            self.short.alone,
         )
 
-    def _verified(self) -> list[Hit]:
+    def _verify(self) -> None:
         """Compute the strongest pairs exactly, until the estimates of the rest are too weak."""
-        hits: list[Hit] = []
-        best: dict[tuple[int, ...], float] = {}
         for rank, place in self.short.ranked:
-            if len(best) >= self.top and (
-                -rank[0] < heapq.nlargest(self.top, best.values())[-1] - limits.SLACK
-            ):
+            if self._is_enough(-rank[0], self.exact.attributes(place, rank[-1])):
+                continue
+            self._take(place, rank[-1])
+
+    def _is_enough(self, estimate: float, columns: tuple[int, ...]) -> bool:
+        """Return whether a pair is too weak to be among the first stories, or to tell of them.
+
+        For each column of the strongest pair, the strongest one without it tells whether it is to
+        blame.
+        """
+        if len(self.stories) < self.top:
+            return False
+        if estimate >= heapq.nlargest(self.top, self.stories.values())[-1] - limits.SLACK:
+            return False
+        first = max(self.hits, key=lambda hit: hit.score)
+        own = set(self.exact.attributes(first.property, first.context)) - set(columns)
+        for hit in self.hits:
+            if not own:
                 break
-            hit = self.scores.look(place, rank[-1])
-            if hit is not None and self.exact.reaches(hit):
-                hits.append(hit)
-                attributes = self.exact.attributes(place, hit.context)
-                best[attributes] = max(hit.score, best.get(attributes, -math.inf))
-            else:
-                self.dropped[place, rank[-1]] = hit
-        return hits
+            if hit.score >= estimate:
+                own &= set(self.exact.attributes(hit.property, hit.context))
+        return self.top == 1 or not own
+
+    def _take(self, place: int, context: Context) -> None:
+        hit = self.scores.look(place, context)
+        if hit is None or not self.exact.reaches(hit):
+            self.dropped[place, context] = hit
+            return
+        if self.exact.options.minimality == "strict" or self._chosen(hit):
+            self.hits.append(hit)
+            self._tell(hit)
+
+    def _tell(self, hit: Hit) -> None:
+        """Note a story, or another telling of one."""
+        columns = frozenset(self.exact.attributes(hit.property, hit.context))
+        known = next((story for story in self.stories if story <= columns), columns)
+        self.stories[known] = max(hit.score, self.stories.get(known, -math.inf))
+
+    def _reaching(self, place: int, context: Context) -> Hit | None:
+        """Return a pair that may be reported and reaches the threshold."""
+        if context and (place, context) not in self._possible:
+            return None
+        hit = self.scores.look(place, context)
+        return hit if self.exact.reaches(hit) else None
 
     def _closest(self, ranked: Iterable[Ranked]) -> list[Hit]:
         """Return the strongest pair of each property, where none reaches the threshold."""
@@ -156,10 +206,16 @@ class Verification:
         return [best[place] for place in sorted(best)]
 
     def _found(self) -> int:
-        """Count the pairs that differ in more than the scale of an interval.
+        """Count the stories: sets of columns that contain none of the stronger ones.
 
         Where enough were found, those that were only estimated count, too.
         """
-        pairs = {(place, rank[-1]) for rank, place in self.short.ranked} - self.dropped.keys()
-        attributes = {self.exact.attributes(place, context) for place, context in pairs}
-        return len(attributes | self.short.others if len(attributes) >= self.top else attributes)
+        if len(self.stories) < self.top:
+            return len(self.stories)
+        found = list(self.stories)
+        ranked = (self.exact.attributes(p, c) for p, c in self._ranked - self.dropped.keys())
+        others = {*map(frozenset, ranked), *self.short.others}
+        for columns in sorted(others, key=lambda some: (len(some), sorted(some))):
+            if len(found) < limits.MOST_STORIES and not any(story <= columns for story in found):
+                found.append(columns)
+        return len(found)

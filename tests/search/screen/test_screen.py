@@ -70,11 +70,12 @@ def screened(
     value = attribute.position(row)
     found = screen.Summaries.of(screen.figures(histogram, own.words(histogram), contexts, work))
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean, width = histogram.joined(found, value)
+        found = histogram.joined(found, value)
         near = NeighbourCounter(histogram, value, own.marks, sample, work).counted(
-            contexts, histogram.radii(width)
+            contexts, histogram.radii(found.width)
         )
-        at_object = near / (found.known * width)
+        mean = found.inside / (found.known * found.width)
+        at_object = near / (found.known * found.width)
     everyone: list[Mask] = [*masks, np.ones(ROWS, dtype=bool)]
     inside = [everyone[first] & everyone[second] for first, second in contexts]
     assert found.rows.tolist() == [np.count_nonzero(mask) for mask in inside]
@@ -169,6 +170,11 @@ def effort(findings: outlying.Findings) -> dict[str, int] | None:
     return dict(zip(names, counts, strict=True))
 
 
+def told(findings: outlying.Findings) -> list[outlying.Pair]:
+    """Return all tellings of all stories."""
+    return [pair for story in findings.stories for pair in story.pairs]
+
+
 def shape(pair: outlying.Pair) -> tuple[object, ...]:
     return pair.property, [condition.attribute for condition in pair.conditions]
 
@@ -189,7 +195,7 @@ def test_large_tables_are_screened_by_a_sample(monkeypatch: pytest.MonkeyPatch) 
     assert counts["pairs"] >= counts["verified"] >= len(findings.pairs) > 0
     for pair in findings.pairs:
         assert pair.group_size == np.count_nonzero(mask_of(pair, table))
-    pair = next(pair for pair in findings.pairs if pair.property == "temp")
+    pair = next(pair for pair in told(findings) if pair.property == "temp")
     assert [condition.attribute for condition in pair.conditions] == ["city"]
     assert pair.group_size == np.count_nonzero(city == "A")
 
@@ -285,7 +291,7 @@ def test_what_all_rows_refute_is_dropped_and_counted(group: int, is_enough: bool
     counts = effort(findings)
     assert counts is not None
     both = [
-        pair for pair in findings.pairs if (pair.property, len(pair.conditions)) == ("value", 2)
+        pair for pair in told(findings) if (pair.property, len(pair.conditions)) == ("value", 2)
     ]
     if is_enough:
         assert [pair.group_size for pair in both] == [group]

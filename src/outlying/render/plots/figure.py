@@ -18,7 +18,8 @@ from outlying.render.plots.panels import (
     panels_of,
 )
 from outlying.render.plots.scales import DOTS_PER_INCH, NARROW
-from outlying.results.findings import Findings, Pair
+from outlying.results.findings import Findings
+from outlying.results.pairs import Pair
 
 try:
     from matplotlib.figure import Figure

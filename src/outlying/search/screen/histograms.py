@@ -17,7 +17,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from outlying.method.density import Floats, bandwidth, density_at
+from outlying.method.density import Floats, bandwidth
+from outlying.method.measure import SCALES, lift
 from outlying.search.screen.bitsets import (
     BITS,
     Bits,
@@ -30,7 +31,7 @@ from outlying.search.screen.bitsets import (
 )
 from outlying.search.screen.neighbours import Neighbours, Sample
 
-FIGURES = 5  # of Summaries
+FIGURES = 6  # of Summaries
 GROUPS = 64
 _OUTERMOST = 8  # at each end
 _STEP = math.log(2) / 2  # of the logarithm of windows for which pairs are counted
@@ -47,9 +48,10 @@ class Summaries:
 
     rows: Floats  # of the screened ones
     known: Floats  # those of them that have a value
-    mean: Floats  # mean(F)
+    inside: Floats  # rows of the context near a typical member, itself included
     width: Floats  # of the window
     centre: Floats  # the mean value; of categories the only one, or -1
+    lift: Floats  # how much tighter the property is than around the same values in all rows
 
     @classmethod
     def of(cls, figures: Floats) -> Summaries:
@@ -61,10 +63,12 @@ class Summaries:
 class Estimate:
     """What is typical of a property in one context; NaN where there is nothing to compare."""
 
-    mean: float  # mean(F)
+    inside: float  # the share of the context's rows near a typical member
     width: float  # of the window
-    unit: float  # what turns these densities into densities per unit of the column
+    unit: float  # what turns densities on this scale into densities per unit of the column
     reach: float  # half of the window, on the scale of the attribute
+    lift: float
+    scale: int
 
 
 class Histogram(Protocol):
@@ -82,8 +86,15 @@ class Histogram(Protocol):
     def is_exact(self) -> bool:
         """Whether nothing is estimated, but for the choice of rows."""
 
+    @property
+    def scales(self) -> int:
+        """How many scales there are to look at."""
+
     def figures(self, bits: Bits) -> Floats:
         """Return the figures of Summaries for contexts, from the rows in each word."""
+
+    def inside(self, bits: Bits, widths: Floats) -> Floats:
+        """Return the rows of contexts near a typical member, within windows of these widths."""
 
     def near(self, value: float, reach: float, limit: int) -> Neighbours:
         """Return the rows near an object, of the first so many among which they are sought."""
@@ -94,8 +105,8 @@ class Histogram(Protocol):
     def reach(self, width: float) -> float:
         """Return half of a window on the scale of the attribute."""
 
-    def joined(self, found: Summaries, value: float) -> tuple[Floats, Floats]:
-        """Return mean(F) and the window with an object of this value; NaN where all are equal."""
+    def joined(self, found: Summaries, value: float) -> Summaries:
+        """Take in an object of this value; NaN where all are equal."""
 
 
 class _Grouped:
@@ -123,6 +134,8 @@ class _Grouped:
 class NumericHistogram:
     """A numeric property in groups."""
 
+    scales = len(SCALES)
+
     def __init__(self, values: Floats, unit: float, sample: Sample) -> None:
         """Take the values of the rows nearby, NaN where missing."""
         order, ordered = _sorted(values[: len(sample.screened)])
@@ -141,6 +154,7 @@ class NumericHistogram:
         self.nearby = nearby, self.standardised(near_values)
         self.lows, self.highs = ordered[starts], ordered[ends - 1]
         rows = ends - starts
+        self.sizes, self.total = rows.astype(np.float64), float(len(order))
         self.means = np.add.reduceat(ordered, starts) / rows if len(rows) else np.empty(0)
         squares = np.add.reduceat(ordered * ordered, starts) / rows if len(rows) else np.empty(0)
         self.moments = np.stack([np.ones(len(rows)), self.means, squares], axis=1)
@@ -164,11 +178,26 @@ class NumericHistogram:
         variance = self._variance(counts, known, centre, squares / known)
         widths = bandwidth(np.sqrt(variance), known * self.share)
         widths[~(widths > 0)] = np.nan  # all are equal, or there are none
-        pairs = self._close_pairs(counts, widths)
-        if not self.sample.is_whole:  # a row is its own neighbour once in all rows
-            pairs = (pairs - known) * known / np.maximum(known - 1, 1) + known / self.share
-        mean = density_at(pairs / known, known, widths)
-        return np.array([rows_in(bits), known, mean, widths, centre])
+        pairs, others = self._close_pairs(counts, widths, with_others=True)
+        inside = self._corrected(pairs, known, known) / known
+        around = self._corrected(others, known, self.total) / known
+        lifts = lift(inside / known, around / self.total)
+        return np.array([rows_in(bits), known, inside, widths, centre, lifts])
+
+    def inside(self, bits: Bits, widths: Floats) -> Floats:
+        """Return the rows of contexts near a typical member, within windows of these widths."""
+        counts = self.grouped.counts(bits)
+        known = counts @ self.moments[:, 0]
+        pairs, _ = self._close_pairs(counts, widths, with_others=False)
+        return np.asarray(self._corrected(pairs, known, known) / known)
+
+    def _corrected(self, pairs: Floats, known: Floats, others: Floats | float) -> Floats:
+        """In a sample, count a row as its own neighbour as often as in all rows: once."""
+        if self.sample.is_whole:
+            return pairs
+        return np.asarray(
+            (pairs - known) * others / np.maximum(others - 1.0, 1.0) + known / self.share
+        )
 
     def _variance(self, counts: Floats, known: Floats, means: Floats, squares: Floats) -> Floats:
         """Return the variance in each context."""
@@ -186,62 +215,83 @@ class NumericHistogram:
         """Return half of a window on the scale of the attribute."""
         return width / 2 * self.deviation
 
-    def joined(self, found: Summaries, value: float) -> tuple[Floats, Floats]:
-        """Return mean(F) and the window with an object of this value; NaN where all are equal.
+    def joined(self, found: Summaries, value: float) -> Summaries:
+        """Take in an object of this value; NaN where all are equal.
 
         An object that was not drawn counts as one row of the whole population.
         """
         alike = np.isnan(found.width) & (found.known > 0)
         if self.sample.is_whole or not alike.any():
-            return found.mean, found.width
+            return found
         apart = np.abs((value - self.middle) / self.deviation - found.centre)
         apart = np.where(apart > 0, apart, np.nan)
         rows = found.known * self.share
         widths = bandwidth(apart / np.sqrt(rows), rows)  # all rows are equal but for the object
-        return np.where(alike, 1 / widths, found.mean), np.where(alike, widths, found.width)
+        values = self.nearby[1]
+        ends = np.searchsorted(values, found.centre + widths / 2, side="right")
+        around = (ends - np.searchsorted(values, found.centre - widths / 2)) / len(values)
+        return dataclasses.replace(
+            found,
+            inside=np.where(alike & (widths > 0), found.known, found.inside),
+            width=np.where(alike, widths, found.width),
+            lift=np.where(alike, 1 / np.maximum(around, 1 / len(values)), found.lift),
+        )
 
-    def _close_pairs(self, counts: Floats, widths: Floats) -> Floats:
+    def _close_pairs(
+        self, counts: Floats, widths: Floats, *, with_others: bool
+    ) -> tuple[Floats, Floats]:
         """Count ordered pairs of neighbours in each context, each row with itself included.
 
-        Between two windows on a ladder, the number grows like a power of the width.
+        And, where wanted, pairs of a row of the context and any row. Between two windows on a
+        ladder, the number grows like a power of the width.
         """
         widths = np.where(np.isnan(widths), 1.0, widths)
         if self.is_exact:
             rungs = np.searchsorted(self.distances, widths / 2 * _SAME, side="right") - 1
-            return np.asarray(self._on_ladder(counts, rungs, 1)[0])
+            found = self._on_ladder(counts, rungs, 1, with_others=with_others)
+            return found[0, 0], found[1, 0]
         steps = np.log(widths) / _STEP
         lower = np.floor(steps)
-        below, above = np.log(self._on_ladder(counts, lower.astype(np.int64), 2))
-        return np.asarray(np.exp(below + (above - below) * (steps - lower)))
+        ladder = self._on_ladder(counts, lower.astype(np.int64), 2, with_others=with_others)
+        below, above = np.log(ladder[:, 0]), np.log(ladder[:, 1])
+        pairs, others = np.exp(below + (above - below) * (steps - lower))
+        return pairs, others
 
-    def _on_ladder(self, counts: Floats, steps: Places, number: int) -> Floats:
+    def _on_ladder(
+        self, counts: Floats, steps: Places, number: int, *, with_others: bool
+    ) -> Floats:
         """Count the pairs for a window on the ladder, and for those that follow."""
         order = np.argsort(steps, kind="stable")
         ordered, counts = steps[order], counts[order]
         ends = np.append(np.flatnonzero(np.diff(ordered)) + 1, len(order))
-        found, start = np.empty((number, len(order))), 0
+        found, start = np.ones((2, number, len(order))), 0
         for end in ends[ends > 0]:
-            here = counts[start:end]
+            here, places = counts[start:end], order[start:end]
             for more in range(number):
-                shares, rest = self._kept_within(int(ordered[start]) + more)
-                found[more, order[start:end]] = np.einsum("ij,ij->i", here, here @ shares + rest)
+                shares, rest, around = self._kept_within(int(ordered[start]) + more)
+                found[0, more, places] = np.einsum("ij,ij->i", here, here @ shares + rest)
+                if with_others:
+                    found[1, more, places] = here @ around
             start = end
         return found
 
-    def _within(self, level: int) -> tuple[Floats, Floats]:
+    def _within(self, level: int) -> tuple[Floats, Floats, Floats]:
         """Return, for each two groups, the share of pairs of their rows within half a window.
 
-        And what is missing for a row to be its own neighbour.
+        And what is missing for a row to be its own neighbour, and how many of all rows are near a
+        row of each group.
         """
         radius = float(self.distances[level]) if self.is_exact else math.exp(level * _STEP) / 2
         shares = _shares_within(self.lows, self.highs, radius)
-        return shares, 1 - np.diagonal(shares)
+        rest = 1 - np.diagonal(shares)
+        return shares, rest, shares @ self.sizes + rest
 
 
 class CategoricalHistogram:
     """A categorical property in groups; very rare categories are left out of many."""
 
     unit = 1.0
+    scales = 1
 
     def __init__(self, codes: npt.NDArray[np.int32], sample: Sample) -> None:
         """Take the codes of all rows, -1 where missing."""
@@ -256,6 +306,8 @@ class CategoricalHistogram:
         order = np.argsort(ranked, kind="stable")[: np.count_nonzero(screened >= 0)]
         starts = np.searchsorted(ranked[order], np.arange(len(chosen) + 1))
         self.codes = np.append(chosen, -1)
+        self.sizes = np.append(totals[chosen], 0).astype(np.float64)
+        self.total = float(len(order))
         self.grouped = _Grouped(order, starts, len(screened))
         self.layout = self.grouped.layout
         self.is_exact = int(np.count_nonzero(totals)) <= GROUPS
@@ -265,10 +317,15 @@ class CategoricalHistogram:
         counts = self.grouped.counts(bits)
         known = np.add.reduce(counts, axis=1)
         counts[:, -1] = 0.0  # the categories left out
-        mean = np.add.reduce(counts * counts, axis=1) / (known * known)
-        mean[~(mean > 0)] = np.nan
+        inside = np.add.reduce(counts * counts, axis=1) / known
+        inside[~(inside > 0)] = np.nan
+        lifts = lift(inside / known, counts @ self.sizes / (known * self.total))
         only = np.where(counts.max(axis=1) == known, self.codes[counts.argmax(axis=1)], -1)
-        return np.array([rows_in(bits), known, mean, np.ones(len(bits)), only])
+        return np.array([rows_in(bits), known, inside, np.ones(len(bits)), only, lifts])
+
+    def inside(self, bits: Bits, widths: Floats) -> Floats:  # noqa: ARG002
+        """Return the rows of contexts that share the category of a typical member."""
+        return np.asarray(self.figures(bits)[2])
 
     def near(self, value: float, reach: float, limit: int) -> Neighbours:
         """Return the rows of a category, given as its code."""
@@ -283,22 +340,42 @@ class CategoricalHistogram:
         """Return half of a window: nothing."""
         return 0.0
 
-    def joined(self, found: Summaries, value: float) -> tuple[Floats, Floats]:
-        """Return mean(F), and 1 for the window; NaN where there is no other category."""
-        return np.where(found.centre == value, np.nan, found.mean), found.width
+    def joined(self, found: Summaries, value: float) -> Summaries:
+        """Take in an object of this category; NaN where there is no other one."""
+        inside = np.where(found.centre == value, np.nan, found.inside)
+        return dataclasses.replace(found, inside=inside)
 
 
 def figures(found: Histogram, words: Words, contexts: Contexts, work: Workspace) -> Floats:
     """Return the figures of a property in contexts, in blocks of bounded size."""
-    step = max(16, _WORDS_AT_ONCE // max(1, words.shape[1]))
     if len(contexts) == 0:
         return np.empty((FIGURES, 0))
+    blocks = _blocks(words, contexts)
     with np.errstate(divide="ignore", invalid="ignore"):
-        parts = [
-            found.figures(work.counted(work.intersected(words, contexts[start : start + step])))
-            for start in range(0, len(contexts), step)
-        ]
+        parts = [found.figures(_bits(words, contexts[block], work)) for block in blocks]
     return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+
+def rows_inside(
+    found: Histogram, words: Words, contexts: Contexts, widths: Floats, work: Workspace
+) -> Floats:
+    """Return the rows of contexts near a typical member, within windows of these widths."""
+    if len(contexts) == 0:
+        return np.empty(0)
+    blocks = _blocks(words, contexts)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.concatenate(
+            [found.inside(_bits(words, contexts[b], work), widths[b]) for b in blocks]
+        )
+
+
+def _blocks(words: Words, contexts: Contexts) -> list[slice]:
+    step = max(16, _WORDS_AT_ONCE // max(1, words.shape[1]))
+    return [slice(start, start + step) for start in range(0, len(contexts), step)]
+
+
+def _bits(words: Words, contexts: Contexts, work: Workspace) -> Bits:
+    return work.counted(work.intersected(words, contexts))
 
 
 def _sorted(values: Floats) -> tuple[Places, Floats]:

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from outlying.method.density import Floats
+from outlying.options import MANY_CONDITIONS
 from outlying.search import limits
 from outlying.search.screen.bitsets import (
     BITS,
@@ -35,6 +36,16 @@ class Sample:
     def is_whole(self) -> bool:
         """Whether nothing is left out."""
         return len(self.screened) == self.rows
+
+    def least_screened(self, rows: float, conditions: int) -> float:
+        """Return how many screened rows stand for so many of all rows, at least enough to tell.
+
+        Of the rows that a context must keep, a sample may miss a few.
+        """
+        if self.is_whole:
+            return rows
+        enough = limits.LEAST_SCREENED * (conditions if conditions >= MANY_CONDITIONS else 1)
+        return max(rows * len(self.screened) / self.rows * limits.SPARE, float(enough))
 
 
 class Neighbours:

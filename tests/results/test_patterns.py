@@ -1,4 +1,4 @@
-"""Stories: which columns explain how many of the objects."""
+"""Patterns: which columns explain how many of the objects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import outlying
 from outlying.render import text
-from outlying.results.stories import Stories, Story
+from outlying.results.patterns import Pattern, Patterns
 
 NAMES = st.sampled_from(["a", "b", "c"])
 
@@ -30,7 +30,7 @@ def entry(row: int | None, *pairs: tuple[str, tuple[str, ...], bool]) -> dict[st
     }
 
 
-def test_objects_share_a_story() -> None:
+def test_objects_share_a_pattern() -> None:
     items = [
         entry(3, ("temp", ("city",), True), ("day", (), True)),
         entry(4, ("city", ("temp",), True)),
@@ -39,13 +39,13 @@ def test_objects_share_a_story() -> None:
         entry(7, ("temp", ("city", "day"), False)),
         entry(8),
     ]
-    told = outlying.stories(items)
-    assert [str(story) for story in told] == [
+    told = outlying.patterns(items)
+    assert [str(item) for item in told] == [
         "3 of 6: temp given city",
         "2 of 6: nothing exceptional",
         "1 of 6: temp alone",
     ]
-    assert told[0] == Story("temp", ("city",), (2, 3, 4), 3, 6)
+    assert told[0] == Pattern("temp", ("city",), (2, 3, 4), 3, 6)
     assert (told[1].property, told[1].rows) == (None, (6, 7))
     assert told[0].to_dict() == {
         "property": "temp",
@@ -59,9 +59,9 @@ def test_objects_share_a_story() -> None:
 
 def test_ties_are_settled_by_name() -> None:
     mirrored = [entry(1, ("b", ("a",), True)), entry(2, ("a", ("b",), True))]
-    assert [str(story) for story in outlying.stories(mirrored)] == ["2 of 2: a given b"]
+    assert [str(item) for item in outlying.patterns(mirrored)] == ["2 of 2: a given b"]
     three = [entry(1, ("c", (), True)), entry(2), entry(3, ("a", ("d", "b", "c"), True))]
-    assert [str(story) for story in outlying.stories(three)] == [
+    assert [str(item) for item in outlying.patterns(three)] == [
         "1 of 3: a given b, c and d",
         "1 of 3: c alone",
         "1 of 3: nothing exceptional",
@@ -70,19 +70,19 @@ def test_ties_are_settled_by_name() -> None:
 
 def test_a_weak_first_pair_tells_nothing() -> None:
     weak = entry(1, ("a", (), False), ("b", ("a",), True))
-    assert str(outlying.stories([weak])[0]) == "1 of 1: b given a"
+    assert str(outlying.patterns([weak])[0]) == "1 of 1: b given a"
 
 
 def test_new_objects_are_counted_in_their_order() -> None:
     items = [entry(None, ("a", (), True)), entry(None), entry(None, ("a", (), True))]
-    told = outlying.stories(items)
-    assert [story.rows for story in told] == [(0, 2), (1,)]
+    told = outlying.patterns(items)
+    assert [item.rows for item in told] == [(0, 2), (1,)]
     assert "objects 1, 3" in text.summary(told, are_new=True)
 
 
 def test_hostile_names_are_harmless() -> None:
     evil = "\x1b[31mred\u202e"
-    told = outlying.stories([entry(1, (evil, (evil + "2",), True))])
+    told = outlying.patterns([entry(1, (evil, (evil + "2",), True))])
     shown = str(told[0]) + text.summary(told, are_new=False)
     assert "\x1b" not in shown
     assert "\u202e" not in shown
@@ -92,8 +92,8 @@ def test_hostile_names_are_harmless() -> None:
 
 def test_the_summary_names_some_rows() -> None:
     items = [entry(row, ("a", (), True)) for row in range(1, 21)]
-    assert text.summary(outlying.stories(items), are_new=False) == (
-        "Stories\n  20 of 20: a alone (rows 1, 2, 3, 4, 5, 6, 7, 8 and 12 more)"
+    assert text.summary(outlying.patterns(items), are_new=False) == (
+        "What they have in common\n  20 of 20: a alone (rows 1, 2, 3, 4, 5, 6, 7, 8 and 12 more)"
     )
 
 
@@ -101,21 +101,21 @@ def test_the_summary_names_some_rows() -> None:
 def test_confidence_decides_where_it_is_known() -> None:
     data = {"a": ["x", "y"] * 20, "b": [*range(39), 400]}
     sure = outlying.explain(data, row=39, references=10)
-    assert [story.property for story in outlying.stories([sure])] == ["b"]
+    assert [item.property for item in outlying.patterns([sure])] == ["b"]
     unsure = outlying.explain(data, row=3, references=10)
-    assert [story.property for story in outlying.stories([unsure])] == [None]
+    assert [item.property for item in outlying.patterns([unsure])] == [None]
 
 
 @given(st.lists(st.one_of(st.none(), st.tuples(NAMES, st.sets(NAMES, max_size=2)))))
-def test_every_object_is_in_one_story(readings: list[tuple[str, set[str]] | None]) -> None:
-    stories = Stories()
+def test_every_object_is_in_one_pattern(readings: list[tuple[str, set[str]] | None]) -> None:
+    patterns = Patterns()
     for row, reading in enumerate(readings, start=1):
         pairs = [] if reading is None else [(reading[0], tuple(reading[1] - {reading[0]}), True)]
-        stories.add(entry(row, *pairs))
-    told = stories.told()
-    members = [row for story in told for row in story.rows]
+        patterns.add(entry(row, *pairs))
+    told = patterns.told()
+    members = [row for item in told for row in item.rows]
     assert sorted(members) == list(range(len(readings)))
-    assert [story.count for story in told] == sorted((s.count for s in told), reverse=True)
+    assert [item.count for item in told] == sorted((s.count for s in told), reverse=True)
     sets = [None if r is None else frozenset({r[0], *r[1]}) for r in readings]
     assert collections.Counter(sets) == {
         frozenset({s.property, *s.attributes}) if s.property else None: s.count for s in told

@@ -1,0 +1,171 @@
+"""From findings to stories: which belong together, which column is the odd one (method 5b).
+
+A broken relation can be told from each of its sides: "temp = 5.2 is odd where city = A", "city = A
+is odd where temp is 2 to 8". Both are tellings of one story. Its culprit is the column without
+which the row is most ordinary. Columns are places in the list of attributes by name, so that the
+lower one wins where nothing else decides.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import math
+from collections.abc import Collection, Iterable, Sequence
+
+import numpy as np
+
+from outlying.table.columns import Floats
+
+#: So many tellings with further columns are kept: they add nothing, and there may be hundreds.
+MOST_ABSORBED = 5
+#: What is left without a column counts as equal below this share of the whole: by then, the row is
+#: ordinary either way.
+ORDINARY_REST = 0.6
+#: What is left is equal if it differs by no more: such differences are chance.
+SAME_REST = 0.02
+#: What a single condition must give to count as evidence: ordinary rows show less than this.
+LEAST_EVIDENCE = 1.0
+#: So many other columns bear witness against a column; more of them would favour wide relations.
+WITNESSES = 2
+#: A column whose own telling is weaker by more is not the odd one: it is what the odd one is
+#: compared with.
+WEAKER_TELLING = 1.5
+
+
+class Kind(enum.IntEnum):
+    """What a property is; where nothing else decides, the first of these is the odd one."""
+
+    NUMBER = 0
+    CATEGORY = 1
+    TIME = 2
+    MISSING = 3
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Telling:
+    """A finding as these rules see it; `number` is its place in the order of findings."""
+
+    property: int
+    columns: frozenset[int]
+    strength: float
+    number: int = 0
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Told:
+    """A story in the making: tellings with exactly its columns, and with further ones."""
+
+    columns: frozenset[int]
+    tellings: list[Telling]
+    absorbed: list[Telling] = dataclasses.field(default_factory=list)
+
+    @property
+    def strength(self) -> float:
+        """The strength of its strongest telling."""
+        return self.tellings[0].strength
+
+    def by(self, column: int) -> Telling | None:
+        """Return the telling with this property, if there is one."""
+        return next((item for item in self.tellings if item.property == column), None)
+
+    def headline(self, culprit: int) -> Telling:
+        """Return the telling that calls the culprit odd; where there is none, the strongest."""
+        return self.by(culprit) or self.tellings[0]
+
+
+class Grouping:
+    """Takes findings, the strongest first, and joins those that tell the same story."""
+
+    def __init__(self) -> None:
+        self.stories: list[Told] = []
+        self._by_columns: dict[frozenset[int], Told] = {}
+
+    def add(self, telling: Telling) -> None:
+        """Join a story of the same columns; or the first whose columns it has, too; or begin one.
+
+        What has further columns came later: it is weaker, and adds nothing. Of a telling with
+        several scales the first is kept.
+        """
+        same = self._by_columns.get(telling.columns)
+        if same is not None:
+            if same.by(telling.property) is None:
+                same.tellings.append(telling)
+            return
+        wider = next((told for told in self.stories if told.columns < telling.columns), None)
+        if wider is None:
+            self._by_columns[telling.columns] = Told(telling.columns, [telling])
+            self.stories.append(self._by_columns[telling.columns])
+        elif len(wider.absorbed) < MOST_ABSORBED and not any(
+            (item.property, item.columns) == (telling.property, telling.columns)
+            for item in wider.absorbed
+        ):
+            wider.absorbed.append(telling)
+
+
+def rest(found: Iterable[Telling], column: int) -> float:
+    """Return the strength of the strongest finding without a column; 0 if there is none."""
+    return max((item.strength for item in found if column not in item.columns), default=0.0)
+
+
+def blame(found: Collection[Telling], columns: Iterable[int]) -> list[float]:
+    """Return for each column how much weaker the strongest finding would be without it."""
+    top = max((item.strength for item in found), default=0.0)
+    involved = frozenset().union(*(item.columns for item in found))
+    return [max(0.0, top - rest(found, item)) if item in involved else 0.0 for item in columns]
+
+
+def culprits(
+    stories: Sequence[Told],
+    found: Sequence[Telling],
+    kinds: Sequence[Kind],
+    alone: Floats | None = None,
+) -> list[int]:
+    """Return the odd column of each story, the strongest story first.
+
+    What an earlier story blames on a column, a later one does as well. `alone[p, b]` is the
+    strength of property p given the best single condition on b, -inf where there is none.
+    """
+    chosen: list[int] = []
+    for told in stories:
+        known = next((culprit for culprit in chosen if culprit in told.columns), None)
+        if known is None:
+            others = [item for item in found if item.columns.isdisjoint(chosen)]
+            known = culprit(told, others, kinds, alone)
+        chosen.append(known)
+    return chosen
+
+
+def culprit(
+    told: Told, found: Sequence[Telling], kinds: Sequence[Kind], alone: Floats | None = None
+) -> int:
+    """Return the column of a story without which the row is most ordinary.
+
+    Where several are, other columns bear witness; then their own tellings count; then a number is
+    odd rather than a category, that rather than a time, that rather than a missing value.
+    """
+    own = {item.property: item.strength for item in told.tellings}
+    left = _least_left(told, found)
+    if alone is not None:
+        left = _most_evident(left, told.columns, alone)
+    strongest = max(own.get(column, -math.inf) for column in left)
+    left = [item for item in left if own.get(item, -math.inf) >= strongest - WEAKER_TELLING]
+    return min(left, key=lambda item: (kinds[item], -own.get(item, -math.inf), item))
+
+
+def _least_left(told: Told, found: Sequence[Telling]) -> list[int]:
+    """Keep the columns without which least is left."""
+    floor = ORDINARY_REST * told.strength
+    rests = {column: max(rest(found, column), floor) for column in sorted(told.columns)}
+    least = min(rests.values())
+    return [column for column, value in rests.items() if value <= least + SAME_REST]
+
+
+def _most_evident(columns: Sequence[int], story: frozenset[int], alone: Floats) -> list[int]:
+    """Keep the columns that disagree most with columns outside of the story."""
+    excess = np.maximum(0.0, alone - LEAST_EVIDENCE)
+    both = excess + excess.T
+    both[:, sorted(story)] = 0.0
+    evidence = {item: round(float(np.sort(both[item])[-WITNESSES:].sum())) for item in columns}
+    most = max(evidence.values())
+    return [column for column in columns if evidence[column] == most]

@@ -1,0 +1,167 @@
+"""Estimates for one property of an object: how rare it is in many contexts, at several scales."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from outlying.method.density import Floats, density_at
+from outlying.method.measure import SAME_DENSITY, may_reach, rarity
+from outlying.search.cache import OwnConditions, StoredContexts
+from outlying.search.objects import ObjectProperty
+from outlying.search.scoring import Context, Evaluation
+from outlying.search.screen.bitsets import NONE, Contexts, Places, Workspace
+from outlying.search.screen.histograms import Estimate, Summaries, figures, rows_inside
+from outlying.search.screen.neighbours import NeighbourCounter, Sample
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Rarest:
+    """An object in contexts, at the scale at which it is rarest; NaN where nothing compares."""
+
+    rows: Floats  # of the screened ones
+    known: Floats
+    inside: Floats  # rows near a typical member
+    near: Floats  # rows near the object
+    width: Floats  # of the window at that scale
+    lift: Floats
+    scale: Places
+
+    @property
+    def rarity(self) -> Floats:
+        """How many times rarer the object is than a typical member."""
+        return rarity(self.inside, self.near)
+
+    @property
+    def mean(self) -> Floats:
+        """The mean density over the rows of each context."""
+        return density_at(self.inside, self.known, self.width)
+
+    @property
+    def at_object(self) -> Floats:
+        """The density at the object."""
+        return density_at(self.near, self.known, self.width)
+
+
+class PropertyScreen:
+    """Screens contexts for one property."""
+
+    def __init__(
+        self,
+        own: ObjectProperty,
+        exact: Evaluation,
+        conditions: OwnConditions,
+        sample: Sample,
+        work: Workspace,
+    ) -> None:
+        self.own, self.conditions, self.work = own, conditions, work
+        self.needed = exact.needed
+        self.histogram = own.histogram(sample)
+        self.is_exact = self.histogram.is_exact and sample.is_whole
+        self.scales = exact.scales[: self.histogram.scales]
+        self.counters = [
+            NeighbourCounter(self.histogram, own.position, conditions.marks, sample, work)
+            for _ in self.scales
+        ]
+
+    def rarest(self, contexts: Contexts, stored: StoredContexts | None) -> Rarest:
+        """Look at contexts at each scale that may show the needed rarity.
+
+        Windows are nested: where a wider one holds no more rows near the object, it shows a rarity
+        at least as large, and the narrower one need not be looked at.
+        """
+        found = self.histogram.joined(self._summaries(contexts, stored), self.own.position)
+        near = self.counters[0].counted(contexts, self.histogram.radii(found.width))
+        best = Rarest(
+            found.rows,
+            found.known,
+            found.inside.copy(),
+            near,
+            found.width.copy(),
+            found.lift,
+            np.ones(len(contexts), dtype=np.int64),
+        )
+        self._widen(best, contexts, stored)
+        return best
+
+    def _widen(self, best: Rarest, contexts: Contexts, stored: StoredContexts | None) -> None:
+        width, narrow = best.width.copy(), best.near.copy()
+        alive = np.flatnonzero(~np.isnan(width))
+        for place, scale in enumerate(self.scales[1:], start=1):
+            alive = alive[may_reach(narrow[alive], best.known[alive], self.needed)]
+            if len(alive) == 0:
+                return
+            radii = self.histogram.radii(scale * width[alive])
+            near = self.counters[place].counted(contexts[alive], radii)
+            counts = may_reach(near, best.known[alive], self.needed)
+            if place > 1:  # the scale before, where this one holds more rows
+                more = (near > narrow[alive]) | ~counts
+                self._look(
+                    best, contexts, stored, alive[more], narrow, width, self.scales[place - 1]
+                )
+            alive, near = alive[counts], near[counts]
+            narrow[alive] = near
+        self._look(best, contexts, stored, alive, narrow, width, self.scales[-1])
+
+    def _look(
+        self,
+        best: Rarest,
+        contexts: Contexts,
+        stored: StoredContexts | None,
+        places: Places,
+        near: Floats,
+        width: Floats,
+        scale: int,
+    ) -> None:
+        """Keep a scale where the object is rarer at it."""
+        known = best.known[places] / near[places]  # no rarity is larger
+        places = places[known > best.rarity[places] * (1 + SAME_DENSITY)]
+        if len(places) == 0:
+            return
+        wide = scale * width[places]
+        inside = self._inside(
+            contexts[places], None if stored is None else stored[places], wide, scale
+        )
+        rarer = rarity(inside, near[places]) > best.rarity[places] * (1 + SAME_DENSITY)
+        places = places[rarer]
+        best.inside[places], best.near[places] = inside[rarer], near[places]
+        best.width[places], best.scale[places] = wide[rarer], scale
+
+    def _inside(
+        self, contexts: Contexts, stored: StoredContexts | None, widths: Floats, scale: int
+    ) -> Floats:
+        """Return the rows near a typical member within wide windows."""
+
+        def make(new: Places | slice) -> Floats:
+            words = self.conditions.words(self.histogram)
+            return rows_inside(self.histogram, words, contexts[new], widths[new], self.work)
+
+        if stored is None:
+            return make(slice(None))
+        return stored.inside(self.histogram, scale, make)
+
+    def _summaries(self, contexts: Contexts, stored: StoredContexts | None) -> Summaries:
+        """Return what is typical in contexts; what other objects have found is not found again."""
+
+        def make(new: Places | slice) -> Floats:
+            words = self.conditions.words(self.histogram)
+            return figures(self.histogram, words, contexts[new], self.work)
+
+        if stored is None:
+            return Summaries.of(make(slice(None)))
+        return Summaries.of(stored.figures(self.histogram, make))
+
+    def estimate(self, context: Context) -> Estimate:
+        """Return what is typical in a context, and how far from the object its neighbours are."""
+        found = self.rarest(np.array([[NONE, *context]]), None)
+        width = float(found.width[0])
+        return Estimate(
+            inside=float(found.inside[0] / found.known[0]) if found.known[0] else math.nan,
+            width=width,
+            unit=self.histogram.unit,
+            reach=self.histogram.reach(width),
+            lift=float(found.lift[0]),
+            scale=int(found.scale[0]),
+        )
