@@ -37,7 +37,13 @@ class Answers:
 
     def __init__(self, plan: VerifyPlan, verified: Verified) -> None:
         self.plan = plan
-        self.histograms = dict(zip((*plan.queries, *plan.small), verified.answers, strict=True))
+        self.histograms: dict[Query, Answer] = {}
+        for query, answer in zip((*plan.queries, *plan.small), verified.answers, strict=True):
+            if not query.is_coarse:
+                self.histograms[query] = answer
+            else:  # whoever asks does not know how finely all was counted
+                fine = dataclasses.replace(query, is_coarse=False)
+                self.histograms.setdefault(fine, answer)
         self.counts = dict(zip(plan.counts, verified.counts, strict=True))
         self._groups: dict[tuple[Query, Form], Group] = {}
 

@@ -38,7 +38,7 @@ class KeptRows:
 
 
 class SmallGroups:
-    """Queries about labels of one column, each of which few rows have."""
+    """Queries about groups of one column: rows that have a label, or, for None, no value."""
 
     def __init__(self, name: str, queries: Sequence[Query]) -> None:
         self.name, self.queries = name, queries
@@ -48,14 +48,19 @@ class SmallGroups:
 
     def keep(self, kept: KeptRows, cells: Mapping[str, Cells]) -> None:
         """Keep what the queries need of a batch."""
-        own = cells[self.name]
-        assert isinstance(own, CodedLabels)  # noqa: S101 - conditions on labels
-        groups = [self._groups.get(label, -1) for label in own.labels]
-        found = np.array([*groups, -1], dtype=np.int32).take(own.codes, mode="wrap")
+        found = self._found(cells[self.name])
         rows = np.flatnonzero(found >= 0)
         if len(rows):
             kept.groups.append(found[rows])
             kept.cells.append({name: _taken(cells[name], rows) for name in self.columns})
+
+    def _found(self, cells: Cells) -> npt.NDArray[np.int32]:
+        """Return the group of each row, -1 where it is in none."""
+        missing = self._groups.get(None, -1)
+        if not isinstance(cells, CodedLabels):
+            return np.where(np.isnan(cells), np.int32(missing), np.int32(-1))
+        groups = [self._groups.get(label, -1) for label in cells.labels]
+        return np.array([*groups, missing], dtype=np.int32).take(cells.codes, mode="wrap")
 
     def results(self, kept: KeptRows, exponents: Mapping[str, int]) -> Iterator[Answer]:
         """Return the answer to each query; numbers are divided by two to the power of these."""
