@@ -60,7 +60,8 @@ def test_measures_at_known_values() -> None:
     assert naive.omega(-1.0) == 0.0
     assert naive.omega(1.0) == pytest.approx(0.4621, abs=1e-4)
     assert naive.omega(math.log(3)) == pytest.approx(0.5)
-    assert naive.scaled_rarity([0.0, 1.0, 2.0, 3.0, 4.0, 40.0], 40.0, 2.0) == (26 / 6, 2)
+    line = [float(x) for x in range(40)]
+    assert naive.scaled_rarity([*line, 60.0], 60.0, 10.0) == (899 / 41, 4)
     assert naive.tail([0.1, 0.1 * (1 + 1e-12), 0.2, 0.3], 0.1) == 0.5
 
 

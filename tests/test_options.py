@@ -11,8 +11,8 @@ from outlying import OptionError, Options
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"min_support": 0}, "above 0, at most 1"),
-        ({"min_support": 1.5}, "1.5"),
+        ({"min_support": 0}, "above 0, below 1"),
+        ({"min_support": 1.5}, "a number of rows"),
         ({"min_support": "much"}, "'much'"),
         ({"min_outlierness": float("nan")}, "nan"),
         ({"min_outlierness": True}, "True"),

@@ -199,7 +199,8 @@ def _share(name: str, value: object) -> float:
 
 def _support(name: str, value: object) -> float:
     number = float(value) if isinstance(value, (int, float)) else math.nan
-    if isinstance(value, bool) or not 0 < number < math.inf:
+    is_share, is_count = 0 < number < 1, number >= 1 and number % 1 == 0
+    if isinstance(value, bool) or not (is_share or is_count):
         raise OptionError(
             f"{name} is {value!r}; allowed: a share of the rows (above 0, below 1), a number of "
             "rows (1 or more), or None"

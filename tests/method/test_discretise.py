@@ -17,6 +17,7 @@ from outlying.options import Discretise
 from outlying.table.columns import CategoricalColumn, numeric_column
 from tests import naive, strategies
 from tests.conftest import Run
+from tests.every_pair import fast_pairs
 
 KINDS = st.sampled_from(["equi-width", "equi-depth"])
 NUMBERS = ("outlierness", "rarity", "tail", "support", "lift", "strength", "overall_outlierness")
@@ -67,10 +68,7 @@ def test_explanations_are_those_of_the_twin(
     }
     row = place % len(cells[0])
     slow = naive.explain(table, row, **options)
-    words = {n: "categorical" for n, c in table.items() if any(isinstance(x, str) for x in c)}
-    fast = outlying.explain(
-        dict(table), row=row, types=words, top=10_000, references=0, **options
-    ).pairs
+    fast = fast_pairs(table, row, options)
     assert [told(pair) for pair in fast] == [told(pair) for pair in slow]
     for quick, sure in zip(fast, slow, strict=True):
         assert (quick.group_size, quick.known) == (sure.group_size, sure.known)

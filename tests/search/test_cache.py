@@ -13,6 +13,7 @@ import outlying
 from outlying.search import limits
 from outlying.search.cache import Cache, Estimates, Group, LeastRecentlyUsed
 from outlying.search.objects import CandidateCondition
+from outlying.search.screen.histograms import FIGURES
 from outlying.search.screen.neighbours import Sample
 from outlying.table.conditions import Condition
 
@@ -159,7 +160,7 @@ def test_estimates_used_last_are_kept() -> None:
     before = Estimates()
     contexts = np.array([[0, 1], [0, 2], [1, 2], [1, 3]])
     places = before.places(contexts)
-    figures = np.arange(20.0).reshape(5, 4)
+    figures = np.arange(4.0 * FIGURES).reshape(FIGURES, 4)
     before.figures(some, places, lambda new: figures[:, new])
     before.places(contexts[:2])  # used again
     after = before.latest(2)

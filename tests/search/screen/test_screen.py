@@ -287,7 +287,7 @@ def nearly_enough(group: int) -> dict[str, Any]:
 @pytest.mark.parametrize(("group", "is_enough"), [(2000, True), (1999, False), (1980, False)])
 def test_what_all_rows_refute_is_dropped_and_counted(group: int, is_enough: bool) -> None:
     """By the sample 10% of the rows satisfy both conditions; all rows tell whether they do."""
-    findings = outlying.explain(nearly_enough(group), row=0, references=0)
+    findings = outlying.explain(nearly_enough(group), row=0, references=0, min_support=0.1)
     counts = effort(findings)
     assert counts is not None
     both = [
