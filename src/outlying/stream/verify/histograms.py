@@ -17,7 +17,7 @@ import numpy.typing as npt
 from outlying.method.density import Counts
 from outlying.sources.types import arrow_numpy as arrays
 from outlying.stream.counting.encodings import Codes, Dictionary, Edges, Encoding, Grid, Range
-from outlying.stream.verify.predicates import CodedLabels, Label
+from outlying.stream.verify.predicates import CodedLabels, Label, codes_of
 from outlying.table.columns import Floats
 
 _FIRST_SIZE = 64  # codes for which there is room at first
@@ -243,10 +243,11 @@ class LabelHistograms:
         return found
 
     def _places(self, labels: Sequence[Label]) -> Codes:
-        for label in labels:
-            self.codes.setdefault(label, len(self.codes) + 1)
+        places = codes_of(labels, self.codes, 0)
+        for place in np.flatnonzero(places == 0).tolist():
+            places[place] = self.codes[labels[place]] = len(self.codes) + 1
         self.matrix.extend(len(self.codes) + 1)
-        return np.array([self.codes[label] for label in labels], dtype=np.int64)
+        return places
 
 
 Histograms: TypeAlias = BinHistograms | ValueHistograms | LabelHistograms

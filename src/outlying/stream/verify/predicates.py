@@ -6,8 +6,9 @@ What a predicate says of the rows is kept as bits, 64 rows to a word.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias, cast
 
 import numpy as np
@@ -80,23 +81,30 @@ def evaluate(predicates: Sequence[Predicate], cells: Cells, words: Words) -> Non
 
 def _test_labels(predicates: Sequence[Predicate], cells: CodedLabels, lines: Bytes) -> None:
     """Test labels: frequent ones by comparing all rows, all rare ones by one look at each row."""
-    code_of = {label: code for code, label in enumerate(cells.labels)}
-    rows = np.bincount(cells.codes + 1, minlength=len(cells.labels) + 1)[1:]
-    rare = np.full(len(cells.labels) + 1, -1)  # the lines of rare labels; no label comes last
-    for place, (predicate, line) in enumerate(zip(predicates, lines, strict=True)):
-        if predicate.kind != "equals":
-            _pack((cells.codes >= 0) == (predicate.kind == "known"), line)
-            continue
-        code = code_of.get(cast(Label, predicate.label))
-        if code is not None and rows[code] * _RARE > len(cells):
-            _pack(cells.codes == code, line)
-        elif code is not None:
-            rare[code] = place
-    if np.any(rare >= 0):
-        found = rare.take(cells.codes, mode="wrap")
+    wanted: dict[Label, int] = {}
+    for place, predicate in enumerate(predicates):
+        if predicate.kind == "equals":
+            wanted[cast(Label, predicate.label)] = place
+        else:
+            _pack((cells.codes >= 0) == (predicate.kind == "known"), lines[place])
+    line_of = np.append(codes_of(cells.labels, wanted, -1), -1)  # what is missing has no line
+    rows = np.bincount(cells.codes + 1, minlength=len(line_of))
+    for code in np.flatnonzero((line_of[:-1] >= 0) & (rows[1:] * _RARE > len(cells))).tolist():
+        _pack(cells.codes == code, lines[line_of[code]])
+        line_of[code] = -1
+    if np.any(line_of >= 0):
+        found = line_of.take(cells.codes, mode="wrap")
         own = np.flatnonzero(found >= 0)
         bits = np.left_shift(1, own % 8).astype(np.uint8)
         np.bitwise_or.at(lines, (found[own], own // 8), bits)
+
+
+def codes_of(
+    labels: Sequence[Label], codes: Mapping[Label, int], other: int
+) -> npt.NDArray[np.int64]:
+    """Look up the codes of labels, many at a time; `other` is that of those without one."""
+    found = map(codes.get, labels, itertools.repeat(other))
+    return np.fromiter(found, dtype=np.int64, count=len(labels))
 
 
 def _test_intervals(predicates: Sequence[Predicate], numbers: Floats, lines: Bytes) -> None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from outlying.method.density import Floats
 from outlying.stream.verify.histograms import Answer, LabelHistogram, MissingCount, NumberHistogram
 from outlying.stream.verify.plan import Query
-from outlying.stream.verify.predicates import Cells, CodedLabels, Label
+from outlying.stream.verify.predicates import Cells, CodedLabels, Label, codes_of
 from outlying.table.columns import Mask
 
 #: Cells of some rows: numbers, NaN where missing, or labels, None where missing.
@@ -28,7 +28,7 @@ Kept: TypeAlias = npt.NDArray[Any]
 class KeptRows:
     """Rows of small groups, in pieces: the group of each, and its cells by column."""
 
-    groups: list[npt.NDArray[np.int32]] = dataclasses.field(default_factory=list)
+    groups: list[npt.NDArray[np.int64]] = dataclasses.field(default_factory=list)
     cells: list[dict[str, Kept]] = dataclasses.field(default_factory=list)
 
     def add(self, other: KeptRows) -> None:
@@ -44,7 +44,7 @@ class SmallGroups:
         self.name, self.queries = name, queries
         self.columns = sorted({query.column for query in queries})
         labels = dict.fromkeys(query.context[0].label for query in queries)
-        self._groups = {label: group for group, label in enumerate(labels)}
+        self._groups: dict[Any, int] = {label: group for group, label in enumerate(labels)}
 
     def keep(self, kept: KeptRows, cells: Mapping[str, Cells]) -> None:
         """Keep what the queries need of a batch."""
@@ -54,17 +54,17 @@ class SmallGroups:
             kept.groups.append(found[rows])
             kept.cells.append({name: _taken(cells[name], rows) for name in self.columns})
 
-    def _found(self, cells: Cells) -> npt.NDArray[np.int32]:
+    def _found(self, cells: Cells) -> npt.NDArray[np.int64]:
         """Return the group of each row, -1 where it is in none."""
         missing = self._groups.get(None, -1)
         if not isinstance(cells, CodedLabels):
-            return np.where(np.isnan(cells), np.int32(missing), np.int32(-1))
-        groups = [self._groups.get(label, -1) for label in cells.labels]
-        return np.array([*groups, missing], dtype=np.int32).take(cells.codes, mode="wrap")
+            return np.where(np.isnan(cells), missing, -1)
+        groups = np.append(codes_of(cells.labels, self._groups, -1), missing)
+        return groups.take(cells.codes, mode="wrap")
 
     def results(self, kept: KeptRows, exponents: Mapping[str, int]) -> Iterator[Answer]:
         """Return the answer to each query; numbers are divided by two to the power of these."""
-        groups = np.concatenate([*kept.groups, np.empty(0, dtype=np.int32)])
+        groups = np.concatenate([*kept.groups, np.empty(0, dtype=np.int64)])
         order = np.argsort(groups, kind="stable")
         ends = np.searchsorted(groups[order], np.arange(len(self._groups) + 1))
         columns = {name: _joined(kept, name)[order] for name in self.columns}
