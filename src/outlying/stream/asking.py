@@ -25,8 +25,7 @@ from outlying.search.scoring import Evaluation, Progress
 from outlying.search.shortlist import Shortlist, verified
 from outlying.stream.profile.profile import Profile
 from outlying.stream.verify.answers import Answers, VerifiedCounts, VerifiedEvaluation
-from outlying.stream.verify.plan import VerifyPlan
-from outlying.stream.verify.planning import plan_columns
+from outlying.stream.verify.planning import plan_verification
 from outlying.stream.verify.questions import Question
 from outlying.stream.verify.verify_pass import VerifyPass
 from outlying.table.targets import Target
@@ -101,10 +100,7 @@ class Asking:
     def _ask(
         self, questions: Sequence[Question], workers: int, progress: Progress | None
     ) -> Answers:
-        queries = tuple(dict.fromkeys(query for each in questions for query in each.queries()))
-        counts = tuple(dict.fromkeys(context for each in questions for context in each.counts()))
-        columns = plan_columns(self.profile, queries, counts, questions)
-        plan = VerifyPlan(columns, queries, counts)
+        plan = plan_verification(self.profile, questions)
         work = VerifyPass(plan)
         state = self.feeder.fold(work, work.columns, progress, work.affordable(workers))
         check_rows(self.feeder.source, self.profile.rows, state.rows, "in the second")
@@ -158,10 +154,9 @@ class AllAnswered:
         return References(tuple(found), tuple(hashes), count, len(prepared.attributes))
 
     def _strongest(self, question: Question) -> Strongest:
-        counting = VerifiedCounts(question, self.answers)
-        return strongest_of(
-            verified(question.short, Counted(question.asked, question.short, counting), 1)
-        )
+        exact = VerifiedEvaluation(question, self.answers)
+        counted = Counted(exact, question.short, VerifiedCounts(question, self.answers))
+        return strongest_of(verified(question.short, counted, 1))
 
     def searched(self, item: Target) -> Searched:
         """Choose among the pairs of an object by what all rows have answered."""

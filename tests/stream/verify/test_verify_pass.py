@@ -20,12 +20,13 @@ from outlying.stream.counting.encodings import Dictionary, Encoding, Grid, Range
 from outlying.stream.verify.histograms import (
     BinHistograms,
     LabelHistogram,
+    MissingCount,
     NumberHistogram,
     ValueHistograms,
 )
 from outlying.stream.verify.plan import ColumnPlan, Query, VerifyPlan
 from outlying.stream.verify.predicates import Predicate, conjunction
-from outlying.stream.verify.verify_pass import MissingCount, Verified, VerifyPass, VerifyState
+from outlying.stream.verify.verify_pass import Verified, VerifyPass, VerifyState
 
 Row = dict[str, Any]
 
@@ -84,8 +85,28 @@ QUERIES = st.lists(
 ).map(tuple)
 
 
+SMALL = st.lists(
+    st.builds(
+        Query,
+        st.just(NAMES["real"]) | st.just(NAMES["whole"]),
+        st.sampled_from(["numbers", "missing"]),
+        EQUALS.map(lambda rule: (rule,)),
+    )
+    | st.builds(
+        Query,
+        st.sampled_from([NAMES["word"], NAMES["flag"]]),
+        st.sampled_from(["labels", "missing"]),
+        EQUALS.map(lambda rule: (rule,)),
+    ),
+    max_size=6,
+).map(tuple)
+
+
 def plan(
-    queries: tuple[Query, ...], counts: tuple[tuple[Predicate, ...], ...], encoding: str
+    queries: tuple[Query, ...],
+    counts: tuple[tuple[Predicate, ...], ...],
+    encoding: str,
+    small: tuple[Query, ...] = (),
 ) -> VerifyPlan:
     columns = {
         NAMES["real"]: ColumnPlan(Field(NAMES["real"], "number"), ENCODINGS[encoding]),
@@ -93,11 +114,11 @@ def plan(
         NAMES["word"]: ColumnPlan(Field(NAMES["word"], "text")),
         NAMES["flag"]: ColumnPlan(Field(NAMES["flag"], "boolean")),
     }
-    return VerifyPlan(columns, queries, counts)
+    return VerifyPlan(columns, queries, counts, tuple(set(small) - set(queries)))
 
 
 PLANS = st.builds(
-    plan, QUERIES, st.lists(CONTEXTS, max_size=6).map(tuple), st.sampled_from([*ENCODINGS])
+    plan, QUERIES, st.lists(CONTEXTS, max_size=6).map(tuple), st.sampled_from([*ENCODINGS]), SMALL
 )
 
 
@@ -155,7 +176,8 @@ def check(work: VerifyPass, verified: Verified, rows: list[Row]) -> None:
     assert verified.rows == len(rows)
     for rules, count in zip(work.plan.counts, verified.counts, strict=True):
         assert count == len(naive(rows, rules))
-    for query, seen in zip(work.plan.queries, verified.answers, strict=True):
+    asked = (*work.plan.queries, *work.plan.small)
+    for query, seen in zip(asked, verified.answers, strict=True):
         inside = naive(rows, query.context)
         cells = [row[query.column] for row in inside if is_known(row[query.column])]
         if isinstance(seen, MissingCount):
@@ -166,6 +188,8 @@ def check(work: VerifyPass, verified: Verified, rows: list[Row]) -> None:
             assert [*zip(seen.labels, seen.counts, strict=True)] == sorted(Counter(cells).items())
             continue
         encoding = work.plan.columns[query.column].encoding
+        if query in work.plan.small:
+            encoding = ENCODINGS["all values"]  # whatever else is counted in bins
         assert encoding is not None
         everything = {row[query.column] for row in rows if is_known(row[query.column])}
         same_numbers(seen, cells, encoding, len(everything))
@@ -257,7 +281,7 @@ ONE = pa.schema([("x", pa.float64())])
 
 
 def histograms_of(state: VerifyState) -> Any:
-    return state.histograms["x"]
+    return state.histograms["x", False]
 
 
 def one_column(encoding: Encoding, *rules: tuple[Predicate, ...]) -> VerifyPass:

@@ -24,11 +24,11 @@ from outlying.search.attributes import unit_of
 from outlying.search.objects import ObjectProperty
 from outlying.search.scoring import Context, Evaluation
 from outlying.search.shortlist import Key
-from outlying.stream.verify.histograms import LabelHistogram
+from outlying.stream.verify.histograms import Answer, LabelHistogram, MissingCount
 from outlying.stream.verify.plan import Query, VerifyPlan
 from outlying.stream.verify.predicates import Conjunction
 from outlying.stream.verify.questions import Question
-from outlying.stream.verify.verify_pass import Answer, MissingCount, Verified
+from outlying.stream.verify.verify_pass import Verified
 from outlying.table.values import Form, Value
 
 
@@ -37,7 +37,13 @@ class Answers:
 
     def __init__(self, plan: VerifyPlan, verified: Verified) -> None:
         self.plan = plan
-        self.histograms = dict(zip(plan.queries, verified.answers, strict=True))
+        self.histograms: dict[Query, Answer] = {}
+        for query, answer in zip((*plan.queries, *plan.small), verified.answers, strict=True):
+            if not query.is_coarse:
+                self.histograms[query] = answer
+            else:  # whoever asks does not know how finely all was counted
+                fine = dataclasses.replace(query, is_coarse=False)
+                self.histograms.setdefault(fine, answer)
         self.counts = dict(zip(plan.counts, verified.counts, strict=True))
         self._groups: dict[tuple[Query, Form], Group] = {}
 

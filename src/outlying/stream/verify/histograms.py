@@ -17,13 +17,11 @@ import numpy.typing as npt
 from outlying.method.density import Counts
 from outlying.sources.types import arrow_numpy as arrays
 from outlying.stream.counting.encodings import Codes, Dictionary, Edges, Encoding, Grid, Range
-from outlying.stream.verify.predicates import CodedLabels
+from outlying.stream.verify.predicates import CodedLabels, Label
 from outlying.table.columns import Floats
 
 _FIRST_SIZE = 64  # codes for which there is room at first
 _FEW = 2  # a count of all codes pays for at least a share of 1/2 as many rows
-
-Label: TypeAlias = str | bool
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +47,17 @@ class LabelHistogram:
     rows: int
     labels: tuple[Label, ...]
     counts: Counts
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MissingCount:
+    """How many rows of a context have a value in a column, and how many have none."""
+
+    known: int
+    missing: int
+
+
+Answer: TypeAlias = NumberHistogram | LabelHistogram | MissingCount
 
 
 class CountMatrix:

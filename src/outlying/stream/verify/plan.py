@@ -15,12 +15,14 @@ from outlying.stream.verify.predicates import Conjunction, Predicate, conjunctio
 class Query:
     """The question how a column is distributed in a context.
 
-    Asked for "missing", it is only how many rows have a value and how many have none.
+    Asked for "missing", it is only how many rows have a value and how many have none. To know
+    numbers coarsely is enough for rows that others are only compared with.
     """
 
     column: str
     kind: Literal["numbers", "labels", "missing"]
     context: Conjunction = ()
+    is_coarse: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "context", conjunction(self.context))
@@ -41,12 +43,17 @@ class ColumnPlan:
     field: Field
     encoding: Encoding | None = None
     exponent: int = 0
+    coarse: Encoding | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class VerifyPlan:
-    """All that is asked of a table; `counts` are contexts of which to count the rows."""
+    """All that is asked of a table; `counts` are contexts of which to count the rows.
+
+    `small` are queries about the few rows that have one label, or no value: see `small_groups`.
+    """
 
     columns: Mapping[str, ColumnPlan]
     queries: tuple[Query, ...] = ()
     counts: tuple[Conjunction, ...] = ()
+    small: tuple[Query, ...] = ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,11 @@ import numpy.typing as npt
 from outlying.search.screen.bitsets import Words
 from outlying.table.columns import Codes, Floats, Mask
 
+Label: TypeAlias = str | bool
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 _ROWS, _PREDICATES = 16_384, 32  # that are compared at a time, so that all stays in cache
+_RARE = 512  # a label that fewer rows than one in so many have is sooner looked up
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class Predicate:
     kind: Literal["interval", "equals", "missing", "known"]
     low: float = -math.inf
     high: float = math.inf
-    label: str | bool | None = None
+    label: Label | None = None
 
     @property
     def sort_key(self) -> tuple[str, str, float, float, str]:
@@ -55,7 +57,7 @@ class CodedLabels:
     """The cells of a column of categories in some rows: codes into labels, -1 where missing."""
 
     codes: Codes
-    labels: Sequence[str | bool]
+    labels: Sequence[Label]
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -68,13 +70,33 @@ def evaluate(predicates: Sequence[Predicate], cells: Cells, words: Words) -> Non
     """Test predicates on one column; a line of words, empty at first, takes the bits of each."""
     lines = words.view(np.uint8)
     if isinstance(cells, CodedLabels):
-        for predicate, line in zip(predicates, lines, strict=True):
-            _pack(_label_mask(cells, predicate), line)
+        _test_labels(predicates, cells, lines)
         return
     _test_intervals(predicates, cells, lines)
     for predicate, line in zip(predicates, lines, strict=True):
         if predicate.kind == "missing":
             _pack(np.isnan(cells), line)
+
+
+def _test_labels(predicates: Sequence[Predicate], cells: CodedLabels, lines: Bytes) -> None:
+    """Test labels: frequent ones by comparing all rows, all rare ones by one look at each row."""
+    code_of = {label: code for code, label in enumerate(cells.labels)}
+    rows = np.bincount(cells.codes + 1, minlength=len(cells.labels) + 1)[1:]
+    rare = np.full(len(cells.labels) + 1, -1)  # the lines of rare labels; no label comes last
+    for place, (predicate, line) in enumerate(zip(predicates, lines, strict=True)):
+        if predicate.kind != "equals":
+            _pack((cells.codes >= 0) == (predicate.kind == "known"), line)
+            continue
+        code = code_of.get(cast(Label, predicate.label))
+        if code is not None and rows[code] * _RARE > len(cells):
+            _pack(cells.codes == code, line)
+        elif code is not None:
+            rare[code] = place
+    if np.any(rare >= 0):
+        found = rare.take(cells.codes, mode="wrap")
+        own = np.flatnonzero(found >= 0)
+        bits = np.left_shift(1, own % 8).astype(np.uint8)
+        np.bitwise_or.at(lines, (found[own], own // 8), bits)
 
 
 def _test_intervals(predicates: Sequence[Predicate], numbers: Floats, lines: Bytes) -> None:
@@ -98,12 +120,3 @@ def _test_intervals(predicates: Sequence[Predicate], numbers: Floats, lines: Byt
 def _pack(mask: Mask, line: Bytes) -> None:
     bits = np.packbits(mask, bitorder="little")
     line[: len(bits)] = bits
-
-
-def _label_mask(cells: CodedLabels, predicate: Predicate) -> Mask:
-    if predicate.kind == "known":
-        return np.asarray(cells.codes >= 0)
-    if predicate.kind == "missing":
-        return np.asarray(cells.codes < 0)
-    known = [code for code, label in enumerate(cells.labels) if label == predicate.label]
-    return np.asarray(cells.codes == (known[0] if known else len(cells.labels)))

@@ -13,9 +13,8 @@ from typing import cast
 from outlying.search.objects import CandidateCondition, ObjectProperty
 from outlying.search.scoring import Context, Evaluation
 from outlying.search.shortlist import Shortlist
-from outlying.stream.verify.histograms import Label
 from outlying.stream.verify.plan import Query
-from outlying.stream.verify.predicates import Conjunction, Predicate, conjunction
+from outlying.stream.verify.predicates import Conjunction, Label, Predicate, conjunction
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -36,10 +35,19 @@ class Question:
 
     def queries(self) -> Iterator[Query]:
         """Return the histograms that are needed, those without conditions included."""
-        for place, context in () if self.is_estimated else self.short.pairs:
+        if self.is_estimated:
+            yield from {self.query(place, ()): None for place, _ in self.short.small}
+            return
+        for place, context in self.short.estimated:
             yield self.query(place, context)
+        for place, context in self.short.pairs:
             for other in (place, *(self.asked.own[item] for item in context)):
                 yield self.query(other, ())
+
+    def small(self) -> Iterator[tuple[Query, int]]:
+        """Return what is asked of small groups, and how many rows of each were drawn."""
+        for place, context in self.short.small:
+            yield self.query(place, context), self.asked.candidates[context[0]].rows
 
     def counts(self) -> Iterator[Conjunction]:
         """Return the counts that are needed where the rest is estimated."""

@@ -19,18 +19,19 @@ from outlying.method.density import Counts
 from outlying.search.screen.bitsets import BITS, rows_in
 from outlying.sources.passes import Batch
 from outlying.sources.types.arrow import Numbers
-from outlying.stream.counting.encodings import Codes
+from outlying.stream.counting.encodings import Codes, Encoding
 from outlying.stream.counting.limits import affordable_states
 from outlying.stream.verify.contexts import ContextTrie, row_numbers
 from outlying.stream.verify.histograms import (
+    Answer,
     Histograms,
-    LabelHistogram,
     LabelHistograms,
-    NumberHistogram,
+    MissingCount,
     numeric_histograms,
 )
 from outlying.stream.verify.plan import ColumnPlan, Query, VerifyPlan
 from outlying.stream.verify.predicates import Cells, CodedLabels, Conjunction, conjunction
+from outlying.stream.verify.small_groups import KeptRows, SmallGroups
 
 _AT_ONCE = 2  # columns whose answers are made at a time
 _MOST_ROWS = 262_144  # of a batch that are worked on at a time
@@ -38,20 +39,12 @@ _LEAST_ROWS = 16_384
 _CELLS = 2**22  # of all columns together; each takes 16 bytes while it is worked on
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class MissingCount:
-    """How many rows of a context have a value in a column, and how many have none."""
-
-    known: int
-    missing: int
-
-
-Answer: TypeAlias = NumberHistogram | LabelHistogram | MissingCount
+Counted: TypeAlias = tuple[str, bool]  # a column, and whether its numbers are counted coarsely
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Verified:
-    """The answers, in the order of the plan's queries, and the counts."""
+    """The answers, in the order of the plan's queries, the small ones last, and the counts."""
 
     rows: int
     answers: tuple[Answer, ...]
@@ -64,7 +57,8 @@ class VerifyState:
 
     rows: int
     counts: Counts  # of rows in each context
-    histograms: dict[str, Histograms]
+    histograms: dict[Counted, Histograms]
+    kept: dict[str, KeptRows]  # of small groups, by the column of their labels
 
 
 class VerifyPass:
@@ -75,6 +69,7 @@ class VerifyPass:
         self._contexts = ContextTrie(_contexts_of(plan))
         self._queries = _by_column(plan.queries)
         self._asked = self._by_context()
+        self._small = _small_groups(plan.small)
 
     def __reduce__(self) -> tuple[type[VerifyPass], tuple[VerifyPlan]]:
         return VerifyPass, (self.plan,)
@@ -82,25 +77,29 @@ class VerifyPass:
     @property
     def columns(self) -> list[str]:
         """The columns that are read."""
-        return sorted({*self._contexts.columns, *self._queries})
+        small = (name for each in self._small for name in (each.name, *each.columns))
+        counted = (name for name, _ in self._queries)
+        return sorted({*self._contexts.columns, *counted, *small})
 
     def affordable(self, workers: int) -> int:
         """Return how many threads may work, each with a state of its own, within the budget.
 
         How finely numbers are counted does not depend on it, and so no answer does.
         """
-        encodings = {name: self.plan.columns[name].encoding for name in self._queries}
+        encodings = {key: self._encoding(key) for key in self._queries}
         counts = sum(
-            len(self._queries[name]) * encoding.most_codes
-            for name, encoding in encodings.items()
+            len(self._queries[key]) * encoding.most_codes
+            for key, encoding in encodings.items()
             if encoding is not None
         )
         return min(workers, affordable_states(counts))
 
     def start(self) -> VerifyState:
         """Return the state of no rows."""
-        histograms = {name: self._empty(name, asked) for name, asked in self._queries.items()}
-        return VerifyState(0, np.zeros(len(self._contexts.number), dtype=np.int64), histograms)
+        histograms = {key: self._empty(key, asked) for key, asked in self._queries.items()}
+        kept = {each.name: KeptRows() for each in self._small}
+        counts = np.zeros(len(self._contexts.number), dtype=np.int64)
+        return VerifyState(0, counts, histograms, kept)
 
     def add(self, state: VerifyState, batch: Batch) -> VerifyState:
         """Take in a batch of rows."""
@@ -111,10 +110,12 @@ class VerifyPass:
 
     def merge(self, state: VerifyState, other: VerifyState) -> VerifyState:
         """Put the states of two parts of the table together."""
-        merged: dict[str, Any] = state.histograms
-        for name, histograms in other.histograms.items():
-            merged[name] = merged[name].merged(histograms)
-        return VerifyState(state.rows + other.rows, state.counts + other.counts, merged)
+        merged: dict[Counted, Any] = state.histograms
+        for key, histograms in other.histograms.items():
+            merged[key] = merged[key].merged(histograms)
+        for name, kept in other.kept.items():
+            state.kept[name].add(kept)
+        return VerifyState(state.rows + other.rows, state.counts + other.counts, merged, state.kept)
 
     def finish(self, state: VerifyState) -> Verified:
         """Return the answers."""
@@ -126,22 +127,31 @@ class VerifyPass:
             if query.kind == "missing":
                 known = self._count(state, query.known)
                 answers[query] = MissingCount(known, self._count(state, query.context) - known)
+        exponents = {name: plan.exponent for name, plan in self.plan.columns.items()}
+        for each in self._small:
+            results = each.results(state.kept[each.name], exponents)
+            answers.update(zip(each.queries, results, strict=True))
         counts = tuple(self._count(state, conjunction(each)) for each in self.plan.counts)
-        return Verified(state.rows, tuple(answers[each] for each in self.plan.queries), counts)
+        asked = (*self.plan.queries, *self.plan.small)
+        return Verified(state.rows, tuple(answers[each] for each in asked), counts)
 
-    def _results(self, state: VerifyState, name: str) -> tuple[list[Query], Sequence[Answer]]:
+    def _results(self, state: VerifyState, key: Counted) -> tuple[list[Query], Sequence[Answer]]:
         """Return the answers to the queries about a column."""
-        queries = self._queries[name]
+        queries, exponent = self._queries[key], self.plan.columns[key[0]].exponent
         rows = [self._count(state, query.context) for query in queries]
-        return queries, state.histograms[name].results(rows, self.plan.columns[name].exponent)
+        return queries, state.histograms[key].results(rows, exponent)
 
-    def _empty(self, name: str, queries: Sequence[Query]) -> Histograms:
+    def _empty(self, key: Counted, queries: Sequence[Query]) -> Histograms:
         if queries[0].kind == "labels":
             return LabelHistograms.empty(len(queries))
-        encoding = self.plan.columns[name].encoding
+        encoding = self._encoding(key)
         if encoding is None:
-            raise ValueError(f"column {name!r} is asked for, so its plan needs an encoding")
+            raise ValueError(f"column {key[0]!r} is asked for, so its plan needs an encoding")
         return numeric_histograms(encoding, len(queries))
+
+    def _encoding(self, key: Counted) -> Encoding | None:
+        plan = self.plan.columns[key[0]]
+        return plan.coarse if key[1] else plan.encoding
 
     def _count(self, state: VerifyState, context: Conjunction) -> int:
         return int(state.counts[self._contexts.number[context]]) if context else state.rows
@@ -149,10 +159,12 @@ class VerifyPass:
     def _add(self, state: VerifyState, batch: Batch) -> None:
         plans = self.plan.columns
         cells = {name: _cells(batch.column(name), plans[name]) for name in self.columns}
-        codes = {name: _encoded(state, name, cells[name]) for name in self._queries}
+        codes = {key: _encoded(state, key, cells[key[0]]) for key in self._queries}
+        for each in self._small:
+            each.keep(state.kept[each.name], cells)
         state.rows += batch.num_rows
-        for name, query in self._asked.get(None, ()):
-            state.histograms[name].matrix.count(query, codes[name])
+        for key, query in self._asked.get(None, ()):
+            state.histograms[key].matrix.count(query, codes[key])
         bits = np.empty((len(state.counts), -(-batch.num_rows // BITS)), dtype=np.uint8)
         contexts = self._contexts.rows(cells, batch.num_rows)
         for number, words in enumerate(contexts):
@@ -164,21 +176,21 @@ class VerifyPass:
     def _count_in(
         self,
         state: VerifyState,
-        asked: Iterable[tuple[str, int]],
-        codes: Mapping[str, Codes],
+        asked: Iterable[tuple[Counted, int]],
+        codes: Mapping[Counted, Codes],
         rows: npt.NDArray[np.int64],
     ) -> None:
         """Count the codes of some columns in the rows of a context."""
-        for name, query in asked:
-            state.histograms[name].matrix.count(query, codes[name].take(rows))
+        for key, query in asked:
+            state.histograms[key].matrix.count(query, codes[key].take(rows))
 
-    def _by_context(self) -> dict[int | None, list[tuple[str, int]]]:
+    def _by_context(self) -> dict[int | None, list[tuple[Counted, int]]]:
         """Return the queries in each context, by column and place among those about it."""
-        asked: dict[int | None, list[tuple[str, int]]] = {}
-        for name, queries in self._queries.items():
+        asked: dict[int | None, list[tuple[Counted, int]]] = {}
+        for key, queries in self._queries.items():
             for place, query in enumerate(queries):
                 number = self._contexts.number[query.context] if query.context else None
-                asked.setdefault(number, []).append((name, place))
+                asked.setdefault(number, []).append((key, place))
         return asked
 
 
@@ -189,18 +201,26 @@ def _contexts_of(plan: VerifyPlan) -> Iterator[Conjunction]:
     yield from (conjunction(each) for each in plan.counts)
 
 
-def _by_column(queries: Iterable[Query]) -> dict[str, list[Query]]:
+def _by_column(queries: Iterable[Query]) -> dict[Counted, list[Query]]:
     """Return the queries that need a histogram, by column."""
-    by_column: dict[str, list[Query]] = {}
+    by_column: dict[Counted, list[Query]] = {}
     for query in dict.fromkeys(queries):
         if query.kind != "missing":
-            by_column.setdefault(query.column, []).append(query)
+            by_column.setdefault((query.column, query.is_coarse), []).append(query)
     return by_column
 
 
-def _encoded(state: VerifyState, name: str, cells: Any) -> Codes:
+def _small_groups(queries: Iterable[Query]) -> list[SmallGroups]:
+    """Return the small groups, by the column of their labels."""
+    by_column: dict[str, list[Query]] = {}
+    for query in dict.fromkeys(queries):
+        by_column.setdefault(query.context[0].column, []).append(query)
+    return [SmallGroups(name, those) for name, those in by_column.items()]
+
+
+def _encoded(state: VerifyState, key: Counted, cells: Any) -> Codes:
     """Encode the cells of a column; its histograms may become others."""
-    state.histograms[name], codes = state.histograms[name].encode(cells)
+    state.histograms[key], codes = state.histograms[key].encode(cells)
     return codes
 
 
