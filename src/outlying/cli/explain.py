@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, get_args
 
 import click
+from click.core import ParameterSource
 
 from outlying import options as choices
 from outlying.api import Explainer
@@ -18,7 +19,7 @@ from outlying.table.table import Table
 
 
 def _choice(name: str, kind: Any, help_text: str) -> Decorator:
-    default = getattr(choices.Options(), name)
+    default = getattr(choices.Options(), name, None)
     values = click.Choice(get_args(kind))
     return click.option(
         f"--{name}", type=values, default=default, show_default=True, help=help_text
@@ -34,7 +35,12 @@ def _number(name: str, kind: Any, help_text: str) -> Decorator:
 @click.command()
 @click.argument("source")
 @naming_options
-@_number("min_support", float, "Share of all rows that a context must keep.")
+@_choice("preset", choices.Preset, "All settings of the paper; others come on top.")
+@click.option(
+    "--min-support",
+    type=float,
+    help="Rows that a context must keep: a share below 1, or a number.  [default: 30 rows]",
+)
 @_number("min_outlierness", float, "Score from which a pair is exceptional.")
 @_number("min_confidence", float, "Share of other rows whose findings must be weaker.")
 @click.option(
@@ -44,6 +50,7 @@ def _number(name: str, kind: Any, help_text: str) -> Decorator:
 )
 @_number("max_conditions", int, "Most conditions in a context.")
 @_choice("search", choices.Search, "Guided beyond two conditions, or every context (slow).")
+@_choice("minimality", choices.Minimality, "Larger contexts if much stronger, or never.")
 @click.option("--exact", is_flag=True, help="Search all rows of a large table, not a sample.")
 @_choice("measure", choices.Measure, "Free of units, or the paper's own.")
 @_choice("scales", choices.Scales, "Intervals of several scales, or the paper's single one.")
@@ -79,9 +86,17 @@ def explain(
     naming = Naming.taken_from(given)
     reading = Reading.taken_from(source, given)
     job = Job.of(naming, form, output, resume, workers, everything, EXPLAIN)
+    if given["preset"] is not None:
+        given = {name: value for name, value in given.items() if not _is_left_open(name)}
     choices.Options.of(**given)  # a wrong value is said before a large file is read
 
     run(job, lambda: _load(reading, job, given, (columns, exclude, types)))
+
+
+def _is_left_open(name: str) -> bool:
+    """Return whether an option has its default, which a preset replaces."""
+    source = click.get_current_context().get_parameter_source(name)
+    return name in choices.PAPER and source is ParameterSource.DEFAULT
 
 
 def _load(
