@@ -127,13 +127,22 @@ class Prepared:
         were drawn to tell anything is a small group, to be read from the table itself.
         """
         known, least = len(self.sample.nearby), self.options.least_rows(self.rows)
-        screened = self.sample.least_screened(least, 1) * known / len(self.sample.screened)
+        enough = self.sample.least_screened(least, 1) - limits.SAME_ROWS
         fewest = 0.0 if self.is_large else least - limits.SAME_ROWS
         for item in conditions:
-            if screened - limits.SAME_ROWS <= item.rows < known:
+            if not fewest <= item.rows < known:
+                continue
+            if self.sample.is_whole or self._screened(item, enough):
                 yield item
-            elif item.members is not None and (fewest <= item.rows < screened):
+            elif item.members is not None:
                 yield dataclasses.replace(item, is_small=True)
+
+    def _screened(self, item: CandidateCondition, enough: float) -> bool:
+        """Return whether enough rows of a condition are among the screened ones."""
+        expected = item.rows * len(self.sample.screened) / len(self.sample.nearby)
+        if expected >= 2 * enough:
+            return True
+        return int(np.count_nonzero(item.test(self.sample.screened))) >= enough
 
     def asked_of(
         self, row: int, progress: Progress | None = None
