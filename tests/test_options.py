@@ -52,3 +52,21 @@ def test_options_are_frozen_values() -> None:
     with pytest.raises(AttributeError):
         options.top = 5  # type: ignore[misc]
     assert options.to_dict()["types"] == {"a": "categorical"}
+
+
+def test_the_papers_settings_are_one_switch() -> None:
+    paper = Options.of_paper()
+    assert paper == Options.of(preset="paper")
+    assert (paper.measure, paper.scales, paper.minimality) == ("paper", "one", "strict")
+    assert (paper.min_support, paper.max_conditions) == (0.2, 3)
+    assert Options.of_paper(max_conditions=2).max_conditions == 2
+    with pytest.raises(OptionError, match="preset is 'fast'; allowed: 'paper'"):
+        Options.of(preset="fast")
+
+
+def test_support_is_a_share_or_a_number_of_rows() -> None:
+    assert Options().least_rows(10_000) == 30
+    assert Options().least_rows(100) == 10
+    assert [Options().least_rows(10_000, conditions) for conditions in (2, 3, 4)] == [30, 90, 120]
+    assert Options.of(min_support=0.1).least_rows(1000, 4) == 100
+    assert Options.of(min_support=50).least_rows(1000, 4) == 50

@@ -22,7 +22,7 @@ from outlying.results.findings import Findings
 from outlying.results.findings import Population as Description
 from outlying.search.memory import MemoryPopulation
 from outlying.search.population import Population, Searched
-from outlying.search.references import References
+from outlying.search.references import References, Strongest
 from outlying.search.scoring import Progress
 from outlying.table.table import Table
 from outlying.table.targets import Asked, Target, Targets, Wheres
@@ -139,7 +139,8 @@ class Explainer:
         self, asked: Asked, progress: Progress | None = None, workers: int | None = None
     ) -> Targets:
         """Find what is asked for, and check all of it."""
-        return self._population.targets(asked, progress, workers)
+        found = self._population.targets(asked, progress, workers)
+        return found if self.is_streamed else found.with_labels(self.table)
 
     def explained(
         self,
@@ -159,7 +160,9 @@ class Explainer:
             for done, findings in enumerate(work, start=1):
                 if progress is not None and len(targets) > 1:
                     progress(done, len(targets))
-                yield findings if references is None else findings.with_confidence(references)
+                if references is not None:
+                    findings = findings.with_confidence(references)
+                yield findings.with_labels(targets.labels)
 
     def _wanted_references(
         self, workers: int | None, progress: Progress | None
@@ -190,16 +193,33 @@ class Explainer:
 
         Every row is searched, which takes some ten milliseconds each, more in wide tables.
         """
-        population = self.in_memory("strengths()")
+        found = self._quickly_searched("strengths()", workers, progress)
+        return np.array([max(0.0, each.strength) for each in found])
+
+    def oddness(
+        self, *, workers: int | None = None, progress: Progress | None = None
+    ) -> npt.NDArray[np.float64]:
+        """Return a score of each row for ranking: its strongest finding, and how rare all is.
+
+        The strength, and twice the mean over all columns of the logarithm of the rarity without
+        conditions: many small surprises add up. It takes as long as `strengths`.
+        """
+        found = self._quickly_searched("oddness()", workers, progress)
+        return np.array([max(0.0, each.strength) + 2 * each.surprise for each in found])
+
+    def _quickly_searched(
+        self, what: str, workers: int | None, progress: Progress | None
+    ) -> list[Strongest]:
+        population = self.in_memory(what)
         rows = range(population.count())
-        found = np.zeros(len(rows))
+        found = []
         _ = population.prepared  # once, before there are several processes
         work = in_order(population.strongest, rows, usable_workers(workers))
-        with contextlib.closing(work) as strengths:
-            for row, strength in enumerate(strengths):
-                found[row] = max(0.0, strength)
+        with contextlib.closing(work) as searched:
+            for each in searched:
+                found.append(each)
                 if progress is not None:
-                    progress(row + 1, len(rows))
+                    progress(len(found), len(rows))
         return found
 
     def blame(

@@ -12,6 +12,7 @@ from outlying.errors import OptionError, unknown_name
 
 Search = Literal["guided", "exhaustive"]
 Minimality = Literal["unless stronger", "strict"]
+Preset = Literal["paper"]
 Measure = Literal["relative", "paper"]
 Scales = Literal["several", "one"]
 Interval = Literal["run", "span"]
@@ -69,7 +70,14 @@ class Options:
 
     @classmethod
     def of(cls, **given: Any) -> Options:
-        """Check keyword options and freeze them; a wrong name or value raises OptionError."""
+        """Check keyword options and freeze them; a wrong name or value raises OptionError.
+
+        `preset="paper"` begins with the settings of the paper's experiments; others come on top.
+        """
+        preset = given.pop("preset", None)
+        if preset is not None:
+            check_choice("preset", preset, get_args(Preset))
+            given = PAPER | given
         options = cls(**_checked(given, _EXPLANATION))
         if options.bins > MOST_BINS:
             raise OptionError(f"bins is {options.bins}; allowed: 2 to {MOST_BINS:,}")
@@ -82,8 +90,8 @@ class Options:
 
     @classmethod
     def of_paper(cls, **given: Any) -> Options:
-        """Return the settings of the paper's experiments; options that are given come first."""
-        return cls.of(**(PAPER | given))
+        """Return the settings of the paper's experiments; options that are given come on top."""
+        return cls.of(preset="paper", **given)
 
     def least_rows(self, rows: int, conditions: int = 1) -> float:
         """Return how many of all rows a context must keep (method 5, "Support").

@@ -13,6 +13,7 @@ import outlying
 from outlying.options import Options
 from outlying.search import references
 from outlying.search.memory import MemoryPopulation
+from outlying.search.references import Strongest
 
 Table = dict[str, Any]
 
@@ -60,7 +61,7 @@ def test_reference_rows_are_explained_when_asked_and_once(
     asked: list[int] = []
     strongest = MemoryPopulation.strongest
 
-    def counted(self: MemoryPopulation, row: int) -> float:
+    def counted(self: MemoryPopulation, row: int) -> Strongest:
         asked.append(row)
         return strongest(self, row)
 

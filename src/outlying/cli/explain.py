@@ -5,20 +5,21 @@ from __future__ import annotations
 from typing import Any, get_args
 
 import click
+from click.core import ParameterSource
 
 from outlying import options as choices
 from outlying.api import Explainer
 from outlying.cli.options import Decorator, Reading, column_options, names, stream_options
 from outlying.cli.options import types as read_types
 from outlying.cli.targets import Naming, naming_options
-from outlying.cli.terminal import progress_line
+from outlying.cli.terminal import EXPLAIN, progress_line
 from outlying.cli.writing import Job, Loaded, run, writing_options
 from outlying.errors import OptionError
 from outlying.table.table import Table
 
 
 def _choice(name: str, kind: Any, help_text: str) -> Decorator:
-    default = getattr(choices.Options(), name)
+    default = getattr(choices.Options(), name, None)
     values = click.Choice(get_args(kind))
     return click.option(
         f"--{name}", type=values, default=default, show_default=True, help=help_text
@@ -34,7 +35,12 @@ def _number(name: str, kind: Any, help_text: str) -> Decorator:
 @click.command()
 @click.argument("source")
 @naming_options
-@_number("min_support", float, "Share of all rows that a context must keep.")
+@_choice("preset", choices.Preset, "All settings of the paper; others come on top.")
+@click.option(
+    "--min-support",
+    type=float,
+    help="Rows that a context must keep: a share below 1, or a number.  [default: 30 rows]",
+)
 @_number("min_outlierness", float, "Score from which a pair is exceptional.")
 @_number("min_confidence", float, "Share of other rows whose findings must be weaker.")
 @click.option(
@@ -44,6 +50,7 @@ def _number(name: str, kind: Any, help_text: str) -> Decorator:
 )
 @_number("max_conditions", int, "Most conditions in a context.")
 @_choice("search", choices.Search, "Guided beyond two conditions, or every context (slow).")
+@_choice("minimality", choices.Minimality, "Larger contexts if much stronger, or never.")
 @click.option("--exact", is_flag=True, help="Search all rows of a large table, not a sample.")
 @_choice("measure", choices.Measure, "Free of units, or the paper's own.")
 @_choice("scales", choices.Scales, "Intervals of several scales, or the paper's single one.")
@@ -66,6 +73,7 @@ def explain(
     output: str | None,
     resume: bool,
     workers: int | None,
+    everything: bool,
     **given: Any,
 ) -> None:
     """Explain one row of SOURCE, or many: a CSV, TSV, Parquet or JSON lines file.
@@ -77,10 +85,18 @@ def explain(
     """
     naming = Naming.taken_from(given)
     reading = Reading.taken_from(source, given)
-    job = Job.of(naming, form, output, resume, workers)
+    job = Job.of(naming, form, output, resume, workers, everything, EXPLAIN)
+    if given["preset"] is not None:
+        given = {name: value for name, value in given.items() if not _is_left_open(name)}
     choices.Options.of(**given)  # a wrong value is said before a large file is read
 
     run(job, lambda: _load(reading, job, given, (columns, exclude, types)))
+
+
+def _is_left_open(name: str) -> bool:
+    """Return whether an option has its default, which a preset replaces."""
+    source = click.get_current_context().get_parameter_source(name)
+    return name in choices.PAPER and source is ParameterSource.DEFAULT
 
 
 def _load(
@@ -90,7 +106,8 @@ def _load(
     data = reading.opened()
     if isinstance(data, Table):
         explainer = _explainer(job.naming.compared(data), data, given, columns, [])
-        return Loaded(explainer, job.naming.targets(data, explainer.table, explainer.options))
+        targets = job.naming.targets(data, explainer.table, explainer.options)
+        return Loaded(explainer, targets.with_labels(explainer.table))
     whole = Explainer(data).table
     if job.resume:
         raise OptionError(

@@ -61,7 +61,8 @@ def detect(
 
     `data` is what `outlying.explain` takes, or an `Explainer`. `detector` is "feature-bagging" (its
     options: rounds, neighbours, base, radius, combine, scale, seed), "strength" (every row is
-    explained, and ranked by its strongest finding: slow, but sees what is odd in its context only)
+    explained, and ranked by its strongest finding and by how rare its values are: slow, but sees
+    what is odd in its context only)
     or an object with the interface of scikit-learn or PyOD. `scores` ranks by what you have: one
     number per row, or the name of a column, which is then not compared; high scores are abnormal,
     or low ones with `lowest`.
@@ -75,7 +76,7 @@ def detect(
     if given is not None:
         scored = _Scored(given)
     elif settings.by_strength:
-        scored = _Scored(explainer.strengths(workers=workers, progress=progress))
+        scored = _Scored(explainer.oddness(workers=workers, progress=progress))
     elif settings.bagging is None:
         scored = _Scored(detector_scores(detector, columns))
     else:

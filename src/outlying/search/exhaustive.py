@@ -15,7 +15,8 @@ import numpy as np
 
 from outlying.method.measure import SAME_SCORE
 from outlying.search import minimality
-from outlying.search.scoring import Context, Exact, Hit, Outcome, rank_of
+from outlying.search.scoring import Context, Exact, Glance, Hit, Outcome, rank_of
+from outlying.search.shortlist import glance_of
 from outlying.table.columns import Mask
 
 
@@ -100,7 +101,17 @@ class _Exhaustive:
         best = hits or self.closest.values()
         found = {self.exact.attributes(hit.property, hit.context) for hit in best}
         closest = tuple(self.closest.values())
-        return Outcome(tuple(hits), closest, None, len(found), alone=self.alone)
+        glance = self.glance(hits)
+        return Outcome(tuple(hits), closest, None, len(found), alone=self.alone, glance=glance)
+
+    def glance(self, hits: list[Hit]) -> Glance:
+        exact = self.exact
+        columns = (frozenset(exact.attributes(hit.property, hit.context)) for hit in hits)
+        strengths = (hit.strength for hit in hits)
+        found = sorted(zip(strengths, columns, strict=True), key=lambda item: -item[0])
+        overall = map(exact.overall, range(len(exact.properties)))
+        rarities = [math.nan if each is None else each.rarity for each in overall]
+        return glance_of(found, np.array(rarities))
 
 
 def _bits(number: int) -> Iterator[int]:

@@ -28,7 +28,7 @@ from outlying.search.cache import Cache, StoredContexts
 from outlying.search.contexts import CandidateContexts, keys, lengths
 from outlying.search.minimality import ReportedContexts, parts
 from outlying.search.property_screen import PropertyScreen
-from outlying.search.scoring import Evaluation, Outcome
+from outlying.search.scoring import Evaluation, Glance, Outcome
 from outlying.search.screen.bitsets import NONE, Contexts, Places, Workspace
 from outlying.search.shortlist import (
     ExactScores,
@@ -39,6 +39,7 @@ from outlying.search.shortlist import (
     Shortlist,
     Verification,
     as_tuple,
+    glance_of,
     least_where_nan,
 )
 from outlying.search.threads import one_blas_thread
@@ -122,8 +123,15 @@ class _GuidedSearch:
             screened=self.screened,
             unvisited=self.unvisited,
             alone=None if self.is_quick else np.array([found.alone() for found in searched]),
+            glance=self._glance(ranked, searched),
             estimates={},
         )
+
+    def _glance(self, ranked: list[Ranked], searched: list[_PropertySearch]) -> Glance:
+        found = [
+            (-rank[0], frozenset(self.exact.attributes(place, rank[-1]))) for rank, place in ranked
+        ]
+        return glance_of(found, np.array([each.searched[0][0].rarity[0] for each in searched]))
 
     def _without_culprits(self, ranked: list[Ranked], most: int) -> list[Ranked]:
         """Return, for each column of the strongest pair, the strongest of the rest without it.

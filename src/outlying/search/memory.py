@@ -14,7 +14,7 @@ from outlying.options import Options
 from outlying.parallel import in_order, usable_workers
 from outlying.search.population import Searched
 from outlying.search.prepared import Prepared
-from outlying.search.references import References, enough_rows
+from outlying.search.references import References, Strongest, enough_rows
 from outlying.search.scoring import Progress
 from outlying.search.threads import Once
 from outlying.table import row_hash
@@ -122,16 +122,17 @@ class MemoryPopulation:
         is_large = not prepared.sample.is_whole
         count = enough_rows(len(prepared.attributes), is_large, self.options)
         rows = prepared.drawn[: count + 1]
-        strengths = []
+        found = []
         with contextlib.closing(in_order(self.strongest, rows.tolist(), workers)) as work:
             for done in range(len(rows)):
                 if progress is not None:
                     progress(done, len(rows))
-                strengths.append(next(work))
-        return References(tuple(strengths), tuple(row_hashes(prepared, rows)), count)
+                found.append(next(work))
+        hashes = tuple(row_hashes(prepared, rows))
+        return References(tuple(found), hashes, count, len(prepared.attributes))
 
-    def strongest(self, row: int) -> float:
-        """Return the strength of the strongest pair of a row."""
+    def strongest(self, row: int) -> Strongest:
+        """Return what a quick search finds on a row."""
         return self.prepared.strongest(row)
 
     def find_intervals(self) -> None:

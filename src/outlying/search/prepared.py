@@ -24,6 +24,7 @@ from outlying.search.cache import Cache
 from outlying.search.exhaustive import exhaustive
 from outlying.search.guided import guided, shortlisted
 from outlying.search.objects import CandidateCondition, ObjectProperty
+from outlying.search.references import Strongest
 from outlying.search.scoring import Context, Evaluation, Exact, Outcome, Progress
 from outlying.search.screen.neighbours import Sample
 from outlying.search.shortlist import Shortlist, verified
@@ -98,8 +99,8 @@ class Prepared:
         short = shortlisted(exact, self.cache, self.options.top)
         return exact, verified(short, exact, self.options.top)
 
-    def strongest(self, row: int) -> float:
-        """Return the strength of the strongest pair of a row of a table in memory."""
+    def strongest(self, row: int) -> Strongest:
+        """Return what a quick search finds on a row of a table in memory."""
         exact = self.exact(row)
         if self.options.search == "exhaustive":
             outcome = exhaustive(exact)
@@ -108,7 +109,7 @@ class Prepared:
         else:
             short = self.quick_shortlist(exact)
             outcome = verified(short, Counted(exact, short, _InMemory(exact, short)), 1)
-        return strength_of(outcome)
+        return strongest_of(outcome)
 
     def quick_shortlist(self, found: Evaluation) -> Shortlist:
         """Choose by estimates what may be the strongest pair of a row."""
@@ -126,13 +127,22 @@ class Prepared:
         were drawn to tell anything is a small group, to be read from the table itself.
         """
         known, least = len(self.sample.nearby), self.options.least_rows(self.rows)
-        screened = self.sample.least_screened(least, 1) * known / len(self.sample.screened)
+        enough = self.sample.least_screened(least, 1) - limits.SAME_ROWS
         fewest = 0.0 if self.is_large else least - limits.SAME_ROWS
         for item in conditions:
-            if screened - limits.SAME_ROWS <= item.rows < known:
+            if not fewest <= item.rows < known:
+                continue
+            if self.sample.is_whole or self._screened(item, enough):
                 yield item
-            elif item.members is not None and (fewest <= item.rows < screened):
+            elif item.members is not None:
                 yield dataclasses.replace(item, is_small=True)
+
+    def _screened(self, item: CandidateCondition, enough: float) -> bool:
+        """Return whether enough rows of a condition are among the screened ones."""
+        expected = item.rows * len(self.sample.screened) / len(self.sample.nearby)
+        if expected >= 2 * enough:
+            return True
+        return int(np.count_nonzero(item.test(self.sample.screened))) >= enough
 
     def asked_of(
         self, row: int, progress: Progress | None = None
@@ -167,9 +177,13 @@ def _sample(rows: Rows, total: int, options: Options) -> Sample:
     return Sample(total, rows[: limits.SCREENED], rows)
 
 
-def strength_of(outcome: Outcome) -> float:
-    """Return the strength of the strongest pair that reaches the threshold, -inf without one."""
-    return max((hit.strength for hit in outcome.reported), default=-math.inf)
+def strongest_of(outcome: Outcome) -> Strongest:
+    """Return the strongest pair that reaches the threshold, and what to know beside it."""
+    strength = max((hit.strength for hit in outcome.reported), default=-math.inf)
+    glance = outcome.glance
+    if glance is None or not outcome.reported:
+        return Strongest(strength, strength, 0, 0.0 if glance is None else glance.surprise)
+    return Strongest(strength, min(glance.rest, strength), glance.blamed, glance.surprise)
 
 
 class Counted(Evaluation):

@@ -7,7 +7,10 @@ objects (method 5, "Confidence"; in the spirit of conformal p-values).
 
 from __future__ import annotations
 
+import collections
 import dataclasses
+import math
+from collections.abc import Sequence
 
 from outlying.options import Options
 from outlying.search import limits
@@ -15,6 +18,20 @@ from outlying.search import limits
 MOST_ROWS = 200
 LEAST_ROWS = 50
 _CELLS = 4_000
+#: Fewer rows than these say little of how many there are.
+_FEW = 5
+#: The share of the rows whose strengths are the tail, and the least mean of its excesses.
+_TAIL = 0.1
+_LEAST_EXCESS = 0.05
+#: A row has one odd cell if its strongest finding is stronger by this than what is left without
+#: that cell, and than findings that ordinary rows have.
+_ODD_CELL = 1.5
+_ORDINARY_STRENGTH = 3.0
+#: A table is dirty if this share of its rows have one odd cell, in this many columns (evenly) and
+#: this share of them.
+_MANY_SUSPECTS = 0.15
+_SOME_COLUMNS = 5
+_MANY_COLUMNS = 1 / 3
 
 
 def enough_rows(columns: int, is_large: bool, options: Options) -> int:
@@ -28,11 +45,25 @@ def enough_rows(columns: int, is_large: bool, options: Options) -> int:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Strongest:
+    """The strongest finding of a row, and what to know beside it."""
+
+    strength: float  # -inf where nothing reaches the threshold
+    rest: float  # the strongest finding without the column most to blame
+    blamed: int  # that column
+    surprise: float  # mean over all columns of the logarithm of the rarity without conditions
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Comparison:
     """How a finding compares with those on ordinary rows."""
 
     as_strong: int  # rows with a finding at least this strong
     asked: int  # rows that were searched
+    #: The share of ordinary rows with a finding this strong: counted, or where these are few, by
+    #: the tail of their strengths, on the safe side.
+    chance: float
+    is_robust: bool = False  # the rows are compared without their oddest cells
 
     @property
     def confidence(self) -> float:
@@ -47,9 +78,31 @@ class References:
     There is one row more than count, as the object itself may be among them.
     """
 
-    strengths: tuple[float, ...]
+    rows: tuple[Strongest, ...]
     hashes: tuple[int, ...]  # of the rows' values
     count: int
+    columns: int  # that are compared
+
+    @property
+    def is_robust(self) -> bool:
+        """Whether so many rows have a single odd cell that these are the table's errors.
+
+        Then a finding is compared with what the rows show without that cell: with the ordinary part
+        of the table. A table whose outliers lie in one or two columns has heavy tails there, not
+        errors.
+        """
+        suspects = [row.blamed for row in self.rows if _has_one_odd_cell(row)]
+        if len(suspects) < _MANY_SUSPECTS * len(self.rows):
+            return False
+        counts = collections.Counter(suspects).values()
+        spread = len(suspects) ** 2 / sum(count * count for count in counts)
+        return spread >= max(_SOME_COLUMNS, _MANY_COLUMNS * self.columns)
+
+    @property
+    def strengths(self) -> tuple[float, ...]:
+        """What findings are compared with."""
+        is_robust = self.is_robust
+        return tuple(row.rest if is_robust else row.strength for row in self.rows)
 
     def compare(self, strength: float, row_hash: int | None = None) -> Comparison:
         """Compare a finding on a row, known by the hash of its values, with those on other rows.
@@ -62,4 +115,28 @@ class References:
             del others[self.hashes.index(row_hash)]
         others = others[: self.count]
         least = strength - limits.SAME_STRENGTH
-        return Comparison(sum(other >= least for other in others), len(others))
+        as_strong = sum(other >= least for other in others)
+        chance = chance_of(strength, sorted(others, reverse=True), as_strong)
+        return Comparison(as_strong, len(others), chance, self.is_robust)
+
+
+def _has_one_odd_cell(row: Strongest) -> bool:
+    return row.strength - max(row.rest, _ORDINARY_STRENGTH) >= _ODD_CELL
+
+
+def chance_of(strength: float, others: Sequence[float], as_strong: int) -> float:
+    """Estimate how many ordinary rows have a finding this strong, by the strengths of some.
+
+    Where fewer than five of them have, an exponential tail is laid through the strongest tenth
+    (peaks over a threshold), with the upper end of the 95% confidence interval of its mean.
+    """
+    count = len(others)
+    tail = max(_FEW, round(_TAIL * count))
+    if as_strong >= _FEW or count <= tail or not math.isfinite(strength):
+        return as_strong / count
+    start = others[tail]
+    if strength <= start or not math.isfinite(start):
+        return (as_strong + 1) / (count + 1)
+    excess = math.fsum(other - start for other in others[:tail]) / tail
+    excess = max(excess * (1 + 1.64 / math.sqrt(tail)), _LEAST_EXCESS)
+    return (tail + 1) / (count + 1) * math.exp(-(strength - start) / excess)

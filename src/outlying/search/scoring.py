@@ -66,6 +66,15 @@ class Effort:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Glance:
+    """What a quick search tells of a row beside its strongest pair."""
+
+    rest: float  # the strongest pair without the column that is most to blame, 0 if there is none
+    blamed: int  # that column
+    surprise: float  # mean over all columns of the logarithm of the rarity without conditions
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
     """What a search found: the minimal pairs, or else the strongest pair of each property."""
 
@@ -77,6 +86,7 @@ class Outcome:
     #: The strength of each property given the best single condition on each attribute, be it below
     #: the threshold; -inf where there is none.
     alone: Floats | None = None
+    glance: Glance | None = None
 
     @property
     def best(self) -> tuple[Hit, ...]:

@@ -10,7 +10,7 @@ import dataclasses
 import heapq
 import math
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -20,7 +20,7 @@ from outlying.method.density import Floats
 from outlying.method.measure import SAME_SCORE
 from outlying.search import limits
 from outlying.search.minimality import Chosen
-from outlying.search.scoring import Context, Effort, Evaluation, Hit, Outcome, rank_of
+from outlying.search.scoring import Context, Effort, Evaluation, Glance, Hit, Outcome, rank_of
 from outlying.search.screen.bitsets import NONE, Contexts
 from outlying.search.screen.histograms import Estimate
 from outlying.table.columns import Mask
@@ -86,6 +86,7 @@ class Shortlist:
     screened: int
     unvisited: int
     alone: Floats | None
+    glance: Glance
     estimates: dict[Key, Estimate]  # of a quick search only, which relies on them
 
     @property
@@ -97,6 +98,19 @@ class Shortlist:
     def pairs(self) -> list[Key]:
         """The property and the context of all that may be computed exactly."""
         return [*self.estimated, *self.small]
+
+
+def glance_of(found: Sequence[tuple[float, frozenset[int]]], rarities: Floats) -> Glance:
+    """Look at the strengths and columns of pairs, the strongest first, and at rarities alone."""
+    known = np.maximum(np.where(np.isfinite(rarities), rarities, 1.0), 1.0)
+    surprise = float(np.add.reduce(np.log(known)) / len(known))
+    if not found:
+        return Glance(0.0, 0, surprise)
+    rests = [
+        (next((score for score, columns in found if own not in columns), 0.0), own)
+        for own in sorted(found[0][1])
+    ]
+    return Glance(*min(rests), surprise)
 
 
 def verified(short: Shortlist, exact: Evaluation, top: int) -> Outcome:
@@ -145,6 +159,7 @@ class Verification:
                 self.short.screened, len(self.scores.hits), len(self.dropped), self.short.unvisited
             ),
             self.short.alone,
+            self.short.glance,
         )
 
     def _verify(self) -> None:

@@ -19,8 +19,8 @@ from outlying.parallel import in_order
 from outlying.search.guided import shortlisted
 from outlying.search.memory import row_hashes
 from outlying.search.population import Searched
-from outlying.search.prepared import Counted, Prepared, strength_of
-from outlying.search.references import References, enough_rows
+from outlying.search.prepared import Counted, Prepared, strongest_of
+from outlying.search.references import References, Strongest, enough_rows
 from outlying.search.scoring import Evaluation, Progress
 from outlying.search.shortlist import Shortlist, verified
 from outlying.stream.profile.profile import Profile
@@ -146,16 +146,17 @@ class AllAnswered:
 
     def references(self, ordinary: Sequence[Placed]) -> References:
         """Return the strengths of ordinary rows: estimated, but for counts of all rows."""
-        strengths = [self._strength(self.questions[self._places[id(item)]]) for item in ordinary]
+        found = [self._strongest(self.questions[self._places[id(item)]]) for item in ordinary]
         rows = np.array([item.row for item in ordinary], dtype=np.int64)
-        count = min(self.asking.references, len(strengths))
-        hashes = row_hashes(self.asking.prepared, rows)
-        return References(tuple(strengths), tuple(hashes), count)
+        count = min(self.asking.references, len(found))
+        prepared = self.asking.prepared
+        hashes = row_hashes(prepared, rows)
+        return References(tuple(found), tuple(hashes), count, len(prepared.attributes))
 
-    def _strength(self, question: Question) -> float:
+    def _strongest(self, question: Question) -> Strongest:
         exact = VerifiedEvaluation(question, self.answers)
         counted = Counted(exact, question.short, VerifiedCounts(question, self.answers))
-        return strength_of(verified(question.short, counted, 1))
+        return strongest_of(verified(question.short, counted, 1))
 
     def searched(self, item: Target) -> Searched:
         """Choose among the pairs of an object by what all rows have answered."""
