@@ -139,7 +139,8 @@ class Explainer:
         self, asked: Asked, progress: Progress | None = None, workers: int | None = None
     ) -> Targets:
         """Find what is asked for, and check all of it."""
-        return self._population.targets(asked, progress, workers)
+        found = self._population.targets(asked, progress, workers)
+        return found if self.is_streamed else found.with_labels(self.table)
 
     def explained(
         self,
@@ -159,7 +160,9 @@ class Explainer:
             for done, findings in enumerate(work, start=1):
                 if progress is not None and len(targets) > 1:
                     progress(done, len(targets))
-                yield findings if references is None else findings.with_confidence(references)
+                if references is not None:
+                    findings = findings.with_confidence(references)
+                yield findings.with_labels(targets.labels)
 
     def _wanted_references(
         self, workers: int | None, progress: Progress | None

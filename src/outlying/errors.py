@@ -17,11 +17,36 @@ exits with code 2.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 
 class OutlyingError(Exception):
-    """The root of all errors that a user can cause and repair."""
+    """The root of all errors that a user can cause and repair.
+
+    Messages speak to users of Python. `in_shell` has the words that differ on the command line,
+    where rows are counted from 1 and options have dashes.
+    """
+
+    in_shell: Mapping[str, str] = MappingProxyType(
+        {
+            "with exclude=": "with --exclude",
+            'scale="none"': "--scale none",
+            'scale="deviation"': "--scale deviation",
+        }
+    )
+
+    def shell_message(self) -> str:
+        """Return the message in the words of the command line."""
+        said = str(self)
+        for python, shell in self.in_shell.items():
+            said = said.replace(python, shell)
+        return said
+
+
+def row_words(row: int) -> tuple[str, dict[str, str]]:
+    """Return how Python names a row by its position from 0, and the words for the shell."""
+    return f"row {row} (counted from 0)", {f"row {row} (counted from 0)": f"data row {row + 1}"}
 
 
 class OptionError(OutlyingError, ValueError):
@@ -41,12 +66,14 @@ class InfiniteValueError(SourceError):
     def __init__(self, column: str, row: int | None, place: str = "in the object") -> None:
         self.column = column
         self.row = row
+        words = {"with exclude=": "with --exclude", 'infinite="missing"': "--infinite missing"}
         if row is not None:
-            place = f"in row {row} (counted from 0; data row {row + 1})"
+            name, of_row = row_words(row)
+            place, words = f"in {name}", words | of_row
+        self.in_shell = words
         super().__init__(
             f"column {column!r} has an infinite value {place}; correct it, leave the column out "
-            'with exclude=, or treat infinite values as missing with infinite="missing" '
-            "(--infinite missing)"
+            'with exclude=, or treat infinite values as missing with infinite="missing"'
         )
 
 

@@ -235,7 +235,7 @@ def test_infinite_scores_may_count_as_missing(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "scores.csv"
     file.write_text("x,score\n1,2\n2,inf\n3,4\n5,3\n")
     code, _, err = run("detect", file, "--score-column", "score")
-    assert (code, "data row 2) is infinite" in err) == (2, True)
+    assert (code, "the score of data row 2 is infinite" in err) == (2, True)
     args = ("--score-column", "score", "--infinite", "missing", "--format", "json")
     code, out, _ = run("detect", file, *args)
     assert [item["row"] for item in json.loads(out)["flagged"]] == [3, 4, 1]

@@ -351,7 +351,7 @@ def test_the_result_and_its_views() -> None:
     assert frame["row"].tolist() == detection.positions
     text = str(detection)
     assert text.startswith("What is odd in ")
-    assert "1. data row 5: " in text
+    assert "1. row 4: " in text
     assert "key=k4" in text
     assert outlying.detect(table, top=3) == detection
 
@@ -535,7 +535,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"scores": "label"}, outlying.ColumnError, "column 'label' holds no numbers"),
     ({"scores": [1.0, 2.0]}, outlying.OptionError, r"shape \(2,\).*30 rows"),
     ({"scores": ["a"] * 30}, outlying.OptionError, "the scores are not numbers"),
-    ({"scores": [np.inf] * 30}, outlying.OptionError, "data row 1.*infinite"),
+    ({"scores": [np.inf] * 30}, outlying.OptionError, "row 0 .counted from 0. is infinite"),
     ({"scores": [np.nan] * 30}, outlying.OptionError, "no row has a score"),
     ({"scores": range(30), "rounds": 3}, outlying.OptionError, "rounds cannot be used here"),
     ({"scores": range(30), "lowest": 1}, outlying.OptionError, "lowest is 1"),

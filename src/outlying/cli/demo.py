@@ -12,7 +12,7 @@ import click
 
 from outlying import sources
 from outlying.api import Explainer
-from outlying.cli.terminal import rendered
+from outlying.cli.terminal import DEMO, rendered
 from outlying.render.files import Output
 
 
@@ -20,7 +20,8 @@ from outlying.render.files import Output
 @click.option(
     "--save", metavar="FOLDER", help="Write the example's two files there instead of explaining it."
 )
-def demo(save: str | None) -> None:
+@click.option("--all", "everything", is_flag=True, help="Show weaker findings and all numbers.")
+def demo(save: str | None, everything: bool) -> None:
     """Explain a sick patient against 800 healthy people: an example that is built in."""
     files = resources.files("outlying") / "data"
     if save is not None:
@@ -36,7 +37,7 @@ def demo(save: str | None) -> None:
     with resources.as_file(files / "patients.csv") as path:
         table = dataclasses.replace(sources.read(path), source="patients.csv")
     findings = Explainer(table).explain(object=patient)
-    click.echo(rendered(findings, sys.stdout.isatty()))
+    click.echo(rendered(findings, sys.stdout.isatty(), DEMO, everything=everything))
     click.echo(
         "\nThe same on a file of your own:\n"
         "  outlying explain FILE.csv --row 17           (data rows are counted from 1)\n"

@@ -13,7 +13,7 @@ from outlying.api import Explainer
 from outlying.cli.options import Decorator, column_options, names, types
 from outlying.cli.resume import line as json_line
 from outlying.cli.targets import Naming
-from outlying.cli.terminal import detected, progress_line
+from outlying.cli.terminal import DETECT, detected, progress_line
 from outlying.cli.writing import Job, Loaded, run, writing_options
 from outlying.detect.api import FEATURE_BAGGING, HOLDS_SCORES, OWN_DETECTORS
 from outlying.detect.api import detect as find_odd_rows
@@ -83,6 +83,7 @@ def detect(
     output: str | None,
     resume: bool,
     workers: int | None,
+    everything: bool,
     **given: Any,
 ) -> None:
     """Find the rows of SOURCE that stand out: a CSV, TSV, Parquet or JSON lines file.
@@ -90,8 +91,9 @@ def detect(
     Rows are ranked by feature bagging, or by the scores of a column (--score-column). Add --explain
     to learn why each of them stands out.
     """
-    job = Job.of(Naming.found(), form, output, resume and explain, workers)
-    request = _Request.of(given, explain, resume)
+    resumed = resume and explain
+    job = Job.of(Naming.found(), form, output, resumed, workers, everything, DETECT)
+    request = _Request.of(given, explain, ["--resume"] * resume + ["--all"] * everything)
     if form == "html" and not explain:
         raise OptionError("--format html is a page of explanations: add --explain")
 
@@ -99,7 +101,8 @@ def detect(
         explainer = request.explainer(source)
         with progress_line() as line:
             detection = request.detection(explainer, workers, line.step)
-        return Loaded(explainer, Targets.of_rows(detection.positions), detection)
+        targets = Targets.of_rows(detection.positions).with_labels(explainer.table)
+        return Loaded(explainer, targets, detection)
 
     if explain:
         run(job, load)
@@ -133,12 +136,12 @@ class _Request:
     _scores: ColumnScores | None = None
 
     @classmethod
-    def of(cls, given: dict[str, Any], explain: bool, resume: bool) -> _Request:
+    def of(cls, given: dict[str, Any], explain: bool, flags: list[str]) -> _Request:
         """Check what can be checked before a large file is read."""
         known = {name: value for name, value in given.items() if value is not None}
         bagging = {name: known.pop(name) for name in BAGGING if name in known}
         explaining = {name: known.pop(name) for name in _FOR_EXPLAIN if name in known}
-        useless = [f"--{name}" for name in explaining] + ["--resume"] * resume
+        useless = [f"--{name}" for name in explaining] + flags
         if useless and not explain:
             raise OptionError(f"for {' and '.join(useless)} rows must be explained: add --explain")
         Bagging.of(**bagging)

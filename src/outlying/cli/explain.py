@@ -11,7 +11,7 @@ from outlying.api import Explainer
 from outlying.cli.options import Decorator, Reading, column_options, names, stream_options
 from outlying.cli.options import types as read_types
 from outlying.cli.targets import Naming, naming_options
-from outlying.cli.terminal import progress_line
+from outlying.cli.terminal import EXPLAIN, progress_line
 from outlying.cli.writing import Job, Loaded, run, writing_options
 from outlying.errors import OptionError
 from outlying.table.table import Table
@@ -66,6 +66,7 @@ def explain(
     output: str | None,
     resume: bool,
     workers: int | None,
+    everything: bool,
     **given: Any,
 ) -> None:
     """Explain one row of SOURCE, or many: a CSV, TSV, Parquet or JSON lines file.
@@ -77,7 +78,7 @@ def explain(
     """
     naming = Naming.taken_from(given)
     reading = Reading.taken_from(source, given)
-    job = Job.of(naming, form, output, resume, workers)
+    job = Job.of(naming, form, output, resume, workers, everything, EXPLAIN)
     choices.Options.of(**given)  # a wrong value is said before a large file is read
 
     run(job, lambda: _load(reading, job, given, (columns, exclude, types)))
@@ -90,7 +91,8 @@ def _load(
     data = reading.opened()
     if isinstance(data, Table):
         explainer = _explainer(job.naming.compared(data), data, given, columns, [])
-        return Loaded(explainer, job.naming.targets(data, explainer.table, explainer.options))
+        targets = job.naming.targets(data, explainer.table, explainer.options)
+        return Loaded(explainer, targets.with_labels(explainer.table))
     whole = Explainer(data).table
     if job.resume:
         raise OptionError(

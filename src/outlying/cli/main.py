@@ -20,7 +20,7 @@ def main() -> None:
     try:
         cli.main(standalone_mode=False)
     except outlying.OutlyingError as error:
-        _fail(click.ClickException(str(error)))
+        _fail(click.ClickException(error.shell_message()))
     except click.ClickException as error:
         _fail(error)
     except (KeyboardInterrupt, click.Abort) as stop:

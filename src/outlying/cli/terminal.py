@@ -19,6 +19,7 @@ from outlying.render.sparkline import CHARACTERS
 from outlying.results.detections import Detection, Flagged
 from outlying.results.findings import Findings
 from outlying.results.patterns import Pattern
+from outlying.results.terms import Terms
 
 _STYLES: dict[str, dict[str, Any]] = {
     "title": {"bold": True},
@@ -31,12 +32,27 @@ _PATIENCE = 1.0  # seconds before a progress line appears
 _PLAIN_WIDTH = 88
 
 
-def rendered(findings: Findings, is_terminal: bool) -> str:
+#: How the commands name rows and those of their options that are hinted at.
+EXPLAIN = Terms(
+    1,
+    "data row",
+    "--all",
+    {name: f"--{name}" for name in ("top", "search", "exact", "exclude")},
+)
+DETECT = Terms(1, "data row", "--all", {"top": "--pairs", "exclude": "--exclude"})
+DEMO = Terms(1, "data row", "--all", {})
+
+
+def rendered(
+    findings: Findings, is_terminal: bool, terms: Terms = EXPLAIN, *, everything: bool = False
+) -> str:
     """Write findings as text, coloured and as wide as the terminal where there is one."""
     return text.render(
         findings,
         width(is_terminal),
         _style(is_terminal),
+        everything=everything,
+        terms=terms,
         with_sparks=is_terminal and _has_characters(),
     )
 
@@ -58,12 +74,12 @@ def summed_up(patterns: Sequence[Pattern], are_new: bool, is_terminal: bool) -> 
 def detected(detection: Detection, is_terminal: bool, *, with_rows: bool = True) -> str:
     """Write what is odd in a table, or only by what it was detected."""
     write = flags.render if with_rows else flags.heading
-    return write(detection, width(is_terminal), _style(is_terminal))
+    return write(detection, width(is_terminal), _style(is_terminal), DETECT)
 
 
 def flagged_line(item: Flagged, detection: Detection, is_terminal: bool) -> str:
     """Write why a row is explained, above its findings."""
-    return flags.line(item, detection.settings, width(is_terminal)) + "\n\n"
+    return flags.line(item, detection.settings, width(is_terminal), DETECT) + "\n\n"
 
 
 def width(is_terminal: bool) -> int:

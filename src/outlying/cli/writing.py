@@ -33,6 +33,7 @@ from outlying.render.files import Output
 from outlying.results.detections import Detection, Flagged
 from outlying.results.findings import Findings, heading
 from outlying.results.patterns import Patterns
+from outlying.results.terms import Terms
 from outlying.table.targets import Targets
 
 _OPTIONS: tuple[Decorator, ...] = (
@@ -47,6 +48,7 @@ _OPTIONS: tuple[Decorator, ...] = (
     click.option(
         "-o", "--output", metavar="FILE", help="Write to a file instead of standard output."
     ),
+    click.option("--all", "everything", is_flag=True, help="Text: weaker findings, all numbers."),
     click.option("--resume", is_flag=True, help="Continue an interrupted run with jsonl and -o."),
     click.option("--workers", type=int, help="Processes that work.  [default: one per core]"),
 )
@@ -75,15 +77,26 @@ class Job:
     file: str | None
     resume: bool
     workers: int | None
+    everything: bool
+    terms: Terms
 
     @classmethod
     def of(
-        cls, naming: Naming, form: str, output: str | None, resume: bool, workers: int | None
+        cls,
+        naming: Naming,
+        form: str,
+        output: str | None,
+        resume: bool,
+        workers: int | None,
+        everything: bool,
+        terms: Terms,
     ) -> Job:
         """Check what can be checked before anything is read."""
         usable_workers(workers)
         if form == "html" and output is None and sys.stdout.isatty():
             raise OptionError("a page is for a browser, not a terminal: add -o report.html")
+        if everything and form != "text":
+            raise OptionError(f"--all is for text; --format {form} always holds all findings")
         file = None if output == "-" else output
         if resume and (form != "jsonl" or file is None):
             raise OptionError("--resume continues a file of JSON lines: add --format jsonl -o FILE")
@@ -92,7 +105,11 @@ class Job:
                 "--resume cannot read objects from standard input a second time; save them to a "
                 "file and name it"
             )
-        return cls(naming, form, file, resume, workers)
+        return cls(naming, form, file, resume, workers, everything, terms)
+
+    def rendered(self, findings: Findings, is_terminal: bool) -> str:
+        """Write findings as text, in the terms of the command."""
+        return rendered(findings, is_terminal, self.terms, everything=self.everything)
 
 
 def run(job: Job, load: Callable[[], Loaded]) -> None:
@@ -119,7 +136,7 @@ def _write_one(job: Job, out: Output, explainer: Explainer, targets: Targets) ->
     elif job.form == "html":
         out.write(findings.to_html().rstrip("\n"))
     else:
-        out.write(rendered(findings, out.is_terminal))
+        out.write(job.rendered(findings, out.is_terminal))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -184,7 +201,7 @@ def _texts(run: _Run, is_terminal: bool) -> Iterator[str]:
         why = ""
         if item is not None and run.detection is not None:
             why = flagged_line(item, run.detection, is_terminal)
-        yield f"{why}{rendered(findings, is_terminal)}\n\n{rule}\n"
+        yield f"{why}{run.job.rendered(findings, is_terminal)}\n\n{rule}\n"
     yield summed_up(patterns.told(), run.job.naming.are_new, is_terminal)
 
 

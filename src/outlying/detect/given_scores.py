@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from outlying.detect.coordinates import Coordinates
-from outlying.errors import ColumnError, OptionError
+from outlying.errors import ColumnError, OptionError, row_words
 from outlying.options import Infinite
 from outlying.table.columns import Column, Floats, frozen
 from outlying.table.table import Table
@@ -102,10 +102,12 @@ def checked_scores(scores: Any, rows: int, whose: str) -> Floats:
         )
     if np.isinf(numbers).any():
         place = int(np.flatnonzero(np.isinf(numbers))[0])
-        raise OptionError(
-            f"{whose}: the score of row {place} (counted from 0; data row {place + 1}) is "
-            "infinite; scores must be finite, or missing"
+        name, words = row_words(place)
+        error = OptionError(
+            f"{whose}: the score of {name} is infinite; scores must be finite, or missing"
         )
+        error.in_shell = words
+        raise error
     if np.isnan(numbers).all():
         raise OptionError(f"{whose}: no row has a score")
     return np.asarray(frozen(numbers))

@@ -6,17 +6,25 @@ from outlying.options import DetectOptions
 from outlying.render.text import Style, no_style, notes_paragraph, values
 from outlying.render.text_width import wrapped
 from outlying.results.detections import Detection, Flagged
+from outlying.results.terms import PYTHON, Terms
+from outlying.results.wording import figure
 from outlying.table.values import number_text, printable
 
 
-def render(detection: Detection, width: int = 88, style: Style = no_style) -> str:
+def render(
+    detection: Detection, width: int = 88, style: Style = no_style, terms: Terms = PYTHON
+) -> str:
     """Return a detection as text: the flagged rows, the oddest first, and what to know."""
-    return _page(
-        detection, [_row(item, detection, width, style) for item in detection.rows], width, style
-    )
+    rows = [_row(item, detection, width, style, terms) for item in detection.rows]
+    return _page(detection, rows, width, style)
 
 
-def heading(detection: Detection, width: int = 88, style: Style = no_style) -> str:
+def heading(
+    detection: Detection,
+    width: int = 88,
+    style: Style = no_style,
+    terms: Terms = PYTHON,  # noqa: ARG001 - as render; it names no row
+) -> str:
     """Return the same without the rows, for where these follow with their explanations."""
     return _page(detection, [], width, style)
 
@@ -47,17 +55,17 @@ def detector(settings: DetectOptions) -> str:
     )
 
 
-def line(item: Flagged, settings: DetectOptions, width: int) -> str:
+def line(item: Flagged, settings: DetectOptions, width: int, terms: Terms = PYTHON) -> str:
     """Return the rank of a row and why it is flagged."""
     number = f"{item.rank}. "
-    said = f"data row {item.row + 1:,}: {reason(item, settings)}"
+    said = f"{terms.row_name(item.row)}: {reason(item, settings)}"
     return wrapped(said, width, number, " " * len(number))
 
 
-def _row(item: Flagged, detection: Detection, width: int, style: Style) -> str:
+def _row(item: Flagged, detection: Detection, width: int, style: Style, terms: Terms) -> str:
     margin = " " * len(f"{item.rank}. ")
     return (
-        line(item, detection.settings, width)
+        line(item, detection.settings, width, terms)
         + "\n"
         + style(values(item.values, width, margin), "detail")
     )
@@ -72,5 +80,5 @@ def reason(item: Flagged, settings: DetectOptions) -> str:
     rounds = settings.bagging.rounds
     first = f"; the oddest in {item.votes:,} of {rounds:,} rounds" if item.votes else ""
     if settings.bagging.base == "radius":
-        return f"{item.remoteness:.3g} times the score of an average row{first}"
-    return f"{item.remoteness:.3g} times as far from its neighbours as an average row{first}"
+        return f"{figure(item.remoteness, 3)} times the score of an average row{first}"
+    return f"{figure(item.remoteness, 3)} times as far from its neighbours as an average row{first}"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
+from outlying.render.axis import short
 from outlying.render.sparkline import sparkline
-from outlying.render.text_width import wrapped
+from outlying.render.text_width import text_width, wrapped
 from outlying.results.findings import Findings, Population
-from outlying.results.pairs import Pair
 from outlying.results.patterns import Pattern
-from outlying.results.wording import figures, name_of
+from outlying.results.stories import Story
+from outlying.results.terms import PYTHON, Terms
+from outlying.results.wording import figures, headline, name_of, told_as
 from outlying.table.values import Value, printable, text_of
 
 Style: TypeAlias = Callable[[str, str], str]
@@ -19,6 +21,9 @@ _MOST_VALUES = 40
 _UNBROKEN = "\N{NO-BREAK SPACE}"  # a name and its value stay on one line
 _MOST_SKIPPED = 10
 _MOST_ROWS = 8
+_MOST_TELLINGS = 2
+_SEARCH_LONGER = ("search", "exact")
+_BETWEEN = "  "  # the cells of a line on what stands out
 
 
 def no_style(text: str, role: str) -> str:  # noqa: ARG001 - a style looks at both
@@ -27,20 +32,41 @@ def no_style(text: str, role: str) -> str:  # noqa: ARG001 - a style looks at bo
 
 
 def render(
-    findings: Findings, width: int = 88, style: Style = no_style, *, with_sparks: bool = False
+    findings: Findings,
+    width: int = 88,
+    style: Style = no_style,
+    *,
+    everything: bool = False,
+    with_sparks: bool = False,
+    terms: Terms = PYTHON,
 ) -> str:
-    """Return findings as text for people: the row, the ranked pairs, what to know.
+    """Return findings as text for people: the row, what stands out, each thing in full, notes.
 
-    `with_sparks` adds small pictures, for terminals that have the characters.
+    Weaker findings are folded to a line, and numbers that a newcomer does not know are left out,
+    unless `everything` is asked for. `with_sparks` adds small pictures, for terminals that have
+    the characters.
     """
-    pairs = _pairs(findings, width, style, with_sparks)
-    notes = notes_paragraph(findings.population, findings.notes, width)
-    return "\n\n".join([_object(findings, width, style), *pairs, *notes])
+    told = [story for story in findings.stories if everything or story.exceptional]
+    draw = _Drawing(width, style, everything, with_sparks)
+    parts = [
+        _object(findings, width, style, terms),
+        *_headlines(findings, width, style),
+        *(draw.story(rank, story) for rank, story in enumerate(told, start=1)),
+        *_folded(findings, len(told), width, terms),
+        *notes_paragraph(findings.population, _notes(findings, everything, terms), width),
+    ]
+    return "\n\n".join(parts)
 
 
-def _object(findings: Findings, width: int, style: Style) -> str:
+def _notes(findings: Findings, everything: bool, terms: Terms) -> tuple[str, ...]:
+    """Return what to know; how to search longer only where everything is asked for."""
+    hints = [hint for hint in findings.hints if everything or hint.option not in _SEARCH_LONGER]
+    return *findings.notes, *terms.hints(hints)
+
+
+def _object(findings: Findings, width: int, style: Style, terms: Terms) -> str:
     """Return the values of the object, so that a slip in the row number shows."""
-    name = wrapped(name_of(findings), width, "", "  ")
+    name = wrapped(name_of(findings, terms), width, "", "  ")
     return style(name, "title") + "\n" + values(findings.values, width, "  ")
 
 
@@ -53,27 +79,96 @@ def values(row: Sequence[tuple[str, Value]], width: int, margin: str) -> str:
     return wrapped(whole, width, margin, margin).replace(_UNBROKEN, " ")
 
 
-def _pairs(findings: Findings, width: int, style: Style, with_sparks: bool) -> list[str]:
-    lines = []
-    for rank, pair in enumerate(findings.pairs, start=1):
-        number = f"{rank:>2}. "
-        role = "exceptional" if pair.exceptional else "ordinary"
-        text = wrapped(pair.sentence, width, number, " " * len(number))
+def _headlines(findings: Findings, width: int, style: Style) -> list[str]:
+    """Return what stands out, a line each; or that nothing does, and what comes closest."""
+    told = [story.headline for story in findings.stories if story.exceptional]
+    if not told:
+        return [style("Nothing notable.", "title") + _closest(findings, width)]
+    title = "One thing stands out:" if len(told) == 1 else f"{len(told):,} things stand out:"
+    return [style(title, "title") + "\n" + "\n".join(_aligned(map(headline, told), width))]
+
+
+def _aligned(lines: Iterable[tuple[str, str, str]], width: int) -> list[str]:
+    """Return lines of three cells below each other; the last one may take several lines."""
+    cells = [
+        (short(one, int(0.35 * width)), short(two, int(0.42 * width)), three)
+        for one, two, three in lines
+    ]
+    first, second = (max(text_width(line[place]) for line in cells) for place in range(2))
+    margin = " " * (first + second + 3 * len(_BETWEEN))
+    return [
+        wrapped(
+            three, width, _BETWEEN.join(("", _padded(one, first), _padded(two, second), "")), margin
+        )
+        for one, two, three in cells
+    ]
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - text_width(text))
+
+
+def _closest(findings: Findings, width: int) -> str:
+    if not findings.stories:
+        return ""
+    pair = findings.stories[0].headline
+    said = f"The closest is {', '.join(headline(pair))}. {pair.standing}"
+    return "\n" + wrapped(said.strip(), width, "  ", "  ")
+
+
+def _folded(findings: Findings, shown: int, width: int, terms: Terms) -> list[str]:
+    """Return a line on the findings that are not shown."""
+    left, is_quiet = len(findings.stories) - shown, not findings.exceptional
+    left -= is_quiet  # the closest is named
+    if left <= 0 or shown == len(findings.stories):
+        return []
+    weaker = "1 weaker finding" if left == 1 else f"{left:,} weaker findings"
+    it = "it" if left == 1 else "them"
+    if is_quiet:
+        return [wrapped(f"{terms.everything} shows {weaker}.", width)]
+    those = "is no stronger than those" if left == 1 else "are no stronger than those"
+    return [wrapped(f"{weaker} {those} of ordinary rows; {terms.everything} shows {it}.", width)]
+
+
+class _Drawing:
+    """How a story is written in full."""
+
+    def __init__(self, width: int, style: Style, everything: bool, with_sparks: bool) -> None:
+        self.width, self.style = width, style
+        self.everything, self.with_sparks = everything, with_sparks
+
+    def story(self, rank: int, story: Story) -> str:
+        """Return a story with its standing and its picture."""
+        number, pair = f"{rank:>2}. ", story.headline
         margin = " " * len(number)
-        drawn = sparkline(pair, width - len(margin)) if with_sparks else []
-        picture = "".join(f"{style(margin + line, 'picture')}\n" for line in drawn)
-        details = "\n".join(wrapped(line, width, margin, margin) for line in _details(pair))
-        lines.append(f"{style(text, role)}\n{picture}{style(details, 'detail')}")
-    return lines
+        role = "exceptional" if story.exceptional else "ordinary"
+        text = wrapped(pair.sentence, self.width, number, margin)
+        drawn = sparkline(pair, self.width - len(margin)) if self.with_sparks else []
+        picture = "".join(f"{self.style(margin + line, 'picture')}\n" for line in drawn)
+        details = "\n".join(
+            wrapped(line, self.width, margin, margin) for line in self._details(story)
+        )
+        return f"{self.style(text, role)}\n{picture}{self.style(details, 'detail')}".rstrip("\n")
+
+    def _details(self, story: Story) -> list[str]:
+        others = [told_as(pair) for pair in story.others]
+        shown = others if self.everything else others[:_MOST_TELLINGS]
+        more = f"; and {len(others) - len(shown):,} more" if len(others) > len(shown) else ""
+        also = [f"Also told as: {'; '.join(shown)}{more}."] if others else []
+        standing = [story.headline.standing] if story.headline.standing else []
+        return [*(_numbers(story) if self.everything else standing), *also]
 
 
-def _details(pair: Pair) -> list[str]:
-    known = {item.term: item.text for item in figures(pair)}
+def _numbers(story: Story) -> list[str]:
+    """Return how a story compares with others, and its numbers; it is as strong as any telling."""
+    known = {item.term: item.text for item in figures(story.headline)}
+    known["strength"] = f"{story.strength:.2f}"
     shown = ("outlierness", "rarity", "tail", "lift", "strength")
     numbers = " | ".join(f"{term} {known[term]}" for term in shown)
-    if pair.confidence is None:
+    if story.confidence is None:
         return [numbers]
-    return [f"{pair.standing.removesuffix('.')} (confidence {known['confidence']}).", numbers]
+    standing = story.headline.standing.removesuffix(".")
+    return [f"{standing} (confidence {known['confidence']}).", numbers]
 
 
 def notes_paragraph(population: Population, notes: Sequence[str], width: int) -> list[str]:

@@ -14,7 +14,7 @@ from outlying.options import Options
 from outlying.results import culprits
 from outlying.results.culprits import Grouping, Kind, Telling, Told
 from outlying.results.findings import Findings, Population
-from outlying.results.notes import notes_on
+from outlying.results.notes import hints_on, notes_on
 from outlying.results.pairs import Pair
 from outlying.results.stories import Story
 from outlying.search.objects import ObjectProperty
@@ -43,6 +43,7 @@ def explained(searched: Searched, options: Options) -> Findings:
         stories=stories,
         found=len(told),
         notes=(*searched.notes, *notes_on(searched, stories, len(told), options)),
+        hints=tuple(hints_on(searched, len(told), options)),
         effort=outcome.effort,
         blamed=tuple((name, share) for name, share in blamed(searched).items()),
         row_hash=searched.row_hash,

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from outlying.options import Options
 from outlying.results.pairs import PAIR_FIELDS, Pair, bundle
 from outlying.results.stories import Story
+from outlying.results.terms import Hint
 from outlying.search.references import References
 from outlying.search.scoring import Effort
 from outlying.table.selection import Selection
 from outlying.table.table import FrameLibrary, SkippedColumn, Table
-from outlying.table.values import Value, plain
+from outlying.table.values import Value, plain, printable
 
 if TYPE_CHECKING:
     from outlying.render.axis import AxisChoice
@@ -69,6 +70,7 @@ class Findings:
     stories: tuple[Story, ...]
     found: int
     notes: tuple[str, ...]
+    hints: tuple[Hint, ...] = ()  # what options would show or search more
     effort: Effort | None = None  # None after an exhaustive search
     key: tuple[tuple[str, Value], ...] = ()
     blamed: tuple[tuple[str, float], ...] = dataclasses.field(default=(), repr=False)
@@ -112,10 +114,28 @@ class Findings:
         )
         return dataclasses.replace(self, stories=tuple(stories))
 
+    def with_labels(self, names: Iterable[str]) -> Findings:
+        """Return the result with a warning where a label of the rows asked for explains them."""
+        told = {name for story in self.stories for name in story.columns}
+        labels = [name for name in names if name in told]
+        if not labels:
+            return self
+        notes = [
+            f"Column {printable(name)} seems to be a label of the rows asked for: all of them, "
+            "and no others, have the same value in it."
+            for name in labels
+        ]
+        hint = Hint("exclude", "leaves it out", tuple(labels))
+        return dataclasses.replace(self, notes=(*self.notes, *notes), hints=(*self.hints, hint))
+
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, *, all: bool = False, width: int = 88) -> str:  # noqa: A002 - the plain word
+        """Return the result as text: what is exceptional; with `all`, all findings and numbers."""
         from outlying.render.text import render
 
-        return render(self)
+        return render(self, width, everything=all)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values; `row` counts from 1 there, as in a file."""

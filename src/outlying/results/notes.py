@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from outlying.options import Options
 from outlying.results.stories import Story
+from outlying.results.terms import Hint
 from outlying.search.attributes import Attribute
-from outlying.search.limits import BEAM
 from outlying.search.population import Searched
 from outlying.search.scoring import Outcome
 from outlying.search.screen.neighbours import Sample
@@ -17,31 +17,50 @@ def notes_on(
     searched: Searched, stories: Sequence[Story], found: int, options: Options
 ) -> list[str]:
     """Say what a reader must know to judge the result."""
-    outcome, attributes, is_streamed = searched.outcome, searched.attributes, searched.is_streamed
+    outcome, attributes = searched.outcome, searched.attributes
     notes = []
     if not outcome.best:
-        notes.append("Nothing stands out: in no context is any value rarer than a typical member.")
+        notes.append("In no context is any value rarer than a typical one.")
     elif not outcome.reported:
         notes.append(
             f"Nothing reaches the threshold of {options.min_outlierness:g}; "
-            "the closest pair of each property is given instead."
+            "what comes closest is given instead."
         )
     if found > options.top or _unseen(searched):
-        notes.append("Weaker findings were left out; raise top to see more of them.")
+        notes.append(f"Only the {options.top:,} strongest findings are given.")
     notes += _binned(attributes, options)
-    notes += _visited(outcome, len(attributes), options, is_streamed)
-    notes += _sampled(outcome, searched.sample, is_streamed)
+    notes += _visited(outcome, attributes, options)
+    notes += _sampled(outcome, searched.sample)
     if options.measure == "paper" and any(item.kind == "labels" for item in attributes):
         notes.append("By the paper's measure a categorical property cannot exceed 0.46.")
     bound = max((story.headline.bound for story in stories), default=0.0)
     if bound:
         notes.append(
             "Columns of very many distinct values were counted in fine bins: outlierness, "
-            f"rarity, tail and lift of these pairs are within {bound:.2g} of exact."
+            f"rarity, tail and lift are within {bound:.2g} of exact."
         )
     if searched.is_new:
         notes.append("The new object joined the population as one more row.")
     return notes
+
+
+def hints_on(searched: Searched, found: int, options: Options) -> list[Hint]:
+    """Say which options would show or search more."""
+    outcome, hints = searched.outcome, []
+    if found > options.top or _unseen(searched):
+        hints.append(Hint("top", "shows more findings"))
+    if outcome.effort is None or searched.is_streamed:
+        return hints
+    if outcome.levels is not None and outcome.levels < _longest(searched.attributes, options):
+        hints.append(Hint("search", "visits all contexts, which takes long", "exhaustive"))
+    if not searched.sample.is_whole:
+        hints.append(Hint("exact", "searches all rows", True))
+    return hints
+
+
+def _longest(attributes: Sequence[Attribute], options: Options) -> int:
+    """Return how many conditions a context may have."""
+    return min(options.max_conditions, len(attributes) - 1)
 
 
 def _unseen(searched: Searched) -> bool:
@@ -68,14 +87,14 @@ def _binned(attributes: Sequence[Attribute], options: Options) -> list[str]:
     return notes
 
 
-def _visited(outcome: Outcome, attributes: int, options: Options, is_streamed: bool) -> list[str]:
+def _visited(outcome: Outcome, attributes: Sequence[Attribute], options: Options) -> list[str]:
     """Say which contexts were not all visited."""
     effort, notes = outcome.effort, []
-    longest = min(options.max_conditions, attributes - 1)
+    longest = _longest(attributes, options)
     if effort is None or outcome.levels is None:
         return []
     if effort.unvisited:
-        pairs = effort.unvisited / attributes
+        pairs = effort.unvisited / len(attributes)
         notes.append(
             f"The table is wide: for each property about {pairs:,.0f} pairs of conditions, those "
             "least promising alone, were not visited."
@@ -83,24 +102,23 @@ def _visited(outcome: Outcome, attributes: int, options: Options, is_streamed: b
     if outcome.levels < longest:
         complete = 1 if effort.unvisited else outcome.levels
         conditions = "condition" if complete == 1 else "conditions"
-        remedy = "" if is_streamed else ' (search="exhaustive" visits all)'
         notes.append(
             f"Contexts of up to {complete} {conditions} were all searched; longer ones, up to "
-            f"{longest}, only as extensions of the {BEAM} strongest of each property{remedy}."
+            f"{longest}, only where a part of them was promising."
         )
     return notes
 
 
-def _sampled(outcome: Outcome, sample: Sample, is_streamed: bool) -> list[str]:
+def _sampled(outcome: Outcome, sample: Sample) -> list[str]:
     """Say what a sample decided, and what was verified."""
     effort, drawn = outcome.effort, len(sample.nearby)
     if effort is None or sample.is_whole:
         return []
-    remedy = "" if is_streamed else " (exact=True searches all rows)"
+    verified = "1 was" if effort.verified == 1 else f"{effort.verified:,} were"
     notes = [
         f"{effort.screened:,} pairs of context and property were screened by "
-        f"{len(sample.screened):,} of the {sample.rows:,} rows, {effort.verified:,} of the "
-        f"strongest were computed from all rows, {effort.dropped:,} of these dropped{remedy}."
+        f"{len(sample.screened):,} of the {sample.rows:,} rows; of the strongest, {verified} "
+        f"computed from all rows, and {effort.dropped:,} of these dropped."
     ]
     if drawn < sample.rows:
         notes.append(f"Intervals of numeric columns were found in {drawn:,} of the rows.")

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from outlying.table.values import Value, printable, text_of
+from outlying.results.terms import PYTHON, Terms
+from outlying.table.values import (
+    Value,
+    number_text,
+    printable,
+    range_text,
+    text_of,
+    without_trailing_zero,
+)
 
 if TYPE_CHECKING:
     from outlying.results.findings import Findings
@@ -16,6 +25,7 @@ if TYPE_CHECKING:
 #: Below this overall outlierness a value is called ordinary over the whole table.
 ORDINARY = 0.5
 _MOST_NAMED = 3
+_SHORT = 24  # characters of a value that may be said twice
 
 #: What the numbers of a pair mean, for those who have never heard of densities.
 GLOSSARY = {
@@ -50,17 +60,24 @@ class Figure:
 def figures(pair: Pair) -> list[Figure]:
     """Return the numbers of a pair, the most helpful first; confidence where it is known."""
     found = [
-        Figure("rarity", f"{pair.rarity:,.4g}", pair.rarity),
+        Figure("rarity", figure(pair.rarity, 4), pair.rarity),
         Figure("outlierness", f"{pair.outlierness:.3f}", pair.outlierness),
         Figure("group", f"{pair.group_size:,} ({percent(pair.support)})", pair.group_size),
         Figure("tail", percent(pair.tail), pair.tail),
-        Figure("lift", f"{pair.lift:.3g}", pair.lift),
+        Figure("lift", figure(pair.lift, 3), pair.lift),
         Figure("overall", f"{pair.overall_outlierness:.3f}", pair.overall_outlierness),
         Figure("strength", f"{pair.strength:.2f}", pair.strength),
     ]
     if pair.confidence is not None:
         found.insert(2, Figure("confidence", f"{pair.confidence:.2f}", pair.confidence))
     return found
+
+
+def figure(number: float, digits: int) -> str:
+    """Write a number with so many digits, but never with an exponent: whole parts stay whole."""
+    if number >= 10 ** (digits - 1):
+        return f"{number:,.0f}"
+    return f"{number:.{digits}g}"
 
 
 def glossary(measure: str) -> dict[str, str]:
@@ -77,27 +94,104 @@ def verdict(pair: Pair) -> str:
 
 def claim(pair: Pair) -> str:
     """Name what a pair is about, as a title."""
-    return subject(pair).removesuffix("; this")
+    return _name_and_value(pair)
 
 
 def sentence(pair: Pair) -> str:
     """Say a pair so that it is understood without knowing about densities."""
-    if pair.exceptional:
-        verdict = "is exceptional among"
-    elif pair.reaches_threshold:
-        verdict = "is unusual, but no more than what ordinary rows show, among"
-    else:
-        verdict = "is below the threshold, though unusual, among"
-    there = "there " if pair.conditions else ""
-    member = "member of that group" if pair.conditions else "row"
+    there = " there" if pair.conditions else ""
     said = (
-        f"{subject(pair)} {verdict} {group(pair)}: typical {there}is {typical(pair)}, "
-        f"and it is {times(pair.rarity)} rarer than a typical {member}."
+        f"{_name_and_value(pair)}{', which' if pair.value is None else ''} {_degree(pair)} among "
+        f"{group(pair)}: {printable(pair.property)} is typically {typical(pair)}{there}"
+        f"{_how_rare(pair, there)}."
     )
     return said + (f" {overall(pair)}" if pair.conditions else "")
 
 
-def name_of(findings: Findings) -> str:
+def _degree(pair: Pair) -> str:
+    if pair.exceptional:
+        return "is exceptional"
+    return "is unusual" if pair.reaches_threshold else "is a little unusual, below the threshold,"
+
+
+def _how_rare(pair: Pair, there: str) -> str:
+    """Say how rare the value is, and why where that does not show from what is typical."""
+    rarer = f"{times(pair.rarity)} rarer than a typical value"
+    if pair.value is None:
+        return f", and a missing value is {times(pair.rarity)} rarer"
+    value = text_of(pair.value) if len(text_of(pair.value)) <= _SHORT else "this value"
+    if pair.gap is not None:
+        low, high = (text_of(end) for end in pair.gap)
+        gap = f"no other row{there} is between {low} and {high}"
+        return f", but {value} is in a gap: {gap}, which makes it {rarer}"
+    if pair.reaches_threshold and _is_inside(pair):
+        return f"; though {value} is inside this range, few rows are near it: it is {rarer}"
+    if pair.scale > 1 and pair.near == 1 and pair.reach:
+        return f", and {value} is {rarer}: no other row{there} is within {distance(pair)} of it"
+    return f", and {value} is {rarer}"
+
+
+def _is_inside(pair: Pair) -> bool:
+    """Return whether a number lies inside one of the ranges that are typical."""
+    place: Any = pair.value
+    ranges: list[Any] = [item for item in pair.typical if isinstance(item, tuple)]
+    return any(
+        type(low) is type(place) is type(high) and low <= place <= high for low, high in ranges
+    )
+
+
+def distance(pair: Pair) -> str:
+    """Write how far off no other row is, rounded down; of times in words."""
+    reach = pair.reach or 0.0
+    if isinstance(pair.value, (dt.date, dt.time, dt.timedelta)):
+        for unit, seconds in _UNITS.items():
+            if reach >= seconds:
+                count = math.floor(reach / seconds)
+                return f"{count:,} {unit}{'' if count == 1 else 's'}"
+        return f"{reach:.2g} seconds"
+    step = 10.0 ** (math.floor(math.log10(reach)) - 1)  # two digits will do
+    return without_trailing_zero(number_text(math.floor(reach / step + 1e-9) * step))
+
+
+_UNITS = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
+
+
+def headline(pair: Pair) -> tuple[str, str, str]:
+    """Return the value, what was expected instead, and where: a finding in one line."""
+    if pair.conditions:
+        where = f"where {conditions(pair)}"
+    else:
+        known = "all " if pair.known == pair.group_size else ""
+        where = f"among {known}{pair.known:,} rows"
+    return _name_and_value(pair), _expected(pair), where
+
+
+def _expected(pair: Pair) -> str:
+    if pair.gap is not None:
+        return f"in a gap between {text_of(pair.gap[0])} and {text_of(pair.gap[1])}"
+    if pair.value is None:
+        return "expected a value"
+    named = typical(pair, 2)
+    if len(named) > _SHORT:
+        named = typical(pair, 1)
+    if _is_inside(pair):
+        return f"{'rare ' if pair.reaches_threshold else ''}within {named}"
+    return f"expected {named}"
+
+
+def told_as(pair: Pair) -> str:
+    """Name a telling of a story in a few words."""
+    where = f" where {conditions(pair)}" if pair.conditions else ""
+    return f"{_name_and_value(pair)}{where}"
+
+
+def conditions(pair: Pair) -> str:
+    """Write the conditions of a context as a list."""
+    *most, last = (str(condition) for condition in pair.conditions)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def name_of(findings: Findings, terms: Terms = PYTHON) -> str:
     """Name what is explained, and what it was compared with."""
     people = findings.population
     source = f"{printable(people.source)} ({people.rows:,} rows)"
@@ -105,7 +199,8 @@ def name_of(findings: Findings) -> str:
         return f"The row with {key_of(findings.key)} in {source}"
     if findings.row is None:
         return f"The new object against {source}"
-    return f"Data row {findings.row + 1:,} of {source}"
+    row = terms.row_name(findings.row)
+    return f"{row[0].upper()}{row[1:]} of {source}"
 
 
 def key_of(key: Sequence[tuple[str, Value]]) -> str:
@@ -128,18 +223,22 @@ def summed_up(findings: Findings) -> str:
 
 def standing(as_strong: int, asked: int) -> str:
     """Say how a finding compares with those on reference rows."""
-    others = f"Of {asked:,} other {'row' if asked == 1 else 'rows'}"
+    if asked == 1:
+        has = (
+            "has no finding this strong" if not as_strong else "has a finding at least this strong"
+        )
+        return f"The only other row compared {has}."
     if as_strong == 0:
-        return f"{others}, none has a finding this strong."
+        return f"None of {asked:,} other rows has a finding this strong."
     if as_strong == 1:
-        return f"{others}, one has a finding at least this strong."
-    return f"{others}, {as_strong:,} have findings at least this strong."
+        return f"1 of {asked:,} other rows has a finding at least this strong."
+    which = f"All {asked:,}" if as_strong == asked else f"{as_strong:,} of {asked:,}"
+    return f"{which} other rows have findings at least this strong."
 
 
-def subject(pair: Pair) -> str:
-    """Name the property with its value."""
+def _name_and_value(pair: Pair) -> str:
     name = printable(pair.property)
-    return f"{name} is missing; this" if pair.value is None else f"{name} = {text_of(pair.value)}"
+    return f"{name} is missing" if pair.value is None else f"{name} = {text_of(pair.value)}"
 
 
 def group(pair: Pair) -> str:
@@ -147,8 +246,8 @@ def group(pair: Pair) -> str:
     if not pair.conditions:
         rows = f"all {pair.group_size:,} rows"
     else:
-        where = " and ".join(str(condition) for condition in pair.conditions)
-        rows = f"the {pair.group_size:,} rows ({percent(pair.support)}) where {where}"
+        share = percent(pair.support)
+        rows = f"the {pair.group_size:,} rows ({share}) where {conditions(pair)}"
     if pair.known == pair.group_size:
         return rows
     return f"{rows} ({printable(pair.property)} is known for {pair.known:,} of them)"
@@ -158,9 +257,8 @@ def members(pair: Pair) -> str:
     """Name the rows that the property is compared with, shortly."""
     if not pair.conditions:
         return everyone(pair, pair.known)
-    where = " and ".join(str(condition) for condition in pair.conditions)
     known = "" if pair.known == pair.group_size else f" and {printable(pair.property)} is known"
-    return f"{pair.known:,} rows where {where}{known}"
+    return f"{pair.known:,} rows where {conditions(pair)}{known}"
 
 
 def everyone(pair: Pair, known: int) -> str:
@@ -175,22 +273,20 @@ def rows_of(pair: Pair) -> int:
     return round(pair.group_size / pair.support)
 
 
-def typical(pair: Pair) -> str:
-    """Name what is typical in the group."""
+def typical(pair: Pair, most: int = _MOST_NAMED) -> str:
+    """Name what is typical in the group; of categories, others than the object's own."""
     if pair.value is None:
-        return "a known value"
-    named = [_range(item) for item in pair.typical[:_MOST_NAMED]]
-    more = len(pair.typical) - len(named)
+        return "known"
+    items: list[Any] = [item for item in pair.typical if item != pair.value] or [*pair.typical]
+    named = [_range(item) for item in items[:most]]
+    more = len(items) - len(named)
     if more > 0:
-        return ", ".join(named) + f" or {more} more"
+        return ", ".join(named) + f" or {more:,} {'other' if more == 1 else 'others'}"
     return named[0] if len(named) == 1 else ", ".join(named[:-1]) + " or " + named[-1]
 
 
 def _range(item: Any) -> str:
-    if not isinstance(item, tuple):
-        return text_of(item)
-    low, high = text_of(item[0]), text_of(item[1])
-    return low if low == high else f"{low} to {high}"
+    return range_text(*item) if isinstance(item, tuple) else text_of(item)
 
 
 def overall(pair: Pair) -> str:
@@ -198,8 +294,8 @@ def overall(pair: Pair) -> str:
     value = "a missing value" if pair.value is None else text_of(pair.value)
     if pair.overall_outlierness < ORDINARY:
         return f"Over the whole table, {value} is ordinary."
-    score = f"outlierness {pair.overall_outlierness:.2f}"
-    return f"Over the whole table, {value} stands out less ({score})."
+    less = "less" if pair.overall_outlierness < pair.outlierness else "as well"
+    return f"Over the whole table, {value} stands out {less}."
 
 
 def percent(share: float) -> str:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from outlying.errors import ColumnError, InfiniteValueError
+from outlying.errors import ColumnError, InfiniteValueError, row_words
 from outlying.options import ColumnType
 from outlying.table.arrays import Codes as Codes
 from outlying.table.arrays import Floats as Floats
@@ -307,10 +307,13 @@ def _number_in(column: Column, row: int, form: Form) -> float:
             return float(value)
         return number_of(form, value)
     except ValueError:
-        raise ColumnError(
-            f"column {column.name!r} was to be read as {form}, but row {row} (counted from 0; "
-            f"data row {row + 1}) holds {text_of(value)!r}; allowed there: {EXPECTS[form]}"
-        ) from None
+        name, words = row_words(row)
+        error = ColumnError(
+            f"column {column.name!r} was to be read as {form}, but {name} holds "
+            f"{text_of(value)!r}; allowed there: {EXPECTS[form]}"
+        )
+        error.in_shell = words
+        raise error from None
 
 
 def infinities_note(name: str, count: int) -> str:

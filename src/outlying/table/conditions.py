@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Literal
 
-from outlying.table.values import Value, plain, printable, text_of
+from outlying.table.values import Value, plain, printable, range_text, text_of
 
 ConditionKind = Literal["interval", "equals", "missing"]
 
@@ -26,7 +26,7 @@ class Condition:
             return f"{name} is missing"
         if self.kind == "equals" or self.low == self.high:
             return f"{name} = {text_of(self.low if self.kind == 'interval' else self.value)}"
-        return f"{name} is {text_of(self.low)} to {text_of(self.high)}"
+        return f"{name} is {range_text(self.low, self.high)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the condition as it stands in the JSON result."""

@@ -13,6 +13,7 @@ import numpy as np
 from outlying.errors import InfiniteValueError, ObjectError, OptionError, OutlyingError, RowError
 from outlying.options import Options
 from outlying.table.columns import Column
+from outlying.table.labels import label_columns
 from outlying.table.selection import is_asked_for, optional_columns
 from outlying.table.table import Table, where_text
 from outlying.table.values import Value
@@ -90,11 +91,16 @@ class Targets:
 
     items: tuple[Target, ...]
     have_positions: bool = True  # whether rows are known by their position
+    labels: tuple[str, ...] = ()  # columns that seem to say which rows are asked for
 
     @classmethod
     def of_rows(cls, rows: Iterable[int]) -> Targets:
         """Name rows by position."""
         return cls(tuple(Target(row=row) for row in rows))
+
+    def with_labels(self, table: Table) -> Targets:
+        """Note which columns of a table in memory seem to be labels of these rows."""
+        return dataclasses.replace(self, labels=label_columns(table, self.rows))
 
     def __len__(self) -> int:
         return len(self.items)

@@ -28,6 +28,7 @@ TIMES: tuple[Form, ...] = ("date", "datetime", "instant", "time", "duration")
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICROSECOND = dt.timedelta(microseconds=1)
+_DAYS = dt.timedelta(days=10)  # in a longer range the time of day does not matter
 _MICROSECONDS_PER_DAY = 86_400_000_000
 _UNITS = (1, 10**3, 10**6, 60 * 10**6, 3600 * 10**6, _MICROSECONDS_PER_DAY)
 _MOST = 1.7e308
@@ -166,6 +167,21 @@ def number_text(number: float, digits: int = 6) -> str:
     return (short.rstrip("0").rstrip(".") if "." in short else short) + (
         ".0" if float(short).is_integer() and exponent < digits - 1 else ""
     )
+
+
+def range_text(low: Value, high: Value) -> str:
+    """Write a range for people: with no more decimals than tell three digits of its width.
+
+    A range of moments over many days is one of dates.
+    """
+    if type(low) is type(high) is float and low < high and math.isfinite(high - low):
+        decimals = max(1, 2 - math.floor(math.log10(high - low)))
+        first, last = (number_text(round(end, decimals)) for end in (low, high))
+    elif isinstance(low, dt.datetime) and isinstance(high, dt.datetime) and high - low > _DAYS:
+        first, last = low.date().isoformat(), high.date().isoformat()
+    else:
+        first, last = text_of(low), text_of(high)
+    return first if first == last else f"{first} to {last}"
 
 
 def without_trailing_zero(label: str) -> str:

@@ -163,7 +163,7 @@ def effort(findings: outlying.Findings) -> dict[str, int] | None:
     if not notes:
         return None
     assert len(notes) == 1
-    assert "exact=True" in notes[0]
+    assert any(hint.option == "exact" for hint in findings.hints)
     names = ("pairs", "screened", "rows", "verified", "dropped")
     counts = [int(count.replace(",", "")) for count in re.findall(r"\d[\d,]*", notes[0])]
     return dict(zip(names, counts, strict=True))
