@@ -19,18 +19,19 @@ from outlying.options import Measure, Options
 from outlying.render import detection_text, scene, svg
 from outlying.render.axis import Axis
 from outlying.render.cells import BLAME, cell_strip, numbered
-from outlying.render.lines import headline
 from outlying.render.palette import PALETTE
 from outlying.render.templating import environment
 from outlying.results.detections import Detection, Flagged
 from outlying.results.findings import Findings, Population
 from outlying.results.pairs import Pair
 from outlying.results.patterns import Patterns
+from outlying.results.terms import PYTHON
 from outlying.results.wording import (
     Figure,
     everyone,
     figures,
     glossary,
+    headline,
     key_of,
     members,
     name_of,
@@ -146,7 +147,7 @@ class Report:
             return f"Why is the row with {key_of(self._keys[0])} of {source} an outlier?"
         if row is None:
             return f"Why is the new object an outlier against {source}?"
-        return f"Why is row {row + 1:,} of {source} an outlier?"
+        return f"Why is data row {row + 1:,} of {source} an outlier?"
 
     def _told(self) -> Iterator[dict[str, Any]]:
         """Yield each story with links to its objects; a row that was asked for twice has two."""
@@ -169,6 +170,7 @@ def fragment(findings: Findings) -> str:
         title=f"{name_of(findings)}.",
         anchor=f"outlying-{_digest(findings)}",
         findings=findings,
+        hints=tuple(PYTHON.hints(findings.hints)),
         terms=_terms(findings.options.measure),
         style=_style(),
     )
