@@ -155,6 +155,55 @@ def test_the_strip_shows_what_is_odd(browser: Browser, many: Path, width: int, s
     assert odd.rect["y"] + odd.rect["height"] < 900
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["demo", "many", "plain"])
+def test_texts_stand_out_from_every_shade(
+    browser: Browser, request: pytest.FixtureRequest, name: str, scheme: str
+) -> None:
+    browser.open(request.getfixturevalue(name), 375, scheme)
+    checked = 0
+    for cell in browser.all(".cells li"):
+        ground = colour(browser, looks(browser, cell, "backgroundColor"))
+        for text in cell.find_elements("css selector", ".name, .value"):
+            if ground is not None:
+                ink = colour(browser, looks(browser, text, "color"))
+                assert ink is not None
+                assert contrast(ink, ground) >= 4.5
+                checked += 1
+        for number in cell.find_elements("css selector", ".number"):
+            pair = [
+                colour(browser, looks(browser, number, s)) for s in ("color", "backgroundColor")
+            ]
+            assert pair[0] is not None
+            assert pair[1] is not None
+            assert contrast(pair[0], pair[1]) >= 4.5
+    assert checked >= 6
+
+
+def colour(browser: Browser, text: str) -> list[float] | None:
+    """Return a colour as the screen shows it, red, green and blue; None where it is transparent."""
+    script = (
+        "(c => {const x = document.createElement('canvas').getContext('2d');"
+        "x.fillStyle = c; x.fillRect(0, 0, 1, 1); return [...x.getImageData(0, 0, 1, 1).data]})"
+    )
+    *found, alpha = browser.ask(f"{script}(arguments[0])", text)
+    return found if alpha else None
+
+
+def contrast(one: list[float], other: list[float]) -> float:
+    """Return the contrast of two colours as WCAG 2 defines it."""
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(parts: list[float]) -> float:
+    linear = [
+        part / 255 / 12.92 if part <= 10 else ((part / 255 + 0.055) / 1.055) ** 2.4
+        for part in parts
+    ]
+    return float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
+
+
 def looks(browser: Browser, element: Any, style: str) -> Any:
     return browser.ask(f"getComputedStyle(arguments[0]).{style}", element)
 
