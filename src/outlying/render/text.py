@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from outlying.render.axis import short
 from outlying.render.sparkline import sparkline
-from outlying.render.text_width import text_width, wrapped
+from outlying.render.text_width import cut, text_width, wrapped
 from outlying.results.findings import Findings, Population
 from outlying.results.patterns import Pattern
 from outlying.results.stories import Story
@@ -90,16 +89,13 @@ def _headlines(findings: Findings, width: int, style: Style) -> list[str]:
 
 def _aligned(lines: Iterable[tuple[str, str, str]], width: int) -> list[str]:
     """Return lines of three cells below each other; the last one may take several lines."""
-    cells = [
-        (short(one, int(0.35 * width)), short(two, int(0.42 * width)), three)
-        for one, two, three in lines
-    ]
+    most = int(0.35 * width), int(0.42 * width)
+    cells = [(cut(one, most[0]), cut(two, most[1]), three) for one, two, three in lines]
     first, second = (max(text_width(line[place]) for line in cells) for place in range(2))
     margin = " " * (first + second + 3 * len(_BETWEEN))
     return [
-        wrapped(
-            three, width, _BETWEEN.join(("", _padded(one, first), _padded(two, second), "")), margin
-        )
+        _BETWEEN.join(("", _padded(one, first), _padded(two, second), ""))
+        + wrapped(three, width, margin, margin).removeprefix(margin)
         for one, two, three in cells
     ]
 

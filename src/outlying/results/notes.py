@@ -27,7 +27,8 @@ def notes_on(
             "what comes closest is given instead."
         )
     if found > options.top or _unseen(searched):
-        notes.append(f"Only the {options.top:,} strongest findings are given.")
+        given = "finding is" if options.top == 1 else f"{options.top:,} findings are"
+        notes.append(f"Only the strongest {given} given.")
     notes += _binned(attributes, options)
     notes += _visited(outcome, attributes, options)
     notes += _sampled(outcome, searched.sample)
