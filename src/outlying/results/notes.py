@@ -115,11 +115,13 @@ def _sampled(outcome: Outcome, sample: Sample) -> list[str]:
     effort, drawn = outcome.effort, len(sample.nearby)
     if effort is None or sample.is_whole:
         return []
-    verified = "1 was" if effort.verified == 1 else f"{effort.verified:,} were"
+    verified, dropped = (
+        "1 was" if count == 1 else f"{count:,} were" for count in (effort.verified, effort.dropped)
+    )
     notes = [
         f"{effort.screened:,} pairs of context and property were screened by "
-        f"{len(sample.screened):,} of the {sample.rows:,} rows; of the strongest, {verified} "
-        f"computed from all rows, and {effort.dropped:,} of these dropped."
+        f"{len(sample.screened):,} of the {sample.rows:,} rows; {verified} then computed from all "
+        f"rows, and {dropped} dropped."
     ]
     if drawn < sample.rows:
         notes.append(f"Intervals of numeric columns were found in {drawn:,} of the rows.")
