@@ -55,7 +55,7 @@ def test_every_view_is_drawn(findings: outlying.Findings, view: Any, theme: Any)
 def test_the_window_around_a_far_value_is_drawn(reach: float) -> None:
     """It ends where the axis does, and the label of the axis says what it is."""
     pair = outlying.explain({"v": [*RNG.normal(size=199), 9.0]}, row=199, references=0).pairs[0]
-    axes = pair.plot("property").axes[0]
+    axes = dataclasses.replace(pair, scale=1).plot("property").axes[0]
     before, limits = len(axes.patches), axes.get_xlim()
     assert axes.get_xlabel() == "v"
     far = dataclasses.replace(pair, scale=16, near=1, reach=reach)
