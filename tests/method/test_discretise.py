@@ -16,7 +16,6 @@ from outlying.method.discretise import binned, histogram
 from outlying.options import Discretise
 from outlying.table.columns import CategoricalColumn, numeric_column
 from tests import naive, strategies
-from tests.all_pairs import all_pairs
 from tests.conftest import Run
 
 KINDS = st.sampled_from(["equi-width", "equi-depth"])
@@ -69,8 +68,9 @@ def test_explanations_are_those_of_the_twin(
     row = place % len(cells[0])
     slow = naive.explain(table, row, **options)
     words = {n: "categorical" for n, c in table.items() if any(isinstance(x, str) for x in c)}
-    explainer = outlying.Explainer(dict(table), types=words, top=10_000, references=0, **options)
-    fast = all_pairs(explainer, row)
+    fast = outlying.explain(
+        dict(table), row=row, types=words, top=10_000, references=0, **options
+    ).pairs
     assert [told(pair) for pair in fast] == [told(pair) for pair in slow]
     for quick, sure in zip(fast, slow, strict=True):
         assert (quick.group_size, quick.known) == (sure.group_size, sure.known)

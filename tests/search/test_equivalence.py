@@ -13,11 +13,13 @@ import outlying
 from outlying.method import density, intervals, mixture
 from outlying.method import measure as outlierness
 from outlying.options import Bandwidth, Options
+from outlying.results import assembly
 from outlying.search import limits
 from outlying.search.attributes import attribute_of
+from outlying.search.scoring import Hit
 from outlying.table.columns import numeric_column
+from outlying.table.targets import Target
 from tests import naive, strategies
-from tests.all_pairs import all_pairs
 
 NUMBERS = ("outlierness", "rarity", "tail", "support", "lift", "strength", "overall_outlierness")
 
@@ -141,7 +143,12 @@ def fast_pairs(table: strategies.Table, row: int, options: dict[str, Any]) -> li
         if any(isinstance(cell, str) for cell in cells)
     }
     explainer = outlying.Explainer(dict(table), types=types, top=10_000, references=0, **options)
-    return all_pairs(explainer, row)
+    searched = explainer.in_memory("searched()").searched(Target(row=row))
+    hits, _ = assembly.grouped(searched.outcome.best, searched.exact, 10_000)
+    best: dict[tuple[int, ...], Hit] = {}
+    for hit in hits:  # the first scale only
+        best.setdefault(searched.exact.attributes(hit.property, hit.context), hit)
+    return [assembly.pair_of(hit, searched.exact) for hit in best.values()]
 
 
 def assert_same(table: strategies.Table, row: int, options: dict[str, Any]) -> None:
