@@ -12,7 +12,7 @@ from outlying.method.measure import SAME_DENSITY, may_reach, rarity
 from outlying.search.cache import OwnConditions, StoredContexts
 from outlying.search.objects import ObjectProperty
 from outlying.search.scoring import Context, Evaluation
-from outlying.search.screen.bitsets import NONE, Contexts, Places, Workspace
+from outlying.search.screen.bitsets import NONE, Contexts, Places, Words, Workspace
 from outlying.search.screen.histograms import Estimate, Summaries, figures, rows_inside
 from outlying.search.screen.neighbours import NeighbourCounter, Sample
 
@@ -62,9 +62,14 @@ class PropertyScreen:
         self.is_exact = self.histogram.is_exact and sample.is_whole
         self.scales = exact.scales[: self.histogram.scales]
         self.counters = [
-            NeighbourCounter(self.histogram, own.position, conditions.marks, sample, work)
+            NeighbourCounter(
+                self.histogram, own.position, conditions.marks, sample, work, self._words
+            )
             for _ in self.scales
         ]
+
+    def _words(self) -> Words:
+        return self.conditions.words(self.histogram)
 
     def rarest(self, contexts: Contexts, stored: StoredContexts | None) -> Rarest:
         """Look at contexts at each scale that may show the needed rarity.
@@ -83,7 +88,8 @@ class PropertyScreen:
             found.lift,
             np.ones(len(contexts), dtype=np.int64),
         )
-        self._widen(best, contexts, stored)
+        if len(self.scales) > 1:
+            self._widen(best, contexts, stored)
         return best
 
     def _widen(self, best: Rarest, contexts: Contexts, stored: StoredContexts | None) -> None:
@@ -135,8 +141,7 @@ class PropertyScreen:
         """Return the rows near a typical member within wide windows."""
 
         def make(new: Places | slice) -> Floats:
-            words = self.conditions.words(self.histogram)
-            return rows_inside(self.histogram, words, contexts[new], widths[new], self.work)
+            return rows_inside(self.histogram, self._words(), contexts[new], widths[new], self.work)
 
         if stored is None:
             return make(slice(None))
@@ -146,8 +151,7 @@ class PropertyScreen:
         """Return what is typical in contexts; what other objects have found is not found again."""
 
         def make(new: Places | slice) -> Floats:
-            words = self.conditions.words(self.histogram)
-            return figures(self.histogram, words, contexts[new], self.work)
+            return figures(self.histogram, self._words(), contexts[new], self.work)
 
         if stored is None:
             return Summaries.of(make(slice(None)))

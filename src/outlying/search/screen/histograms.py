@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy.typing as npt
 
 from outlying.method.density import Floats, bandwidth
 from outlying.method.measure import SCALES, lift
+from outlying.search.kernel.library import Property, compiled
 from outlying.search.screen.bitsets import (
     BITS,
     Bits,
@@ -29,14 +29,21 @@ from outlying.search.screen.bitsets import (
     Workspace,
     rows_in,
 )
-from outlying.search.screen.neighbours import Neighbours, Sample
+from outlying.search.screen.neighbours import LaidOut, Neighbours, Sample
+from outlying.search.screen.pairs import (
+    MOST_ROWS,
+    PARTS,
+    RUNGS,
+    SAME,
+    in_lanes,
+    parts_within,
+    radius_of,
+    rungs_of,
+)
 
 FIGURES = 6  # of Summaries
 GROUPS = 64
 _OUTERMOST = 8  # at each end
-_STEP = math.log(2) / 2  # of the logarithm of windows for which pairs are counted
-_POINT = 1e-4  # a group narrower than this, in standard deviations, counts as a point
-_SAME = 1 + 1e-12  # distances, up to rounding
 _MOST_SHARES = 256  # windows for which pairs are kept
 _LEAST_VARIANCE = 1e-10
 _WORDS_AT_ONCE = 1 << 17
@@ -108,6 +115,13 @@ class Histogram(Protocol):
     def joined(self, found: Summaries, value: float) -> Summaries:
         """Take in an object of this value; NaN where all are equal."""
 
+    @property
+    def compiled(self) -> Property | None:
+        """The same as compiled code reads it; None for more rows than it can take."""
+
+    def laid_out(self, value: float) -> LaidOut | None:
+        """Return where the rows near an object are in the layout; None if they are not apart."""
+
 
 class _Grouped:
     """The screened rows of a property by group; rows without a value come last."""
@@ -122,11 +136,7 @@ class _Grouped:
         self.is_plain = np.array_equal(of_word, np.arange(groups))
 
     def counts(self, bits: Bits) -> Floats:
-        """Count the rows of each context that have a value by group.
-
-        In double precision: what is counted must not depend, not by the last bit that matters, on
-        which contexts are counted together.
-        """
+        """Count the rows of each context that have a value by group: whole numbers, as floats."""
         by_word = bits.astype(np.float64)
         return by_word if self.is_plain else by_word @ self.membership
 
@@ -157,9 +167,39 @@ class NumericHistogram:
         self.sizes, self.total = rows.astype(np.float64), float(len(order))
         self.means = np.add.reduceat(ordered, starts) / rows if len(rows) else np.empty(0)
         squares = np.add.reduceat(ordered * ordered, starts) / rows if len(rows) else np.empty(0)
-        self.moments = np.stack([np.ones(len(rows)), self.means, squares], axis=1)
+        self.squares = np.asarray(squares)
+        #: Of a context with so many known rows, by its standard deviation.
+        self.widths = self._widths()
         self.distances = _distances(self.lows) if self.is_exact else np.empty(0)
         self._kept_within = functools.lru_cache(_MOST_SHARES)(self._within)
+
+    @functools.cached_property
+    def compiled(self) -> Property | None:
+        """The same as compiled code reads it; None for more rows than it can take."""
+        if len(self.sample.screened) > MOST_ROWS:
+            return None
+        return Property(
+            "distinct" if self.is_exact else "ladder",
+            self.layout.group_of_word,
+            len(self.sizes),
+            is_whole=self.sample.is_whole,
+            share=self.share,
+            total=self.total,
+            rungs=0 if self.is_exact else RUNGS,
+            means=self.means,
+            squares=self.squares,
+            sizes=self.sizes,
+            lows=self.lows,
+            highs=self.highs,
+            distances=self.distances,
+            widths=self.widths,
+        )
+
+    def laid_out(self, value: float) -> LaidOut | None:
+        """Return where all rows are in the layout by value, and the object among them."""
+        values = self.nearby[1]
+        slots = self.layout.slots[: len(values)]
+        return LaidOut(values, slots, (value - self.middle) / self.deviation)
 
     def standardised(self, values: Floats) -> Floats:
         """Bring values to the scale of this property."""
@@ -170,13 +210,18 @@ class NumericHistogram:
         order, ordered = self.nearby
         return Neighbours(ordered, order, (value - self.middle) / self.deviation, reach, limit)
 
+    def _widths(self) -> Floats:
+        rows = np.arange(len(self.nearby[0]) + 1.0) * self.share
+        with np.errstate(divide="ignore"):
+            return bandwidth(np.ones(len(rows)), rows)
+
     def figures(self, bits: Bits) -> Floats:
         """Return the figures of Summaries for contexts (method 5, "Screen")."""
         counts = self.grouped.counts(bits)
-        known, sums, squares = (counts @ self.moments).T
-        centre = sums / known
-        variance = self._variance(counts, known, centre, squares / known)
-        widths = bandwidth(np.sqrt(variance), known * self.share)
+        known = np.add.reduce(counts, axis=1)
+        centre = in_lanes(counts * self.means) / known
+        variance = self._variance(counts, known, centre)
+        widths = np.sqrt(variance) * self.widths[known.astype(np.int64)]
         widths[~(widths > 0)] = np.nan  # all are equal, or there are none
         pairs, others = self._close_pairs(counts, widths, with_others=True)
         inside = self._corrected(pairs, known, known) / known
@@ -187,7 +232,7 @@ class NumericHistogram:
     def inside(self, bits: Bits, widths: Floats) -> Floats:
         """Return the rows of contexts near a typical member, within windows of these widths."""
         counts = self.grouped.counts(bits)
-        known = counts @ self.moments[:, 0]
+        known = np.add.reduce(counts, axis=1)
         pairs, _ = self._close_pairs(counts, widths, with_others=False)
         return np.asarray(self._corrected(pairs, known, known) / known)
 
@@ -199,17 +244,18 @@ class NumericHistogram:
             (pairs - known) * others / np.maximum(others - 1.0, 1.0) + known / self.share
         )
 
-    def _variance(self, counts: Floats, known: Floats, means: Floats, squares: Floats) -> Floats:
+    def _variance(self, counts: Floats, known: Floats, means: Floats) -> Floats:
         """Return the variance in each context."""
         if not self.is_exact:
+            squares = in_lanes(counts * self.squares) / known
             return np.maximum(squares - means * means, _LEAST_VARIANCE)
         deviations = self.means - means[:, np.newaxis]  # no rounding where nothing is estimated
-        variance = np.add.reduce(counts * deviations * deviations, axis=1) / known
+        variance = in_lanes(counts * deviations * deviations) / known
         return np.where(np.count_nonzero(counts, axis=1) > 1, variance, 0.0)
 
     def radii(self, widths: Floats) -> Floats:
         """Return how far a window reaches to each side."""
-        return np.asarray(widths / 2 * _SAME)
+        return np.asarray(widths / 2 * SAME)
 
     def reach(self, width: float) -> float:
         """Return half of a window on the scale of the attribute."""
@@ -243,18 +289,16 @@ class NumericHistogram:
         """Count ordered pairs of neighbours in each context, each row with itself included.
 
         And, where wanted, pairs of a row of the context and any row. Between two windows on a
-        ladder, the number grows like a power of the width.
+        ladder, the number grows in proportion to the width.
         """
         widths = np.where(np.isnan(widths), 1.0, widths)
         if self.is_exact:
-            rungs = np.searchsorted(self.distances, widths / 2 * _SAME, side="right") - 1
-            found = self._on_ladder(counts, rungs, 1, with_others=with_others)
+            levels = np.searchsorted(self.distances, widths / 2 * SAME, side="right") - 1
+            found = self._on_ladder(counts, levels, 1, with_others=with_others)
             return found[0, 0], found[1, 0]
-        steps = np.log(widths) / _STEP
-        lower = np.floor(steps)
-        ladder = self._on_ladder(counts, lower.astype(np.int64), 2, with_others=with_others)
-        below, above = np.log(ladder[:, 0]), np.log(ladder[:, 1])
-        pairs, others = np.exp(below + (above - below) * (steps - lower))
+        rungs, way = rungs_of(widths)
+        ladder = self._on_ladder(counts, rungs, 2, with_others=with_others) / PARTS
+        pairs, others = ladder[:, 0] + (ladder[:, 1] - ladder[:, 0]) * way
         return pairs, others
 
     def _on_ladder(
@@ -278,13 +322,16 @@ class NumericHistogram:
     def _within(self, level: int) -> tuple[Floats, Floats, Floats]:
         """Return, for each two groups, the share of pairs of their rows within half a window.
 
-        And what is missing for a row to be its own neighbour, and how many of all rows are near a
-        row of each group.
+        In parts, unless nothing is estimated. And what is missing for a row to be its own
+        neighbour, and how many of all rows are near a row of each group.
         """
-        radius = float(self.distances[level]) if self.is_exact else math.exp(level * _STEP) / 2
-        shares = _shares_within(self.lows, self.highs, radius)
-        rest = 1 - np.diagonal(shares)
-        return shares, rest, shares @ self.sizes + rest
+        if self.is_exact:
+            apart = np.abs(self.lows[:, np.newaxis] - self.lows)
+            near = (apart <= float(self.distances[level]) * SAME).astype(np.float64)
+            return near, np.zeros(len(near)), near @ self.sizes
+        parts = parts_within(self.lows, self.highs, radius_of(level))
+        rest = PARTS - np.diagonal(parts)
+        return parts, rest, parts @ self.sizes + rest
 
 
 class CategoricalHistogram:
@@ -311,6 +358,31 @@ class CategoricalHistogram:
         self.grouped = _Grouped(order, starts, len(screened))
         self.layout = self.grouped.layout
         self.is_exact = int(np.count_nonzero(totals)) <= GROUPS
+        self.sample, self._starts = sample, np.append(starts, len(order))
+
+    @functools.cached_property
+    def compiled(self) -> Property | None:
+        """The same as compiled code reads it; None for more rows than it can take."""
+        if len(self.sample.screened) > MOST_ROWS:
+            return None
+        return Property(
+            "categories",
+            self.layout.group_of_word,
+            len(self.sizes),
+            is_whole=self.sample.is_whole,
+            share=self.sample.rows / len(self.sample.screened),
+            total=self.total,
+            sizes=self.sizes,
+            codes=self.codes.astype(np.float64),
+        )
+
+    def laid_out(self, value: float) -> LaidOut | None:
+        """Return where the rows of a category are in the layout; None if it was left out."""
+        found = np.flatnonzero(self.codes[:-1] == value)
+        if len(found) == 0:
+            return None
+        slots = self.layout.slots[self._starts[found[0]] : self._starts[found[0] + 1]]
+        return LaidOut(np.zeros(len(slots)), slots, 0.0)
 
     def figures(self, bits: Bits) -> Floats:
         """Return the figures of Summaries for contexts."""
@@ -350,6 +422,9 @@ def figures(found: Histogram, words: Words, contexts: Contexts, work: Workspace)
     """Return the figures of a property in contexts, in blocks of bounded size."""
     if len(contexts) == 0:
         return np.empty((FIGURES, 0))
+    kernel = compiled()
+    if kernel is not None and found.compiled is not None:
+        return kernel.figures(found.compiled, words, contexts)
     blocks = _blocks(words, contexts)
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = [found.figures(_bits(words, contexts[block], work)) for block in blocks]
@@ -362,6 +437,9 @@ def rows_inside(
     """Return the rows of contexts near a typical member, within windows of these widths."""
     if len(contexts) == 0:
         return np.empty(0)
+    kernel = compiled()
+    if kernel is not None and found.compiled is not None:
+        return kernel.inside(found.compiled, words, contexts, widths)
     blocks = _blocks(words, contexts)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.concatenate(
@@ -404,29 +482,3 @@ def _group_starts(values: Floats) -> Places:
 
 def _distances(points: Floats) -> Floats:
     return np.unique(np.append(0.0, np.abs(points[:, np.newaxis] - points)))
-
-
-def _shares_within(lows: Floats, highs: Floats, radius: float) -> Floats:
-    """Return, for each two groups, the share of pairs of their rows at most `radius` apart.
-
-    Rows are taken as evenly spread over their group, so that the share is that of the strip
-    |x - y| <= radius in a rectangle. Where one of the groups is next to a point, both are.
-    """
-    widths = highs - lows
-    middles = (lows + highs) / 2
-    apart = np.abs(middles[:, np.newaxis] - middles)
-    points = (widths < _POINT)[:, np.newaxis] | (widths < _POINT)
-
-    def below(distance: Floats) -> Floats:  # twice integrated: 1 within the strip, 0 outside
-        inside = np.minimum(np.maximum(distance + radius, 0.0), 2 * radius)
-        return np.asarray(inside * inside / 2 + 2 * radius * np.maximum(distance - radius, 0.0))
-
-    column_lows, column_highs = lows[:, np.newaxis], highs[:, np.newaxis]
-    area = (
-        below(column_highs - lows)
-        - below(column_lows - lows)
-        - below(column_highs - highs)
-        + below(column_lows - highs)
-    )
-    whole = np.where(points, 1.0, widths[:, np.newaxis] * widths)
-    return np.where(points, apart <= radius * _SAME, area / whole)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from outlying.method.density import Floats
 from outlying.options import MANY_CONDITIONS
 from outlying.search import limits
+from outlying.search.kernel.library import compiled
 from outlying.search.screen.bitsets import (
     BITS,
     Contexts,
@@ -71,22 +73,43 @@ class Neighbours:
         return np.searchsorted(self.distances, radii, side="right")
 
 
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class LaidOut:
+    """Rows in a layout by a value of theirs, and the value of an object among these."""
+
+    values: Floats  # ascending
+    slots: Places
+    value: float
+
+
 class HasNeighbours(Protocol):
     """What is asked of a property: the rows around a value."""
 
     def near(self, value: float, reach: float, limit: int) -> Neighbours:
         """Return the rows near an object, of the first so many among which they are sought."""
 
+    def laid_out(self, value: float) -> LaidOut | None:
+        """Return where the rows near an object are in the layout; None if they are not apart."""
+
 
 class NeighbourCounter:
     """Counts the rows near one object in many contexts."""
 
     def __init__(
-        self, found: HasNeighbours, value: float, marks: Mask, sample: Sample, work: Workspace
+        self,
+        found: HasNeighbours,
+        value: float,
+        marks: Mask,
+        sample: Sample,
+        work: Workspace,
+        laid_out: Callable[[], Words] | None = None,
     ) -> None:
-        """Take which of the rows nearby satisfy each condition of the object."""
+        """Take which of the rows nearby satisfy each condition of the object.
+
+        `laid_out` tells the same of the screened rows, as bits in the layout of the property.
+        """
         self.found, self.value, self.marks, self.sample = found, value, marks, sample
-        self.work = work
+        self.work, self.laid_out = work, laid_out
         self.limit = len(sample.nearby)
         self.near: Neighbours | None = None
 
@@ -96,10 +119,26 @@ class NeighbourCounter:
         As if they had been counted among the screened rows.
         """
         radii = np.where(np.isnan(radii), 0.0, radii)
-        ends = self._reaching(radii).within(radii)
-        words = self.work.intersected(self.words, contexts)
-        near = rows_below(words, self.work.counted(words), ends)
+        near: Floats | Places | None = None
+        if self.sample.is_whole:
+            near = self._by_layout(contexts, radii)
+        if near is None:
+            near = self._by_distance(contexts, radii)
         return np.maximum(near, 1) * (len(self.sample.screened) / self.limit)
+
+    def _by_layout(self, contexts: Contexts, radii: Floats) -> Floats | None:
+        """Count them in the layout of the property, where all rows are in it."""
+        kernel, found = compiled(), self.found.laid_out(self.value)
+        if kernel is None or found is None or self.laid_out is None:
+            return None
+        return kernel.near(self.laid_out(), contexts, found.values, found.slots, found.value, radii)
+
+    def _by_distance(self, contexts: Contexts, radii: Floats) -> Floats | Places:
+        kernel, near = compiled(), self._reaching(radii)
+        if kernel is not None:
+            return kernel.near(self.words, contexts, near.distances, None, 0.0, radii)
+        words = self.work.intersected(self.words, contexts)
+        return rows_below(words, self.work.counted(words), near.within(radii))
 
     def _reaching(self, radii: Floats) -> Neighbours:
         """Return the rows within the widest radius, having them as bits.

@@ -1,0 +1,106 @@
+"""Compile screen.c with the system's C compiler: `python -m outlying.search.kernel`.
+
+On x86-64 Linux there are three builds, the best of which is chosen at load; elsewhere there is one.
+None of them may reorder or fuse operations: results do not depend on the build. Nothing of the
+package is imported here, so that the installation can run this, too; and nothing that takes time,
+as names are asked for whenever a build is loaded.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from collections.abc import Sequence
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+SOURCE = FOLDER / "screen.c"
+GENERIC = "generic"
+#: Builds for x86-64, and the level of processor that they need.
+LEVELS = {"x86-64-v2": 2, "x86-64-v3": 3, "x86-64-v4": 4}
+FLAGS = ("-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-shared")
+SANITIZED = ("-g", "-O1", "-fno-omit-frame-pointer", "-fsanitize=address,undefined")
+
+
+class BuildError(Exception):
+    """There is no compiler, or it failed."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Compile into the folder of the source, or say why not."""
+    import argparse
+
+    parser = argparse.ArgumentParser(
+        prog="python -m outlying.search.kernel", description="Compile the screen."
+    )
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where the builds go")
+    parser.add_argument(
+        "--optional", action="store_true", help="succeed also where nothing can be compiled"
+    )
+    args = parser.parse_args(arguments)
+    try:
+        for path in built(args.folder):
+            sys.stdout.write(f"{path}\n")
+    except BuildError as error:
+        sys.stderr.write(f"the screen was not compiled: {error}\n")
+        return 0 if args.optional else 1
+    return 0
+
+
+def built(folder: Path = FOLDER) -> list[Path]:
+    """Return all builds for this system, made where they are older than the source."""
+    return [_made(name, folder) for name in names()]
+
+
+def names() -> tuple[str, ...]:
+    """Return the builds that this system gets."""
+    return tuple(LEVELS) if sysconfig.get_platform() == "linux-x86_64" else (GENERIC,)
+
+
+def path_of(name: str, folder: Path = FOLDER) -> Path:
+    """Return where a build is: beside the code, with the platform in its name."""
+    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    return folder / f"screen_{platform}_{name}{'.dll' if os.name == 'nt' else '.so'}"
+
+
+def compiler() -> list[str]:
+    """Return the command of the C compiler."""
+    import shlex
+    import shutil
+
+    own = os.environ.get("CC", "")
+    if own:
+        return shlex.split(own)
+    for name in ("cc", "gcc", "clang"):
+        if shutil.which(name):
+            return [name]
+    raise BuildError("there is no C compiler (cc, gcc, clang); CC can name one")
+
+
+def compile_to(path: Path, flags: Sequence[str]) -> Path:
+    """Compile the source; the file appears whole or not at all."""
+    import subprocess
+    import tempfile
+
+    command = compiler()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".screen-") as folder:
+        made = Path(folder) / path.name
+        run = subprocess.run(  # noqa: S603 - the user's own compiler
+            [*command, *FLAGS, *flags, "-o", str(made), str(SOURCE), "-lm"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if run.returncode:
+            raise BuildError(f"{' '.join(command)} failed: {run.stderr.strip()}")
+        made.replace(path)
+    return path
+
+
+def _made(name: str, folder: Path) -> Path:
+    path = path_of(name, folder)
+    if path.exists() and path.stat().st_mtime >= SOURCE.stat().st_mtime:
+        return path
+    return compile_to(path, () if name == GENERIC else (f"-march={name}",))

@@ -1,0 +1,223 @@
+"""The compiled screen as Python sees it: a shared library, chosen for this processor, by ctypes.
+
+While it computes, other threads run. Arrays are passed as they lie in memory; who calls sees to
+their types.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from outlying.errors import OptionError
+from outlying.search.kernel.build import GENERIC, LEVELS, path_of
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Words: TypeAlias = npt.NDArray[np.uint64]
+Places: TypeAlias = npt.NDArray[np.int64]
+
+VARIABLE = "OUTLYING_SCREEN"
+
+_FIGURES = 6
+_LANES = 8
+_FLAGS = ("kind", "words", "groups", "padded", "is_plain", "is_whole", "distances_count")
+_ARRAYS = ("means", "squares", "sizes", "lows", "highs", "distances", "widths", "codes")
+_BY_GROUP = ("means", "squares", "sizes", "lows", "highs")
+_KINDS = ("ladder", "distinct", "categories")
+
+
+class _Property(ctypes.Structure):
+    """`struct property` of screen.c."""
+
+    _fields_ = (
+        *((name, ctypes.c_int64) for name in _FLAGS),
+        ("share", ctypes.c_double),
+        ("total", ctypes.c_double),
+        ("group_of_word", ctypes.c_void_p),
+        *((name, ctypes.c_void_p) for name in _ARRAYS),
+        ("made", ctypes.c_void_p),
+        ("ladder", ctypes.c_void_p),
+        ("rung_bytes", ctypes.c_int64),
+    )
+
+
+class Property:
+    """A property in groups as the kernel reads it; it fills the rungs of the ladder itself."""
+
+    def __init__(
+        self,
+        kind: str,
+        group_of_word: Places,
+        groups: int,
+        *,
+        is_whole: bool,
+        share: float,
+        total: float,
+        rungs: int = 0,
+        **arrays: Floats,
+    ) -> None:
+        """Take arrays by their names in screen.c; rows without a value are of no group."""
+        padded = -(-groups // _LANES) * _LANES
+        is_plain = np.array_equal(group_of_word, np.arange(groups))
+        rung_bytes = padded * (padded * 4 + 2 * 8 + 4)
+        self._kept: dict[str, npt.NDArray[Any]] = {
+            "group_of_word": group_of_word.astype(np.int32),
+            "made": np.zeros(rungs, dtype=np.uint8),
+            "ladder": np.zeros(rungs * rung_bytes, dtype=np.uint8),  # what is not used takes none
+        }
+        for name in _ARRAYS:
+            numbers = arrays.get(name, np.zeros(0))
+            more = max(0, padded - len(numbers)) if name in _BY_GROUP else 0
+            self._kept[name] = np.append(numbers, np.zeros(more)).astype(np.float64)
+        flags = dict.fromkeys(_FLAGS, 0) | {
+            "kind": _KINDS.index(kind),
+            "words": len(group_of_word),
+            "groups": groups,
+            "padded": padded,
+            "is_plain": int(is_plain),
+            "is_whole": int(is_whole),
+            "distances_count": len(self._kept["distances"]),
+        }
+        self.words = len(group_of_word)
+        self._struct = _Property(
+            **flags,
+            share=share,
+            total=total,
+            rung_bytes=rung_bytes,
+            **{name: _address(array) for name, array in self._kept.items()},
+        )
+        self.address = ctypes.addressof(self._struct)
+
+
+class Kernel:
+    """The functions of a build."""
+
+    def __init__(self, name: str, path: Path) -> None:
+        self.name, self._library = name, ctypes.CDLL(str(path))
+        number, pointer = ctypes.c_int64, ctypes.c_void_p
+        contexts = (pointer, number, number)
+        self._figures = self._library.screen_figures
+        self._figures.argtypes = (pointer, pointer, number, *contexts, pointer)
+        self._inside = self._library.screen_inside
+        self._inside.argtypes = (pointer, pointer, number, *contexts, pointer, pointer)
+        self._near = self._library.screen_near
+        self._near.argtypes = (
+            *(pointer, number, number, *contexts),
+            *(pointer, pointer, number, ctypes.c_double, pointer, pointer),
+        )
+
+    def level(self) -> int:
+        """Return the level of x86-64 of this processor; 0 for others."""
+        return int(self._library.screen_level())
+
+    def figures(self, found: Property, words: Words, contexts: Places) -> Floats:
+        """Return what is typical in contexts, one row for each kind of figure."""
+        contexts = np.ascontiguousarray(contexts)
+        figures = np.empty((_FIGURES, len(contexts)))
+        _check(
+            self._figures(
+                found.address,
+                *(_address(words), len(words)),
+                *(_address(contexts), *contexts.shape),
+                _address(figures),
+            )
+        )
+        return figures
+
+    def inside(self, found: Property, words: Words, contexts: Places, widths: Floats) -> Floats:
+        """Return the rows of contexts near a typical member, within windows of these widths."""
+        contexts, widths = np.ascontiguousarray(contexts), np.ascontiguousarray(widths)
+        inside = np.empty(len(contexts))
+        _check(
+            self._inside(
+                found.address,
+                *(_address(words), len(words)),
+                *(_address(contexts), *contexts.shape),
+                *(_address(widths), _address(inside)),
+            )
+        )
+        return inside
+
+    def near(
+        self,
+        words: Words,
+        contexts: Places,
+        values: Floats,
+        slots: Places | None,
+        value: float,
+        radii: Floats,
+    ) -> Floats:
+        """Count the rows of contexts within a radius of a value.
+
+        Values are ascending; slots are their bits in a row of words, None for one after the other.
+        """
+        contexts, radii = np.ascontiguousarray(contexts), np.ascontiguousarray(radii)
+        near = np.empty(len(contexts))
+        _check(
+            self._near(
+                *(_address(words), words.shape[1], len(words)),
+                *(_address(contexts), *contexts.shape),
+                *(_address(values), None if slots is None else _address(slots), len(values)),
+                *(value, _address(radii), _address(near)),
+            )
+        )
+        return near
+
+
+def _address(array: npt.NDArray[Any]) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _check(is_done: int) -> None:
+    if not is_done:
+        raise MemoryError
+
+
+def compiled() -> Kernel | None:
+    """Return the compiled screen; None where there is none, or it is not wanted."""
+    wanted = os.environ.get(VARIABLE, "")
+    return None if wanted == "numpy" else _loaded(wanted)
+
+
+@functools.cache
+def _loaded(wanted: str) -> Kernel | None:
+    found = _at(wanted) if wanted in (*LEVELS, GENERIC) else _best()
+    if found is None and wanted:
+        raise OptionError(
+            f"{VARIABLE} is {wanted!r}, and there is no such build of the screen; allowed: "
+            "'numpy', or after `python -m outlying.search.kernel` with a C compiler 'compiled', "
+            f"{', '.join(map(repr, LEVELS))} or {GENERIC!r}"
+        )
+    return found
+
+
+def _best() -> Kernel | None:
+    """Return the best build that this processor can run."""
+    least = _at(next(iter(LEVELS)))
+    if least is None:
+        return _at(GENERIC)
+    level = least.level()
+    able = (name for name in reversed(LEVELS) if LEVELS[name] <= level)
+    return next(filter(None, map(_at, able)), None)
+
+
+def _at(name: str) -> Kernel | None:
+    path = path_of(name)
+    try:
+        return Kernel(name, path) if path.exists() else None
+    except OSError:  # made for another system
+        return None
+
+
+def said() -> str:
+    """Say which screen is used."""
+    found = compiled()
+    if found is None:
+        return "screen: NumPy; a C compiler at installation makes it several times faster"
+    return f"screen: compiled ({found.name})"

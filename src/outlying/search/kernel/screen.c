@@ -1,0 +1,515 @@
+/* The screen, compiled: what search/screen/ computes with NumPy, context by context.
+ *
+ * A context is a set of conditions; each condition is a row of bits, one for each screened row of
+ * the table, laid out in the order of the property's values, so that the rows of a group of
+ * neighbouring values fill words of their own. For one property and many contexts:
+ *
+ *   1. AND the words of the conditions, count the bits: rows by group.
+ *   2. Mean and variance from the counts; from these the window (Parzen bandwidth).
+ *   3. Pairs of rows within the window. Where each distinct value is a group, by two pointers along
+ *      the values. Otherwise by tables of shares: the share of pairs of rows of two groups that lie
+ *      within a window on a ladder (two rungs an octave), each made when it is first needed; between
+ *      two rungs the number of pairs is interpolated. Only pairs of groups near enough have an entry:
+ *      a table is stored by diagonals, eight groups at a time.
+ *   4. Pairs of a row of the context and any row: the lift.
+ *   5. Rows near the object: a range of the same bits, found by binary search.
+ *
+ * The results are those of NumPy to the last bit, whatever the build: shares are whole numbers of
+ * PARTS, so that their sums are exact in any order; other sums are taken in eight lanes, the order of
+ * `in_lanes` in screen/pairs.py; there is no contraction to fused operations (-ffp-contract=off).
+ * All memory that outlives a call is the caller's. Several threads may share a property: tables are
+ * made with the same content by whoever comes first, and published by a flag.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
+#error "doubles are computed with more than their precision here; use the NumPy screen"
+#endif
+
+#define LANES 8
+#define FIGURES 6
+#define PARTS 1048576.0
+#define SAME (1 + 1e-12)
+#define POINT 1e-4
+#define LEAST_VARIANCE 1e-10
+#define HALF_ROOT 0.70710678118654757 /* sqrt(0.5), rounded */
+#define LEAST_POWER (-24)
+#define MOST_POWER 13
+
+enum kind { LADDER, DISTINCT, CATEGORIES };
+
+/* A property in groups; arrays by group are padded with zeros to `padded`, a multiple of LANES. */
+struct property {
+    int64_t kind, words, groups, padded, is_plain, is_whole, distances_count;
+    double share, total; /* all rows for each screened one; screened rows that have a value */
+    const int32_t *group_of_word; /* `groups` for rows that have no value */
+    const double *means, *squares, *sizes, *lows, *highs;
+    const double *distances; /* between distinct values, ascending */
+    const double *widths;    /* of the window by the number of known rows, for a deviation of 1 */
+    const double *codes;     /* of categories */
+    _Atomic uint8_t *made;   /* which rungs of the ladder are there */
+    char *ladder;
+    int64_t rung_bytes;
+};
+
+/* A rung: what is missing for a row to be its own neighbour, how many of all rows are near a row of
+ * each group, the number of diagonals of each eight groups, and the diagonals. */
+struct rung {
+    double *rest, *around;
+    int32_t *diagonals;
+    float *shares;
+};
+
+struct scratch {
+    uint64_t *words;
+    double *counts; /* padded twice: diagonals reach beyond the last group */
+    double *totals; /* running totals of counts, and of sizes */
+};
+
+static int popcount(uint64_t word)
+{
+#if defined(__GNUC__) || defined(__clang__)
+    return __builtin_popcountll(word);
+#else
+    word -= (word >> 1) & 0x5555555555555555u;
+    word = (word & 0x3333333333333333u) + ((word >> 2) & 0x3333333333333333u);
+    return (int)((((word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u) >> 56);
+#endif
+}
+
+/* The words of a context's conditions from one word to another. A negative number is no condition;
+ * the last row of bits stands for none at all. */
+static void intersect(uint64_t *found, const uint64_t *bits, int64_t stride, int64_t conditions,
+                      const int64_t *context, int64_t length, int64_t from, int64_t to)
+{
+    int64_t used = 0;
+    const uint64_t *before = NULL;
+    for (int64_t place = 0; place < length; place++) {
+        if (context[place] < 0)
+            continue;
+        const uint64_t *row = bits + context[place] * stride;
+        if (used == 0)
+            before = row;
+        else if (used == 1)
+            for (int64_t word = from; word < to; word++)
+                found[word] = before[word] & row[word];
+        else
+            for (int64_t word = from; word < to; word++)
+                found[word] &= row[word];
+        used++;
+    }
+    if (used == 0)
+        before = bits + (conditions - 1) * stride;
+    if (used < 2)
+        memcpy(found + from, before + from, (size_t)(to - from) * sizeof *found);
+}
+
+/* Count the rows by group; return all rows, those without a value included. */
+static double count_groups(const struct property *p, const uint64_t *words, double *counts)
+{
+    int64_t rows = 0;
+    if (p->is_plain) {
+        for (int64_t word = 0; word < p->words; word++) {
+            int number = popcount(words[word]);
+            rows += number;
+            counts[word] = number;
+        }
+        return (double)rows;
+    }
+    memset(counts, 0, (size_t)p->padded * sizeof *counts);
+    double unknown = 0;
+    for (int64_t word = 0; word < p->words; word++) {
+        int number = popcount(words[word]);
+        int32_t group = p->group_of_word[word];
+        rows += number;
+        *(group < p->groups ? counts + group : &unknown) += number;
+    }
+    return (double)rows;
+}
+
+static double of_lanes(const double *lanes)
+{
+    return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6]))
+         + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+}
+
+static double sum(const struct property *p, const double *counts)
+{
+    double lanes[LANES] = {0};
+    for (int64_t group = 0; group < p->padded; group += LANES)
+        for (int lane = 0; lane < LANES; lane++)
+            lanes[lane] += counts[group + lane];
+    return of_lanes(lanes);
+}
+
+static double weighted(const struct property *p, const double *counts, const double *weights)
+{
+    double lanes[LANES] = {0};
+    for (int64_t group = 0; group < p->padded; group += LANES)
+        for (int lane = 0; lane < LANES; lane++)
+            lanes[lane] += counts[group + lane] * weights[group + lane];
+    return of_lanes(lanes);
+}
+
+static double variance(const struct property *p, const double *counts, double known, double mean)
+{
+    if (p->kind == LADDER) {
+        double found = weighted(p, counts, p->squares) / known - mean * mean;
+        return found < LEAST_VARIANCE ? LEAST_VARIANCE : found;
+    }
+    double lanes[LANES] = {0};
+    int64_t groups = 0;
+    for (int64_t group = 0; group < p->padded; group += LANES)
+        for (int lane = 0; lane < LANES; lane++) {
+            double deviation = p->means[group + lane] - mean;
+            lanes[lane] += counts[group + lane] * deviation * deviation;
+        }
+    for (int64_t group = 0; group < p->groups; group++)
+        groups += counts[group] > 0;
+    return groups > 1 ? of_lanes(lanes) / known : 0.0;
+}
+
+/* --- pairs by tables of shares ---------------------------------------------------------------- */
+
+static struct rung rung_at(const struct property *p, int64_t number)
+{
+    struct rung rung;
+    rung.rest = (double *)(p->ladder + number * p->rung_bytes);
+    rung.around = rung.rest + p->padded;
+    rung.diagonals = (int32_t *)(rung.around + p->padded);
+    rung.shares = (float *)(rung.diagonals + p->padded);
+    return rung;
+}
+
+static double smaller(double one, double other) { return one < other ? one : other; }
+static double larger(double one, double other) { return one > other ? one : other; }
+
+static double below(double distance, double radius)
+{
+    double inside = smaller(larger(distance + radius, 0.0), 2 * radius);
+    return inside * inside / 2 + 2 * radius * larger(distance - radius, 0.0);
+}
+
+/* The share of pairs of rows of two groups, the first one not behind the other, in parts. */
+static double parts_within(const struct property *p, int64_t one, int64_t other, double radius)
+{
+    double low = p->lows[one], high = p->highs[one];
+    double other_low = p->lows[other], other_high = p->highs[other];
+    double width = high - low, other_width = other_high - other_low;
+    if (other_high - low <= radius)
+        return PARTS;
+    if (width < POINT || other_width < POINT)
+        return fabs((low + high) / 2 - (other_low + other_high) / 2) <= radius * SAME ? PARTS : 0.0;
+    double area = below(high - other_low, radius) - below(low - other_low, radius)
+                - below(high - other_high, radius) + below(low - other_high, radius);
+    return smaller(larger(rint(area / (width * other_width) * PARTS), 0.0), PARTS);
+}
+
+static void make_rung(const struct property *p, int64_t number)
+{
+    struct rung rung = rung_at(p, number);
+    double radius = ldexp(number % 2 ? HALF_ROOT : 0.5, (int)(number / 2) + LEAST_POWER);
+    double *around = calloc((size_t)p->padded, sizeof *around);
+    if (around == NULL)
+        return;
+    for (int64_t group = 0; group < p->padded; group += LANES) {
+        float *shares = rung.shares + group * p->padded;
+        int32_t diagonals = 0;
+        for (int64_t lane = 0; lane < LANES && group + lane < p->groups; lane++) {
+            int64_t one = group + lane;
+            for (int64_t other = one; other < p->groups; other++) {
+                double parts = parts_within(p, one, other, radius);
+                int64_t diagonal = other - one;
+                if (p->lows[other] - p->highs[one] > radius * SAME) /* as are all further groups */
+                    break;
+                if (diagonal >= diagonals)
+                    diagonals = (int32_t)diagonal + 1;
+                shares[diagonal * LANES + lane] = (float)(diagonal ? 2 * parts : parts);
+                around[one] += parts * p->sizes[other];
+                if (diagonal)
+                    around[other] += parts * p->sizes[one];
+                else
+                    rung.rest[one] = PARTS - parts;
+            }
+        }
+        rung.diagonals[group / LANES] = diagonals;
+    }
+    for (int64_t group = 0; group < p->groups; group++)
+        rung.around[group] = around[group] + rung.rest[group];
+    free(around);
+    atomic_store_explicit(p->made + number, 1, memory_order_release);
+}
+
+static double pairs_on(const struct property *p, const struct rung *rung, const double *counts)
+{
+    double lanes[LANES] = {0};
+    for (int64_t group = 0; group < p->padded; group += LANES) {
+        const float *shares = rung->shares + group * p->padded;
+        const double *own = counts + group, *rest = rung->rest + group;
+        double near[LANES];
+        for (int lane = 0; lane < LANES; lane++)
+            near[lane] = rest[lane];
+        for (int32_t diagonal = 0; diagonal < rung->diagonals[group / LANES]; diagonal++)
+            for (int lane = 0; lane < LANES; lane++)
+                near[lane] += (double)shares[diagonal * LANES + lane] * own[diagonal + lane];
+        for (int lane = 0; lane < LANES; lane++)
+            lanes[lane] += own[lane] * near[lane];
+    }
+    return of_lanes(lanes);
+}
+
+/* Pairs within the context, and of a row of it and any row; the latter only where asked for. */
+static void pairs_by_ladder(const struct property *p, const double *counts, double width,
+                            double *pairs, double *others)
+{
+    static const double least = 1.0 / (1 << -LEAST_POWER), most = (1 << MOST_POWER) * (1 - 1e-9);
+    int power;
+    double mantissa = frexp(smaller(larger(width, least), most), &power);
+    int upper = mantissa >= HALF_ROOT;
+    double low = upper ? HALF_ROOT : 0.5, high = upper ? 1.0 : HALF_ROOT;
+    double way = (mantissa - low) / (high - low);
+    int64_t number = 2 * (power - 1 - LEAST_POWER) + upper;
+    double own[2], all[2] = {0};
+    for (int next = 0; next < 2; next++) {
+        if (!atomic_load_explicit(p->made + number + next, memory_order_acquire))
+            make_rung(p, number + next);
+        struct rung rung = rung_at(p, number + next);
+        own[next] = pairs_on(p, &rung, counts) / PARTS;
+        if (others != NULL)
+            all[next] = weighted(p, counts, rung.around) / PARTS;
+    }
+    *pairs = own[0] + (own[1] - own[0]) * way;
+    if (others != NULL)
+        *others = all[0] + (all[1] - all[0]) * way;
+}
+
+/* --- pairs of distinct values ----------------------------------------------------------------- */
+
+/* The first place whose number is larger, in an ascending list. */
+static int64_t place_after(const double *numbers, int64_t count, double number)
+{
+    const double *base = numbers;
+    while (count > 0) {
+        int64_t half = (count + 1) / 2;
+        base = base[half - 1] <= number ? base + half : base;
+        count -= half;
+    }
+    return base - numbers;
+}
+
+static void pairs_by_value(const struct property *p, const struct scratch *s, double width,
+                           double *pairs, double *others)
+{
+    int64_t level = place_after(p->distances, p->distances_count, width / 2 * SAME) - 1;
+    double limit = p->distances[level] * SAME, found = 0, all = 0;
+    double *own = s->totals, *sizes = s->totals + p->groups + 1;
+    own[0] = sizes[0] = 0;
+    for (int64_t group = 0; group < p->groups; group++) {
+        own[group + 1] = own[group] + s->counts[group];
+        sizes[group + 1] = sizes[group] + p->sizes[group];
+    }
+    int64_t first = 0, end = 0;
+    for (int64_t group = 0; group < p->groups; group++) {
+        while (p->lows[group] - p->lows[first] > limit)
+            first++;
+        while (end < p->groups && p->lows[end] - p->lows[group] <= limit)
+            end++;
+        found += s->counts[group] * (own[end] - own[first]);
+        all += s->counts[group] * (sizes[end] - sizes[first]);
+    }
+    *pairs = found;
+    if (others != NULL)
+        *others = all;
+}
+
+/* --- figures ---------------------------------------------------------------------------------- */
+
+/* In a sample, a row counts as its own neighbour as often as in all rows: once. */
+static double corrected(const struct property *p, double pairs, double known, double others)
+{
+    if (p->is_whole)
+        return pairs;
+    return (pairs - known) * others / larger(others - 1.0, 1.0) + known / p->share;
+}
+
+static void close_pairs(const struct property *p, const struct scratch *s, double width,
+                        double *pairs, double *others)
+{
+    if (isnan(width))
+        width = 1.0;
+    if (p->kind == DISTINCT)
+        pairs_by_value(p, s, width, pairs, others);
+    else
+        pairs_by_ladder(p, s->counts, width, pairs, others);
+}
+
+static void numeric_figures(const struct property *p, const struct scratch *s, double *figures)
+{
+    double known = sum(p, s->counts), pairs, others;
+    double centre = weighted(p, s->counts, p->means) / known;
+    double width = sqrt(variance(p, s->counts, known, centre)) * p->widths[(int64_t)known];
+    if (!(width > 0))
+        width = NAN;
+    close_pairs(p, s, width, &pairs, &others);
+    double inside = corrected(p, pairs, known, known) / known;
+    double around = corrected(p, others, known, p->total) / known;
+    figures[1] = known;
+    figures[2] = inside;
+    figures[3] = width;
+    figures[4] = centre;
+    figures[5] = inside / known / (around / p->total);
+}
+
+static void categorical_figures(const struct property *p, const struct scratch *s, double *figures)
+{
+    double known = sum(p, s->counts), most = 0;
+    int64_t commonest = 0;
+    s->counts[p->groups - 1] = 0; /* the categories left out */
+    for (int64_t group = 0; group < p->groups; group++)
+        if (s->counts[group] > most) {
+            most = s->counts[group];
+            commonest = group;
+        }
+    double inside = weighted(p, s->counts, s->counts) / known;
+    if (!(inside > 0))
+        inside = NAN;
+    figures[1] = known;
+    figures[2] = inside;
+    figures[3] = 1.0;
+    figures[4] = most == known ? p->codes[commonest] : -1.0;
+    figures[5] = inside / known / (weighted(p, s->counts, p->sizes) / (known * p->total));
+}
+
+static int get_scratch(const struct property *p, struct scratch *s)
+{
+    s->words = malloc(((size_t)p->words + 1) * sizeof *s->words);
+    s->counts = calloc(2 * (size_t)p->padded + LANES, sizeof *s->counts);
+    s->totals = malloc(2 * ((size_t)p->groups + 1) * sizeof *s->totals);
+    return s->words != NULL && s->counts != NULL && s->totals != NULL;
+}
+
+static void free_scratch(struct scratch *s)
+{
+    free(s->words);
+    free(s->counts);
+    free(s->totals);
+}
+
+#if defined(_WIN32)
+#define EXPORT __declspec(dllexport)
+#else
+#define EXPORT __attribute__((visibility("default")))
+#endif
+
+/* The functions return 0 if memory is short. */
+
+/* What is typical in contexts; `figures` has a row for each kind of figure. */
+EXPORT int screen_figures(const struct property *p, const uint64_t *bits, int64_t conditions,
+                          const int64_t *contexts, int64_t count, int64_t length, double *figures)
+{
+    struct scratch s;
+    int is_ready = get_scratch(p, &s);
+    for (int64_t place = 0; is_ready && place < count; place++) {
+        double found[FIGURES];
+        intersect(s.words, bits, p->words, conditions, contexts + place * length, length, 0,
+                  p->words);
+        found[0] = count_groups(p, s.words, s.counts);
+        if (p->kind == CATEGORIES)
+            categorical_figures(p, &s, found);
+        else
+            numeric_figures(p, &s, found);
+        for (int kind = 0; kind < FIGURES; kind++)
+            figures[kind * count + place] = found[kind];
+    }
+    free_scratch(&s);
+    return is_ready;
+}
+
+/* Rows near a typical member of contexts within windows of these widths. */
+EXPORT int screen_inside(const struct property *p, const uint64_t *bits, int64_t conditions,
+                         const int64_t *contexts, int64_t count, int64_t length,
+                         const double *widths, double *inside)
+{
+    struct scratch s;
+    int is_ready = get_scratch(p, &s);
+    for (int64_t place = 0; is_ready && place < count; place++) {
+        double pairs;
+        intersect(s.words, bits, p->words, conditions, contexts + place * length, length, 0,
+                  p->words);
+        count_groups(p, s.words, s.counts);
+        if (p->kind == CATEGORIES) {
+            double found[FIGURES];
+            categorical_figures(p, &s, found);
+            inside[place] = found[2];
+            continue;
+        }
+        double known = sum(p, s.counts);
+        close_pairs(p, &s, widths[place], &pairs, NULL);
+        inside[place] = corrected(p, pairs, known, known) / known;
+    }
+    free_scratch(&s);
+    return is_ready;
+}
+
+/* Rows of contexts within a radius of a value: `values` ascending, and the bit of each in a row of
+ * `stride` words; without `slots` one after the other. */
+EXPORT int screen_near(const uint64_t *bits, int64_t stride, int64_t conditions,
+                       const int64_t *contexts, int64_t count, int64_t length, const double *values,
+                       const int64_t *slots, int64_t known, double value, const double *radii,
+                       double *near)
+{
+    uint64_t *words = malloc(((size_t)stride + 1) * sizeof *words);
+    int64_t middle = place_after(values, known, value);
+    for (int64_t place = 0; words != NULL && place < count; place++) {
+        double radius = radii[place];
+        int64_t number = 0, first = middle, end = middle;
+        for (int64_t size = middle; size > 0;) { /* the first that is not too far below */
+            int64_t half = (size + 1) / 2;
+            first = value - values[first - half] <= radius ? first - half : first;
+            size -= half;
+        }
+        for (int64_t size = known - middle; size > 0;) {
+            int64_t half = (size + 1) / 2;
+            end = values[end + half - 1] - value <= radius ? end + half : end;
+            size -= half;
+        }
+        if (end > first) {
+            int64_t from = slots ? slots[first] : first, to = (slots ? slots[end - 1] : end - 1) + 1;
+            int64_t first_word = from >> 6, last_word = (to - 1) >> 6;
+            intersect(words, bits, stride, conditions, contexts + place * length, length,
+                      first_word, last_word + 1);
+            words[first_word] &= ~(uint64_t)0 << (from & 63);
+            words[last_word] &= ~(uint64_t)0 >> (63 - ((to - 1) & 63));
+            for (int64_t word = first_word; word <= last_word; word++)
+                number += popcount(words[word]);
+        }
+        near[place] = (double)number;
+    }
+    free(words);
+    return words != NULL;
+}
+
+/* Which build suits this processor: the level of x86-64, or 0. */
+EXPORT int screen_level(void)
+{
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+    __builtin_cpu_init();
+    if (!__builtin_cpu_supports("popcnt") || !__builtin_cpu_supports("sse4.2"))
+        return 1;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2")
+        || !__builtin_cpu_supports("fma"))
+        return 2;
+    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw")
+        || !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl")
+        || !__builtin_cpu_supports("avx512cd"))
+        return 3;
+    return 4;
+#else
+    return 0;
+#endif
+}
