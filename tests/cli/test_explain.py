@@ -19,6 +19,7 @@ import pytest
 
 import outlying
 from outlying.search import limits
+from outlying.search.kernel.library import said
 from tests.conftest import Run
 
 
@@ -159,7 +160,7 @@ def test_demo_files_can_be_saved(run: Run, tmp_path: Path) -> None:
 
 
 def test_version_help_and_completion(run: Run) -> None:
-    assert run("--version")[1].strip() == f"outlying, version {outlying.__version__}"
+    assert run("--version")[1].strip() == f"outlying, version {outlying.__version__}\n{said()}"
     assert "Explain one row of SOURCE" in run("explain", "--help")[1]
     assert "_OUTLYING_COMPLETE" in run("completion", "bash")[1]
     assert "_OUTLYING_COMPLETE" in run("completion", "fish")[1]

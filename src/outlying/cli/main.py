@@ -13,6 +13,7 @@ from outlying.cli.detect import detect
 from outlying.cli.explain import explain
 from outlying.cli.paper import paper
 from outlying.errors import OptionError
+from outlying.search.kernel.library import said
 
 
 def main() -> None:
@@ -40,8 +41,20 @@ def _fail(error: click.ClickException) -> None:
     sys.exit(2)
 
 
+def _say_version(context: click.Context) -> None:
+    click.echo(f"outlying, version {outlying.__version__}\n{said()}")
+    context.exit()
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(outlying.__version__, prog_name="outlying")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=lambda context, _, is_asked: _say_version(context) if is_asked else None,
+    help="Show the version, and whether the screen is compiled.",
+)
 def cli() -> None:
     """Why is this row an outlier? Ranked, readable pairs of context and property.
 

@@ -1,6 +1,6 @@
 """Compile screen.c with the system's C compiler: `python -m outlying.search.kernel`.
 
-On x86-64 Linux there are three builds, the best of which is chosen at load; elsewhere there is one.
+On x86-64 Linux there are two builds, the better of which is chosen at load; elsewhere one.
 None of them may reorder or fuse operations: results do not depend on the build. Nothing of the
 package is imported here, so that the installation can run this, too; and nothing that takes time,
 as names are asked for whenever a build is loaded.
@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parent
 SOURCE = FOLDER / "screen.c"
 GENERIC = "generic"
 #: Builds for x86-64, and the level of processor that they need.
-LEVELS = {"x86-64-v2": 2, "x86-64-v3": 3, "x86-64-v4": 4}
+LEVELS = {"x86-64-v2": 2, "x86-64-v3": 3}
 FLAGS = ("-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-shared")
 SANITIZED = ("-g", "-O1", "-fno-omit-frame-pointer", "-fsanitize=address,undefined")
 
@@ -49,8 +49,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def built(folder: Path = FOLDER) -> list[Path]:
-    """Return all builds for this system, made where they are older than the source."""
-    return [_made(name, folder) for name in names()]
+    """Return all builds for this system, made where they are older than the source.
+
+    Old compilers do not know the levels of x86-64: then there is one build.
+    """
+    try:
+        return [_made(name, folder) for name in names()]
+    except BuildError:
+        if names() == (GENERIC,):
+            raise
+        return [_made(GENERIC, folder)]
 
 
 def names() -> tuple[str, ...]:
@@ -87,12 +95,11 @@ def compile_to(path: Path, flags: Sequence[str]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".screen-") as folder:
         made = Path(folder) / path.name
-        run = subprocess.run(  # noqa: S603 - the user's own compiler
-            [*command, *FLAGS, *flags, "-o", str(made), str(SOURCE), "-lm"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        arguments = [*command, *FLAGS, *flags, "-o", str(made), str(SOURCE), "-lm"]
+        try:
+            run = subprocess.run(arguments, capture_output=True, text=True, check=False)  # noqa: S603
+        except OSError as error:
+            raise BuildError(f"{command[0]} cannot be run: {error}") from error
         if run.returncode:
             raise BuildError(f"{' '.join(command)} failed: {run.stderr.strip()}")
         made.replace(path)

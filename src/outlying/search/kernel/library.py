@@ -65,7 +65,7 @@ class Property:
         """Take arrays by their names in screen.c; rows without a value are of no group."""
         padded = -(-groups // _LANES) * _LANES
         is_plain = np.array_equal(group_of_word, np.arange(groups))
-        rung_bytes = padded * (padded * 4 + 2 * 8 + 4)
+        rung_bytes = 8 * padded * (padded + 3)
         self._kept: dict[str, npt.NDArray[Any]] = {
             "group_of_word": group_of_word.astype(np.int32),
             "made": np.zeros(rungs, dtype=np.uint8),
@@ -187,7 +187,7 @@ def compiled() -> Kernel | None:
 
 @functools.cache
 def _loaded(wanted: str) -> Kernel | None:
-    found = _at(wanted) if wanted in (*LEVELS, GENERIC) else _best()
+    found = _best() if wanted in ("", "compiled") else _at(wanted)
     if found is None and wanted:
         raise OptionError(
             f"{VARIABLE} is {wanted!r}, and there is no such build of the screen; allowed: "

@@ -41,6 +41,12 @@
 #define LEAST_POWER (-24)
 #define MOST_POWER 13
 
+/* Vectors of GCC and Clang: what the processor cannot do at once is done in several steps. */
+typedef double half __attribute__((vector_size(LANES / 2 * sizeof(double))));
+struct lanes {
+    half low, high;
+};
+
 enum kind { LADDER, DISTINCT, CATEGORIES };
 
 /* A property in groups; arrays by group are padded with zeros to `padded`, a multiple of LANES. */
@@ -61,26 +67,18 @@ struct property {
  * each group, the number of diagonals of each eight groups, and the diagonals. */
 struct rung {
     double *rest, *around;
-    int32_t *diagonals;
-    float *shares;
+    int64_t *diagonals;
+    double *shares;
 };
 
 struct scratch {
     uint64_t *words;
-    double *counts; /* padded twice: diagonals reach beyond the last group */
+    int32_t *numbers;
+    double *counts; /* the same numbers, padded twice: diagonals reach beyond the last group */
     double *totals; /* running totals of counts, and of sizes */
 };
 
-static int popcount(uint64_t word)
-{
-#if defined(__GNUC__) || defined(__clang__)
-    return __builtin_popcountll(word);
-#else
-    word -= (word >> 1) & 0x5555555555555555u;
-    word = (word & 0x3333333333333333u) + ((word >> 2) & 0x3333333333333333u);
-    return (int)((((word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u) >> 56);
-#endif
-}
+static int popcount(uint64_t word) { return __builtin_popcountll(word); }
 
 /* The words of a context's conditions from one word to another. A negative number is no condition;
  * the last row of bits stands for none at all. */
@@ -110,50 +108,63 @@ static void intersect(uint64_t *found, const uint64_t *bits, int64_t stride, int
 }
 
 /* Count the rows by group; return all rows, those without a value included. */
-static double count_groups(const struct property *p, const uint64_t *words, double *counts)
+static double count_groups(const struct property *p, const struct scratch *s)
 {
     int64_t rows = 0;
-    if (p->is_plain) {
-        for (int64_t word = 0; word < p->words; word++) {
-            int number = popcount(words[word]);
-            rows += number;
-            counts[word] = number;
-        }
-        return (double)rows;
-    }
-    memset(counts, 0, (size_t)p->padded * sizeof *counts);
-    double unknown = 0;
+    memset(s->numbers, 0, (size_t)(p->padded + 1) * sizeof *s->numbers);
     for (int64_t word = 0; word < p->words; word++) {
-        int number = popcount(words[word]);
-        int32_t group = p->group_of_word[word];
+        int number = popcount(s->words[word]);
         rows += number;
-        *(group < p->groups ? counts + group : &unknown) += number;
+        if (p->is_plain)
+            s->numbers[word] = number;
+        else
+            s->numbers[p->group_of_word[word]] += number;
     }
+    s->numbers[p->groups] = 0; /* rows without a value */
+    for (int64_t group = 0; group < p->padded; group++)
+        s->counts[group] = s->numbers[group];
     return (double)rows;
 }
 
-static double of_lanes(const double *lanes)
+static struct lanes load(const double *numbers)
 {
-    return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6]))
-         + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+    struct lanes found;
+    memcpy(&found.low, numbers, sizeof found.low);
+    memcpy(&found.high, numbers + LANES / 2, sizeof found.high);
+    return found;
+}
+
+static void add(struct lanes *sums, struct lanes more)
+{
+    sums->low += more.low;
+    sums->high += more.high;
+}
+
+static struct lanes product(struct lanes one, struct lanes other)
+{
+    return (struct lanes){one.low * other.low, one.high * other.high};
+}
+
+static double of_lanes(struct lanes sums)
+{
+    half four = sums.low + sums.high;
+    return (four[0] + four[2]) + (four[1] + four[3]);
 }
 
 static double sum(const struct property *p, const double *counts)
 {
-    double lanes[LANES] = {0};
+    struct lanes sums = {{0}, {0}};
     for (int64_t group = 0; group < p->padded; group += LANES)
-        for (int lane = 0; lane < LANES; lane++)
-            lanes[lane] += counts[group + lane];
-    return of_lanes(lanes);
+        add(&sums, load(counts + group));
+    return of_lanes(sums);
 }
 
 static double weighted(const struct property *p, const double *counts, const double *weights)
 {
-    double lanes[LANES] = {0};
+    struct lanes sums = {{0}, {0}};
     for (int64_t group = 0; group < p->padded; group += LANES)
-        for (int lane = 0; lane < LANES; lane++)
-            lanes[lane] += counts[group + lane] * weights[group + lane];
-    return of_lanes(lanes);
+        add(&sums, product(load(counts + group), load(weights + group)));
+    return of_lanes(sums);
 }
 
 static double variance(const struct property *p, const double *counts, double known, double mean)
@@ -162,16 +173,17 @@ static double variance(const struct property *p, const double *counts, double kn
         double found = weighted(p, counts, p->squares) / known - mean * mean;
         return found < LEAST_VARIANCE ? LEAST_VARIANCE : found;
     }
-    double lanes[LANES] = {0};
+    struct lanes sums = {{0}, {0}};
     int64_t groups = 0;
-    for (int64_t group = 0; group < p->padded; group += LANES)
-        for (int lane = 0; lane < LANES; lane++) {
-            double deviation = p->means[group + lane] - mean;
-            lanes[lane] += counts[group + lane] * deviation * deviation;
-        }
+    for (int64_t group = 0; group < p->padded; group += LANES) {
+        struct lanes deviations = load(p->means + group);
+        deviations.low -= mean;
+        deviations.high -= mean;
+        add(&sums, product(product(load(counts + group), deviations), deviations));
+    }
     for (int64_t group = 0; group < p->groups; group++)
         groups += counts[group] > 0;
-    return groups > 1 ? of_lanes(lanes) / known : 0.0;
+    return groups > 1 ? of_lanes(sums) / known : 0.0;
 }
 
 /* --- pairs by tables of shares ---------------------------------------------------------------- */
@@ -181,8 +193,8 @@ static struct rung rung_at(const struct property *p, int64_t number)
     struct rung rung;
     rung.rest = (double *)(p->ladder + number * p->rung_bytes);
     rung.around = rung.rest + p->padded;
-    rung.diagonals = (int32_t *)(rung.around + p->padded);
-    rung.shares = (float *)(rung.diagonals + p->padded);
+    rung.shares = rung.around + p->padded;
+    rung.diagonals = (int64_t *)(rung.shares + p->padded * p->padded);
     return rung;
 }
 
@@ -218,8 +230,8 @@ static void make_rung(const struct property *p, int64_t number)
     if (around == NULL)
         return;
     for (int64_t group = 0; group < p->padded; group += LANES) {
-        float *shares = rung.shares + group * p->padded;
-        int32_t diagonals = 0;
+        double *shares = rung.shares + group * p->padded;
+        int64_t diagonals = 0;
         for (int64_t lane = 0; lane < LANES && group + lane < p->groups; lane++) {
             int64_t one = group + lane;
             for (int64_t other = one; other < p->groups; other++) {
@@ -228,8 +240,8 @@ static void make_rung(const struct property *p, int64_t number)
                 if (p->lows[other] - p->highs[one] > radius * SAME) /* as are all further groups */
                     break;
                 if (diagonal >= diagonals)
-                    diagonals = (int32_t)diagonal + 1;
-                shares[diagonal * LANES + lane] = (float)(diagonal ? 2 * parts : parts);
+                    diagonals = diagonal + 1;
+                shares[diagonal * LANES + lane] = diagonal ? 2 * parts : parts;
                 around[one] += parts * p->sizes[other];
                 if (diagonal)
                     around[other] += parts * p->sizes[one];
@@ -247,20 +259,16 @@ static void make_rung(const struct property *p, int64_t number)
 
 static double pairs_on(const struct property *p, const struct rung *rung, const double *counts)
 {
-    double lanes[LANES] = {0};
+    struct lanes sums = {{0}, {0}};
     for (int64_t group = 0; group < p->padded; group += LANES) {
-        const float *shares = rung->shares + group * p->padded;
-        const double *own = counts + group, *rest = rung->rest + group;
-        double near[LANES];
-        for (int lane = 0; lane < LANES; lane++)
-            near[lane] = rest[lane];
-        for (int32_t diagonal = 0; diagonal < rung->diagonals[group / LANES]; diagonal++)
-            for (int lane = 0; lane < LANES; lane++)
-                near[lane] += (double)shares[diagonal * LANES + lane] * own[diagonal + lane];
-        for (int lane = 0; lane < LANES; lane++)
-            lanes[lane] += own[lane] * near[lane];
+        const double *shares = rung->shares + group * p->padded;
+        struct lanes near = load(rung->rest + group);
+        int64_t diagonals = rung->diagonals[group / LANES];
+        for (int64_t diagonal = 0; diagonal < diagonals; diagonal++)
+            add(&near, product(load(shares + diagonal * LANES), load(counts + group + diagonal)));
+        add(&sums, product(load(counts + group), near));
     }
-    return of_lanes(lanes);
+    return of_lanes(sums);
 }
 
 /* Pairs within the context, and of a row of it and any row; the latter only where asked for. */
@@ -388,14 +396,16 @@ static void categorical_figures(const struct property *p, const struct scratch *
 static int get_scratch(const struct property *p, struct scratch *s)
 {
     s->words = malloc(((size_t)p->words + 1) * sizeof *s->words);
+    s->numbers = malloc(((size_t)p->padded + 1) * sizeof *s->numbers);
     s->counts = calloc(2 * (size_t)p->padded + LANES, sizeof *s->counts);
     s->totals = malloc(2 * ((size_t)p->groups + 1) * sizeof *s->totals);
-    return s->words != NULL && s->counts != NULL && s->totals != NULL;
+    return s->words != NULL && s->numbers != NULL && s->counts != NULL && s->totals != NULL;
 }
 
 static void free_scratch(struct scratch *s)
 {
     free(s->words);
+    free(s->numbers);
     free(s->counts);
     free(s->totals);
 }
@@ -418,7 +428,7 @@ EXPORT int screen_figures(const struct property *p, const uint64_t *bits, int64_
         double found[FIGURES];
         intersect(s.words, bits, p->words, conditions, contexts + place * length, length, 0,
                   p->words);
-        found[0] = count_groups(p, s.words, s.counts);
+        found[0] = count_groups(p, &s);
         if (p->kind == CATEGORIES)
             categorical_figures(p, &s, found);
         else
@@ -441,7 +451,7 @@ EXPORT int screen_inside(const struct property *p, const uint64_t *bits, int64_t
         double pairs;
         intersect(s.words, bits, p->words, conditions, contexts + place * length, length, 0,
                   p->words);
-        count_groups(p, s.words, s.counts);
+        count_groups(p, &s);
         if (p->kind == CATEGORIES) {
             double found[FIGURES];
             categorical_figures(p, &s, found);
@@ -497,18 +507,14 @@ EXPORT int screen_near(const uint64_t *bits, int64_t stride, int64_t conditions,
 /* Which build suits this processor: the level of x86-64, or 0. */
 EXPORT int screen_level(void)
 {
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#if defined(__x86_64__)
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("popcnt") || !__builtin_cpu_supports("sse4.2"))
         return 1;
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2")
         || !__builtin_cpu_supports("fma"))
         return 2;
-    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw")
-        || !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl")
-        || !__builtin_cpu_supports("avx512cd"))
-        return 3;
-    return 4;
+    return 3;
 #else
     return 0;
 #endif

@@ -1,0 +1,260 @@
+"""The compiled screen against the one by NumPy: the same bits, whatever the table and the build."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import outlying
+from outlying.method.density import Floats
+from outlying.search import limits
+from outlying.search.kernel import build, library
+from outlying.search.kernel.library import Kernel
+from outlying.search.screen import histograms as screen
+from outlying.search.screen.bitsets import NONE, Contexts, Words, Workspace
+from outlying.search.screen.histograms import CategoricalHistogram, Histogram, NumericHistogram
+from outlying.search.screen.neighbours import NeighbourCounter, Sample
+from outlying.table.columns import Mask
+from tests import naive, strategies
+
+SANITIZED = "OUTLYING_TEST_SANITIZED"
+ROOT = Path(__file__).parents[3]
+LONGEST = 4  # conditions of a context
+SEEDS = st.integers(0, 2**32 - 1)
+
+SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
+    "normal": lambda rng, rows: rng.normal(size=rows),
+    "clusters": lambda rng, rows: rng.choice([0.0, 8.0, 9.5], rows) + rng.normal(0, 0.3, rows),
+    "ties": lambda rng, rows: np.round(rng.normal(size=rows), 1),
+    "whole numbers": lambda rng, rows: rng.integers(5, size=rows) + 1e6,
+    "spike": lambda rng, rows: np.where(rng.random(rows) < 0.7, 0.0, rng.exponential(size=rows)),
+    "huge": lambda rng, rows: np.append(rng.normal(size=rows - 1), 1e12),
+    "tiny variance": lambda rng, rows: rng.choice([0.0, 1.0], rows) + rng.normal(0, 1e-9, rows),
+    "heavy": lambda rng, rows: rng.standard_cauchy(rows),
+    "one value": lambda rng, rows: np.full(rows, 3.25),
+    "two values": lambda rng, rows: np.append(np.zeros(rows - 1), 1.0),
+}
+
+
+@pytest.fixture(scope="session", params=build.names())
+def kernel(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Kernel:
+    """A build of the present source; those that this processor cannot run are skipped."""
+    name, folder = str(request.param), tmp_path_factory.mktemp("kernel")
+    flags = () if name == build.GENERIC else (f"-march={name}",)
+    if os.environ.get(SANITIZED):
+        flags = (*build.SANITIZED, *flags)
+    try:
+        path = build.compile_to(build.path_of(name, folder), flags)
+    except build.BuildError as error:
+        pytest.skip(str(error))
+    found = Kernel(name, path)
+    if found.level() and found.level() < build.LEVELS[name]:
+        pytest.skip(f"this processor cannot run {name}")
+    return found
+
+
+@pytest.fixture
+def by_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(library.VARIABLE, "numpy")
+
+
+class Case:
+    """A property, an object, and contexts of random conditions that it satisfies."""
+
+    def __init__(self, seed: int, shape: str, rows: int, *, is_whole: bool) -> None:
+        self.rng = rng = np.random.default_rng(seed)
+        self.sample = _sample(rng, rows, is_whole=is_whole)
+        self.histogram, self.value = self._property(shape, rows)
+        conditions = int(rng.integers(1, 7))
+        marks = rng.random((conditions + 1, len(self.sample.nearby))) < rng.random(
+            (conditions + 1, 1)
+        )
+        marks[-1] = True
+        self.marks: Mask = marks
+        length = int(rng.integers(1, LONGEST + 1))
+        contexts = np.sort(rng.integers(NONE, conditions, (int(rng.integers(1, 40)), length)))
+        self.contexts: Contexts = contexts
+        screened = np.zeros((len(marks), len(self.sample.screened) + 1), dtype=bool)
+        screened[:, :-1] = marks[:, : len(self.sample.screened)]
+        self.words: Words = self.histogram.layout.packed(screened)
+
+    def _property(self, shape: str, rows: int) -> tuple[Histogram, float]:
+        rng, row = self.rng, int(self.rng.integers(rows))
+        if shape == "labels":
+            codes = np.minimum(rng.geometric(rng.choice([0.02, 0.5]), rows), 99).astype(np.int32)
+            codes[rng.random(rows) < 0.1] = -1
+            codes[row] = max(codes[row], 0)
+            return CategoricalHistogram(codes, self.sample), float(codes[row])
+        values = SHAPES[shape](rng, rows) / 2.0**45
+        value = float(values[row])
+        values[rng.random(rows) < rng.choice([0.0, 0.2])] = np.nan
+        values[row] = value
+        return NumericHistogram(values[self.sample.nearby], 1.0, self.sample), value
+
+    def near(self, radii: Floats, *, in_layout: bool) -> Floats:
+        words = (lambda: self.words) if in_layout else None
+        counter = NeighbourCounter(
+            self.histogram, self.value, self.marks, self.sample, Workspace(), words
+        )
+        return counter.counted(self.contexts, radii)
+
+
+def _sample(rng: np.random.Generator, rows: int, *, is_whole: bool) -> Sample:
+    order = np.arange(rows) if is_whole else rng.permutation(rows)
+    if is_whole:
+        return Sample(rows, order, order)
+    return Sample(rows, order[: max(1, rows // 4)], order[: max(1, rows // 2)])
+
+
+def same(one: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> None:
+    """All bits, but those of NaN, of which there are many."""
+    assert np.array_equal(np.isnan(one), np.isnan(other))
+    known = ~np.isnan(one)
+    assert one[known].tobytes() == other[known].tobytes()
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    seed=SEEDS,
+    shape=st.sampled_from([*SHAPES, "labels"]),
+    rows=st.sampled_from([2, 3, 30, 64, 65, 200, 700, 3000]),
+    is_whole=st.booleans(),
+)
+@pytest.mark.usefixtures("by_numpy")
+def test_estimates_have_the_same_bits(
+    kernel: Kernel, seed: int, shape: str, rows: int, is_whole: bool
+) -> None:
+    case, work = Case(seed, shape, rows, is_whole=is_whole), Workspace()
+    own = case.histogram.compiled
+    assert own is not None
+    expected = screen.figures(case.histogram, case.words, case.contexts, work)
+    same(kernel.figures(own, case.words, case.contexts), expected)
+    widths = expected[3]
+    for scale in (1, 2, 32):
+        wide = scale * np.where(np.isnan(widths), case.rng.random(len(widths)), widths)
+        found = kernel.inside(own, case.words, case.contexts, wide)
+        same(found, screen.rows_inside(case.histogram, case.words, case.contexts, wide, work))
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    seed=SEEDS,
+    shape=st.sampled_from([*SHAPES, "labels"]),
+    rows=st.sampled_from([2, 30, 65, 200, 3000]),
+    is_whole=st.booleans(),
+    reach=st.sampled_from([0.0, 1e-9, 0.1, 1.0, 30.0]),
+)
+def test_neighbours_are_the_same(
+    kernel: Kernel, seed: int, shape: str, rows: int, is_whole: bool, reach: float
+) -> None:
+    case = Case(seed, shape, rows, is_whole=is_whole)
+    radii = reach * case.rng.random(len(case.contexts))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(library.VARIABLE, "numpy")
+        expected = case.near(radii, in_layout=False)
+        patch.setattr(library, "_loaded", lambda _: kernel)
+        patch.delenv(library.VARIABLE)
+        same(case.near(radii, in_layout=True), expected)
+        same(case.near(radii, in_layout=False), expected)
+
+
+@pytest.fixture
+def small_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SCREENED", 25)
+    monkeypatch.setattr(limits, "NEARBY", 60)
+    monkeypatch.setattr(limits, "LEAST_SCREENED", 3)
+
+
+def answers(kernel: Kernel, table: strategies.Table, row: int) -> tuple[str, str]:
+    """Return the answer as JSON, by NumPy and compiled."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(library.VARIABLE, "numpy")
+        by_numpy = outlying.explain(dict(table), row=row, references=5).to_json()
+        patch.setattr(library, "_loaded", lambda _: kernel)
+        patch.delenv(library.VARIABLE)
+        return by_numpy, outlying.explain(dict(table), row=row, references=5).to_json()
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(table=strategies.tables(max_rows=80, max_columns=5), place=st.integers(0, 1000))
+def test_answers_have_the_same_bytes(kernel: Kernel, table: strategies.Table, place: int) -> None:
+    rows = len(next(iter(table.values())))
+    assume(any(naive.takes_part(cells) for cells in table.values()))
+    by_numpy, compiled = answers(kernel, table, place % rows)
+    assert by_numpy == compiled
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(table=strategies.tables(max_rows=200, max_columns=4), place=st.integers(0, 1000))
+@pytest.mark.usefixtures("small_samples")
+def test_answers_by_a_sample_have_the_same_bytes(
+    kernel: Kernel, table: strategies.Table, place: int
+) -> None:
+    rows = len(next(iter(table.values())))
+    assume(any(naive.takes_part(cells) for cells in table.values()))
+    by_numpy, compiled = answers(kernel, table, place % rows)
+    assert by_numpy == compiled
+
+
+def test_nothing_is_read_or_written_out_of_bounds() -> None:
+    """The tests above with a build that checks every access, and all arithmetic."""
+    if os.environ.get(SANITIZED):
+        pytest.skip("this is that run")
+    try:
+        command = [*build.compiler(), "-print-file-name=libasan.so"]
+        checker = Path(subprocess.run(command, capture_output=True, text=True).stdout.strip())
+    except (build.BuildError, OSError) as error:
+        pytest.skip(str(error))
+    if not checker.is_absolute():
+        pytest.skip(f"{command[0]} has no address sanitizer")
+    environment = os.environ | {
+        "LD_PRELOAD": str(checker),
+        "ASAN_OPTIONS": "detect_leaks=0",
+        "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+        "PYTHONMALLOC": "malloc",
+        SANITIZED: "1",
+    }
+    pytest_command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n0"]
+    tests = ("test_estimates_have_the_same_bits", "test_neighbours_are_the_same")
+    run = subprocess.run(
+        [*pytest_command, __file__, "-k", " or ".join(tests)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-4000:]
+    assert "skipped" not in run.stdout
+
+
+def test_a_screen_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(library.VARIABLE, "cobol")
+    with pytest.raises(outlying.OptionError, match="'cobol', and there is no such build"):
+        library.compiled()
+
+
+def test_it_says_which_screen_is_used(monkeypatch: pytest.MonkeyPatch, kernel: Kernel) -> None:
+    monkeypatch.setenv(library.VARIABLE, "numpy")
+    assert library.said().startswith("screen: NumPy;")
+    monkeypatch.delenv(library.VARIABLE)
+    monkeypatch.setattr(library, "_loaded", lambda _: kernel)
+    assert library.said() == f"screen: compiled ({kernel.name})"
+
+
+def test_without_a_compiler_nothing_is_built(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CC", str(tmp_path / "no-such-compiler"))
+    assert build.main(["--folder", str(tmp_path)]) == 1
+    assert "cannot be run" in capsys.readouterr().err
+    assert build.main(["--folder", str(tmp_path), "--optional"]) == 0
+    assert list(tmp_path.iterdir()) == []
