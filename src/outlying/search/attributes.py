@@ -37,7 +37,8 @@ from outlying.method.sketches import (
 )
 from outlying.options import Bandwidth, Options
 from outlying.search.objects import CandidateCondition
-from outlying.search.screen.histograms import CategoricalHistogram, NumericHistogram
+from outlying.search.screen.categories import CategoricalHistogram
+from outlying.search.screen.histograms import NumericHistogram
 from outlying.search.screen.neighbours import Sample
 from outlying.search.threads import Once
 from outlying.table.columns import Column, Mask, NumericColumn, Rows

@@ -21,7 +21,8 @@ from outlying.search.kernel import build, library
 from outlying.search.kernel.library import Kernel
 from outlying.search.screen import histograms as screen
 from outlying.search.screen.bitsets import NONE, Contexts, Words, Workspace
-from outlying.search.screen.histograms import CategoricalHistogram, Histogram, NumericHistogram
+from outlying.search.screen.categories import CategoricalHistogram
+from outlying.search.screen.histograms import Histogram, NumericHistogram
 from outlying.search.screen.neighbours import NeighbourCounter, Sample
 from outlying.table.columns import Mask
 from tests import naive, strategies
@@ -35,7 +36,7 @@ SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "normal": lambda rng, rows: rng.normal(size=rows),
     "clusters": lambda rng, rows: rng.choice([0.0, 8.0, 9.5], rows) + rng.normal(0, 0.3, rows),
     "ties": lambda rng, rows: np.round(rng.normal(size=rows), 1),
-    "whole numbers": lambda rng, rows: rng.integers(5, size=rows) + 1e6,
+    "whole numbers": lambda rng, rows: 1e6 + rng.integers(5, size=rows).astype(np.float64),
     "spike": lambda rng, rows: np.where(rng.random(rows) < 0.7, 0.0, rng.exponential(size=rows)),
     "huge": lambda rng, rows: np.append(rng.normal(size=rows - 1), 1e12),
     "tiny variance": lambda rng, rows: rng.choice([0.0, 1.0], rows) + rng.normal(0, 1e-9, rows),
