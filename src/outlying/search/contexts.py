@@ -55,6 +55,7 @@ class CandidateContexts:
         self.triples = self._triples() if most > PAIRS else None
         self.levels = PAIRS if self.triples is None else PAIRS + 1
         self.short = self._short()
+        self._own_short = self.own[self.short.T]
 
     def least_rows(self, conditions: int) -> float:
         """Return how many screened rows a context of so many conditions must keep."""
@@ -98,6 +99,13 @@ class CandidateContexts:
             short[start : start + len(part), short.shape[1] - part.shape[1] :] = part
             start += len(part)
         return short
+
+    def without(self, attribute: int) -> Mask:
+        """Return which of the short contexts have no condition on an attribute."""
+        found = np.ones(len(self.short), dtype=bool)
+        for column in self._own_short:
+            found &= column != attribute
+        return found
 
     def _are_large(self, contexts: Contexts) -> Mask:
         """Return which contexts hold enough rows."""

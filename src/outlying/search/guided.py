@@ -226,8 +226,7 @@ class _PropertySearch:
     def short_contexts(self) -> None:
         """Search all contexts of few conditions."""
         contexts, stored = self.run.contexts, self.run.stored
-        kept = (contexts.own[contexts.short] != self.place).all(axis=1)
-        kept = self.promising(np.flatnonzero(kept))
+        kept = self.promising(np.flatnonzero(contexts.without(self.place)))
         self.search(contexts.short[kept], None if stored is None else stored[kept])
         self.last = self.searched[-1]
 

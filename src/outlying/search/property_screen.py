@@ -10,11 +10,18 @@ import numpy as np
 from outlying.method.density import Floats, density_at
 from outlying.method.measure import SAME_DENSITY, may_reach, rarity
 from outlying.search.cache import OwnConditions, StoredContexts
+from outlying.search.kernel.library import compiled
 from outlying.search.objects import ObjectProperty
 from outlying.search.scoring import Context, Evaluation
 from outlying.search.screen.bitsets import NONE, Contexts, Places, Words, Workspace
-from outlying.search.screen.histograms import Estimate, Summaries, figures, rows_inside
-from outlying.search.screen.neighbours import NeighbourCounter, Sample
+from outlying.search.screen.histograms import (
+    Estimate,
+    NumericHistogram,
+    Summaries,
+    figures,
+    rows_inside,
+)
+from outlying.search.screen.neighbours import LaidOut, NeighbourCounter, Sample
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -61,6 +68,10 @@ class PropertyScreen:
         self.histogram = own.histogram(sample)
         self.is_exact = self.histogram.is_exact and sample.is_whole
         self.scales = exact.scales[: self.histogram.scales]
+        #: Where all rows of numbers are screened, those near the object are found in their layout.
+        self.laid_out: LaidOut | None = None
+        if sample.is_whole and isinstance(self.histogram, NumericHistogram):
+            self.laid_out = self.histogram.laid_out(own.position)
         self.counters = [
             NeighbourCounter(
                 self.histogram, own.position, conditions.marks, sample, work, self._words
@@ -77,6 +88,9 @@ class PropertyScreen:
         Windows are nested: where a wider one holds no more rows near the object, it shows a rarity
         at least as large, and the narrower one need not be looked at.
         """
+        at_once = self._compiled(contexts, stored)
+        if at_once is not None:
+            return at_once
         found = self.histogram.joined(self._summaries(contexts, stored), self.own.position)
         near = self.counters[0].counted(contexts, self.histogram.radii(found.width))
         best = Rarest(
@@ -91,6 +105,20 @@ class PropertyScreen:
         if len(self.scales) > 1:
             self._widen(best, contexts, stored)
         return best
+
+    def _compiled(self, contexts: Contexts, stored: StoredContexts | None) -> Rarest | None:
+        """Do all of it at once where compiled code can."""
+        kernel, own, found = compiled(), self.laid_out, self.histogram.compiled
+        if kernel is None or own is None or found is None:
+            return None
+        results = kernel.rarest(
+            *(found, self._words(), contexts),
+            None if stored is None else self._figures(contexts, stored),
+            *(own.values, own.slots, own.value),
+            *(self.needed * (1 - SAME_DENSITY), len(self.scales)),
+        )
+        rows, known, inside, near, width, lift, scale = results
+        return Rarest(rows, known, inside, near, width, lift, scale.astype(np.int64))
 
     def _widen(self, best: Rarest, contexts: Contexts, stored: StoredContexts | None) -> None:
         width, narrow = best.width.copy(), best.near.copy()
@@ -148,14 +176,17 @@ class PropertyScreen:
         return stored.inside(self.histogram, scale, make)
 
     def _summaries(self, contexts: Contexts, stored: StoredContexts | None) -> Summaries:
+        return Summaries.of(self._figures(contexts, stored))
+
+    def _figures(self, contexts: Contexts, stored: StoredContexts | None) -> Floats:
         """Return what is typical in contexts; what other objects have found is not found again."""
 
         def make(new: Places | slice) -> Floats:
             return figures(self.histogram, self._words(), contexts[new], self.work)
 
         if stored is None:
-            return Summaries.of(make(slice(None)))
-        return Summaries.of(stored.figures(self.histogram, make))
+            return make(slice(None))
+        return stored.figures(self.histogram, make)
 
     def estimate(self, context: Context) -> Estimate:
         """Return what is typical in a context, and how far from the object its neighbours are."""

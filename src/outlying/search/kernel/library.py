@@ -24,7 +24,7 @@ Places: TypeAlias = npt.NDArray[np.int64]
 
 VARIABLE = "OUTLYING_SCREEN"
 
-_FIGURES = 6
+_FIGURES, _RESULTS = 6, 7
 _LANES = 8
 _FLAGS = ("kind", "words", "groups", "padded", "is_plain", "is_whole", "distances_count")
 _ARRAYS = ("means", "squares", "sizes", "lows", "highs", "distances", "widths", "codes")
@@ -112,6 +112,12 @@ class Kernel:
             *(pointer, pointer, number, ctypes.c_double, pointer, pointer),
         )
 
+        self._rarest = self._library.screen_rarest
+        self._rarest.argtypes = (
+            *(pointer, pointer, number, *contexts, pointer),
+            *(pointer, pointer, number, ctypes.c_double, ctypes.c_double, number, pointer),
+        )
+
     def level(self) -> int:
         """Return the level of x86-64 of this processor; 0 for others."""
         return int(self._library.screen_level())
@@ -168,6 +174,37 @@ class Kernel:
             )
         )
         return near
+
+    def rarest(
+        self,
+        found: Property,
+        words: Words,
+        contexts: Places,
+        figures: Floats | None,
+        values: Floats,
+        slots: Places,
+        value: float,
+        needed: float,
+        scales: int,
+    ) -> Floats:
+        """Return rows, known, inside, near, width, lift and scale of an object in contexts.
+
+        At the scale at which it is rarest; only of numbers, where all rows are screened. What is
+        typical may be known already.
+        """
+        contexts = np.ascontiguousarray(contexts)
+        results = np.empty((_RESULTS, len(contexts)))
+        _check(
+            self._rarest(
+                found.address,
+                *(_address(words), len(words)),
+                *(_address(contexts), *contexts.shape),
+                None if figures is None else _address(np.ascontiguousarray(figures)),
+                *(_address(values), _address(slots), len(values)),
+                *(value, needed, scales, _address(results)),
+            )
+        )
+        return results
 
 
 def _address(array: npt.NDArray[Any]) -> int:

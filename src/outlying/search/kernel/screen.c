@@ -37,6 +37,7 @@
 #define SAME (1 + 1e-12)
 #define POINT 1e-4
 #define LEAST_VARIANCE 1e-10
+#define SAME_DENSITY 1e-9 /* of method/measure.py */
 #define HALF_ROOT 0.70710678118654757 /* sqrt(0.5), rounded */
 #define LEAST_POWER (-24)
 #define MOST_POWER 13
@@ -466,42 +467,153 @@ EXPORT int screen_inside(const struct property *p, const uint64_t *bits, int64_t
     return is_ready;
 }
 
-/* Rows of contexts within a radius of a value: `values` ascending, and the bit of each in a row of
- * `stride` words; without `slots` one after the other. */
+/* Rows by a value of theirs: ascending values, and the bit of each in a row of words; without `slots`
+ * one after the other. */
+struct ordered {
+    const double *values;
+    const int64_t *slots;
+    int64_t count;
+    double value;   /* of the object */
+    int64_t middle; /* the first place beyond it */
+};
+
+/* The bits from the first row within a radius of the object to behind the last; 0 for none. */
+static int bits_within(const struct ordered *o, double radius, int64_t *from, int64_t *to)
+{
+    int64_t first = o->middle, end = o->middle;
+    for (int64_t size = o->middle; size > 0;) {
+        int64_t step = (size + 1) / 2;
+        first = o->value - o->values[first - step] <= radius ? first - step : first;
+        size -= step;
+    }
+    for (int64_t size = o->count - o->middle; size > 0;) {
+        int64_t step = (size + 1) / 2;
+        end = o->values[end + step - 1] - o->value <= radius ? end + step : end;
+        size -= step;
+    }
+    if (end == first)
+        return 0;
+    *from = o->slots ? o->slots[first] : first;
+    *to = (o->slots ? o->slots[end - 1] : end - 1) + 1;
+    return 1;
+}
+
+/* Count the bits of words within a range. */
+static double bits_in(const uint64_t *words, int64_t from, int64_t to)
+{
+    int64_t first = from >> 6, last = (to - 1) >> 6, number = 0;
+    uint64_t begin = ~(uint64_t)0 << (from & 63), end = ~(uint64_t)0 >> (63 - ((to - 1) & 63));
+    if (first == last)
+        return popcount(words[first] & begin & end);
+    for (int64_t word = first + 1; word < last; word++)
+        number += popcount(words[word]);
+    return (double)(number + popcount(words[first] & begin) + popcount(words[last] & end));
+}
+
+/* Rows of contexts within a radius of a value. */
 EXPORT int screen_near(const uint64_t *bits, int64_t stride, int64_t conditions,
                        const int64_t *contexts, int64_t count, int64_t length, const double *values,
                        const int64_t *slots, int64_t known, double value, const double *radii,
                        double *near)
 {
+    struct ordered o = {values, slots, known, value, place_after(values, known, value)};
     uint64_t *words = malloc(((size_t)stride + 1) * sizeof *words);
-    int64_t middle = place_after(values, known, value);
     for (int64_t place = 0; words != NULL && place < count; place++) {
-        double radius = radii[place];
-        int64_t number = 0, first = middle, end = middle;
-        for (int64_t size = middle; size > 0;) { /* the first that is not too far below */
-            int64_t half = (size + 1) / 2;
-            first = value - values[first - half] <= radius ? first - half : first;
-            size -= half;
-        }
-        for (int64_t size = known - middle; size > 0;) {
-            int64_t half = (size + 1) / 2;
-            end = values[end + half - 1] - value <= radius ? end + half : end;
-            size -= half;
-        }
-        if (end > first) {
-            int64_t from = slots ? slots[first] : first, to = (slots ? slots[end - 1] : end - 1) + 1;
-            int64_t first_word = from >> 6, last_word = (to - 1) >> 6;
-            intersect(words, bits, stride, conditions, contexts + place * length, length,
-                      first_word, last_word + 1);
-            words[first_word] &= ~(uint64_t)0 << (from & 63);
-            words[last_word] &= ~(uint64_t)0 >> (63 - ((to - 1) & 63));
-            for (int64_t word = first_word; word <= last_word; word++)
-                number += popcount(words[word]);
-        }
-        near[place] = (double)number;
+        int64_t from, to;
+        near[place] = 0;
+        if (!bits_within(&o, radii[place], &from, &to))
+            continue;
+        intersect(words, bits, stride, conditions, contexts + place * length, length, from >> 6,
+                  ((to - 1) >> 6) + 1);
+        near[place] = bits_in(words, from, to);
     }
     free(words);
     return words != NULL;
+}
+
+/* --- all of it, where all rows are screened ---------------------------------------------------- */
+
+/* An object in one context, at the scale at which it is rarest; see PropertyScreen._widen. */
+struct rarest {
+    double inside, near, width, scale;
+};
+
+static double near_object(const struct ordered *o, const uint64_t *words, double width)
+{
+    int64_t from, to;
+    double radius = isnan(width) ? 0.0 : width / 2 * SAME;
+    return bits_within(o, radius, &from, &to) ? larger(bits_in(words, from, to), 1.0) : 1.0;
+}
+
+/* Keep a scale where the object is rarer at it. */
+static void look(const struct property *p, const struct scratch *s, double known, double width,
+                 double scale, double near, struct rarest *best)
+{
+    double least = best->inside / best->near * (1 + SAME_DENSITY), pairs;
+    if (!(known / near > least)) /* no rarity is larger */
+        return;
+    close_pairs(p, s, scale * width, &pairs, NULL);
+    double inside = corrected(p, pairs, known, known) / known;
+    if (inside / near > least)
+        *best = (struct rarest){inside, near, scale * width, scale};
+}
+
+/* Look at wider windows as long as they may show the needed rarity. */
+static void widen(const struct property *p, const struct scratch *s, const struct ordered *o,
+                  double known, double needed, int64_t scales, struct rarest *best)
+{
+    double width = best->width, narrow = best->near, scale = 1;
+    if (isnan(width) || !(narrow * needed <= known))
+        return;
+    for (int64_t place = 1; place < scales; place++) {
+        scale *= 2;
+        double near = near_object(o, s->words, scale * width);
+        int counts = near * needed <= known;
+        if (place > 1 && (near > narrow || !counts)) /* else the wider one shows at least as much */
+            look(p, s, known, width, scale / 2, narrow, best);
+        if (!counts)
+            return;
+        narrow = near;
+    }
+    look(p, s, known, width, scale, narrow, best);
+}
+
+/* The object in contexts, by numbers; `figures` are those of screen_figures, or NULL. `needed` is the
+ * rarity below which wider windows do not count, up to rounding. The results: rows, known, inside,
+ * near, width, lift, scale. */
+EXPORT int screen_rarest(const struct property *p, const uint64_t *bits, int64_t conditions,
+                         const int64_t *contexts, int64_t count, int64_t length,
+                         const double *figures, const double *values, const int64_t *slots,
+                         int64_t ordered, double value, double needed, int64_t scales,
+                         double *results)
+{
+    struct scratch s;
+    struct ordered o = {values, slots, ordered, value, place_after(values, ordered, value)};
+    int is_ready = get_scratch(p, &s);
+    for (int64_t place = 0; is_ready && place < count; place++) {
+        double found[FIGURES];
+        intersect(s.words, bits, p->words, conditions, contexts + place * length, length, 0,
+                  p->words);
+        if (figures == NULL) {
+            found[0] = count_groups(p, &s);
+            numeric_figures(p, &s, found);
+        } else {
+            for (int kind = 0; kind < FIGURES; kind++)
+                found[kind] = figures[kind * count + place];
+        }
+        struct rarest best = {found[2], near_object(&o, s.words, found[3]), found[3], 1};
+        if (scales > 1 && best.near * needed <= found[1]) {
+            if (figures != NULL)
+                count_groups(p, &s);
+            widen(p, &s, &o, found[1], needed, scales, &best);
+        }
+        double result[] = {found[0], found[1], best.inside, best.near, best.width, found[5],
+                           best.scale};
+        for (int kind = 0; kind < (int)(sizeof result / sizeof *result); kind++)
+            results[kind * count + place] = result[kind];
+    }
+    free_scratch(&s);
+    return is_ready;
 }
 
 /* Which build suits this processor: the level of x86-64, or 0. */
