@@ -65,7 +65,7 @@ class Property:
         """Take arrays by their names in screen.c; rows without a value are of no group."""
         padded = -(-groups // _LANES) * _LANES
         is_plain = np.array_equal(group_of_word, np.arange(groups))
-        rung_bytes = 8 * padded * (padded + 3)
+        rung_bytes = padded * (2 * (padded + 2) + 3 * 8) + padded  # see `struct rung`
         self._kept: dict[str, npt.NDArray[Any]] = {
             "group_of_word": group_of_word.astype(np.int32),
             "made": np.zeros(rungs, dtype=np.uint8),

@@ -26,6 +26,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
 
 #if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
 #error "doubles are computed with more than their precision here; use the NumPy screen"
@@ -33,7 +36,7 @@
 
 #define LANES 8
 #define FIGURES 6
-#define PARTS 1048576.0
+#define PARTS 16384.0
 #define SAME (1 + 1e-12)
 #define POINT 1e-4
 #define LEAST_VARIANCE 1e-10
@@ -67,15 +70,16 @@ struct property {
 /* A rung: what is missing for a row to be its own neighbour, how many of all rows are near a row of
  * each group, the number of diagonals of each eight groups, and the diagonals. */
 struct rung {
-    double *rest, *around;
-    int64_t *diagonals;
-    double *shares;
+    double *rest, *around, *own; /* `own`: the share of pairs of rows of the same group */
+    int16_t *shares;             /* two diagonals side by side, beginning with the next group */
+    int64_t *diagonals;          /* by two */
 };
 
 struct scratch {
     uint64_t *words;
     int32_t *numbers;
-    double *counts; /* the same numbers, padded twice: diagonals reach beyond the last group */
+    double *counts;  /* the same numbers */
+    int16_t *pairs;  /* and again, each with the next one; diagonals reach beyond the last group */
     double *totals; /* running totals of counts, and of sizes */
 };
 
@@ -112,7 +116,7 @@ static void intersect(uint64_t *found, const uint64_t *bits, int64_t stride, int
 static double count_groups(const struct property *p, const struct scratch *s)
 {
     int64_t rows = 0;
-    memset(s->numbers, 0, (size_t)(p->padded + 1) * sizeof *s->numbers);
+    memset(s->numbers, 0, ((size_t)p->padded + 1) * sizeof *s->numbers);
     for (int64_t word = 0; word < p->words; word++) {
         int number = popcount(s->words[word]);
         rows += number;
@@ -124,6 +128,11 @@ static double count_groups(const struct property *p, const struct scratch *s)
     s->numbers[p->groups] = 0; /* rows without a value */
     for (int64_t group = 0; group < p->padded; group++)
         s->counts[group] = s->numbers[group];
+    if (p->kind == LADDER)
+        for (int64_t group = 0; group < p->padded; group++) {
+            s->pairs[2 * group] = (int16_t)s->numbers[group];
+            s->pairs[2 * group + 1] = (int16_t)s->numbers[group + 1];
+        }
     return (double)rows;
 }
 
@@ -194,8 +203,9 @@ static struct rung rung_at(const struct property *p, int64_t number)
     struct rung rung;
     rung.rest = (double *)(p->ladder + number * p->rung_bytes);
     rung.around = rung.rest + p->padded;
-    rung.shares = rung.around + p->padded;
-    rung.diagonals = (int64_t *)(rung.shares + p->padded * p->padded);
+    rung.own = rung.around + p->padded;
+    rung.diagonals = (int64_t *)(rung.own + p->padded);
+    rung.shares = (int16_t *)(rung.diagonals + p->padded / LANES);
     return rung;
 }
 
@@ -231,49 +241,84 @@ static void make_rung(const struct property *p, int64_t number)
     if (around == NULL)
         return;
     for (int64_t group = 0; group < p->padded; group += LANES) {
-        double *shares = rung.shares + group * p->padded;
-        int64_t diagonals = 0;
+        int16_t *shares = rung.shares + group * (p->padded + 2);
+        int64_t most = 0;
         for (int64_t lane = 0; lane < LANES && group + lane < p->groups; lane++) {
             int64_t one = group + lane;
-            for (int64_t other = one; other < p->groups; other++) {
-                double parts = parts_within(p, one, other, radius);
-                int64_t diagonal = other - one;
+            rung.own[one] = parts_within(p, one, one, radius);
+            rung.rest[one] = PARTS - rung.own[one];
+            around[one] += rung.own[one] * p->sizes[one] + rung.rest[one];
+            for (int64_t other = one + 1; other < p->groups; other++) {
                 if (p->lows[other] - p->highs[one] > radius * SAME) /* as are all further groups */
                     break;
-                if (diagonal >= diagonals)
-                    diagonals = diagonal + 1;
-                shares[diagonal * LANES + lane] = diagonal ? 2 * parts : parts;
+                double parts = parts_within(p, one, other, radius);
+                int64_t diagonal = other - one - 1;
+                if (diagonal >= most)
+                    most = diagonal + 1;
+                shares[(diagonal / 2 * LANES + lane) * 2 + diagonal % 2] = (int16_t)parts;
                 around[one] += parts * p->sizes[other];
-                if (diagonal)
-                    around[other] += parts * p->sizes[one];
-                else
-                    rung.rest[one] = PARTS - parts;
+                around[other] += parts * p->sizes[one];
             }
         }
-        rung.diagonals[group / LANES] = diagonals;
+        rung.diagonals[group / LANES] = (most + 1) / 2;
     }
     for (int64_t group = 0; group < p->groups; group++)
-        rung.around[group] = around[group] + rung.rest[group];
+        rung.around[group] = around[group];
     free(around);
     atomic_store_explicit(p->made + number, 1, memory_order_release);
 }
 
-static double pairs_on(const struct property *p, const struct rung *rung, const double *counts)
+/* Sums over some diagonals, two at a time: shares times the counts of the groups they lead to. */
+static void along_diagonals(const int16_t *shares, const int16_t *pairs, int64_t number,
+                            int32_t *near)
+{
+#if defined(__AVX2__)
+    __m256i sums = _mm256_setzero_si256();
+    for (int64_t two = 0; two < number; two++) {
+        __m256i some = _mm256_loadu_si256((const __m256i *)(shares + two * 2 * LANES));
+        __m256i counts = _mm256_loadu_si256((const __m256i *)(pairs + two * 4));
+        sums = _mm256_add_epi32(sums, _mm256_madd_epi16(some, counts));
+    }
+    _mm256_storeu_si256((__m256i *)near, sums);
+#elif defined(__SSE2__)
+    __m128i low = _mm_setzero_si128(), high = _mm_setzero_si128();
+    for (int64_t two = 0; two < number; two++) {
+        const __m128i *some = (const __m128i *)(shares + two * 2 * LANES);
+        const __m128i *counts = (const __m128i *)(pairs + two * 4);
+        low = _mm_add_epi32(low, _mm_madd_epi16(_mm_loadu_si128(some), _mm_loadu_si128(counts)));
+        high = _mm_add_epi32(
+            high, _mm_madd_epi16(_mm_loadu_si128(some + 1), _mm_loadu_si128(counts + 1)));
+    }
+    _mm_storeu_si128((__m128i *)near, low);
+    _mm_storeu_si128((__m128i *)near + 1, high);
+#else
+    memset(near, 0, LANES * sizeof *near);
+    for (int64_t two = 0; two < number; two++)
+        for (int lane = 0; lane < 2 * LANES; lane++)
+            near[lane / 2] += (int32_t)shares[two * 2 * LANES + lane] * pairs[two * 4 + lane];
+#endif
+}
+
+static double pairs_on(const struct property *p, const struct rung *rung, const struct scratch *s)
 {
     struct lanes sums = {{0}, {0}};
     for (int64_t group = 0; group < p->padded; group += LANES) {
-        const double *shares = rung->shares + group * p->padded;
-        struct lanes near = load(rung->rest + group);
-        int64_t diagonals = rung->diagonals[group / LANES];
-        for (int64_t diagonal = 0; diagonal < diagonals; diagonal++)
-            add(&near, product(load(shares + diagonal * LANES), load(counts + group + diagonal)));
-        add(&sums, product(load(counts + group), near));
+        int32_t near[LANES];
+        double twice[LANES];
+        along_diagonals(rung->shares + group * (p->padded + 2), s->pairs + 2 * (group + 1),
+                        rung->diagonals[group / LANES], near);
+        for (int lane = 0; lane < LANES; lane++)
+            twice[lane] = 2.0 * near[lane];
+        struct lanes counts = load(s->counts + group), all = load(rung->rest + group);
+        add(&all, product(load(rung->own + group), counts));
+        add(&all, load(twice));
+        add(&sums, product(counts, all));
     }
     return of_lanes(sums);
 }
 
 /* Pairs within the context, and of a row of it and any row; the latter only where asked for. */
-static void pairs_by_ladder(const struct property *p, const double *counts, double width,
+static void pairs_by_ladder(const struct property *p, const struct scratch *s, double width,
                             double *pairs, double *others)
 {
     static const double least = 1.0 / (1 << -LEAST_POWER), most = (1 << MOST_POWER) * (1 - 1e-9);
@@ -288,9 +333,9 @@ static void pairs_by_ladder(const struct property *p, const double *counts, doub
         if (!atomic_load_explicit(p->made + number + next, memory_order_acquire))
             make_rung(p, number + next);
         struct rung rung = rung_at(p, number + next);
-        own[next] = pairs_on(p, &rung, counts) / PARTS;
+        own[next] = pairs_on(p, &rung, s) / PARTS;
         if (others != NULL)
-            all[next] = weighted(p, counts, rung.around) / PARTS;
+            all[next] = weighted(p, s->counts, rung.around) / PARTS;
     }
     *pairs = own[0] + (own[1] - own[0]) * way;
     if (others != NULL)
@@ -354,7 +399,7 @@ static void close_pairs(const struct property *p, const struct scratch *s, doubl
     if (p->kind == DISTINCT)
         pairs_by_value(p, s, width, pairs, others);
     else
-        pairs_by_ladder(p, s->counts, width, pairs, others);
+        pairs_by_ladder(p, s, width, pairs, others);
 }
 
 static void numeric_figures(const struct property *p, const struct scratch *s, double *figures)
@@ -398,9 +443,11 @@ static int get_scratch(const struct property *p, struct scratch *s)
 {
     s->words = malloc(((size_t)p->words + 1) * sizeof *s->words);
     s->numbers = malloc(((size_t)p->padded + 1) * sizeof *s->numbers);
-    s->counts = calloc(2 * (size_t)p->padded + LANES, sizeof *s->counts);
+    s->counts = calloc((size_t)p->padded, sizeof *s->counts);
+    s->pairs = calloc(4 * (size_t)p->padded + 4 * LANES, sizeof *s->pairs);
     s->totals = malloc(2 * ((size_t)p->groups + 1) * sizeof *s->totals);
-    return s->words != NULL && s->numbers != NULL && s->counts != NULL && s->totals != NULL;
+    return s->words != NULL && s->numbers != NULL && s->counts != NULL && s->pairs != NULL
+        && s->totals != NULL;
 }
 
 static void free_scratch(struct scratch *s)
@@ -408,6 +455,7 @@ static void free_scratch(struct scratch *s)
     free(s->words);
     free(s->numbers);
     free(s->counts);
+    free(s->pairs);
     free(s->totals);
 }
 

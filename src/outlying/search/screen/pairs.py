@@ -1,6 +1,6 @@
 """Pairs of rows within a window, by groups of neighbouring values.
 
-Shares of pairs are counted in parts of a million and more, as whole numbers: so a sum of them is
+Shares of pairs are whole numbers of some thousandth parts: so a sum of them is
 exact, in whatever order it is taken, be it by a library of linear algebra or by compiled code.
 Other sums are taken in eight lanes, an order that both can keep.
 """
@@ -17,8 +17,8 @@ from outlying.search.screen.bitsets import Places
 #: Sums of fractions: the numbers of every eighth group, then those of the lanes.
 LANES = 8
 #: A share of pairs is a whole number of so many parts; with up to MOST_ROWS rows, sums are exact.
-PARTS = float(1 << 20)
-MOST_ROWS = 1 << 16
+PARTS = float(1 << 14)
+MOST_ROWS = (1 << 15) - 1
 #: Windows on the ladder grow by the root of 2, between these powers of 2.
 LEAST_POWER, MOST_POWER = -24, 13
 RUNGS = 2 * (MOST_POWER - LEAST_POWER) + 1
