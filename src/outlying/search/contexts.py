@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from outlying.search import limits
+from outlying.search.kernel.library import compiled
 from outlying.search.limits import PAIRS
 from outlying.search.screen.bitsets import (
     BITS,
@@ -109,8 +110,10 @@ class CandidateContexts:
 
     def _are_large(self, contexts: Contexts) -> Mask:
         """Return which contexts hold enough rows."""
+        least, kernel = self.least_rows(contexts.shape[1]), compiled()
+        if kernel is not None:
+            return kernel.rows(self.words, contexts) >= least
         step = max(1, _WORDS_AT_ONCE // max(1, self.words.shape[1]))
-        least = self.least_rows(contexts.shape[1])
         large = np.zeros(len(contexts), dtype=bool)
         for start in range(0, len(contexts), step):
             words = self.work.intersected(self.words, contexts[start : start + step])
@@ -142,7 +145,10 @@ class CandidateContexts:
 
 def lengths(contexts: Contexts) -> Places:
     """Count the conditions of each context."""
-    return np.asarray(np.count_nonzero(contexts != NONE, axis=1))
+    found = np.zeros(len(contexts), dtype=np.int64)
+    for column in contexts.T:
+        found += column != NONE
+    return found
 
 
 def keys(contexts: Contexts, base: int) -> Places:

@@ -168,6 +168,15 @@ def test_neighbours_are_the_same(
         same(case.near(radii, in_layout=False), expected)
 
 
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=SEEDS, rows=st.sampled_from([1, 63, 64, 65, 700]))
+def test_rows_are_counted(kernel: Kernel, seed: int, rows: int) -> None:
+    case = Case(seed, "normal", rows + 1, is_whole=True)
+    inside = case.marks[case.contexts].all(axis=1)  # the last line of marks is for no condition
+    found = kernel.rows(case.words, case.contexts)
+    assert found.tolist() == np.count_nonzero(inside, axis=1).tolist()
+
+
 @pytest.fixture
 def small_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "SCREENED", 25)
@@ -225,7 +234,7 @@ def test_nothing_is_read_or_written_out_of_bounds() -> None:
         SANITIZED: "1",
     }
     pytest_command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n0"]
-    tests = ("test_estimates_have_the_same_bits", "test_neighbours_are_the_same")
+    tests = ("same_bits", "neighbours", "rows_are_counted")
     run = subprocess.run(
         [*pytest_command, __file__, "-k", " or ".join(tests)],
         cwd=ROOT,

@@ -112,6 +112,8 @@ class Kernel:
             *(pointer, pointer, number, ctypes.c_double, pointer, pointer),
         )
 
+        self._rows = self._library.screen_rows
+        self._rows.argtypes = (pointer, number, number, *contexts, pointer)
         self._rarest = self._library.screen_rarest
         self._rarest.argtypes = (
             *(pointer, pointer, number, *contexts, pointer),
@@ -174,6 +176,19 @@ class Kernel:
             )
         )
         return near
+
+    def rows(self, words: Words, contexts: Places) -> Places:
+        """Count the rows of contexts."""
+        contexts = np.ascontiguousarray(contexts)
+        rows = np.empty(len(contexts), dtype=np.int64)
+        _check(
+            self._rows(
+                *(_address(words), words.shape[1], len(words)),
+                *(_address(contexts), *contexts.shape),
+                _address(rows),
+            )
+        )
+        return rows
 
     def rarest(
         self,

@@ -579,6 +579,22 @@ EXPORT int screen_near(const uint64_t *bits, int64_t stride, int64_t conditions,
     return words != NULL;
 }
 
+/* Rows of contexts, by bits in any order. */
+EXPORT int screen_rows(const uint64_t *bits, int64_t stride, int64_t conditions,
+                       const int64_t *contexts, int64_t count, int64_t length, int64_t *rows)
+{
+    uint64_t *words = malloc(((size_t)stride + 1) * sizeof *words);
+    for (int64_t place = 0; words != NULL && place < count; place++) {
+        int64_t number = 0;
+        intersect(words, bits, stride, conditions, contexts + place * length, length, 0, stride);
+        for (int64_t word = 0; word < stride; word++)
+            number += popcount(words[word]);
+        rows[place] = number;
+    }
+    free(words);
+    return words != NULL;
+}
+
 /* --- all of it, where all rows are screened ---------------------------------------------------- */
 
 /* An object in one context, at the scale at which it is rarest; see PropertyScreen._widen. */
