@@ -215,6 +215,7 @@ def test_answers_by_a_sample_have_the_same_bytes(
     assert by_numpy == compiled
 
 
+@pytest.mark.slow
 def test_nothing_is_read_or_written_out_of_bounds() -> None:
     """The tests above with a build that checks every access, and all arithmetic."""
     if os.environ.get(SANITIZED):
@@ -234,7 +235,7 @@ def test_nothing_is_read_or_written_out_of_bounds() -> None:
         SANITIZED: "1",
     }
     pytest_command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n0"]
-    tests = ("same_bits", "neighbours", "rows_are_counted")
+    tests = ("same_bits", "same_bytes", "neighbours", "rows_are_counted")
     run = subprocess.run(
         [*pytest_command, __file__, "-k", " or ".join(tests)],
         cwd=ROOT,
