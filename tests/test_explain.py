@@ -58,7 +58,7 @@ def test_the_story_in_full(weather: dict[str, Any]) -> None:
     low, high = ranges[0]
     assert 26 < low < 29 < 31 < high < 34
     assert found.sentence.startswith(
-        "temp = 5.2 is exceptional among the 160 rows (40%) where city = A: typical there is "
+        "temp = 5.2 is exceptional among the 160 rows (40%) where city = A: temp is typically "
     )
     assert found.sentence.endswith("Over the whole table, 5.2 is ordinary.")
     assert str(found) == found.sentence
@@ -107,7 +107,7 @@ def test_frames_of_what_the_user_has(weather: dict[str, Any]) -> None:
 
 def test_print_reads_well(weather: dict[str, Any]) -> None:
     text = str(outlying.explain(weather, row=0))
-    assert text.startswith("Data row 1 of dict of arrays (400 rows)\n  city=A  temp=5.2")
+    assert text.startswith("Row 0 of dict of arrays (400 rows)\n  city=A  temp=5.2")
     assert max(len(line) for line in text.splitlines()) <= 88
     assert " 1. " in text
 
@@ -126,14 +126,14 @@ def test_nothing_reaches_the_threshold() -> None:
     names = [item.property for item in findings.pairs]
     assert len(set(names)) == len(names)
     assert any("Nothing reaches the threshold of 0.9" in note for note in findings.notes)
-    assert "is below the threshold" in findings.pairs[0].sentence
+    assert "is a little unusual, below the threshold, among" in findings.pairs[0].sentence
 
 
 def test_nothing_stands_out_at_all() -> None:
     findings = outlying.explain({"a": ["x", "y", "x", "y"]}, row=0)
     assert findings.pairs == ()
-    assert any("Nothing stands out" in note for note in findings.notes)
-    assert "Nothing stands out" in str(findings)
+    assert "In no context is any value rarer than a typical one." in findings.notes
+    assert "\n\nNothing notable.\n\n" in str(findings)
 
 
 def test_missing_where_others_are_not() -> None:
@@ -148,7 +148,7 @@ def test_missing_where_others_are_not() -> None:
     assert found.value is None
     assert found.conditions == (outlying.Condition("ward", "equals", value="heart"),)
     assert found.typical == ("known",)
-    assert found.sentence.startswith("ecg is missing; this is exceptional among the 100 rows (33%)")
+    assert found.sentence.startswith("ecg is missing, which is exceptional among the 100 rows")
     given_gap = pair(findings, "ward")
     assert given_gap.conditions == (outlying.Condition("ecg", "missing"),)
     assert "where ecg is missing" in given_gap.sentence
@@ -245,8 +245,9 @@ def test_top_cuts_and_says_so(weather: dict[str, Any]) -> None:
     cut = outlying.explain(data, row=0, top=1)
     assert cut.pairs == whole.pairs[:1]
     assert len(whole.stories) == whole.found > 1
-    assert "Weaker findings were left out; raise top to see more of them." in cut.notes
-    assert not any("Weaker" in note for note in whole.notes)
+    assert "Only the strongest finding is given." in cut.notes
+    assert "A higher top shows more findings." in str(cut)
+    assert not any("strongest" in note for note in whole.notes)
 
 
 def test_guided_search_says_what_it_did_not_visit(weather: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import outlying
+from outlying.search import limits
 from tests.conftest import Run
 
 
@@ -304,3 +306,46 @@ def test_hostile_text_is_harmless_on_a_terminal(run: Run, tmp_path: Path) -> Non
     assert "\u202e" not in out
     assert "\\x1b[31mred\\u202e" in out
     assert json.loads(run("explain", path, "--row", 3, "--format", "json")[1])["columns"][0] == evil
+
+
+def test_all_shows_what_is_folded(run: Run, table: Path) -> None:
+    args = ("explain", table, "--row", 60)
+    short, whole = run(*args)[1], run(*args, "--all")[1]
+    assert short.startswith("Data row 60 of ")
+    assert "outlierness" not in short
+    assert "outlierness 0." in whole
+    for form in ("json", "jsonl", "html"):
+        code, _, err = run(*args, "--all", "--format", form, "-o", table.with_suffix(".out"))
+        assert (code, "--all is for text" in err) == (2, True)
+    code, _, err = run("detect", table, "--all")
+    assert (code, "for --all rows must be explained: add --explain" in err) == (2, True)
+    assert "outlierness 0." in run("detect", table, "--top", 1, "--explain", "--all")[1]
+    assert "outlierness 0." in run("demo", "--all")[1]
+
+
+PYTHON_TERMS = re.compile(r"\b(row|exclude|infinite|exact|search|references|top|text|types)[=(]")
+
+
+@pytest.mark.parametrize("args", [["--row", 3], ["--row", 60], ["--row", 60, "--top", 1]])
+def test_the_command_line_has_no_terms_of_python(
+    run: Run, table: Path, args: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "SCREENED", 50)
+    text = run("explain", table, *args, "--all", "--references", 5)[1]
+    assert "--exact searches all rows." in text
+    assert not PYTHON_TERMS.search(text)
+    assert "counted from 0" not in text
+
+
+def test_errors_count_rows_as_the_user_does(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "infinite.csv"
+    file.write_text("x,y\n1,a\ninf,b\n3,a\n")
+    _, _, err = run("explain", file, "--row", 1)
+    assert "in data row 2; correct it, leave the column out with --exclude, or treat" in err
+    assert "as missing with --infinite missing" in err
+    with pytest.raises(outlying.InfiniteValueError) as caught:
+        outlying.explain(file, row=0)
+    assert "in row 1 (counted from 0); correct it" in str(caught.value)
+    assert "data row" not in str(caught.value)
+    _, _, err = run("explain", file, "--row", 1, "--type", "y=numeric")
+    assert "but data row 1 holds 'a'" in err

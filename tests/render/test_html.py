@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import outlying
+from outlying.render.cells import cell_strip
 from tests.conftest import Run
 
 HOSTILE = "</style><script>alert(1)</script>\"'&\u202e\x1b[2J" + "x" * 10_000
@@ -35,7 +36,7 @@ def findings(table: dict[str, Any]) -> outlying.Findings:
 def test_a_page_says_it_all(findings: outlying.Findings) -> None:
     page = findings.to_html()
     assert page.startswith("<!doctype html>")
-    assert f"Why is row 1 of {findings.population.source} an outlier?" in page
+    assert f"Why is data row 1 of {findings.population.source} an outlier?" in page
     for pair in findings.pairs:
         assert pair.sentence in html.unescape(page)
     for said in ("How to read this", "Columns that were not compared", "min_support", "same"):
@@ -118,7 +119,7 @@ def test_a_report_is_about_one_table(many: list[outlying.Findings]) -> None:
 def test_a_report_on_one_row(findings: outlying.Findings) -> None:
     page = outlying.report(findings)
     assert page == outlying.report([findings])
-    assert f"Why is row 1 of {findings.population.source} an outlier?" in page
+    assert f"Why is data row 1 of {findings.population.source} an outlier?" in page
 
 
 def test_rows_without_the_property_are_not_counted() -> None:
@@ -138,17 +139,133 @@ def test_rows_without_the_property_are_not_counted() -> None:
     assert f"{pair.known} rows where city = A and temp is known" in title
 
 
+def cells_of(page: str) -> list[list[tuple[str, str]]]:
+    """Return the lists of cells of a page: the attributes of each, and its name."""
+    lists = re.findall(r'<ul class="cells".*?</ul>', page, re.DOTALL)
+    return [re.findall(r'<li([^>]*)><bdi class="name">([^<]*)', item) for item in lists]
+
+
+def test_a_page_begins_with_the_row(table: dict[str, Any], findings: outlying.Findings) -> None:
+    """The cells stand in the order of the table; what is odd is told by more than its colour."""
+    for page in (findings.to_html(), findings._repr_html_()):
+        (cells,) = cells_of(page)
+        assert [name for _, name in cells] == list(table)
+        attributes = {name: attribute for attribute, name in cells}
+        assert 'class="odd"' in attributes["temp"]
+        assert "--heat:100%" in attributes["temp"]
+        assert attributes["wind"] == ""
+        assert 'class="out"' in attributes["same"]
+        assert "odd, see finding 1" in page
+        assert page.index('class="cells"') < page.index("stands out") < page.index("<article")
+
+
+def test_shades_are_blame() -> None:
+    rng = np.random.default_rng(8)
+    table = {
+        name: [*rng.normal(size=199), value] for name, value in zip("abc", (0, 9, 0), strict=True)
+    }
+    findings = outlying.explain(table, row=199)
+    strip = cell_strip(findings)
+    assert strip.folded == ()
+    assert {cell.name: cell.odd for cell in strip.shown} == {"a": None, "b": 1, "c": None}
+    most = max(findings.blame.values())
+    for cell in strip.shown:
+        assert cell.heat == round(100 * findings.blame[cell.name] / most)
+
+
+def test_each_odd_cell_is_shaded_though_none_alone_is_to_blame() -> None:
+    """Of two findings as strong as each other, neither column makes the row ordinary."""
+    rng = np.random.default_rng(8)
+    own = [*rng.normal(size=199), 9.0]
+    findings = outlying.explain({"a": own, "b": [*reversed(own[:-1]), 9.0]}, row=199)
+    assert len([story for story in findings.stories if story.exceptional]) == 2
+    assert max(findings.blame.values()) < 0.5
+    assert [(cell.odd, cell.heat >= 45) for cell in cell_strip(findings).shown] == [
+        (1, True),
+        (2, True),
+    ]
+
+
+def weakened(story: outlying.Story) -> outlying.Story:
+    """Return the same story below the threshold."""
+    pairs = [dataclasses.replace(pair, reaches_threshold=False) for pair in story.pairs]
+    place = story.pairs.index(story.headline)
+    return dataclasses.replace(story, headline=pairs[place], pairs=tuple(pairs))
+
+
+def test_a_row_without_anything_notable(findings: outlying.Findings) -> None:
+    """The closest is named in a line, everything else is behind a click, and no cell is marked."""
+    stories = tuple(map(weakened, findings.stories))
+    page = dataclasses.replace(findings, stories=stories).to_html()
+    assert "Nothing notable" in page
+    assert "stands out</h3>" not in page
+    assert f"The closest: <strong>{stories[0].headline.property} = " in page
+    assert page.index('<details class="weaker">') < page.index("<article")
+    assert 'class="odd"' not in page
+    shades = [int(heat) for heat in re.findall(r"--heat:(\d+)%", page)]
+    assert shades
+    assert max(shades) <= 25
+
+
+def test_a_row_without_any_finding() -> None:
+    findings = outlying.explain({"a": ["x"] * 20 + ["y"]}, row=0, references=0)
+    assert findings.stories == ()
+    for page in (findings.to_html(), findings._repr_html_()):
+        assert "Nothing notable" in page
+        assert "<article" not in page
+        assert 'class="name">a<' in page
+
+
+def test_what_stands_out_leads_to_its_card(many: list[outlying.Findings]) -> None:
+    page = outlying.report([*many, many[0]])
+    targets = re.findall(r'href="#(object-\d+-finding-\d+)"', page)
+    ids = re.findall(r'id="([^"]+)"', page)
+    assert targets
+    assert set(targets) <= set(ids)
+    assert len(ids) == len(set(ids))
+
+
+def test_other_tellings_and_weaker_findings_are_folded(many: list[outlying.Findings]) -> None:
+    """A story without its usual place is numbered after those that are exceptional."""
+    first, *_ = many[0].stories
+    stories = (weakened(first), dataclasses.replace(first, columns=("temp", "city")))
+    page = html.unescape(dataclasses.replace(many[0], stories=stories).to_html())
+    assert "One thing stands out" in page
+    assert "<summary>1 weaker finding</summary>" in page
+    full, folded = page.split('<details class="weaker">')
+    assert full.count("<article") == folded.count("<article") == 1
+    for part, said in ((full, "is exceptional"), (folded, "below the threshold")):
+        assert said in part.split('class="sentence">')[1].split("</p>")[0]
+    assert "The measure behind it" in full
+    assert "The measure behind it" not in folded
+    assert "<svg" in folded
+    others = [pair for story in stories for pair in story.others]
+    assert others
+    assert all(f"<li>{pair.sentence}</li>" in page for pair in others)
+
+
+def test_numbers_are_folded(findings: outlying.Findings) -> None:
+    """Strength, lift and the like are for those who ask: outside of the folds none is named."""
+    page = findings.to_html().split("</header>")[1].split('<section aria-labelledby="read"')[0]
+    page = re.sub(r' title="[^"]*"', "", page)
+    while "<details" in page:
+        page = re.sub(r"<details(?:(?!<details).)*?</details>", "", page, flags=re.DOTALL)
+    assert "<svg" in page
+    assert not re.search(r"\b(strength|lift|tail|outlierness|rarity|confidence)\b", page)
+
+
 def test_a_wide_row_begins_with_what_matters() -> None:
     rng = np.random.default_rng(3)
     table = {f"c{place:03}": [*rng.normal(size=99), 0.1] for place in range(100)}
     table["c050"][-1] = 9.0
     findings = outlying.explain(table, row=99, references=0, top=3)
     page = findings.to_html()
-    shown = page.split('<dl class="row">')
-    assert shown[1].count("<dt>") < 10
-    assert 'class="told"><dt><bdi>c050' in shown[1]
-    assert "<summary>All 100 columns</summary>" in page
-    assert shown[2].split("</dl>")[0].count("<dt>") == 100
+    shown, folded = cells_of(page)
+    assert len(shown) < 10
+    assert 'class="odd"' in {name: attribute for attribute, name in shown}["c050"]
+    assert {name for name, blame in findings.blame.items() if blame} <= {n for _, n in shown}
+    assert f"<summary>and {len(folded)} ordinary columns</summary>" in page
+    assert len(shown) + len(folded) == 100
 
 
 def test_a_number_is_explained_by_its_own_measure() -> None:
@@ -166,7 +283,7 @@ def test_empty_texts_can_be_seen() -> None:
     table = {" ": [""] * 30 + ["a"], "": [float(place) for place in range(31)]}
     findings = outlying.explain(table, row=30, references=0)
     assert '" " = a' in findings.pairs[0].sentence
-    assert 'typical is ""' in findings.pairs[0].sentence
+    assert 'is typically ""' in findings.pairs[0].sentence
 
 
 def test_a_pair_made_by_hand_has_no_picture(findings: outlying.Findings) -> None:
@@ -217,7 +334,7 @@ class TestCommandLine:
         source, target = self.file(tmp_path, table), tmp_path / "why.html"
         code, out, err = run("explain", source, "--row", 1, "--format", "html", "-o", target)
         assert (code, out, err) == (0, "", "")
-        assert "Why is row 1 of t.csv an outlier?" in target.read_text(encoding="utf-8")
+        assert "Why is data row 1 of t.csv an outlier?" in target.read_text(encoding="utf-8")
         assert target.read_text(encoding="utf-8") == outlying.explain(str(source), row=0).to_html()
 
     def test_many_rows(self, run: Run, tmp_path: Path, table: dict[str, Any]) -> None:
@@ -250,14 +367,14 @@ def test_all_views_have_the_same_numbers(findings: outlying.Findings) -> None:
         assert len(numbers) == 8
         for name, number in numbers.items():
             assert number == entry[name] == getattr(pair, name)
-        text = str(findings)
+        text = findings.text(all=True)
         assert f"outlierness {pair.outlierness:.3f} | rarity {pair.rarity:,.4g}" in text
         check_plot(pair)
 
 
 def check_plot(pair: outlying.Pair) -> None:
     """The lines and labels of a plot are at the numbers of the pair."""
-    axes = pair.plot().axes
+    axes = dataclasses.replace(pair, scale=1).plot().axes  # without the window around it
     measure = axes[-1]
     marks = [line.get_xdata()[0] for line in measure.lines if len(line.get_xdata()) == 2]
     assert any(mark == pytest.approx(1 / pair.rarity) for mark in marks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import io
 import itertools
@@ -48,6 +49,22 @@ def test_every_view_is_drawn(findings: outlying.Findings, view: Any, theme: Any)
     assert figure.get_size_inches()[0] == pytest.approx(4.0)
     assert figure._repr_png_().startswith(PNG)
     assert svg_of(figure).count("<path") > 3
+
+
+@pytest.mark.parametrize("reach", [4.0, 400.0])
+def test_the_window_around_a_far_value_is_drawn(reach: float) -> None:
+    """It ends where the axis does, and the label of the axis says what it is."""
+    pair = outlying.explain({"v": [*RNG.normal(size=199), 9.0]}, row=199, references=0).pairs[0]
+    axes = dataclasses.replace(pair, scale=1).plot("property").axes[0]
+    before, limits = len(axes.patches), axes.get_xlim()
+    assert axes.get_xlabel() == "v"
+    far = dataclasses.replace(pair, scale=16, near=1, reach=reach)
+    axes = far.plot("property").axes[0]
+    assert len(axes.patches) == before + 1
+    assert axes.get_xlim() == limits
+    low, high = axes.patches[0].get_bbox().intervalx
+    assert (low, high) == pytest.approx((max(limits[0], 9 - reach), limits[1]))
+    assert axes.get_xlabel() == f"v; no other row within {reach:.0f} of this one"
 
 
 def test_the_same_bytes_each_time(findings: outlying.Findings) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 from typing import Any
 
@@ -60,6 +61,51 @@ def test_the_user_decides_on_the_axis() -> None:
     assert not density_of(values, "linear").axis.is_log
     assert density_of(RNG.uniform(1, 90, 400), "log").axis.is_log
     assert not density_of(RNG.normal(0, 1, 400), "log").axis.is_log
+
+
+def windowed(values: Any, near: int = 1, **fields: Any) -> scene.DensityChart:
+    """Chart the last value as one that is rarest at a scale."""
+    pair = outlying.explain({"v": values}, row=len(values) - 1, references=0).pairs[0]
+    pair = dataclasses.replace(pair, near=near, **fields)
+    assert pair.picture is not None
+    chart = scene.property_chart(pair, pair.picture)
+    assert isinstance(chart, scene.DensityChart)
+    return chart
+
+
+def test_the_window_around_the_object_is_shown_where_it_is_wide() -> None:
+    values = [*RNG.normal(0, 1, 400), 9.0]
+    chart = windowed(values, scale=8, reach=2.57)
+    assert chart.window == pytest.approx((6.43, 11.57))
+    assert chart.window_text == "no other row within 2.5"
+    assert windowed(values, scale=8, reach=2.5, near=2).window_text == "one other row within 2.5"
+    assert windowed(values, scale=8, reach=2.5, near=5).window_text == "4 other rows within 2.5"
+    for scale, reach in ((1, 2.5), (8, None)):
+        chart = windowed(values, scale=scale, reach=reach)
+        assert chart.window is None
+        assert chart.window_text == ""
+
+
+def test_the_window_of_a_group_is_about_the_group() -> None:
+    city = ["A"] * 150 + ["B"] * 150 + ["A"]
+    temp = [*RNG.normal(30, 1, 150), *RNG.normal(5, 1, 150), 5.2]
+    found = outlying.explain({"city": city, "temp": temp}, row=300, references=0).pairs
+    pair = next(item for item in found if item.property == "temp" and item.conditions)
+    pair = dataclasses.replace(pair, scale=4, near=1, reach=3.0)
+    assert pair.picture is not None
+    chart = scene.property_chart(pair, pair.picture)
+    assert isinstance(chart, scene.DensityChart)
+    assert chart.window_text == "no other row of the group within 3"
+
+
+def test_the_window_of_a_date_is_in_days() -> None:
+    start = dt.date(2024, 1, 1)
+    days = [start + dt.timedelta(int(day)) for day in RNG.integers(0, 90, 400)]
+    chart = windowed([*days, dt.date(2026, 1, 1)], scale=16, reach=30 * 86_400.0)
+    assert chart.window is not None
+    low, high = chart.window
+    assert high - low == 60 * 86_400e6
+    assert chart.window_text == "no other row within 30 days"
 
 
 def test_far_values_of_others_are_cut_and_said() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outlying.render import svg
+from outlying.render.axis import Axis
 from outlying.render.scene import Line
 
 
@@ -73,3 +74,9 @@ def test_an_area_closes_on_the_ground() -> None:
 @pytest.mark.parametrize(("place", "percent"), [(-1.0, 0.0), (0.12345, 12.35), (2.0, 100.0)])
 def test_places_in_percent(place: float, percent: float) -> None:
     assert svg.percent_along(place) == percent
+
+
+def test_bands_end_with_their_axis() -> None:
+    axis = Axis(0.0, 10.0, is_log=False, form="number", is_cut=False)
+    assert 'class="band" x="200" width="300"' in svg.band(axis, 2.0, 5.0)
+    assert 'class="window" x="900" width="100"' in svg.band(axis, 9.0, 90.0, "window")

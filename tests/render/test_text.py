@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
+import datetime as dt
 import sys
 from typing import Any
 
+import numpy as np
 import pytest
 
 import outlying
+from outlying.cli.terminal import DETECT, EXPLAIN
 from outlying.render.text import render
-from outlying.results.wording import percent, standing, times
-from outlying.table.values import number_text, printable
+from outlying.render.text_width import text_width
+from outlying.results.terms import Hint
+from outlying.results.wording import figure, percent, standing, times
+from outlying.search.references import Comparison
+from outlying.table.values import Value, number_text, printable, range_text, text_of
 
 
 def pair(**given: Any) -> outlying.Pair:
@@ -35,8 +42,8 @@ def pair(**given: Any) -> outlying.Pair:
 
 def test_the_sentence_of_the_readme() -> None:
     assert pair().sentence == (
-        "temp = 5.2 is exceptional among the 29,926 rows (30%) where city = A: typical there is "
-        "27.0 to 33.0, and it is 310 times rarer than a typical member of that group. Over the "
+        "temp = 5.2 is exceptional among the 29,926 rows (30%) where city = A: temp is "
+        "typically 27.0 to 33.0 there, and 5.2 is 310 times rarer than a typical value. Over the "
         "whole table, 5.2 is ordinary."
     )
 
@@ -44,15 +51,63 @@ def test_the_sentence_of_the_readme() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"conditions": (), "group_size": 336, "known": 336}, "among all 336 rows: typical is"),
+        (
+            {"conditions": (), "group_size": 336, "known": 336},
+            "among all 336 rows: temp is typically 27.0 to 33.0, and",
+        ),
         ({"known": 100}, "(temp is known for 100 of them)"),
-        ({"reaches_threshold": False}, "is below the threshold, though unusual, among"),
-        ({"overall_outlierness": 0.8}, "stands out less (outlierness 0.80)"),
-        ({"value": None, "typical": ("known",)}, "temp is missing; this is exceptional among"),
-        ({"value": None, "typical": ("known",)}, "typical there is a known value"),
-        ({"value": "x", "typical": ("a", "b")}, "typical there is a or b,"),
-        ({"value": "x", "typical": ("a", "b", "c", "d", "e")}, "is a, b, c or 2 more,"),
-        ({"typical": ((1.0, 1.0), (3.0, 4.5))}, "is 1.0 or 3.0 to 4.5,"),
+        ({"reaches_threshold": False}, "is a little unusual, below the threshold, among"),
+        ({"overall_outlierness": 0.8}, "Over the whole table, 5.2 stands out less."),
+        ({"overall_outlierness": 0.999}, "Over the whole table, 5.2 stands out as well."),
+        ({"min_confidence": 0.9, "comparison": Comparison(50, 100)}, "temp = 5.2 is unusual among"),
+        ({"value": None, "typical": ("known",)}, "temp is missing, which is exceptional among"),
+        (
+            {"value": None, "typical": ("known",)},
+            "temp is typically known there, and a missing value is 310 times rarer.",
+        ),
+        ({"value": "x", "typical": ("a", "b")}, "temp is typically a or b there, and x is"),
+        ({"value": "x", "typical": ("a", "b", "c", "d", "e")}, "typically a, b, c or 2 others"),
+        ({"value": "x", "typical": ("a", "b", "c", "d")}, "typically a, b, c or 1 other there"),
+        ({"value": "b", "typical": ("a", "b")}, "temp is typically a there, and b is"),
+        ({"value": "x" * 30}, "and this value is 310 times rarer"),
+        ({"typical": ((1.0, 1.0), (3.0, 4.5))}, "is typically 1.0 or 3.0 to 4.5 there,"),
+        ({"typical": ((2.483660, 4.512349),)}, "is typically 2.48 to 4.51 there,"),
+        (
+            {"typical": ((1.0, 9.0),)},
+            "1.0 to 9.0 there; though 5.2 is inside this range, few rows are near it: it is 310 "
+            "times rarer",
+        ),
+        ({"typical": ((1.0, 9.0),), "reaches_threshold": False}, "there, and 5.2 is 310 times"),
+        (
+            {"typical": ((1.0, 9.0),), "gap": (4.9, 5.6)},
+            "1.0 to 9.0 there, but 5.2 is in a gap: no other row there is between 4.9 and 5.6, "
+            "which makes it 310 times rarer than a typical value.",
+        ),
+        (
+            {"scale": 8, "near": 1, "reach": 1.2571},
+            "310 times rarer than a typical value: no other row there is within 1.2 of it.",
+        ),
+        ({"scale": 8, "near": 1, "reach": 1299.0}, "within 1200 of it"),
+        ({"scale": 8, "near": 2, "reach": 1.2571}, "310 times rarer than a typical value. Over"),
+        (
+            {"scale": 2, "near": 1, "reach": 86_400 * 45.9, "value": dt.date(2024, 5, 17)}
+            | {"typical": ((dt.date(2020, 1, 1), dt.date(2020, 2, 1)),), "conditions": ()},
+            "2020-01-01 to 2020-02-01, and 2024-05-17 is 310 times rarer than a typical value: no "
+            "other row is within 45 days of it.",
+        ),
+        (
+            {"scale": 2, "near": 1, "reach": 3_700.0, "value": dt.timedelta(hours=5)}
+            | {"typical": ((dt.timedelta(0), dt.timedelta(minutes=9)),)},
+            "no other row there is within 1 hour of it",
+        ),
+        (
+            {
+                "conditions": tuple(
+                    outlying.Condition(name, "equals", value="x") for name in ("a", "b", "c")
+                )
+            },
+            "where a = x, b = x and c = x:",
+        ),
         (
             {
                 "conditions": (
@@ -86,6 +141,38 @@ def test_sentences(given: dict[str, Any], said: str) -> None:
 )
 def test_numbers_are_written_for_people(number: float, text: str) -> None:
     assert number_text(number) == text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (36.251234, 37.0912, "36.251 to 37.091"),
+        (27.0, 33.0, "27.0 to 33.0"),
+        (0.00012348, 0.00019876, "0.0001235 to 0.0001988"),
+        (1234.5678, 99999.4, "1234.6 to 99999.4"),
+        (5.0, 5.0, "5.0"),
+        (20, 37, "20 to 37"),
+        (-1e308, 1e308, "-1e+308 to 1e+308"),
+        (dt.date(2024, 1, 8), dt.date(2024, 1, 9), "2024-01-08 to 2024-01-09"),
+        (
+            dt.datetime(2024, 1, 8, 17, 14),
+            dt.datetime(2024, 1, 9, 20, 1),
+            "2024-01-08 17:14 to 2024-01-09 20:01",
+        ),
+        (dt.datetime(2024, 1, 8, 17, 14), dt.datetime(2024, 12, 2), "2024-01-08 to 2024-12-02"),
+    ],
+)
+def test_ranges_have_no_more_digits_than_they_need(low: Value, high: Value, text: str) -> None:
+    assert range_text(low, high) == text
+
+
+def test_figures_have_no_exponent() -> None:
+    assert [figure(x, 4) for x in (39455.3, 1000.0, 798.26, 1.02949)] == [
+        "39,455",
+        "1,000",
+        "798.3",
+        "1.029",
+    ]
 
 
 def test_shares_and_times() -> None:
@@ -142,11 +229,140 @@ def test_a_missing_library_names_the_install_line(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("as_strong", "asked", "said"),
     [
-        (0, 100, "Of 100 other rows, none has a finding this strong."),
-        (1, 100, "Of 100 other rows, one has a finding at least this strong."),
-        (12, 1000, "Of 1,000 other rows, 12 have findings at least this strong."),
-        (0, 1, "Of 1 other row, none has a finding this strong."),
+        (0, 100, "None of 100 other rows has a finding this strong."),
+        (1, 100, "1 of 100 other rows has a finding at least this strong."),
+        (12, 1000, "12 of 1,000 other rows have findings at least this strong."),
+        (100, 100, "All 100 other rows have findings at least this strong."),
+        (0, 1, "The only other row compared has no finding this strong."),
+        (1, 1, "The only other row compared has a finding at least this strong."),
     ],
 )
 def test_standing(as_strong: int, asked: int, said: str) -> None:
     assert standing(as_strong, asked) == said
+
+
+@pytest.fixture(scope="module")
+def sick() -> outlying.Findings:
+    """Two things stand out, one of them a relation of two columns; another is weaker."""
+    rng = np.random.default_rng(4)
+    city = np.repeat(["A", "B"], 150).astype(object)
+    temp = np.where(city == "A", 30.0, 5.0) + rng.normal(size=300)
+    weight = rng.normal(70, 3, 300)
+    city[7], temp[7], weight[7] = "A", 5.2, 900.0
+    size = np.round(rng.normal(size=300), 2)
+    size[7] = 4.0
+    table = {"city": city, "temp": temp, "weight": weight, "size": size}
+    return outlying.explain(table, row=7, references=0)
+
+
+def compared(findings: outlying.Findings, *as_strong: int) -> outlying.Findings:
+    """Return findings as if so many of 100 rows had such strong ones."""
+    stories = tuple(
+        story.compared(Comparison(number, 100))
+        for story, number in zip(findings.stories, as_strong, strict=False)
+    )
+    return dataclasses.replace(findings, stories=stories)
+
+
+def test_what_stands_out_comes_first(sick: outlying.Findings) -> None:
+    findings = compared(sick, 0, 1)
+    assert len(findings.stories) == 2
+    parts = findings.text().split("\n\n")
+    lines = parts[1].splitlines()
+    assert lines[0] == "2 things stand out:"
+    assert len(lines) == 3
+    for line, story in zip(lines[1:], findings.stories, strict=True):
+        assert line.startswith(f"  {story.culprit} = ")
+    assert len({line.index("  expected ") for line in lines[1:]}) == 1  # below each other
+    assert any(line.endswith("  among all 300 rows") for line in lines)
+    for number, (part, story) in enumerate(zip(parts[2:], findings.stories, strict=False), 1):
+        assert part.startswith(f" {number}. {story.culprit} = ")
+        assert " ".join(part.split()).startswith(f"{number}. {story.sentence} ")
+        assert f"\n    {story.headline.standing}" in part
+        assert ("Also told as: " in part) == (len(story.pairs) > 1)
+    for term in ("strength", "lift", "tail", "outlierness", "confidence"):
+        assert term not in findings.text()
+        assert term in findings.text(all=True)
+
+
+def test_other_tellings_are_one_line(sick: outlying.Findings) -> None:
+    (relation,) = (story for story in sick.stories if set(story.columns) == {"city", "temp"})
+    other = relation.others[0]
+    condition = other.conditions[0]
+    said = f"Also told as: {other.property} = {text_of(other.value)} where {condition}"
+    assert said in " ".join(sick.text().split())
+
+
+@pytest.mark.parametrize(
+    ("as_strong", "title", "folded"),
+    [
+        ((0, 50), "One thing stands out:", "1 weaker finding is no stronger than those of ord"),
+        ((50, 50), "Nothing notable.", "text(all=True) shows 1 weaker finding."),
+        ((50,), "Nothing notable.", ""),
+    ],
+)
+def test_what_is_not_exceptional_is_folded(
+    sick: outlying.Findings, as_strong: tuple[int, ...], title: str, folded: str
+) -> None:
+    findings = compared(sick, *as_strong)
+    parts = findings.text().split("\n\n")
+    assert parts[1].startswith(title)
+    assert folded in findings.text()
+    assert ("weaker" in findings.text()) == bool(folded)
+    whole = findings.text(all=True)
+    assert "weaker" not in whole
+    assert all(story.sentence in " ".join(whole.split()) for story in findings.stories)
+    if title == "Nothing notable.":
+        first = findings.stories[0].headline
+        assert f"The closest is {first.property} = {text_of(first.value)}, expected" in parts[1]
+        assert "50 of 100 other rows have findings" in " ".join(parts[1].split())
+        assert "exceptional" not in findings.text()
+    assert "no more than what ordinary rows show" not in whole
+
+
+def test_each_interface_has_its_words(sick: outlying.Findings) -> None:
+    hints = (
+        Hint("exclude", "leaves it out", ("the label",)),
+        Hint("top", "shows more findings"),
+        Hint("exact", "searches all rows", True),
+        Hint("search", "visits all contexts", "exhaustive"),
+    )
+    findings = dataclasses.replace(compared(sick, 0, 50), hints=hints)
+    here, shell = findings.text(all=True), render(findings, everything=True, terms=EXPLAIN)
+    assert here.startswith("Row 7 of")
+    for said in (
+        'exclude=["the label"] leaves',
+        "A higher top",
+        "exact=True",
+        'search="exhaustive"',
+    ):
+        assert f"- {said}" in here
+    assert shell.startswith("Data row 8 of")
+    for said in (
+        "--exclude 'the label' leaves",
+        "A higher --top",
+        "--exact s",
+        "--search exhaustive",
+    ):
+        assert f"- {said}" in shell
+    found = render(findings, everything=True, terms=DETECT)
+    assert "- A higher --pairs" in found
+    assert "exact" not in found
+    assert "text(all=True) shows it." in findings.text()
+    assert "--all shows it." in render(findings, terms=EXPLAIN)
+    assert "exact" not in findings.text()  # a longer search is for those who want everything
+
+
+def test_headlines_fit_whatever_they_hold() -> None:
+    rng = np.random.default_rng(0)
+    wide = "\u6771\u4eac" * 30
+    table = {
+        wide: [*rng.normal(size=100), 50.0],
+        "x" * 90: [*["y" * 200] * 100, "z" * 200],
+        "b": [*["\x1b[2J" * 9] * 99, "c", "d"],
+    }
+    for width in (60, 88):
+        text = outlying.explain(table, row=100, references=0).text(width=width)
+        assert "3 things stand out" in text
+        assert max(text_width(line) for line in text.splitlines()) <= width
+        assert "\x1b" not in text

@@ -34,7 +34,7 @@ def test_a_story_stands_out_and_an_ordinary_row_does_not(table: Table) -> None:
     story, ordinary = explainer.explain(row=0), explainer.explain(row=1)
     assert story.exceptional
     assert story.confidence == 1.0
-    assert story.pairs[0].standing == "Of 200 other rows, none has a finding this strong."
+    assert story.pairs[0].standing == "None of 200 other rows has a finding this strong."
     assert not ordinary.exceptional
     assert ordinary.confidence is not None
     assert ordinary.confidence < 0.97
@@ -51,7 +51,7 @@ def test_reaching_the_threshold_is_not_enough() -> None:
     assert found.confidence is not None
     assert found.confidence < 0.97
     assert not found.exceptional
-    assert "is unusual, but no more than what ordinary rows show, among" in found.sentence
+    assert "far4 = 40.0 is unusual among" in found.sentence
     assert "have findings at least this strong" in found.standing
 
 
@@ -97,11 +97,11 @@ def test_without_references_the_threshold_decides(table: Table) -> None:
 
 def test_a_row_is_not_compared_with_itself(table: Table) -> None:
     explainer = outlying.Explainer(table, references=300)
-    assert "Of 299 other rows" in explainer.explain(row=0).pairs[0].standing
+    assert "of 299 other rows" in explainer.explain(row=0).pairs[0].standing
     explainer = outlying.Explainer(table, references=1)
     for row in range(0, 300, 25):
         for found in explainer.explain(row=row).pairs:
-            assert "Of 1 other row," in found.standing
+            assert "The only other row compared" in found.standing
 
 
 def test_the_order_of_rows_changes_nothing(table: Table) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -17,27 +18,28 @@ import outlying
 from outlying.options import Measure, Options
 from outlying.render import detection_text, scene, svg
 from outlying.render.axis import Axis
+from outlying.render.cells import BLAME, cell_strip, numbered
 from outlying.render.palette import PALETTE
 from outlying.render.templating import environment
 from outlying.results.detections import Detection, Flagged
 from outlying.results.findings import Findings, Population
 from outlying.results.pairs import Pair
 from outlying.results.patterns import Patterns
+from outlying.results.terms import PYTHON
 from outlying.results.wording import (
     Figure,
-    claim,
     everyone,
     figures,
     glossary,
+    headline,
     key_of,
     members,
     name_of,
     percent,
     rows_of,
-    summed_up,
     verdict,
 )
-from outlying.table.values import Value, printable, text_of
+from outlying.table.values import Value, printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -45,9 +47,6 @@ if TYPE_CHECKING:
 _RIGHT_TO_LEFT = re.compile(
     "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+(?: [\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+)*"
 )
-#: In a row of more columns those that a finding names stand alone, the others behind a click.
-MANY_COLUMNS = 40
-
 #: Terms that the page calls by a longer name.
 _NAMES = {"overall": "overall outlierness", "group": "group size"}
 
@@ -97,7 +96,6 @@ class Report:
                 number=len(self._objects) + 1,
                 title=self._name(len(self._objects)) if self.is_many else "The row",
                 flagged=self._flagged(flagged),
-                verdict=summed_up(findings),
                 findings=findings,
                 own_columns=findings.population != self.population,
             )
@@ -149,7 +147,7 @@ class Report:
             return f"Why is the row with {key_of(self._keys[0])} of {source} an outlier?"
         if row is None:
             return f"Why is the new object an outlier against {source}?"
-        return f"Why is row {row + 1:,} of {source} an outlier?"
+        return f"Why is data row {row + 1:,} of {source} an outlier?"
 
     def _told(self) -> Iterator[dict[str, Any]]:
         """Yield each story with links to its objects; a row that was asked for twice has two."""
@@ -166,15 +164,22 @@ class Report:
 
 
 def fragment(findings: Findings) -> str:
-    """Return the cards of one object as a fragment for other pages, such as a notebook."""
+    """Return what the page says of one object as a fragment for others, such as a notebook."""
     return _rendered(
         "fragment.html",
         title=f"{name_of(findings)}.",
-        verdict=summed_up(findings),
+        anchor=f"outlying-{_digest(findings)}",
         findings=findings,
+        hints=tuple(PYTHON.hints(findings.hints)),
         terms=_terms(findings.options.measure),
         style=_style(),
     )
+
+
+def _digest(findings: Findings) -> str:
+    """Return a short text that tells this fragment from others of the same notebook."""
+    content = repr((findings.population.source, findings.row, findings.values))
+    return hashlib.blake2b(content.encode("utf-8", "backslashreplace"), digest_size=4).hexdigest()
 
 
 def card(pair: Pair) -> str:
@@ -189,6 +194,7 @@ class View:
     kind: str
     badge: str
     title: str
+    expected: str
     standing: str
     figures: tuple[dict[str, Any], ...]
     group: str
@@ -205,12 +211,17 @@ class View:
         return isinstance(self.chart, scene.DensityChart)
 
 
-def view(pair: Pair) -> View:
-    """Return what the card of a pair shows."""
+def view(pair: Pair, in_full: bool = True) -> View:
+    """Return what the card of a pair shows; not in full, its picture without context and measure.
+
+    Many weak findings make most of a page: they are kept light.
+    """
+    title, expected, _ = headline(pair)
     plain = View(
         kind="exceptional" if pair.exceptional else "ordinary",
-        badge=verdict(pair),
-        title=claim(pair),
+        badge="" if pair.exceptional else verdict(pair),
+        title=title,
+        expected=expected,
         standing=pair.standing,
         figures=tuple(_figure(item, pair.measure) for item in figures(pair)),
         group=members(pair),
@@ -225,8 +236,8 @@ def view(pair: Pair) -> View:
         whole=everyone(pair, picture.overall.known),
         words=_words(chart, members(pair)),
         chart=chart,
-        strips=scene.strips(pair, picture),
-        cdf=scene.cdf_chart(pair, picture),
+        strips=scene.strips(pair, picture) if in_full else (),
+        cdf=scene.cdf_chart(pair, picture) if in_full else None,
     )
 
 
@@ -237,7 +248,8 @@ def _words(chart: scene.PropertyChart, group: str) -> str:
     low, high = chart.axis.ends
     return (
         f"How {chart.name} is spread among {group}, from {low} to {high}. "
-        f"Typical: {chart.typical_text}. This row: {chart.mark_text}."
+        f"Typical: {chart.typical_text}. This row: {chart.mark_text}"
+        f"{', ' if chart.window_text else ''}{chart.window_text}."
     )
 
 
@@ -250,7 +262,7 @@ def _terms(measure: Measure) -> list[Term]:
     meanings = glossary(measure)
     return [
         Term(_tip(term, measure), _NAMES.get(term, term), words) for term, words in meanings.items()
-    ]
+    ] + [Term("blame", "blame", BLAME)]
 
 
 def _tip(term: str, measure: Measure) -> str:
@@ -263,18 +275,6 @@ def _option_texts(options: Options) -> list[tuple[str, str]]:
         (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
         for name, value in options.to_dict().items()
     ]
-
-
-def _told_columns(findings: Findings) -> set[str]:
-    """Return the columns that an exceptional pair is about."""
-    return {pair.property for pair in findings.pairs if pair.exceptional}
-
-
-def _named_cells(findings: Findings) -> list[tuple[str, Value]]:
-    """Return the values of the columns that the pairs are about, or have conditions on."""
-    named = {pair.property for pair in findings.pairs}
-    named |= {condition.attribute for pair in findings.pairs for condition in pair.conditions}
-    return [(name, value) for name, value in findings.values if name in named]
 
 
 def _middle(axis: Axis, ranges: Sequence[tuple[float, float]]) -> float:
@@ -304,7 +304,7 @@ def _style() -> Any:
 def _environment() -> Environment:
     found = environment()
     found.filters.update(_FILTERS)
-    found.globals["many_columns"] = MANY_COLUMNS
+    found.globals["blame"] = BLAME
     return found
 
 
@@ -314,11 +314,10 @@ def _rendered(template: str, **values: Any) -> str:
 
 _FILTERS: dict[str, Any] = {
     "view": view,
-    "cells": lambda findings: findings.values,
-    "told": _told_columns,
-    "named": _named_cells,
+    "numbered": numbered,
+    "cell_strip": cell_strip,
+    "headline": headline,
     "short": lambda text: printable(text, 60),
-    "value_text": lambda value: printable(text_of(value), 120),
     "printable": printable,
     "directed": _directed,
     "percent": percent,

@@ -19,6 +19,7 @@ PALETTE: dict[Theme, dict[str, str]] = {
         "below": "#e0c08a",
         "typical": "#dcebf5",
         "mark": "#b34700",
+        "hot": "#f7b27e",
     },
     "dark": {
         "ink": "#e8eaed",
@@ -31,5 +32,6 @@ PALETTE: dict[Theme, dict[str, str]] = {
         "below": "#7a5a1e",
         "typical": "#24394a",
         "mark": "#f0a04b",
+        "hot": "#8f4a10",
     },
 }

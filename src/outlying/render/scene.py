@@ -15,8 +15,11 @@ from outlying.method.density import Floats
 from outlying.method.sketches import CategoricalSketch, Curve, NumericSketch, Picture, Sketch
 from outlying.render.axis import Axis, AxisChoice, choose_axis, short, short_value
 from outlying.results.pairs import Pair
+from outlying.results.wording import distance
 from outlying.table.conditions import Condition
-from outlying.table.values import Form, Value, number_of, printable, value_of
+from outlying.table.values import TIMES, Form, Value, number_of, printable, value_of
+
+_MICROSECONDS = 1e6  # in a second: times are microseconds inside
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -39,6 +42,8 @@ class DensityChart:
     typical_text: str
     mark: float
     mark_text: str
+    window: tuple[float, float] | None = None  # where the row is alone, or nearly, if that is wide
+    window_text: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -134,7 +139,25 @@ def property_chart(pair: Pair, picture: Picture, choice: AxisChoice = "auto") ->
         typical_text=_ranges_text(pair),
         mark=mark,
         mark_text=short_value(pair.value),
+        window=_window(pair, mark, inside.form),
+        window_text=_window_text(pair),
     )
+
+
+def _window(pair: Pair, mark: float, form: Form) -> tuple[float, float] | None:
+    """Return the stretch at which the object is rarest; None where the usual window is."""
+    if pair.scale <= 1 or not pair.reach:
+        return None
+    reach = pair.reach * _MICROSECONDS if form in TIMES else pair.reach
+    return mark - reach, mark + reach
+
+
+def _window_text(pair: Pair) -> str:
+    if pair.scale <= 1 or not pair.reach:
+        return ""
+    others = max(pair.near - 1, 0)
+    rows = {0: "no other row", 1: "one other row"}.get(others, f"{others:,} other rows")
+    return f"{rows}{' of the group' if pair.conditions else ''} within {distance(pair)}"
 
 
 def cdf_chart(pair: Pair, picture: Picture) -> CdfChart:

@@ -87,14 +87,14 @@ def _step(across: int, down: int) -> str:
     return f"l{across}{'' if down < 0 else ' '}{down}"
 
 
-def band(axis: Axis, low: float, high: float) -> Markup:
+def band(axis: Axis, low: float, high: float, kind: str = "band") -> Markup:
     """Return a shaded stretch of an axis, wide enough to show a single value."""
     from markupsafe import Markup
 
     start, end = axis.place(low) * WIDTH, axis.place(high) * WIDTH
     start, end = min(start, end - 1.5), max(end, start + 1.5)
-    return Markup('<rect class="band" x="{:.0f}" width="{:.0f}" height="{}"/>').format(
-        start, max(end - start, 3), HEIGHT
+    return Markup('<rect class="{}" x="{:.0f}" width="{:.0f}" height="{}"/>').format(
+        kind, start, max(end - start, 3), HEIGHT
     )
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from outlying.render.axis import short
 from outlying.render.sparkline import sparkline
-from outlying.render.text_width import text_width, wrapped
+from outlying.render.text_width import cut, text_width, wrapped
 from outlying.results.findings import Findings, Population
 from outlying.results.patterns import Pattern
 from outlying.results.stories import Story
@@ -89,19 +88,20 @@ def _headlines(findings: Findings, width: int, style: Style) -> list[str]:
 
 
 def _aligned(lines: Iterable[tuple[str, str, str]], width: int) -> list[str]:
-    """Return lines of three cells below each other; the last one may take several lines."""
-    cells = [
-        (short(one, int(0.35 * width)), short(two, int(0.42 * width)), three)
-        for one, two, three in lines
-    ]
-    first, second = (max(text_width(line[place]) for line in cells) for place in range(2))
-    margin = " " * (first + second + 3 * len(_BETWEEN))
-    return [
-        wrapped(
-            three, width, _BETWEEN.join(("", _padded(one, first), _padded(two, second), "")), margin
-        )
-        for one, two, three in cells
-    ]
+    """Return lines of three cells below each other; one long cell does not push the others out."""
+    most = int(0.35 * width), int(0.42 * width)
+    cells = [(cut(one, most[0]), cut(two, most[1]), three) for one, two, three in lines]
+    first, second, third = (max(text_width(line[place]) for line in cells) for place in range(3))
+    if first + second + third + 3 * len(_BETWEEN) > width:
+        second = min(second, int(0.3 * width))
+    return [_line(line, (first, second), width) for line in cells]
+
+
+def _line(cells: tuple[str, str, str], widths: tuple[int, int], width: int) -> str:
+    padded = [_padded(cell, least) for cell, least in zip(cells, widths, strict=False)]
+    start = _BETWEEN.join(("", *padded, ""))
+    margin, rest = " " * text_width(start), " " * (sum(widths) + 3 * len(_BETWEEN))
+    return start + wrapped(cells[2], width, margin, rest).removeprefix(margin)
 
 
 def _padded(text: str, width: int) -> str:

@@ -14,6 +14,15 @@ def text_width(text: str) -> int:
     return len(text) + wide - sum(unicodedata.combining(char) > 0 for char in text)
 
 
+def cut(text: str, width: int) -> str:
+    """Return a text of at most a width; one that was longer ends in an ellipsis."""
+    if text_width(text) <= width:
+        return text
+    while text_width(text) >= width:
+        text = text[:-1]
+    return text + "…"
+
+
 def wrapped(text: str, width: int, first: str = "", rest: str = "") -> str:
     """Return a text in lines of at most a width; the first and the others have their own margin."""
     spread = "".join(char + _FILLER if _is_wide(char) else char for char in text)

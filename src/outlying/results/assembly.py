@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from outlying.method.distribution import Between
 from outlying.method.measure import reaches
@@ -20,7 +20,7 @@ from outlying.results.stories import Story
 from outlying.search.objects import ObjectProperty
 from outlying.search.population import Measured, Searched
 from outlying.search.scoring import Context, Hit
-from outlying.table.values import Form
+from outlying.table.values import Form, Value
 
 #: Forms whose numbers are moments, not quantities.
 _MOMENTS: tuple[Form, ...] = ("date", "datetime", "instant", "time")
@@ -155,9 +155,19 @@ def pair_of(hit: Hit, exact: Measured, *, with_picture: bool = True) -> Pair:
         scale=hit.summary.scale,
         near=hit.summary.near,
         reach=_reach(own, hit.summary.reach),
-        gap=profile.gap(own.place),
+        gap=_gap(own, profile, hit.summary.at_object),
         picture=_picture(hit, profile, exact) if with_picture else None,
     )
+
+
+def _gap(own: ObjectProperty, profile: Profile, at_object: float) -> tuple[Value, Value] | None:
+    """Return the nearest values around one that lies among what is typical."""
+    if not isinstance(profile, NumericProfile):
+        return None
+    place: Any = own.value
+    ranges: Any = profile.typical(own.place, at_object)
+    is_among = ranges and ranges[0][0] <= place <= ranges[-1][1]
+    return profile.gap(own.place) if is_among else None
 
 
 def _reach(own: ObjectProperty, reach: float | None) -> float | None:

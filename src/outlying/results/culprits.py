@@ -25,7 +25,9 @@ ORDINARY_REST = 0.6
 #: What is left is equal if it differs by no more: such differences are chance.
 SAME_REST = 0.02
 #: What a single condition must give to count as evidence: ordinary rows show less than this.
-LEAST_EVIDENCE = 1.0
+LEAST_EVIDENCE = 2.0
+#: Evidence is equal if it differs by no more.
+SAME_EVIDENCE = 1.0
 #: So many other columns bear witness against a column; more of them would favour wide relations.
 WITNESSES = 2
 #: A column whose own telling is weaker by more is not the odd one: it is what the odd one is
@@ -166,6 +168,6 @@ def _most_evident(columns: Sequence[int], story: frozenset[int], alone: Floats) 
     excess = np.maximum(0.0, alone - LEAST_EVIDENCE)
     both = excess + excess.T
     both[:, sorted(story)] = 0.0
-    evidence = {item: round(float(np.sort(both[item])[-WITNESSES:].sum())) for item in columns}
-    most = max(evidence.values())
-    return [column for column in columns if evidence[column] == most]
+    evidence = {item: float(np.sort(both[item])[-WITNESSES:].sum()) for item in columns}
+    least = max(evidence.values()) - SAME_EVIDENCE
+    return [column for column in columns if evidence[column] >= least]

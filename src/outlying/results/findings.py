@@ -125,7 +125,8 @@ class Findings:
             "and no others, have the same value in it."
             for name in labels
         ]
-        hint = Hint("exclude", "leaves it out", tuple(labels))
+        it = "it" if len(labels) == 1 else "them"
+        hint = Hint("exclude", f"leaves {it} out", tuple(labels))
         return dataclasses.replace(self, notes=(*self.notes, *notes), hints=(*self.hints, hint))
 
     def __str__(self) -> str:

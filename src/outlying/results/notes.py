@@ -27,7 +27,8 @@ def notes_on(
             "what comes closest is given instead."
         )
     if found > options.top or _unseen(searched):
-        notes.append(f"Only the {options.top:,} strongest findings are given.")
+        given = "finding is" if options.top == 1 else f"{options.top:,} findings are"
+        notes.append(f"Only the strongest {given} given.")
     notes += _binned(attributes, options)
     notes += _visited(outcome, attributes, options)
     notes += _sampled(outcome, searched.sample)
@@ -114,11 +115,13 @@ def _sampled(outcome: Outcome, sample: Sample) -> list[str]:
     effort, drawn = outcome.effort, len(sample.nearby)
     if effort is None or sample.is_whole:
         return []
-    verified = "1 was" if effort.verified == 1 else f"{effort.verified:,} were"
+    verified, dropped = (
+        "1 was" if count == 1 else f"{count:,} were" for count in (effort.verified, effort.dropped)
+    )
     notes = [
         f"{effort.screened:,} pairs of context and property were screened by "
-        f"{len(sample.screened):,} of the {sample.rows:,} rows; of the strongest, {verified} "
-        f"computed from all rows, and {effort.dropped:,} of these dropped."
+        f"{len(sample.screened):,} of the {sample.rows:,} rows; {verified} then computed from all "
+        f"rows, and {dropped} dropped."
     ]
     if drawn < sample.rows:
         notes.append(f"Intervals of numeric columns were found in {drawn:,} of the rows.")

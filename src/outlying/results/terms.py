@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import shlex
 from collections.abc import Mapping, Sequence
 
 
@@ -46,18 +48,12 @@ class Terms:
             return None
         if hint.value is None:
             return f"A higher {name}"
-        if self.flags is None:
-            value = list(hint.value) if isinstance(hint.value, tuple) else hint.value
-            return f"{name}={_quoted(value)}"
         if hint.value is True:
-            return name
-        names = [hint.value] if isinstance(hint.value, str) else list(hint.value or ())
-        return " ".join(f"{name} {item}" for item in names)
-
-
-def _quoted(value: object) -> str:
-    """Write a value as Python does, texts in the quotes that the documentation uses."""
-    return repr(value).replace("'", '"') if "'" not in str(value) else repr(value)
+            return f"{name}=True" if self.flags is None else name
+        if self.flags is None:
+            return f"{name}={json.dumps(hint.value, ensure_ascii=False)}"
+        names = [hint.value] if isinstance(hint.value, str) else hint.value or ()
+        return " ".join(f"{name} {shlex.quote(item)}" for item in names)
 
 
 #: What Python says; commands have terms of their own.

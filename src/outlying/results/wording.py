@@ -163,7 +163,7 @@ def headline(pair: Pair) -> tuple[str, str, str]:
     else:
         known = "all " if pair.known == pair.group_size else ""
         where = f"among {known}{pair.known:,} rows"
-    return _name_and_value(pair), _expected(pair), where
+    return _name_and_value(pair, _SHORT), _expected(pair), where
 
 
 def _expected(pair: Pair) -> str:
@@ -236,9 +236,11 @@ def standing(as_strong: int, asked: int) -> str:
     return f"{which} other rows have findings at least this strong."
 
 
-def _name_and_value(pair: Pair) -> str:
-    name = printable(pair.property)
-    return f"{name} is missing" if pair.value is None else f"{name} = {text_of(pair.value)}"
+def _name_and_value(pair: Pair, most: int = 80) -> str:
+    name = printable(pair.property, most)
+    if pair.value is None:
+        return f"{name} is missing"
+    return f"{name} = {printable(text_of(pair.value), most)}"
 
 
 def group(pair: Pair) -> str:

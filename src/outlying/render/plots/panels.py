@@ -77,6 +77,12 @@ class PanelStyle:
             linewidth=2.0 if length * self.width < 2 else 0,
         )
 
+    def surround(self, axes: Axes, scale: Scale, window: tuple[float, float]) -> None:
+        """Shade the part of the axis around the object where hardly anything else is."""
+        low, high = (min(max(end, scale.axis.low), scale.axis.high) for end in window)
+        colour = self.colours["mark"]
+        axes.axvspan(scale.to_plot(low), scale.to_plot(high), color=colour, alpha=0.14, linewidth=0)
+
     def mark(self, axes: Axes, place: float, text: str, shift: float) -> None:
         """Mark the object; the label leans towards the middle of the axis."""
         axes.axvline(place, color=self.colours["mark"], linewidth=2.5, clip_on=False)
@@ -110,6 +116,8 @@ class DensityPanel:
         """Fill the density of the group, and mark the object."""
         chart, colours = self.chart, self.style.colours
         scale = Scale(chart.axis)
+        if chart.window is not None:
+            self.style.surround(axes, scale, chart.window)
         for low, high in chart.typical:
             self.style.shade(axes, scale, low, high)
         x, y = scale.from_places(chart.inside.x), chart.inside.y
@@ -122,7 +130,9 @@ class DensityPanel:
         )
         scale.apply_to(axes)
         axes.set_ylim(0, 1.12)
-        axes.set_xlabel(plain(chart.name), color=colours["quiet"], fontsize=8.5)
+        named = chart.name + (f"; {chart.window_text} of this one" if chart.window_text else "")
+        lines = wrapped_to(named, self.style.width - 60, 8.5, "normal")
+        axes.set_xlabel(plain(lines), color=colours["quiet"], fontsize=8.5)
 
 
 class BarPanel:

@@ -1,0 +1,93 @@
+"""The row as a strip of cells: where to look, before anything is read (method 5b)."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from outlying.results.findings import Findings
+from outlying.results.stories import Story
+from outlying.table.values import printable, text_of
+
+#: In a row of more columns ordinary cells stand behind a click.
+MANY_COLUMNS = 40
+
+#: What the shade of a cell means.
+BLAME = (
+    "how much weaker the strongest finding of the row would be without this column. It is 0 for "
+    "ordinary cells, and equal where a relation of two columns is broken: either may be wrong."
+)
+
+_FULL = 100  # percent of the strongest shade: the cell most to blame
+_ODD = 45  # at least, for each cell that an exceptional story calls odd
+_FAINT = 25  # at most, where nothing is exceptional
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Told:
+    """A story with its number on the page, from 1: exceptional ones come first."""
+
+    number: int
+    story: Story
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of the row: its shade in percent, and the number of the story that calls it odd."""
+
+    name: str
+    value: str
+    heat: int
+    odd: int | None
+    is_compared: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CellStrip:
+    """The cells of a row in the order of the table; of a wide row the ordinary ones apart."""
+
+    shown: tuple[Cell, ...]
+    folded: tuple[Cell, ...]
+
+
+def numbered(findings: Findings) -> tuple[Told, ...]:
+    """Return the stories in the order of the page."""
+    ranked = sorted(findings.stories, key=lambda story: not story.exceptional)
+    return tuple(Told(number, story) for number, story in enumerate(ranked, start=1))
+
+
+def cell_strip(findings: Findings) -> CellStrip:
+    """Return the cells of the row, shaded by blame; a wide row folds what is ordinary."""
+    stories = numbered(findings)
+    odd: dict[str, int] = {}
+    for told in stories:
+        if told.story.exceptional:
+            odd.setdefault(told.story.culprit, told.number)
+    blame, heats = findings.blame, _heats(findings)
+    cells = tuple(
+        Cell(
+            printable(name, 60),
+            printable(text_of(value), 80),
+            max(heats.get(name, 0), _ODD if name in odd else 0),
+            odd.get(name),
+            name in blame,
+        )
+        for name, value in findings.values
+    )
+    if len(cells) <= MANY_COLUMNS:
+        return CellStrip(cells, ())
+    named = {name for name, heat in heats.items() if heat}
+    for told in stories:
+        if told.number == 1 or told.story.exceptional:
+            named.update(told.story.columns)
+    kept = [name in named for name, _ in findings.values]
+    return CellStrip(
+        tuple(cell for cell, is_kept in zip(cells, kept, strict=True) if is_kept),
+        tuple(cell for cell, is_kept in zip(cells, kept, strict=True) if not is_kept),
+    )
+
+
+def _heats(findings: Findings) -> dict[str, int]:
+    """Return the shade of each compared column: its blame as a share of the greatest."""
+    blame = findings.blame
+    most, full = max(blame.values(), default=0.0), _FULL if findings.exceptional else _FAINT
+    return {name: round(full * number / most) if most > 0 else 0 for name, number in blame.items()}

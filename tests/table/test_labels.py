@@ -1,0 +1,71 @@
+"""Columns that say which rows are asked for get a hint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import outlying
+from outlying.table.columns import numeric_column
+from outlying.table.labels import label_columns
+from tests.conftest import Run
+
+
+@pytest.fixture
+def orders() -> dict[str, Any]:
+    """Rows 3, 4 and 5 are wrong, and a column says so."""
+    rng = np.random.default_rng(0)
+    amount = rng.normal(50, 5, 120)
+    amount[[3, 4, 5]] = 900.0, 950.0, 1000.0
+    mark = np.array(["no"] * 120, dtype=object)
+    mark[[3, 4, 5]] = "yes"
+    return {"amount": amount, "charge back": mark, "flag": (mark == "yes") * 1.0}
+
+
+def labels(data: dict[str, Any], *rows: int) -> tuple[str, ...]:
+    return label_columns(outlying.Explainer(data).table, list(rows))
+
+
+def test_a_label_has_one_value_on_these_rows_and_another_on_all_others(
+    orders: dict[str, Any],
+) -> None:
+    assert labels(orders, 3, 4, 5) == ("charge back", "flag")
+    assert labels(orders, 5, 3, 4, 4) == ("charge back", "flag")
+    assert labels(orders, 3, 4) == ()
+    assert labels(orders, 3, 4, 5, 6) == ()
+    assert labels(orders, 3) == ()
+    assert labels(orders | {"flag": np.where(orders["flag"] == 1, 1.0, np.nan)}, 3, 4, 5) == (
+        "charge back",
+    )
+    table = outlying.Explainer(orders).table
+    assert label_columns(table, None) == ()
+    assert numeric_column("flag", orders["flag"]).content()[0] is None
+
+
+def test_python_is_told(orders: dict[str, Any]) -> None:
+    explainer = outlying.Explainer(orders, references=0)
+    for found in explainer.explain_many(where={"charge back": "yes"}):
+        said = " ".join(str(found).split())
+        assert "Column charge back seems to be a label of the rows asked for" in said
+        assert 'exclude=["charge back", "flag"] leaves them out.' in said
+    alone = explainer.explain(row=3)
+    assert "seems to be a label" not in str(alone)
+    others = {name: orders[name] for name in ("amount",)}
+    assert outlying.Explainer(others, references=0).explain(row=3).hints == ()
+
+
+def test_the_command_line_names_its_own_option(
+    run: Run, orders: dict[str, Any], tmp_path: Path
+) -> None:
+    file = tmp_path / "orders.csv"
+    lines = [",".join(map(str, cells)) for cells in zip(*orders.values(), strict=True)]
+    file.write_text("\n".join([",".join(orders), *lines]) + "\n")
+    text = run("explain", file, "--rows", "4-6", "--references", 0)[1]
+    assert "- --exclude 'charge back' --exclude flag leaves them out." in text
+    assert "exclude=" not in text
+    kept = run("explain", file, "--where-true", "flag", "--exclude", "charge back")[1]
+    assert "seems to be a label" not in kept
+    assert "Column flag names the rows to explain." in kept
