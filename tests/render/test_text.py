@@ -15,7 +15,7 @@ from outlying.cli.terminal import DETECT, EXPLAIN
 from outlying.render.text import render
 from outlying.render.text_width import text_width
 from outlying.results.terms import Hint
-from outlying.results.wording import figure, percent, standing, times
+from outlying.results.wording import figure, headline, percent, standing, times
 from outlying.search.references import Comparison
 from outlying.table.values import Value, number_text, printable, range_text, text_of
 
@@ -71,6 +71,14 @@ def test_the_sentence_of_the_readme() -> None:
         ({"value": "b", "typical": ("a", "b")}, "temp is typically a there, and b is"),
         ({"value": "x" * 30}, "and this value is 310 times rarer"),
         ({"typical": ((1.0, 1.0), (3.0, 4.5))}, "is typically 1.0 or 3.0 to 4.5 there,"),
+        (
+            {"typical": ((1.0, 1.0), (3.0, 4.5), (6.0, 6.0), (7.0, 7.0))},
+            "is typically 1.0, 3.0 to 4.5, 6.0 or 1 other range there,",
+        ),
+        (
+            {"typical": ((1.0, 9.0),), "gap": (4.9, 5.6), "reaches_threshold": False},
+            "1.0 to 9.0 there, and 5.2 is 310 times",
+        ),
         ({"typical": ((2.483660, 4.512349),)}, "is typically 2.48 to 4.51 there,"),
         (
             {"typical": ((1.0, 9.0),)},
@@ -85,20 +93,20 @@ def test_the_sentence_of_the_readme() -> None:
         ),
         (
             {"scale": 8, "near": 1, "reach": 1.2571},
-            "310 times rarer than a typical value: no other row there is within 1.2 of it.",
+            "310 times rarer than a typical value. No other row there is within 1.2 of it. Over",
         ),
         ({"scale": 8, "near": 1, "reach": 1299.0}, "within 1200 of it"),
         ({"scale": 8, "near": 2, "reach": 1.2571}, "310 times rarer than a typical value. Over"),
         (
             {"scale": 2, "near": 1, "reach": 86_400 * 45.9, "value": dt.date(2024, 5, 17)}
             | {"typical": ((dt.date(2020, 1, 1), dt.date(2020, 2, 1)),), "conditions": ()},
-            "2020-01-01 to 2020-02-01, and 2024-05-17 is 310 times rarer than a typical value: no "
+            "2020-01-01 to 2020-02-01, and 2024-05-17 is 310 times rarer than a typical value. No "
             "other row is within 45 days of it.",
         ),
         (
             {"scale": 2, "near": 1, "reach": 3_700.0, "value": dt.timedelta(hours=5)}
             | {"typical": ((dt.timedelta(0), dt.timedelta(minutes=9)),)},
-            "no other row there is within 1 hour of it",
+            "No other row there is within 1 hour of it",
         ),
         (
             {
@@ -366,3 +374,33 @@ def test_headlines_fit_whatever_they_hold() -> None:
         assert "3 things stand out" in text
         assert max(text_width(line) for line in text.splitlines()) <= width
         assert "\x1b" not in text
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({}, ("temp = 5.2", "expected 27.0 to 33.0", "where city = A")),
+        (
+            {"conditions": (), "group_size": 90, "known": 90},
+            ("temp = 5.2", "expected 27.0 to 33.0", "among all 90 rows"),
+        ),
+        (
+            {"conditions": (), "group_size": 90, "known": 88, "value": None, "typical": ("known",)},
+            ("temp is missing", "expected a value", "among 88 rows"),
+        ),
+        (
+            {"value": "x", "typical": ("family medicine", "travel medicine", "b")},
+            ("temp = x", "expected family medicine or 2 others", "where city = A"),
+        ),
+        (
+            {"typical": ((1.0, 9.0),)},
+            ("temp = 5.2", "rare within 1.0 to 9.0", "where city = A"),
+        ),
+        (
+            {"typical": ((1.0, 9.0),), "gap": (4.9, 5.6)},
+            ("temp = 5.2", "in a gap between 4.9 and 5.6", "where city = A"),
+        ),
+    ],
+)
+def test_headlines(given: dict[str, Any], line: tuple[str, str, str]) -> None:
+    assert headline(pair(**given)) == line

@@ -98,11 +98,11 @@ def test_a_rest_far_below_the_story_does_not_decide() -> None:
 def test_other_columns_bear_witness() -> None:
     found = [telling(B, A, strength=8), telling(A, B, strength=7.9)]
     alone = np.full((5, 5), -math.inf)
-    alone[A, C] = 3.0
+    alone[A, C] = 6.0
     assert culprit(grouped(*found)[0], found, NUMBERS, alone) == A
     alone[B, A] = 9.0  # the story itself is no witness
     assert culprit(grouped(*found)[0], found, NUMBERS, alone) == A
-    alone[C, B] = alone[D, B] = 3.0  # what is odd given a column tells against it as well
+    alone[C, B] = alone[D, B] = 6.0  # what is odd given a column tells against it as well
     assert culprit(grouped(*found)[0], found, NUMBERS, alone) == B
     alone[A, C] = 1.4  # what ordinary rows show does not count
     alone[C, B] = alone[D, B] = 0.9

@@ -120,14 +120,14 @@ def _how_rare(pair: Pair, there: str) -> str:
     if pair.value is None:
         return f", and a missing value is {times(pair.rarity)} rarer"
     value = text_of(pair.value) if len(text_of(pair.value)) <= _SHORT else "this value"
-    if pair.gap is not None:
+    if pair.reaches_threshold and pair.gap is not None:
         low, high = (text_of(end) for end in pair.gap)
         gap = f"no other row{there} is between {low} and {high}"
         return f", but {value} is in a gap: {gap}, which makes it {rarer}"
     if pair.reaches_threshold and _is_inside(pair):
         return f"; though {value} is inside this range, few rows are near it: it is {rarer}"
     if pair.scale > 1 and pair.near == 1 and pair.reach:
-        return f", and {value} is {rarer}: no other row{there} is within {distance(pair)} of it"
+        return f", and {value} is {rarer}. No other row{there} is within {distance(pair)} of it"
     return f", and {value} is {rarer}"
 
 
@@ -167,7 +167,7 @@ def headline(pair: Pair) -> tuple[str, str, str]:
 
 
 def _expected(pair: Pair) -> str:
-    if pair.gap is not None:
+    if pair.reaches_threshold and pair.gap is not None:
         return f"in a gap between {text_of(pair.gap[0])} and {text_of(pair.gap[1])}"
     if pair.value is None:
         return "expected a value"
@@ -283,7 +283,8 @@ def typical(pair: Pair, most: int = _MOST_NAMED) -> str:
     named = [_range(item) for item in items[:most]]
     more = len(items) - len(named)
     if more > 0:
-        return ", ".join(named) + f" or {more:,} {'other' if more == 1 else 'others'}"
+        ranges, s = isinstance(items[0], tuple), "" if more == 1 else "s"
+        return ", ".join(named) + f" or {more:,} other{f' range{s}' if ranges else s}"
     return named[0] if len(named) == 1 else ", ".join(named[:-1]) + " or " + named[-1]
 
 
