@@ -206,7 +206,7 @@ BAD: list[tuple[str, list[object], list[str]]] = [
         ["'city'", "'A'"],
     ),
     ("all excluded", ["explain", "{table}", "--row", 1, "--columns", "id"], ["no column is left"]),
-    ("bad support", ["explain", "{table}", "--row", 1, "--min-support", "7"], ["min_support", "7"]),
+    ("bad support", ["explain", "{table}", "--row", 1, "--min-support", "7.5"], ["a share"]),
     (
         "bad choice",
         ["explain", "{table}", "--row", 1, "--measure", "shap"],
