@@ -128,9 +128,7 @@ class _GuidedSearch:
         )
 
     def _glance(self, ranked: list[Ranked], searched: list[_PropertySearch]) -> Glance:
-        found = [
-            (-rank[0], frozenset(self.exact.attributes(place, rank[-1]))) for rank, place in ranked
-        ]
+        found = ((-rank[0], self.exact.attributes(place, rank[-1])) for rank, place in ranked)
         return glance_of(found, np.array([each.searched[0][0].rarity[0] for each in searched]))
 
     def _without_culprits(self, ranked: list[Ranked], most: int) -> list[Ranked]:
