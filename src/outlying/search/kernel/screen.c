@@ -233,13 +233,12 @@ static double parts_within(const struct property *p, int64_t one, int64_t other,
     return smaller(larger(rint(area / (width * other_width) * PARTS), 0.0), PARTS);
 }
 
-static void make_rung(const struct property *p, int64_t number)
+static void make_rung(const struct property *p, const struct scratch *s, int64_t number)
 {
     struct rung rung = rung_at(p, number);
     double radius = ldexp(number % 2 ? HALF_ROOT : 0.5, (int)(number / 2) + LEAST_POWER);
-    double *around = calloc((size_t)p->padded, sizeof *around);
-    if (around == NULL)
-        return;
+    double *around = s->totals; /* added up here: other threads may make the same rung */
+    memset(around, 0, (size_t)p->groups * sizeof *around);
     for (int64_t group = 0; group < p->padded; group += LANES) {
         int16_t *shares = rung.shares + group * (p->padded + 2);
         int64_t most = 0;
@@ -264,7 +263,6 @@ static void make_rung(const struct property *p, int64_t number)
     }
     for (int64_t group = 0; group < p->groups; group++)
         rung.around[group] = around[group];
-    free(around);
     atomic_store_explicit(p->made + number, 1, memory_order_release);
 }
 
@@ -331,7 +329,7 @@ static void pairs_by_ladder(const struct property *p, const struct scratch *s, d
     double own[2], all[2] = {0};
     for (int next = 0; next < 2; next++) {
         if (!atomic_load_explicit(p->made + number + next, memory_order_acquire))
-            make_rung(p, number + next);
+            make_rung(p, s, number + next);
         struct rung rung = rung_at(p, number + next);
         own[next] = pairs_on(p, &rung, s) / PARTS;
         if (others != NULL)
