@@ -295,7 +295,7 @@ class _PropertySearch:
         return dead
 
     def leaders(self, length: int) -> Contexts:
-        """Choose the contexts to extend: the strongest of the last.
+        """Choose the contexts to extend: the strongest of the last with rows enough for it.
 
         If contexts must be minimal, those of which no part is enough.
         """
@@ -304,6 +304,7 @@ class _PropertySearch:
         if 0 in self.known or contexts.shape[1] < length:
             return np.zeros((0, length), dtype=np.int64)
         alive = (contexts != NONE).all(axis=1)
+        alive &= scored.rows >= self.run.contexts.least_rows(length + 1)
         if self.is_strict:
             alive &= ~reaches & ~self.is_dead(contexts)
         return contexts[[place for _, place in scored.strongest(limits.BEAM, alive)]]
