@@ -613,3 +613,49 @@ def test_progress_is_for_terminals_only(
 def test_remaining_time_in_words() -> None:
     said = [terminal.duration(seconds) for seconds in (0.2, 40, 200, 9_000)]
     assert said == ["about 1 s", "about 40 s", "about 3 min", "about 2.5 h"]
+
+
+# --- marks, in memory and in a stream -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        ["0", "1", "2", ""],
+        ["0.0", "1.0", "3.0", ""],
+        ["no", " Yes", "ON", ""],
+        ["false", "true", "true", ""],
+    ],
+    ids=["numbers", "floats", "words", "flags"],
+)
+def test_a_stream_explains_the_rows_that_are_marked_in_memory(
+    run: Run, tmp_path: Path, marks: list[str]
+) -> None:
+    path = tmp_path / "marks.csv"
+    rows = [f"{row % 7},{row % 5},{marks[row % 4 if row < 8 else 0]}" for row in range(60)]
+    path.write_text("\n".join(["a,b,flag", *rows]) + "\n")
+    found = {}
+    for engine in ("memory", "duckdb"):
+        args = ("--where-true", "flag", "--engine", engine, "--references", 0, "--format", "json")
+        code, out, err = run("explain", path, *args)
+        assert (code, err) == (0, "")
+        objects = json.loads(out)["objects"]
+        found[engine] = sorted(json.dumps(item["pairs"]) for item in objects)
+    assert len(found["memory"]) == 4
+    assert found["duckdb"] == found["memory"]
+
+
+@pytest.mark.parametrize(
+    ("mark", "said"),
+    [("-1", "holds '-1'"), ("0.5", "holds '0.5'"), ("maybe", "holds 'maybe'"), ("0", "no row")],
+)
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_what_is_no_mark_is_refused_by_every_engine(
+    run: Run, tmp_path: Path, mark: str, said: str, engine: str
+) -> None:
+    path = tmp_path / "marks.csv"
+    path.write_text("a,flag\n" + "".join(f"{row % 7},0\n" for row in range(40)) + f"1,{mark}\n")
+    code, _, err = run("explain", path, "--where-true", "flag", "--engine", engine)
+    assert code == 2
+    assert "--where-true: column 'flag'" in err
+    assert said in err

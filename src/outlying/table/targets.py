@@ -25,15 +25,17 @@ Key: TypeAlias = tuple[tuple[str, Value], ...]
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """What is to be explained, in the words of whoever asks: one of rows, wheres, every, objects.
+    """What is to be explained, in the words of whoever asks: by exactly one of these.
 
-    `every` stands for all rows with its values; each of `wheres` names one row. `name` tells how
-    errors name an item by its place; None where there is only one, which needs no name.
+    `every` stands for all rows with its values, `marks` for all that a column marks; each of
+    `wheres` names one row. `name` tells how errors name an item by its place; None where there is
+    only one, which needs no name.
     """
 
     rows: Sequence[Any] | None = None
     wheres: Sequence[Any] | None = None
     every: Where | None = None
+    marks: str | None = None
     objects: Sequence[Any] | None = None
     name: Callable[[int], str] | None = None
 
