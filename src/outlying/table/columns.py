@@ -29,6 +29,7 @@ from outlying.table.values import (
     Form,
     Value,
     is_missing,
+    label_text,
     number_of,
     text_of,
     value_of,
@@ -112,7 +113,7 @@ class NumericColumn:
         is_plain = self.form in ("number", "integer")
         if kind == "categorical":
             values = (self.value(row) for row in range(len(self)))
-            texts = [None if value is None else text_of(value) for value in values]
+            texts = [None if value is None else label_text(value) for value in values]
             return dataclasses.replace(
                 categorical_column(self.name, texts), are_of_numbers=is_plain
             )

@@ -169,6 +169,12 @@ def number_text(number: float, digits: int = 6) -> str:
     )
 
 
+def label_text(value: Value) -> str:
+    """Write a value as the label of a category: for people, and never the same for two values."""
+    short = text_of(value)
+    return repr(value) if isinstance(value, float) and float(short) != value else short
+
+
 def range_text(low: Value, high: Value) -> str:
     """Write a range for people: with no more decimals than tell three digits of its width.
 
