@@ -659,3 +659,13 @@ def test_what_is_no_mark_is_refused_by_every_engine(
     assert code == 2
     assert "--where-true: column 'flag'" in err
     assert said in err
+
+
+def test_rows_of_a_stream_are_not_named_by_numbers_of_data_rows(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "marks.csv"
+    rows = [f"{row % 7},{row % 5},{int(row in (20, 30))}" for row in range(40)]
+    path.write_text("\n".join(["a,b,flag", *rows]) + "\n")
+    args = ("explain", path, "--where-true", "flag", "--references", 0)
+    told = {engine: run(*args, "--engine", engine)[1] for engine in ("memory", "duckdb")}
+    assert "rows 21, 31)" in told["memory"]
+    assert "rows 1, 2 of those above)" in told["duckdb"]

@@ -128,7 +128,11 @@ def _mixed(name: str, values: Sequence[object], known: Sequence[object]) -> Read
 
 
 def _what_is_unusable(known: Iterable[object]) -> str:
-    value = next(value for value in known if _kind_of(value) == "unusable")
+    """Name what cannot be compared: of several things the first by name, not the first in a row."""
+    return min({_described(value) for value in known if _kind_of(value) == "unusable"})
+
+
+def _described(value: object) -> str:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return "bytes"
     if isinstance(value, Mapping):
