@@ -669,3 +669,54 @@ def test_rows_of_a_stream_are_not_named_by_numbers_of_data_rows(run: Run, tmp_pa
     told = {engine: run(*args, "--engine", engine)[1] for engine in ("memory", "duckdb")}
     assert "rows 21, 31)" in told["memory"]
     assert "rows 1, 2 of those above)" in told["duckdb"]
+
+
+# --- links, and names that no file can have -------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "html", "text"])
+def test_a_link_stays_and_what_it_points_to_is_written(
+    run: Run, table: Path, tmp_path: Path, form: str
+) -> None:
+    real, link = tmp_path / "folder" / "real", tmp_path / "link"
+    real.parent.mkdir()
+    link.symlink_to(real)
+    for before in (None, "stale"):
+        if before is not None:
+            real.write_text(before)
+        assert run("explain", table, *ROWS, "--format", form, "-o", link)[0] == 0
+        assert link.is_symlink()
+        assert len(real.read_text()) > 100
+    assert [path.name for path in real.parent.iterdir()] == ["real"]
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("loop", "circle"), ("", "without a name"), (".", "directory"), ("x" * 300, "too long")],
+    ids=["loop", "none", "folder", "long"],
+)
+def test_where_nothing_can_be_written(
+    run: Run,
+    table: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    form: str,
+    name: str,
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("loop").symlink_to("other")
+    Path("other").symlink_to("loop")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    code, out, err = run("explain", table, *ROWS, "--format", form, "-o", name)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert "Traceback" not in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_a_name_as_long_as_names_can_be(run: Run, table: Path, tmp_path: Path) -> None:
+    target = tmp_path / ("x" * 255)
+    assert run("explain", table, *ROWS, "--format", "json", "-o", target)[0] == 0
+    assert target.exists()

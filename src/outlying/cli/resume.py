@@ -21,7 +21,7 @@ import numpy as np
 
 from outlying.errors import OutputError
 from outlying.options import Options
-from outlying.render.files import is_special
+from outlying.render.files import final_path, is_special
 from outlying.results.findings import Findings, Population, entry, heading
 from outlying.results.patterns import Patterns
 from outlying.table.table import Table
@@ -109,10 +109,8 @@ class Partial:
     @contextlib.contextmanager
     def beside(cls, target: str, *, resume: bool) -> Iterator[Partial]:
         """Open the file before the work begins; one without a line is not left behind."""
-        final = Path(target)
+        final = final_path(target)
         path = final.with_name(f"{final.name}.partial")
-        if final.is_dir():
-            raise OutputError(f"cannot write {final}: it is a directory; give a file name")
         if is_special(final):
             raise OutputError(
                 f"cannot write {final}: it is no ordinary file, and lines are kept beside it; "
