@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import itertools
 import json
@@ -9,6 +10,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -29,7 +31,7 @@ from outlying.search.population import Searched
 from outlying.sources import read
 from outlying.table.columns import numeric_column
 from outlying.table.table import Table
-from outlying.table.targets import Target
+from outlying.table.targets import Target, Targets
 from tests.conftest import Run
 
 QUICK = ("--references", 0, "--exclude", "odd")
@@ -720,3 +722,47 @@ def test_a_name_as_long_as_names_can_be(run: Run, table: Path, tmp_path: Path) -
     target = tmp_path / ("x" * 255)
     assert run("explain", table, *ROWS, "--format", "json", "-o", target)[0] == 0
     assert target.exists()
+
+
+# --- several runs on one file ---------------------------------------------------------------
+
+
+def test_runs_that_continue_one_file_at_once(
+    table: Path, whole: tuple[Path, bytes], tmp_path: Path
+) -> None:
+    target, content = whole
+    target.with_name("out.jsonl.partial").write_bytes(content[: len(content) // 2])
+    command = [sys.executable, "-m", "outlying", "explain", table, *ROWS, *RESUME[:3], target]
+    runs = [
+        subprocess.Popen([*map(str, command), "--resume"], stderr=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    said = [run.communicate()[1] for run in runs]
+    assert target.read_bytes() == content
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.jsonl", "weather.csv"]
+    for run, err in zip(runs, said, strict=True):
+        assert "Traceback" not in err
+        assert run.returncode == 0 or "another run is still writing" in err
+
+
+def test_a_file_that_was_renamed_while_waiting_is_not_written_to(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    with contextlib.ExitStack() as first:
+        ours = first.enter_context(jsonlines.Partial.beside(str(target), resume=True))
+        ours.begin({"schema": 1}, Targets(()))
+        started = threading.Event()
+
+        def wait() -> None:
+            started.set()
+            with jsonlines.Partial.beside(str(target), resume=True) as other:
+                seen.append(other.is_new and other.path.exists())
+
+        seen: list[bool] = []
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        started.wait()
+        time.sleep(0.2)
+        ours.finish()
+    waiting.join()
+    assert seen == [True]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
