@@ -11,8 +11,9 @@ import datetime as dt
 import decimal
 import math
 import re
-import unicodedata
 from typing import Literal, TypeAlias
+
+from outlying.errors import harmless
 
 Form = Literal[
     "number", "integer", "boolean", "text", "date", "datetime", "instant", "time", "duration"
@@ -198,22 +199,12 @@ def without_trailing_zero(label: str) -> str:
 def printable(text: str, limit: int = 80) -> str:
     """Return text that is short and harmless on a terminal; ordinary text is unchanged.
 
-    Control codes, direction marks and other invisible characters are written as escapes: a column
-    name must not be able to move the cursor, hide text or turn its direction. A text of spaces
-    alone is quoted.
+    Invisible characters are written as escapes, as in errors. A text of spaces alone is quoted.
     """
-    safe = "".join(char if _is_visible(char) else _escape(char) for char in text)
+    safe = harmless(text)
     if not safe.strip():
         safe = f'"{safe}"'
     return safe if len(safe) <= limit else safe[: limit - 1] + "…"
-
-
-def _is_visible(char: str) -> bool:
-    return char == " " or unicodedata.category(char)[0] not in "CZ"
-
-
-def _escape(char: str) -> str:
-    return char.encode("unicode_escape").decode("ascii") if ord(char) != 0xA0 else " "
 
 
 def read_text(form: Form, text: str) -> Value:
