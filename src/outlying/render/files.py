@@ -13,6 +13,7 @@ from outlying.errors import OutputError
 
 _NAMED = 40  # characters of a name in that of its temporary file, which must not be too long
 
+
 class Output:
     """A place for one result. A file is tried before the work begins, so that none is lost."""
 
@@ -52,8 +53,7 @@ class Output:
         """
         if self._path is None:
             for part in parts:
-                sys.stdout.write(_line(part))
-                sys.stdout.flush()
+                _print(part)
             return
         try:
             with Path(self._temporary or self._path).open("w", encoding="utf-8") as stream:
@@ -87,6 +87,24 @@ def final_path(target: str) -> Path:
 def is_special(path: Path) -> bool:
     """Return whether a path is a device or a pipe, such as /dev/null: no file may replace it."""
     return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _print(part: str) -> None:
+    try:
+        sys.stdout.write(_shown(_line(part)))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"cannot write to standard output: {error.strerror}") from None
+
+
+def _shown(content: str) -> str:
+    """Write characters that standard output does not have: in a page as HTML does."""
+    if content.lstrip()[:9].lower() != "<!doctype":
+        return content
+    encoding = sys.stdout.encoding or "utf-8"
+    return content.encode(encoding, "xmlcharrefreplace").decode(encoding)
 
 
 def _line(content: str) -> str:
