@@ -223,6 +223,21 @@ class TestPostgres:
         feeder = outlying.scan(uri.replace("postgres@", "postgres:secret@") + "?connect_timeout=5")
         assert feeder.source == f"{uri} t"
 
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "SELECT 1) t; CREATE TABLE new (a int); SELECT * FROM (SELECT 1",
+            "SELECT 1; CREATE TABLE new (a int)",
+            "CREATE TABLE new (a int)",
+            "SELECT set_config('transaction_read_only', 'off', false)",
+        ],
+    )
+    def test_a_query_only_reads(self, uri: str, query: str) -> None:
+        with pytest.raises(SourceError):
+            rows_of(outlying.scan(uri, query=query))
+        with pytest.raises(SourceError, match="no table"):
+            outlying.scan(uri).schema()
+
     def test_nothing_is_written(self, uri: str) -> None:
         execute(uri, "CREATE TABLE t AS SELECT 1 AS a", "CREATE SEQUENCE s")
         feeder = outlying.scan(uri, query="SELECT nextval('s') AS n")
@@ -304,8 +319,7 @@ class TestDuckDBFiles:
         other.write_text("a,b\n1,2\n")
         given = query.format(new=new, other=other, folder=path.parent)
         with pytest.raises(SourceError):
-            feeder = outlying.scan(path, query=given)
-            feeder.fold(Count(), feeder.schema().names, None)
+            rows_of(outlying.scan(path, query=given))
         assert sorted(item.name for item in path.parent.iterdir()) == ["its.db", "other.csv"]
 
     @pytest.mark.parametrize(
