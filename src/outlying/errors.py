@@ -42,6 +42,16 @@ def _escape(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii") if ord(char) != 0xA0 else " "
 
 
+def shown(value: object, most: int = 200) -> str:
+    """Write any value for a message: as Python does, but shortly, and whatever its class does."""
+    try:
+        text = repr(value)
+    except Exception:  # a class of the user's, or a number of thousands of digits
+        kind = type(value).__name__
+        text = "a number of very many digits" if kind == "int" else f"an object of class {kind}"
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 class OutlyingError(Exception):
     """The root of all errors that a user can cause and repair.
 
@@ -129,9 +139,10 @@ class MissingExtraError(OutlyingError, ImportError):
         super().__init__(f"{what} needs an optional package: pip install 'outlying[{extra}]'")
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
+def unknown_name(kind: str, given: object, known: Iterable[str]) -> str:
     """Say that a name is unknown, with the nearest known names or, failing those, all of them."""
     names = list(known)
+    name = given if isinstance(given, str) else shown(given)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if not near:
         folded = {other.casefold(): other for other in names}
@@ -142,4 +153,4 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
         hint = "known: " + ", ".join(repr(other) for other in names)
     else:
         hint = f"{len(names)} are known, the first: " + ", ".join(repr(o) for o in names[:10])
-    return f"unknown {kind} {name!r}; {hint}"
+    return f"unknown {kind} {shown(given)}; {hint}"

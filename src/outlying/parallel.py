@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import operator
 import os
 import signal
 import sys
@@ -19,7 +20,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from outlying.errors import OptionError, WorkerError, row_words
+from outlying.errors import OptionError, WorkerError, row_words, shown
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+MOST_WORKERS = 1024  # more only need memory
 PATIENCE = 0.3  # seconds of work before other processes are started
 _CHUNK = 4  # items that a process takes at once
 _CHUNKS_AHEAD = 4  # for each process: bounds what is finished but not yet consumed
@@ -46,10 +48,15 @@ def usable_workers(workers: object) -> int:
     """Return the number of processes: by default, on Linux, one for each core that may be used."""
     if workers is None:
         return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
-    number = getattr(workers, "__index__", None)
-    if number is None or isinstance(workers, bool) or number() < 1:
-        raise OptionError(f"workers is {workers!r}; allowed: a whole number, at least 1, or None")
-    return int(number())
+    try:
+        number = 0 if isinstance(workers, bool) else operator.index(workers)  # type: ignore[arg-type]
+    except Exception:  # whatever a class of the user's raises
+        number = 0
+    if number < 1:
+        raise OptionError(
+            f"workers is {shown(workers)}; allowed: a whole number, at least 1, or None"
+        )
+    return min(number, MOST_WORKERS)
 
 
 def in_order(

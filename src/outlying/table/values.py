@@ -56,10 +56,10 @@ def is_missing(value: object) -> bool:
         return False
     try:
         return bool(value != value)
-    except (TypeError, ValueError):  # pandas.NA refuses to be a truth value
-        return type(value).__name__ == "NAType"
     except decimal.InvalidOperation:  # a signalling NaN refuses to be compared
         return True
+    except Exception:  # pandas.NA refuses to be a truth value, others to be compared at all
+        return type(value).__name__ == "NAType"
 
 
 def number_of(form: Form, value: object) -> float:
@@ -72,7 +72,7 @@ def number_of(form: Form, value: object) -> float:
             raise ValueError(EXPECTS[form])
         try:
             return float(value)
-        except (TypeError, ValueError, OverflowError):
+        except Exception:  # too large, or whatever a class of the user's raises
             raise ValueError(EXPECTS[form]) from None
     if form == "time":
         return _microseconds_of_day(value)
