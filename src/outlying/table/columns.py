@@ -11,7 +11,7 @@ from __future__ import annotations
 import bisect
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ from outlying.table.values import (
     number_of,
     text_of,
     value_of,
+    whole_text,
     without_trailing_zero,
 )
 
@@ -236,7 +237,9 @@ class CategoricalColumn:
     def label_of(self, value: object) -> str | bool:
         """Return the label that a value stands for; ValueError says what is allowed."""
         is_key = self.form == "text" and isinstance(value, int) and not isinstance(value, bool)
-        return str(value) if is_key else self._checked(value)  # keys beyond 2**53 are texts here
+        return (
+            whole_text(cast(int, value)) if is_key else self._checked(value)
+        )  # keys beyond 2**53 are texts here
 
     def _checked(self, value: object) -> str | bool:
         wanted = bool if self.form == "boolean" else str
@@ -270,7 +273,8 @@ def integer_column(name: str, values: npt.NDArray[Any], missing: Mask | None = N
     known = values if missing is None else values[~missing]
     if len(known) and max(abs(int(known.min())), abs(int(known.max()))) > LARGEST_EXACT_INTEGER:
         gaps = np.zeros(len(values), dtype=bool) if missing is None else missing
-        texts = [None if gap else str(v) for v, gap in zip(values.tolist(), gaps, strict=True)]
+        cells = zip(values.tolist(), gaps, strict=True)
+        texts = [None if gap else whole_text(cell) for cell, gap in cells]
         return categorical_column(name, texts)
     numbers = values.astype(np.float64)
     if missing is not None:

@@ -7,6 +7,7 @@ every source, whatever its own resolution, leads to the same numbers.
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import decimal
 import math
@@ -31,6 +32,7 @@ _EPOCH = dt.datetime(1970, 1, 1)
 _MICROSECOND = dt.timedelta(microseconds=1)
 _DAYS = dt.timedelta(days=10)  # in a longer range the time of day does not matter
 _MICROSECONDS_PER_DAY = 86_400_000_000
+_A_DAY = 1.0 * _MICROSECONDS_PER_DAY
 _UNITS = (1, 10**3, 10**6, 60 * 10**6, 3600 * 10**6, _MICROSECONDS_PER_DAY)
 _MOST = 1.7e308
 _WHOLE = re.compile("-?[0-9]{1,40}")
@@ -79,7 +81,8 @@ def number_of(form: Form, value: object) -> float:
     if form == "duration":
         return _microseconds_of_duration(value)
     moment = _moment(value, form)
-    return float((moment - _EPOCH) // _MICROSECOND)
+    offset = moment.utcoffset() or dt.timedelta(0)  # in UTC it may be beyond the year 9999
+    return float((moment.replace(tzinfo=None) - _EPOCH - offset) // _MICROSECOND)
 
 
 def value_of(form: Form, number: float) -> Value:
@@ -95,7 +98,10 @@ def value_of(form: Form, number: float) -> Value:
             return dt.timedelta(microseconds=round(number))
         moment = _EPOCH + dt.timedelta(microseconds=round(number))
     except OverflowError:  # outside the years 1 to 9999: no Python date exists
-        return float(number)
+        nearest = dt.datetime.max if number > 0 else dt.datetime.min
+        if form == "duration" or abs(number - (nearest - _EPOCH) / _MICROSECOND) > _A_DAY:
+            return float(number)
+        moment = nearest  # in floating point, or in another zone, it is there
     if form == "date":
         return moment.date()
     if form == "time":
@@ -144,7 +150,7 @@ def text_of(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return str(value)
+        return whole_text(value)
     if isinstance(value, float):
         return number_text(value)
     if isinstance(value, dt.datetime):
@@ -168,6 +174,14 @@ def number_text(number: float, digits: int = 6) -> str:
     return (short.rstrip("0").rstrip(".") if "." in short else short) + (
         ".0" if float(short).is_integer() and exponent < digits - 1 else ""
     )
+
+
+def whole_text(number: int) -> str:
+    """Write a whole number; one with more digits than Python turns into a text in hexadecimal."""
+    try:
+        return str(number)
+    except ValueError:
+        return hex(number)
 
 
 def label_text(value: Value) -> str:
@@ -245,7 +259,6 @@ def _moment(value: object, form: Form) -> dt.datetime:
     if moment.tzinfo is not None:
         if form != "instant":
             raise ValueError(EXPECTS[form] + ", without a zone")
-        moment = moment.astimezone(dt.UTC).replace(tzinfo=None)
     elif form == "instant":
         raise ValueError(EXPECTS[form])
     return moment
@@ -267,7 +280,8 @@ def _microseconds_of_duration(value: object) -> float:
     if isinstance(value, dt.timedelta):
         return float(value // _MICROSECOND)
     if isinstance(value, (int, float, decimal.Decimal)) and not isinstance(value, bool):
-        return float(value) * 1e6
+        with contextlib.suppress(OverflowError, ValueError):  # too large, or a NaN that signals
+            return float(value) * 1e6
     raise ValueError(EXPECTS["duration"])
 
 

@@ -53,7 +53,11 @@ def read_objects(name: str, values: Sequence[object]) -> Reading:
         kinds = {"number"}
     if len(kinds) > 1:
         return _mixed(name, values, known)
-    return _read_kind(name, kinds.pop() if kinds else _kind_of_gaps(values), values, missing)
+    kind = kinds.pop() if kinds else _kind_of_gaps(values)
+    try:
+        return _read_kind(name, kind, values, missing)
+    except Exception:  # a class of the user's that is a number by its name only
+        return skip(name, f"values of a class that does not let itself be read as {kind}")
 
 
 def _read_kind(name: str, kind: Kind, values: Sequence[object], missing: Any) -> Reading:
