@@ -186,7 +186,7 @@ class _GuidedSearch:
             self.exact.progress(place, total)
             searched.append(_PropertySearch(self, place))
             searched[-1].short_contexts()
-        for length in range(self.levels, self.most):
+        for length in range(self.levels, min(self.most, len(set(self.exact.own)))):
             for start in range(0, total, self._at_once()):
                 self._extend(searched[start : start + self._at_once()], length)
         return searched
