@@ -12,6 +12,7 @@ from outlying.errors import (
     OutputError,
     RowError,
     SourceError,
+    WorkerError,
 )
 from outlying.options import Options
 from outlying.render.report import report
@@ -48,6 +49,7 @@ __all__ = [
     "SkippedColumn",
     "SourceError",
     "Story",
+    "WorkerError",
     "__version__",
     "detect",
     "explain",

@@ -155,7 +155,7 @@ class Explainer:
         search = self._population.searching(targets, usable, progress)
         references = self._wanted_references(usable, progress if len(targets) == 1 else None)
         explain = _Explaining(search, self.options)
-        found = in_order(explain, targets.items, 1 if streamed else usable)
+        found = in_order(explain, targets.items, 1 if streamed else usable, _row_of)
         with contextlib.closing(found) as work:
             for done, findings in enumerate(work, start=1):
                 if progress is not None and len(targets) > 1:
@@ -218,7 +218,7 @@ class Explainer:
         rows = range(population.count())
         found = []
         _ = population.prepared  # once, before there are several processes
-        work = in_order(population.strongest, rows, usable_workers(workers))
+        work = in_order(population.strongest, rows, usable_workers(workers), int)
         with contextlib.closing(work) as searched:
             for each in searched:
                 found.append(each)
@@ -243,7 +243,9 @@ class Explainer:
         targets = self.targets(Asked.many(rows=asked, where=None, objects=None))
         search = population.searching(targets, usable, None)
         found = np.zeros((len(targets), len(self.population.columns)))
-        with contextlib.closing(in_order(_Blaming(search), targets.items, usable)) as shares:
+        with contextlib.closing(
+            in_order(_Blaming(search), targets.items, usable, _row_of)
+        ) as shares:
             for place, share in enumerate(shares):
                 found[place] = share
                 if progress is not None:
@@ -281,6 +283,10 @@ class _Blaming:
 
     def __call__(self, target: Target) -> list[float]:
         return list(assembly.blamed(self.search(target)).values())
+
+
+def _row_of(target: Target) -> int | None:
+    return target.row
 
 
 def _opened(data: Any, engine: Engine, options: Options) -> Population:

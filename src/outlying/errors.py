@@ -8,6 +8,7 @@ OutlyingError
 ├── RowError            the row asked for does not exist, or is not the only one
 ├── ObjectError         a new object that does not fit the columns of the table
 ├── OutputError         a result that cannot be written
+├── WorkerError         a process that worked on a part has died
 └── MissingExtraError   an optional dependency is not installed
 
 A message says what was given, what is allowed and what to try. The command line prints it and
@@ -17,15 +18,46 @@ exits with code 2.
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+
+
+def harmless(text: str) -> str:
+    """Return text that a terminal shows as it is; ordinary text is unchanged.
+
+    Control codes, direction marks and other invisible characters are written as escapes: a name
+    must not be able to move the cursor, hide text or turn its direction.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(char if _is_visible(char) else _escape(char) for char in text)
+
+
+def _is_visible(char: str) -> bool:
+    return char == " " or unicodedata.category(char)[0] not in "CZ"
+
+
+def _escape(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii") if ord(char) != 0xA0 else " "
+
+
+def shown(value: object, most: int = 200) -> str:
+    """Write any value for a message: as Python does, but shortly, and whatever its class does."""
+    try:
+        text = repr(value)
+    except Exception:  # a class of the user's, or a number of thousands of digits
+        kind = type(value).__name__
+        text = "a number of very many digits" if kind == "int" else f"an object of class {kind}"
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 class OutlyingError(Exception):
     """The root of all errors that a user can cause and repair.
 
     Messages speak to users of Python. `in_shell` has the words that differ on the command line,
-    where rows are counted from 1 and options have dashes.
+    where rows are counted from 1 and options have dashes. Names in messages come from files and
+    tables: what a terminal would obey is escaped.
     """
 
     in_shell: Mapping[str, str] = MappingProxyType(
@@ -35,6 +67,9 @@ class OutlyingError(Exception):
             'scale="deviation"': "--scale deviation",
         }
     )
+
+    def __str__(self) -> str:
+        return harmless(super().__str__())
 
     def shell_message(self) -> str:
         """Return the message in the words of the command line."""
@@ -93,6 +128,10 @@ class OutputError(OutlyingError):
     """A result cannot be written where it was asked for."""
 
 
+class WorkerError(OutlyingError):
+    """A process that worked on some of many objects has died; what is finished is kept."""
+
+
 class MissingExtraError(OutlyingError, ImportError):
     """An optional dependency is not installed; the message gives the install line."""
 
@@ -100,9 +139,10 @@ class MissingExtraError(OutlyingError, ImportError):
         super().__init__(f"{what} needs an optional package: pip install 'outlying[{extra}]'")
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
+def unknown_name(kind: str, given: object, known: Iterable[str]) -> str:
     """Say that a name is unknown, with the nearest known names or, failing those, all of them."""
     names = list(known)
+    name = given if isinstance(given, str) else shown(given)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if not near:
         folded = {other.casefold(): other for other in names}
@@ -113,4 +153,4 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
         hint = "known: " + ", ".join(repr(other) for other in names)
     else:
         hint = f"{len(names)} are known, the first: " + ", ".join(repr(o) for o in names[:10])
-    return f"unknown {kind} {name!r}; {hint}"
+    return f"unknown {kind} {shown(given)}; {hint}"

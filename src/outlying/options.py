@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from outlying.errors import OptionError, unknown_name
+from outlying.errors import OptionError, shown, unknown_name
 
 Search = Literal["guided", "exhaustive"]
 Minimality = Literal["unless stronger", "strict"]
@@ -33,6 +34,10 @@ _LEAST_SHARE = 0.1
 #: contexts some look rare by chance, and crowd out those that are.
 MANY_CONDITIONS = 3
 
+#: Options that are whole numbers are no larger.
+LARGEST = 2**63 - 1
+#: So many rounds of feature bagging are no more use than fewer.
+MOST_ROUNDS = 1_000_000
 #: More bins would take memory, and hold a value each.
 MOST_BINS = 1_000_000
 
@@ -131,9 +136,11 @@ class Bagging:
     def of(cls, **given: Any) -> Bagging:
         """Check keyword options and freeze them; a wrong name or value raises OptionError."""
         bagging = cls(**_checked(given, _BAGGING))
+        if bagging.rounds > MOST_ROUNDS:
+            raise OptionError(f"rounds is {bagging.rounds}; allowed: 1 to {MOST_ROUNDS:,}")
         if bagging.radius is not None and bagging.base != "radius":
             raise OptionError(
-                f'radius is {given["radius"]!r}, which needs base="radius" (--base radius)'
+                f'radius is {shown(given["radius"])}, which needs base="radius" (--base radius)'
             )
         return bagging
 
@@ -175,62 +182,88 @@ def check_names(given: Iterable[str], known: Iterable[str]) -> None:
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> object:
     """Refuse what is not among the choices."""
-    if value not in choices:
-        raise OptionError(f"{name} is {value!r}; allowed: {' or '.join(map(repr, choices))}")
+    if not isinstance(value, str) or value not in choices:
+        raise OptionError(f"{name} is {shown(value)}; allowed: {' or '.join(map(repr, choices))}")
     return value
 
 
 def check_whole(name: str, value: object, least: int) -> int:
-    """Return a whole number that is not below the least."""
-    number = getattr(value, "__index__", None)
-    if number is None or isinstance(value, bool) or number() < least:
-        raise OptionError(f"{name} is {value!r}; allowed: a whole number, at least {least}")
-    return int(number())
+    """Return a whole number that is not below the least, nor beyond 64 bits."""
+    number = None if isinstance(value, bool) else _whole(value)
+    if number is None or not least <= number <= LARGEST:
+        most = "" if number is None or number < least else f" and at most {LARGEST}"
+        raise OptionError(
+            f"{name} is {shown(value)}; allowed: a whole number, at least {least}{most}"
+        )
+    return number
+
+
+def _whole(value: object) -> int | None:
+    try:
+        return int(operator.index(cast(Any, value)))
+    except Exception:  # whatever a class of the user's raises
+        return None
+
+
+def _real(value: object) -> float:
+    """Return a number as floating point; NaN where there is none."""
+    if isinstance(value, (bool, str, bytes)):
+        return math.nan
+    try:
+        return float(cast(Any, value))
+    except OverflowError:
+        return math.inf
+    except Exception:  # whatever a class of the user's raises
+        return math.nan
 
 
 def check_flag(name: str, value: object) -> bool:
     """Return True or False, and refuse what is neither."""
     if not isinstance(value, bool):
-        raise OptionError(f"{name} is {value!r}; allowed: True or False")
+        raise OptionError(f"{name} is {shown(value)}; allowed: True or False")
     return value
 
 
 def _share(name: str, value: object) -> float:
-    try:
-        number = float(cast(Any, value))
-    except (TypeError, ValueError):
-        number = math.nan
-    if isinstance(value, bool) or not 0.0 < number <= 1.0:
-        raise OptionError(f"{name} is {value!r}; allowed: a number above 0, at most 1")
+    number = _real(value)
+    if not 0.0 < number <= 1.0:
+        raise OptionError(f"{name} is {shown(value)}; allowed: a number above 0, at most 1")
     return number
 
 
 def _support(name: str, value: object) -> float:
-    number = float(value) if isinstance(value, (int, float)) else math.nan
-    is_share, is_count = 0 < number < 1, number >= 1 and number % 1 == 0
-    if isinstance(value, bool) or not (is_share or is_count):
+    number = _real(value)
+    is_share, is_count = 0 < number < 1, 1 <= number < math.inf and number % 1 == 0
+    if not (is_share or is_count):
         raise OptionError(
-            f"{name} is {value!r}; allowed: a share of the rows (above 0, below 1), a number of "
-            "rows (1 or more), or None"
+            f"{name} is {shown(value)}; allowed: a share of the rows (above 0, below 1), a number "
+            "of rows (1 or more), or None"
         )
     return number
 
 
 def _radius(name: str, value: object) -> float:
-    number = float(value) if isinstance(value, (int, float)) else math.nan
-    if isinstance(value, bool) or not 0 < number < math.inf:
-        raise OptionError(f"{name} is {value!r}; allowed: a number above 0, or None")
+    number = _real(value)
+    if not 0 < number < math.inf:
+        raise OptionError(f"{name} is {shown(value)}; allowed: a number above 0, or None")
     return number
 
 
 def _names(name: str, value: object) -> tuple[str, ...]:
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise OptionError(f"{name} is {value!r}; allowed: a list of column names")
-    names = tuple(value)
+    names = None if isinstance(value, (str, bytes)) else _items(value)
+    if names is None:
+        raise OptionError(f"{name} is {shown(value)}; allowed: a list of column names")
     for item in names:
         if not isinstance(item, str):
-            raise OptionError(f"{name} holds {item!r}; allowed: column names, which are texts")
+            raise OptionError(f"{name} holds {shown(item)}; allowed: column names, which are texts")
     return names
+
+
+def _items(value: object) -> tuple[Any, ...] | None:
+    try:
+        return tuple(cast(Any, value))
+    except Exception:  # a class that says it can be iterated, and cannot
+        return None
 
 
 def _some_names(name: str, value: object) -> tuple[str, ...]:
@@ -242,11 +275,17 @@ def _some_names(name: str, value: object) -> tuple[str, ...]:
 
 def _types(name: str, value: object) -> tuple[tuple[str, ColumnType], ...]:
     if not isinstance(value, Mapping):
-        raise OptionError(f"{name} is {value!r}; allowed: a mapping of column name to type")
+        raise OptionError(f"{name} is {shown(value)}; allowed: a mapping of column name to type")
     for column, kind in value.items():
-        if kind not in get_args(ColumnType):
+        if not isinstance(column, str):
+            raise OptionError(
+                f"{name} holds {shown(column)}; allowed: column names, which are texts"
+            )
+        if not isinstance(kind, str) or kind not in get_args(ColumnType):
             allowed = " or ".join(map(repr, get_args(ColumnType)))
-            raise OptionError(f"{name} gives {kind!r} for column {column!r}; allowed: {allowed}")
+            raise OptionError(
+                f"{name} gives {shown(kind)} for column {column!r}; allowed: {allowed}"
+            )
     return tuple(value.items())
 
 
@@ -275,8 +314,8 @@ _EXPLANATION: dict[str, Check] = {
     "interval": _one_of(Interval),
     "bandwidth": _one_of(Bandwidth),
     "columns": _or_none(_some_names),
-    "exclude": lambda name, value: _names(name, value or ()),
-    "types": lambda name, value: _types(name, value or {}),
+    "exclude": lambda name, value: _names(name, () if value is None else value),
+    "types": lambda name, value: _types(name, {} if value is None else value),
     "infinite": _one_of(Infinite),
     "discretise": _or_none(_one_of(Discretise)),
     "bins": _at_least(2),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import operator
 import os
 import signal
 import sys
@@ -19,76 +20,173 @@ import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from outlying.errors import OptionError
+from outlying.errors import OptionError, WorkerError, row_words, shown
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
+    from multiprocessing.process import BaseProcess
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+MOST_WORKERS = 1024  # more only need memory
 PATIENCE = 0.3  # seconds of work before other processes are started
 _CHUNK = 4  # items that a process takes at once
 _CHUNKS_AHEAD = 4  # for each process: bounds what is finished but not yet consumed
+_SIGNALS = {getattr(signal, name, signal.SIGINT) for name in ("SIGINT", "SIGTERM", "SIGHUP")}
 _WATCH = 0.1  # seconds between a process's looks at whether its parent is gone
 
-# What a worker process does; set once when it starts, and always None in the parent. It is state of
-# the module because a pool passes only picklable things with each item, and the work (a prepared
-# table) is too large for that: a forked process inherits it here without a copy.
+# What a worker process does, and where it notes what it is at; set once when it starts, and always
+# None in the parent. It is state of the module because a pool passes only picklable things with
+# each item, and the work (a prepared table) is too large for that: a forked process inherits it
+# here without a copy.
 _work: Callable[[Any], Any] | None = None
+_note: Callable[[int], None] | None = None
 
 
 def usable_workers(workers: object) -> int:
     """Return the number of processes: by default, on Linux, one for each core that may be used."""
     if workers is None:
         return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
-    number = getattr(workers, "__index__", None)
-    if number is None or isinstance(workers, bool) or number() < 1:
-        raise OptionError(f"workers is {workers!r}; allowed: a whole number, at least 1, or None")
-    return int(number())
+    try:
+        number = 0 if isinstance(workers, bool) else operator.index(workers)  # type: ignore[arg-type]
+    except Exception:  # whatever a class of the user's raises
+        number = 0
+    if number < 1:
+        raise OptionError(
+            f"workers is {shown(workers)}; allowed: a whole number, at least 1, or None"
+        )
+    return min(number, MOST_WORKERS)
 
 
 def in_order(
-    work: Callable[[Item], Result], items: Sequence[Item], workers: int
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    workers: int,
+    row_of: Callable[[Item], int | None] = lambda _: None,
 ) -> Generator[Result, None, None]:
-    """Yield the result of each item, in order; from several processes once it takes long."""
+    """Yield the result of each item, in order; from several processes once it takes long.
+
+    `row_of` returns the row that an item is about, for the message where its process has died.
+    """
     begin = time.monotonic()
     for done, item in enumerate(items):
         takes_long = time.monotonic() - begin > PATIENCE
         if workers > 1 and takes_long and len(items) - done > workers * _CHUNK:
-            yield from _in_processes(work, items[done:], workers)
+            yield from _in_processes(work, items[done:], workers, row_of)
             return
         yield work(item)
 
 
 def _in_processes(
-    work: Callable[[Item], Result], items: Sequence[Item], workers: int
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    workers: int,
+    row_of: Callable[[Item], int | None],
 ) -> Generator[Result, None, None]:
-    chunks = [items[start : start + _CHUNK] for start in range(0, len(items), _CHUNK)]
-    ahead = workers * _CHUNKS_AHEAD
-    with _pool(work, workers) as pool:
-        with warnings.catch_warnings():  # the children use none of the parent's threads
-            warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
-            pending = collections.deque(pool.submit(_results, chunk) for chunk in chunks[:ahead])
-        for chunk in [*chunks[ahead:], *[None] * len(pending)]:
-            results = pending.popleft().result()
-            if chunk is not None:
-                pending.append(pool.submit(_results, chunk))
-            yield from results
+    import multiprocessing
+    from concurrent.futures.process import BrokenProcessPool
+
+    starts = range(0, len(items), _CHUNK)
+    ahead, at_work = workers * _CHUNKS_AHEAD, AtWork(workers)
+    others = set(multiprocessing.active_children())
+    started: list[BaseProcess] = []
+    try:
+        with _pool(work, workers, at_work) as pool:
+
+            def begin(start: int) -> Any:
+                return pool.submit(_results, items[start : start + _CHUNK], start)
+
+            with warnings.catch_warnings(), _signals_held():
+                # the children use none of the parent's threads
+                warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
+                pending = collections.deque(map(begin, starts[:ahead]))
+            started += [p for p in multiprocessing.active_children() if p not in others]
+            with _ended_at_once(started):
+                for start in [*starts[ahead:], *[None] * len(pending)]:
+                    results = pending.popleft().result()
+                    if start is not None:
+                        pending.append(begin(start))
+                    yield from results
+    except BrokenProcessPool:
+        rows = {row_of(items[place]) for place in at_work.lost(started)}
+        raise _died(sorted(row for row in rows if row is not None)) from None
 
 
 @contextlib.contextmanager
-def _pool(work: Callable[[Any], Any], workers: int) -> Iterator[Executor]:
+def _ended_at_once(processes: Sequence[BaseProcess]) -> Iterator[None]:
+    """Do not wait for what processes are at when nobody wants it any more."""
+    from concurrent.futures.process import BrokenProcessPool
+
+    try:
+        yield
+    except BrokenProcessPool:  # they are ended already
+        raise
+    except BaseException:
+        for process in processes:
+            process.terminate()
+        raise
+
+
+def _died(rows: Sequence[int]) -> WorkerError:
+    """Say that a process has died, and at which rows."""
+    named = [row_words(row) for row in rows]
+    said = f" while it worked on {' or '.join(name for name, _ in named)}" if named else ""
+    error = WorkerError(
+        f"a worker process died{said}; it was killed, or memory ran out; workers=1 needs the least "
+        "memory"
+    )
+    error.in_shell = {"workers=1": "--workers 1"}
+    for _, words in named:
+        error.in_shell = {**error.in_shell, **words}
+    return error
+
+
+class AtWork:
+    """What each of several processes is at, in memory that they share."""
+
+    def __init__(self, workers: int) -> None:
+        import multiprocessing
+
+        context = multiprocessing.get_context(_method())
+        self._started = context.Value("i", 0)
+        self._pids = context.RawArray("q", workers)
+        self._places = context.RawArray("q", [-1] * workers)
+
+    def noting(self) -> Callable[[int], None]:
+        """Return what notes the place of an item in the slot of this process."""
+        with self._started.get_lock():
+            slot = self._started.value % len(self._pids)
+            self._started.value += 1
+        self._pids[slot] = os.getpid()
+        return lambda place: self._places.__setitem__(slot, place)
+
+    def lost(self, processes: Sequence[BaseProcess]) -> list[int]:
+        """Return the places of items whose process has died; of all, where that is not known.
+
+        The others are ended by a signal of their own when one has died.
+        """
+        ended = (None, 0, -signal.SIGTERM)
+        died = {process.pid for process in processes if process.exitcode not in ended}
+        slots = [slot for slot, place in enumerate(self._places) if place >= 0]
+        return [self._places[slot] for slot in slots if not died or self._pids[slot] in died]
+
+
+def _method() -> str:
+    return "fork" if sys.platform == "linux" else "spawn"
+
+
+@contextlib.contextmanager
+def _pool(work: Callable[[Any], Any], workers: int, at_work: AtWork) -> Iterator[Executor]:
     """Start processes that know the work, and end them whatever happens."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
-    method = "fork" if sys.platform == "linux" else "spawn"
     pool = ProcessPoolExecutor(
         workers,
-        mp_context=multiprocessing.get_context(method),
+        mp_context=multiprocessing.get_context(_method()),
         initializer=_start,
-        initargs=(work, os.getpid()),
+        initargs=(work, os.getpid(), at_work),
     )
     try:
         yield pool
@@ -96,11 +194,31 @@ def _pool(work: Callable[[Any], Any], workers: int) -> Iterator[Executor]:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _start(work: Callable[[Any], Any], parent: int) -> None:
+@contextlib.contextmanager
+def _signals_held() -> Iterator[None]:
+    """Let signals wait while processes are started.
+
+    An interrupt between would be lost, or reach a process that is not ready for it.
+    """
+    if sys.platform != "linux":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _start(work: Callable[[Any], Any], parent: int, at_work: AtWork) -> None:
     """Prepare a worker process; interrupts are left to the parent."""
-    global _work
-    _work = work
+    global _work, _note
+    _work, _note = work, at_work.noting()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        for number in _SIGNALS - {signal.SIGINT}:
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     threading.Thread(target=_end_after, args=(parent,), daemon=True).start()
 
 
@@ -111,7 +229,13 @@ def _end_after(parent: int) -> None:
     os._exit(1)
 
 
-def _results(items: Sequence[Any]) -> list[Any]:
+def _results(items: Sequence[Any], start: int) -> list[Any]:
     """Return the results of a chunk of items."""
     assert _work is not None  # noqa: S101 - _start came first
-    return [_work(item) for item in items]
+    assert _note is not None  # noqa: S101
+    found = []
+    for place, item in enumerate(items, start=start):
+        _note(place)
+        found.append(_work(item))
+    _note(-1)
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import itertools
 import json
@@ -9,6 +10,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -29,7 +31,7 @@ from outlying.search.population import Searched
 from outlying.sources import read
 from outlying.table.columns import numeric_column
 from outlying.table.table import Table
-from outlying.table.targets import Target
+from outlying.table.targets import Target, Targets
 from tests.conftest import Run
 
 QUICK = ("--references", 0, "--exclude", "odd")
@@ -613,3 +615,154 @@ def test_progress_is_for_terminals_only(
 def test_remaining_time_in_words() -> None:
     said = [terminal.duration(seconds) for seconds in (0.2, 40, 200, 9_000)]
     assert said == ["about 1 s", "about 40 s", "about 3 min", "about 2.5 h"]
+
+
+# --- marks, in memory and in a stream -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        ["0", "1", "2", ""],
+        ["0.0", "1.0", "3.0", ""],
+        ["no", " Yes", "ON", ""],
+        ["false", "true", "true", ""],
+    ],
+    ids=["numbers", "floats", "words", "flags"],
+)
+def test_a_stream_explains_the_rows_that_are_marked_in_memory(
+    run: Run, tmp_path: Path, marks: list[str]
+) -> None:
+    path = tmp_path / "marks.csv"
+    rows = [f"{row % 7},{row % 5},{marks[row % 4 if row < 8 else 0]}" for row in range(60)]
+    path.write_text("\n".join(["a,b,flag", *rows]) + "\n")
+    found = {}
+    for engine in ("memory", "duckdb"):
+        args = ("--where-true", "flag", "--engine", engine, "--references", 0, "--format", "json")
+        code, out, err = run("explain", path, *args)
+        assert (code, err) == (0, "")
+        objects = json.loads(out)["objects"]
+        found[engine] = sorted(json.dumps(item["pairs"]) for item in objects)
+    assert len(found["memory"]) == 4
+    assert found["duckdb"] == found["memory"]
+
+
+@pytest.mark.parametrize(
+    ("mark", "said"),
+    [("-1", "holds '-1'"), ("0.5", "holds '0.5'"), ("maybe", "holds 'maybe'"), ("0", "no row")],
+)
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_what_is_no_mark_is_refused_by_every_engine(
+    run: Run, tmp_path: Path, mark: str, said: str, engine: str
+) -> None:
+    path = tmp_path / "marks.csv"
+    path.write_text("a,flag\n" + "".join(f"{row % 7},0\n" for row in range(40)) + f"1,{mark}\n")
+    code, _, err = run("explain", path, "--where-true", "flag", "--engine", engine)
+    assert code == 2
+    assert "--where-true: column 'flag'" in err
+    assert said in err
+
+
+def test_rows_of_a_stream_are_not_named_by_numbers_of_data_rows(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "marks.csv"
+    rows = [f"{row % 7},{row % 5},{int(row in (20, 30))}" for row in range(40)]
+    path.write_text("\n".join(["a,b,flag", *rows]) + "\n")
+    args = ("explain", path, "--where-true", "flag", "--references", 0)
+    told = {engine: run(*args, "--engine", engine)[1] for engine in ("memory", "duckdb")}
+    assert "rows 21, 31)" in told["memory"]
+    assert "rows 1, 2 of those above)" in told["duckdb"]
+
+
+# --- links, and names that no file can have -------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "html", "text"])
+def test_a_link_stays_and_what_it_points_to_is_written(
+    run: Run, table: Path, tmp_path: Path, form: str
+) -> None:
+    real, link = tmp_path / "folder" / "real", tmp_path / "link"
+    real.parent.mkdir()
+    link.symlink_to(real)
+    for before in (None, "stale"):
+        if before is not None:
+            real.write_text(before)
+        assert run("explain", table, *ROWS, "--format", form, "-o", link)[0] == 0
+        assert link.is_symlink()
+        assert len(real.read_text()) > 100
+    assert [path.name for path in real.parent.iterdir()] == ["real"]
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("loop", "circle"), ("", "without a name"), (".", "directory"), ("x" * 300, "too long")],
+    ids=["loop", "none", "folder", "long"],
+)
+def test_where_nothing_can_be_written(
+    run: Run,
+    table: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    form: str,
+    name: str,
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("loop").symlink_to("other")
+    Path("other").symlink_to("loop")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    code, out, err = run("explain", table, *ROWS, "--format", form, "-o", name)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert "Traceback" not in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_a_name_as_long_as_names_can_be(run: Run, table: Path, tmp_path: Path) -> None:
+    target = tmp_path / ("x" * 255)
+    assert run("explain", table, *ROWS, "--format", "json", "-o", target)[0] == 0
+    assert target.exists()
+
+
+# --- several runs on one file ---------------------------------------------------------------
+
+
+def test_runs_that_continue_one_file_at_once(
+    table: Path, whole: tuple[Path, bytes], tmp_path: Path
+) -> None:
+    target, content = whole
+    target.with_name("out.jsonl.partial").write_bytes(content[: len(content) // 2])
+    command = [sys.executable, "-m", "outlying", "explain", table, *ROWS, *RESUME[:3], target]
+    runs = [
+        subprocess.Popen([*map(str, command), "--resume"], stderr=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    said = [run.communicate()[1] for run in runs]
+    assert target.read_bytes() == content
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.jsonl", "weather.csv"]
+    for run, err in zip(runs, said, strict=True):
+        assert "Traceback" not in err
+        assert run.returncode == 0 or "another run is still writing" in err
+
+
+def test_a_file_that_was_renamed_while_waiting_is_not_written_to(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    with contextlib.ExitStack() as first:
+        ours = first.enter_context(jsonlines.Partial.beside(str(target), resume=True))
+        ours.begin({"schema": 1}, Targets(()))
+        started = threading.Event()
+
+        def wait() -> None:
+            started.set()
+            with jsonlines.Partial.beside(str(target), resume=True) as other:
+                seen.append(other.is_new and other.path.exists())
+
+        seen: list[bool] = []
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        started.wait()
+        time.sleep(0.2)
+        ours.finish()
+    waiting.join()
+    assert seen == [True]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]

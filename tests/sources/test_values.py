@@ -192,3 +192,11 @@ def test_a_named_pandas_index_is_mentioned() -> None:
     assert read(frame.set_index("id")).notes == (
         "index 'id' is not a column; reset_index() makes it one",
     )
+
+
+def test_why_a_column_is_skipped_does_not_depend_on_the_order_of_rows() -> None:
+    values: list[Any] = [{1: 2}, [1], b"x", object(), None]
+    orders = (values, values[::-1], values[2:] + values[:2])
+    skipped = [read({"a": order, "b": [1, 2, 3, 4, 5]}).skipped for order in orders]
+    assert len(set(skipped)) == 1
+    assert skipped[0][0].reason == "holds bytes, which cannot be compared"

@@ -7,11 +7,13 @@ import math
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from outlying.errors import ColumnError, InfiniteValueError, ObjectError, RowError
+from outlying.sources.types.arrow import Field
 from outlying.table.columns import (
     CategoricalColumn,
     NumericColumn,
@@ -239,3 +241,17 @@ def test_infinite_values() -> None:
     assert (values_of(cleaned), count) == ([1.0, None, None], 2)
     assert CITY.without_infinities(as_missing=False) == (CITY, 0)
     assert AGE.without_infinities(as_missing=False) == (AGE, 0)
+
+
+@given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=20))
+def test_numbers_declared_categories_are_as_distinct_as_they_were(numbers: list[float]) -> None:
+    column = numeric_column("x", numbers).retyped("categorical")
+    assert isinstance(column, CategoricalColumn)
+    assert len(column.labels) == len({number + 0.0 for number in numbers})
+    streamed = Field("x", "number", "categorical").column(pa.array(numbers))
+    assert values_of(streamed) == values_of(column)
+
+
+def test_close_numbers_declared_categories_keep_short_labels_where_they_can() -> None:
+    column = numeric_column("x", [1234567.1, 1234567.2, 0.1, 3.0]).retyped("categorical")
+    assert values_of(column) == ["1234567.1", "1234567.2", "0.1", "3.0"]

@@ -13,6 +13,7 @@ import click
 from outlying import sources
 from outlying.api import Explainer
 from outlying.cli.terminal import DEMO, rendered
+from outlying.errors import harmless
 from outlying.render.files import Output
 
 
@@ -28,10 +29,11 @@ def demo(save: str | None, everything: bool) -> None:
         for name in ("patients.csv", "patient.json"):
             with Output.to(str(Path(save) / name)) as out:
                 out.write((files / name).read_text(encoding="utf-8").rstrip("\n"))
-        click.echo(
+        said = (
             f"Saved. Now try: outlying explain {Path(save) / 'patients.csv'} "
             f"--object {Path(save) / 'patient.json'}"
         )
+        click.echo(harmless(said))
         return
     patient = json.loads((files / "patient.json").read_text(encoding="utf-8"))
     with resources.as_file(files / "patients.csv") as path:

@@ -1,7 +1,8 @@
-"""The entry point: the group of commands. Errors of the user exit with code 2."""
+"""The entry point: the group of commands. What the user can repair exits with code 2."""
 
 from __future__ import annotations
 
+import signal
 import sys
 
 import click
@@ -12,32 +13,56 @@ from outlying.cli.demo import demo
 from outlying.cli.detect import detect
 from outlying.cli.explain import explain
 from outlying.cli.paper import paper
-from outlying.errors import OptionError
+from outlying.cli.process import (
+    Commands,
+    PipeClosedError,
+    leave_output,
+    leave_pipe,
+    prepare_streams,
+    stopped_by_signals,
+)
+from outlying.cli.writing import NO_MEMORY
+from outlying.errors import OptionError, harmless
 from outlying.search.kernel.library import said
 
 
 def main() -> None:
     """Run the command line."""
+    prepare_streams()
     try:
-        cli.main(standalone_mode=False)
+        with stopped_by_signals() as signals:
+            cli.main(standalone_mode=False)
+        sys.stdout.flush()  # what cannot be written is said while it can be said
     except outlying.OutlyingError as error:
         _fail(click.ClickException(error.shell_message()))
     except click.ClickException as error:
+        error.message = harmless(error.message)  # type: ignore[misc]
         _fail(error)
     except (KeyboardInterrupt, click.Abort) as stop:
         said = str(stop.__cause__ or "")  # what the interrupted work has to say
-        click.echo(said or "Interrupted; nothing was written.", err=True)
-        sys.exit(130)
+        click.echo(harmless(said or "Interrupted; nothing was written."), err=True)
+        sys.exit(128 + (signals or [signal.SIGINT])[-1])
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
-    except BrokenPipeError:  # the reader, say `head`, has seen enough
-        sys.stderr.close()
-        sys.exit(0)
+    except MemoryError as error:
+        is_ours = str(error).startswith(NO_MEMORY)
+        _fail(click.ClickException(harmless(str(error)) if is_ours else NO_MEMORY))
+    except (BrokenPipeError, PipeClosedError):  # the reader, say `head`, has seen enough
+        leave_pipe()
+    except OSError as error:
+        _fail(click.ClickException(harmless(_told(error))))
+
+
+def _told(error: OSError) -> str:
+    """Say what the system has refused, and where that is known, for which file."""
+    file = "" if error.filename is None else f"{error.filename}: "
+    return f"{file}{error.strerror or error}"
 
 
 def _fail(error: click.ClickException) -> None:
     """Show what the user can repair: a message, no traceback, exit code 2."""
     error.show()
+    leave_output()
     sys.exit(2)
 
 
@@ -46,7 +71,7 @@ def _say_version(context: click.Context) -> None:
     context.exit()
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version",
     is_flag=True,

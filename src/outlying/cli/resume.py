@@ -21,7 +21,7 @@ import numpy as np
 
 from outlying.errors import OutputError
 from outlying.options import Options
-from outlying.render.files import is_special
+from outlying.render.files import final_path, is_special
 from outlying.results.findings import Findings, Population, entry, heading
 from outlying.results.patterns import Patterns
 from outlying.table.table import Table
@@ -109,30 +109,29 @@ class Partial:
     @contextlib.contextmanager
     def beside(cls, target: str, *, resume: bool) -> Iterator[Partial]:
         """Open the file before the work begins; one without a line is not left behind."""
-        final = Path(target)
+        final = final_path(target)
         path = final.with_name(f"{final.name}.partial")
-        if final.is_dir():
-            raise OutputError(f"cannot write {final}: it is a directory; give a file name")
         if is_special(final):
             raise OutputError(
                 f"cannot write {final}: it is no ordinary file, and lines are kept beside it; "
                 "leave -o out and redirect standard output instead"
             )
-        if path.exists() and path.stat().st_size and not resume:
-            raise OutputError(
-                f"{path} holds what an earlier run has finished; nothing is lost: give the same "
-                f"command with --resume to continue it, or delete {path} to start anew"
-            )
         with _opened(path) as stream:
+            partial = cls(final, path, stream)
+            if not resume and not partial.is_new:
+                raise OutputError(
+                    f"{path} holds what an earlier run has finished; nothing is lost: give the "
+                    f"same command with --resume to continue it, or delete {path} to start anew"
+                )
             try:
-                yield cls(final, path, stream)
+                yield partial
             finally:
-                _remove_if_empty(path)
+                partial._remove_if_empty()
 
     @property
     def is_new(self) -> bool:
         """Whether no earlier run has left anything."""
-        return self.path.stat().st_size == 0
+        return os.fstat(self._stream.fileno()).st_size == 0
 
     def begin(self, head: Mapping[str, Any], targets: Targets) -> None:
         """Keep the finished objects of an earlier run of the same kind; write the header if new."""
@@ -167,11 +166,18 @@ class Partial:
         self.done += 1
 
     def finish(self) -> None:
-        """Write the patterns and give the file its final name."""
+        """Write the patterns and give the file its final name, before others may write."""
         self._write({"patterns": [item.to_dict() for item in self.patterns.told()]})
         with self._writing():
-            self._stream.close()
+            if fcntl is None:  # such systems do not rename an open file
+                self._stream.close()
             self.path.replace(self.target)
+
+    def _remove_if_empty(self) -> None:
+        """Leave no file without a line behind; another run's, made meanwhile, is not ours."""
+        with contextlib.suppress(OSError, ValueError):
+            if self.is_new and _is_at(self._stream, self.path):
+                self.path.unlink()
 
     def _write(self, content: Mapping[str, Any]) -> None:
         with self._writing():
@@ -269,40 +275,41 @@ def _change(what: str, then: object, now: object) -> str:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[io.FileIO]:
+    """Open a file that no other run has open; wait a moment for one to end."""
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
-    try:
-        stream = io.FileIO(os.open(path, flags, 0o666), "r+")
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}") from None
-    with stream:
-        _lock(stream, path)
-        yield stream
-
-
-def _lock(stream: io.FileIO, path: Path) -> None:
-    """Refuse to write where another run still does; the lock goes with its processes.
-
-    Those of a run that was killed need a moment to notice.
-    """
-    if fcntl is None:
-        return
     until = time.monotonic() + _MOMENT
     while True:
         try:
+            stream = io.FileIO(os.open(path, flags, 0o666), "r+")
+        except OSError as error:
+            raise OutputError(f"cannot write {path}: {error.strerror}") from None
+        with stream:
+            if _is_locked(stream) and _is_at(stream, path):
+                yield stream
+                return
+        if time.monotonic() > until:
+            raise OutputError(f"another run is still writing {path}; wait for it or stop it")
+        time.sleep(_MOMENT / 20)
+
+
+def _is_locked(stream: io.FileIO) -> bool:
+    """Try to keep others from writing; the lock goes with the processes of a run.
+
+    Those of a run that was killed need a moment to notice.
+    """
+    try:
+        if fcntl is not None:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > until:
-                raise OutputError(
-                    f"another run is still writing {path}; wait for it or stop it"
-                ) from None
-            time.sleep(_MOMENT / 20)
-        except OSError:  # a file system without locks
-            return
-        else:
-            return
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
 
 
-def _remove_if_empty(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        if path.stat().st_size == 0:
-            path.unlink()
+def _is_at(stream: io.FileIO, path: Path) -> bool:
+    """Return whether an open file still has its name: another run may have finished with it."""
+    try:
+        return os.path.samestat(os.fstat(stream.fileno()), path.stat())
+    except OSError:
+        return False

@@ -15,14 +15,12 @@ import click
 from outlying.cli.options import Decorator, assignment, decorated
 from outlying.errors import ColumnError, ObjectError, OptionError, RowError
 from outlying.options import Options
-from outlying.table.columns import Column
+from outlying.table.marks import is_mark, no_mark, not_a_mark
 from outlying.table.table import Table
 from outlying.table.targets import Asked, Targets, new_objects
-from outlying.table.values import Value, read_text, text_of
+from outlying.table.values import Value, read_text
 
 _NUMBER_OR_RANGE = re.compile(r"([0-9]{1,15})(?:\s*-\s*([0-9]{1,15}))?")
-_YES = {"true", "t", "yes", "y", "1", "1.0", "on"}
-_NO = {"", "false", "f", "no", "n", "0", "0.0", "off"}
 _ONE = ("row", "where", "object_file")
 _FLAGS = {
     "row": "--row",
@@ -173,7 +171,7 @@ class Naming:
         if self.where:
             return Asked(wheres=[self._conditions(table)])
         if self.where_true is not None:
-            return Asked(every={self.where_true: _mark(table.column(self.where_true))})
+            return Asked(marks=table.column(self.where_true).name)
         raise OptionError(
             f"{table.source} is read as a stream, whose rows have no numbers; name them by "
             "--where COLUMN=VALUE, --where-file FILE or --where-true COLUMN"
@@ -229,33 +227,14 @@ def _checked(row: int, table: Table, place: str = "") -> int:
 def marked(table: Table, name: str) -> list[int]:
     """Find the rows that a column marks; an error says what it cannot read as a mark."""
     column = table.column(name)
-    marks = (_is_marked(column.value(row), name, row) for row in range(table.rows))
-    rows = [row for row, is_marked in enumerate(marks) if is_marked]
-    if not rows:
-        raise RowError(f"--where-true: column {name!r} marks no row; at least one is needed")
-    return rows
-
-
-def _is_marked(value: Value, name: str, row: int) -> bool:
-    if value is None or isinstance(value, bool):
-        return bool(value)
-    if isinstance(value, (int, float)) and value >= 0 and value % 1 == 0:
-        return value != 0
-    word = value.strip().casefold() if isinstance(value, str) else None
-    if word not in _YES | _NO:
-        raise RowError(_not_a_mark(value, name, row))
-    return word in _YES
-
-
-def _not_a_mark(value: Value, name: str, row: int) -> str:
-    """Say what is no mark; many detectors write -1 for outliers, and 1 for all others."""
-    is_negative = isinstance(value, (int, float)) and value < 0
-    hint = "write a detector's -1 and 1 as 1 and 0" if is_negative else "make a column of these"
-    return (
-        f"--where-true: column {name!r} holds {text_of(value)!r} in data row {row + 1} (counted "
-        "from 1); allowed: true or false, yes or no, whole numbers from 0, where 0 is not marked, "
-        f"or nothing; {hint}, or name the rows by --rows"
-    )
+    marks = [is_mark(column.value(row)) for row in range(table.rows)]
+    if None in marks:
+        row = marks.index(None)
+        place = f"data row {row + 1} (counted from 1)"
+        raise RowError(not_a_mark(name, column.value(row), place))
+    if not any(marks):
+        raise RowError(no_mark(name))
+    return [row for row, is_marked in enumerate(marks) if is_marked]
 
 
 def _lines(file: str) -> Iterator[tuple[str, str]]:
@@ -282,18 +261,6 @@ def _row(table: Table, key: Mapping[str, Any], place: str) -> int:
         return table.find(key)
     except (RowError, ColumnError) as error:
         raise RowError(f"{place}: {error}") from None
-
-
-def _mark(column: Column) -> Value:
-    """Return the value by which a column marks rows in a table that is read as a stream."""
-    if column.form == "boolean":
-        return True
-    if column.form in ("integer", "number"):
-        return 1
-    raise RowError(
-        f"--where-true: column {column.name!r} holds {column.form}s; where a table is read as a "
-        "stream it must hold true and false, or 1 and 0"
-    )
 
 
 def json_object(file: str) -> Mapping[str, Any]:

@@ -27,7 +27,7 @@ from outlying.cli.terminal import (
     summed_up,
     width,
 )
-from outlying.errors import OptionError
+from outlying.errors import OptionError, WorkerError, harmless
 from outlying.parallel import usable_workers
 from outlying.render.files import Output
 from outlying.results.detections import Detection, Flagged
@@ -36,6 +36,11 @@ from outlying.results.patterns import Patterns
 from outlying.results.terms import Terms
 from outlying.table.targets import Targets
 
+#: What helps where memory runs out.
+NO_MEMORY = (
+    "there is not enough memory; --engine duckdb reads a large file as a stream, --workers 1 needs "
+    "the least, --columns or --exclude leave columns out"
+)
 _OPTIONS: tuple[Decorator, ...] = (
     click.option(
         "--format",
@@ -242,7 +247,8 @@ def _continue(job: Job, partial: Partial, loaded: Loaded) -> None:
         work, targets = _Run.of(job, loaded, line), loaded.targets
         if job.resume and partial.is_new and partial.target.exists():
             jsonlines.check_complete(partial.target, work.header())
-            click.echo(f"{partial.target} is complete already; nothing to do.", err=True)
+            said = f"{partial.target} is complete already; nothing to do."
+            click.echo(harmless(said), err=True)
             return
         with _says_how_to_continue(job, partial, len(targets)):
             partial.begin(work.header(), targets)
@@ -255,15 +261,21 @@ def _continue(job: Job, partial: Partial, loaded: Loaded) -> None:
 
 @contextlib.contextmanager
 def _says_how_to_continue(job: Job, partial: Partial, total: int) -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
+    def kept() -> str:
         how = "the same command with --resume continues"
         if not job.naming.is_repeatable:
             how = "objects from standard input cannot be continued"
-        raise KeyboardInterrupt(
-            f"Interrupted; {partial.done:,} of {total:,} are explained in {partial.path}; {how}."
-        ) from None
+        return f"{partial.done:,} of {total:,} are explained in {partial.path}; {how}"
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"Interrupted; {kept()}.") from None
+    except MemoryError:
+        raise MemoryError(f"{NO_MEMORY}; {kept()}") from None
+    except WorkerError as error:
+        error.args = (f"{error}; {kept()}",)
+        raise
 
 
 Count: TypeAlias = Callable[[Iterator[str]], Iterator[str]]

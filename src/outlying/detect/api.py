@@ -16,7 +16,7 @@ from outlying.detect.given_scores import (
     detector_name,
     detector_scores,
 )
-from outlying.errors import OptionError
+from outlying.errors import OptionError, shown
 from outlying.method.density import Counts
 from outlying.options import BAGGING, Bagging, DetectOptions, check_flag, check_names, check_whole
 from outlying.parallel import usable_workers
@@ -94,7 +94,9 @@ def _settings(
     own = {name: value for name, value in options.items() if name in BAGGING}
     is_ours = isinstance(detector, str) and detector == FEATURE_BAGGING
     if scores is None and lowest is not False:
-        raise OptionError(f"lowest is {lowest!r}, which tells how to read scores: give scores=")
+        raise OptionError(
+            f"lowest is {shown(lowest)}, which tells how to read scores: give scores="
+        )
     if scores is None and is_ours:
         return DetectOptions(FEATURE_BAGGING, top, bagging=Bagging.of(**own))
     if own:

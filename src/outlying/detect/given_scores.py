@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from outlying.detect.coordinates import Coordinates
-from outlying.errors import ColumnError, OptionError, row_words
+from outlying.errors import ColumnError, OptionError, row_words, shown
 from outlying.options import Infinite
 from outlying.table.columns import Column, Floats, frozen
 from outlying.table.table import Table
@@ -54,7 +54,7 @@ def _last_step(detector: Any) -> Any:
 
 def detector_name(detector: Any) -> str:
     """Describe a detector in one line."""
-    return printable(" ".join(repr(detector).split()), _LONGEST_NAME)
+    return printable(" ".join(shown(detector, _LONGEST_NAME).split()), _LONGEST_NAME)
 
 
 def _no_detector(detector: Any) -> OptionError:
@@ -91,7 +91,7 @@ def checked_scores(scores: Any, rows: int, whose: str) -> Floats:
     """Return scores as an array, one number for each row; NaN where there is none."""
     try:
         numbers = np.array(scores, dtype=np.float64)
-    except (TypeError, ValueError):
+    except Exception:  # whatever a class of the user's raises
         raise OptionError(
             f"{whose}: the scores are not numbers; one for each row is needed"
         ) from None

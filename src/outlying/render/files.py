@@ -11,6 +11,8 @@ from pathlib import Path
 
 from outlying.errors import OutputError
 
+_NAMED = 40  # characters of a name in that of its temporary file, which must not be too long
+
 
 class Output:
     """A place for one result. A file is tried before the work begins, so that none is lost."""
@@ -25,12 +27,10 @@ class Output:
         if target is None or target == "-":
             yield cls(None, None)
             return
-        path = Path(target)
+        path = final_path(target)
         if is_special(path):
             yield cls(path, None)
             return
-        if path.is_symlink():
-            path = path.resolve()  # what it points to is written; it stays a link
         temporary = _temporary_beside(path)
         try:
             yield cls(path, temporary)
@@ -53,8 +53,7 @@ class Output:
         """
         if self._path is None:
             for part in parts:
-                sys.stdout.write(_line(part))
-                sys.stdout.flush()
+                _print(part)
             return
         try:
             with Path(self._temporary or self._path).open("w", encoding="utf-8") as stream:
@@ -65,9 +64,47 @@ class Output:
             raise OutputError(f"cannot write {self._path}: {error.strerror}") from None
 
 
+def final_path(target: str) -> Path:
+    """Return where a file is to be written: what a link points to is, and it stays a link."""
+    if not target:
+        raise OutputError("cannot write a file without a name; give one, or - for standard output")
+    path = Path(target)
+    try:
+        if path.is_symlink():
+            path = path.resolve()
+        if path.is_symlink():  # newer versions of Python leave such a link as it is
+            raise RuntimeError
+        is_folder = path.is_dir()
+    except RuntimeError:
+        raise OutputError(f"cannot write {target}: its links go in a circle") from None
+    except OSError as error:
+        raise OutputError(f"cannot write {target}: {error.strerror}") from None
+    if is_folder:
+        raise OutputError(f"cannot write {target}: it is a directory; give a file name")
+    return path
+
+
 def is_special(path: Path) -> bool:
     """Return whether a path is a device or a pipe, such as /dev/null: no file may replace it."""
     return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _print(part: str) -> None:
+    try:
+        sys.stdout.write(_shown(_line(part)))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"cannot write to standard output: {error.strerror}") from None
+
+
+def _shown(content: str) -> str:
+    """Write characters that standard output does not have: in a page as HTML does."""
+    if content.lstrip()[:9].lower() != "<!doctype":
+        return content
+    encoding = sys.stdout.encoding or "utf-8"
+    return content.encode(encoding, "xmlcharrefreplace").decode(encoding)
 
 
 def _line(content: str) -> str:
@@ -76,10 +113,8 @@ def _line(content: str) -> str:
 
 
 def _temporary_beside(path: Path) -> str:
-    if path.is_dir():
-        raise OutputError(f"cannot write {path}: it is a directory; give a file name")
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name[:_NAMED]}.", dir=path.parent)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}") from None
     os.close(handle)

@@ -16,5 +16,12 @@ def frame(columns: dict[str, list[Any]], preferred: FrameLibrary) -> Any:
             library = importlib.import_module(name)
         except ImportError:
             continue
-        return library.DataFrame(columns)
+        return library.DataFrame(
+            {name: list(map(_whole, cells)) for name, cells in columns.items()}
+        )
     raise MissingExtraError("to_frame()", "pandas")
+
+
+def _whole(cell: Any) -> Any:
+    """Return a text without halves of characters, which no library takes; others as they are."""
+    return cell.encode("utf-8", "backslashreplace").decode() if isinstance(cell, str) else cell

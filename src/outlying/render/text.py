@@ -202,6 +202,7 @@ def _members(pattern: Pattern, are_new: bool) -> str:
     kind = "object" if are_new else "row"
     named = ", ".join(str(row + 1) for row in pattern.rows[:_MOST_ROWS])
     more = pattern.count - _MOST_ROWS
-    return f"{kind if pattern.count == 1 else kind + 's'} {named}" + (
+    said = f"{kind if pattern.count == 1 else kind + 's'} {named}" + (
         f" and {more:,} more" if more > 0 else ""
     )
+    return f"{said} of those above" if pattern.are_places and not are_new else said

@@ -166,7 +166,9 @@ def _gap(own: ObjectProperty, profile: Profile, at_object: float) -> tuple[Value
         return None
     place: Any = own.value
     ranges: Any = profile.typical(own.place, at_object)
-    is_among = ranges and ranges[0][0] <= place <= ranges[-1][1]
+    if not ranges or any(type(end) is not type(place) for end in (ranges[0][0], ranges[-1][1])):
+        return None  # some moments are beyond the years that Python knows
+    is_among = ranges[0][0] <= place <= ranges[-1][1]
     return profile.gap(own.place) if is_among else None
 
 

@@ -25,7 +25,8 @@ class Pattern:
     """Objects whose strongest exceptional pair is about the same columns.
 
     `property` is None where nothing is exceptional. `rows` are positions from 0: of the rows in
-    the table, or of new objects among those given.
+    the table, or of new objects among those given. Rows of a stream have no position; theirs are
+    places among those explained, as `are_places` tells.
     """
 
     property: str | None
@@ -33,6 +34,7 @@ class Pattern:
     rows: tuple[int, ...]
     count: int
     total: int
+    are_places: bool = False
 
     @builtins.property
     def name(self) -> str:
@@ -61,6 +63,7 @@ class Patterns:
 
     def __init__(self) -> None:
         self.total = 0
+        self._are_places = False
         self._rows: dict[frozenset[str], list[int]] = {}
         self._readings: dict[frozenset[str], collections.Counter[Reading]] = {}
 
@@ -68,6 +71,7 @@ class Patterns:
         """Take findings, or one of the `objects` of a JSON result."""
         row, reading = _of_findings(item) if isinstance(item, Findings) else _of_entry(item)
         columns = frozenset() if reading is None else frozenset((reading[0], *reading[1]))
+        self._are_places |= row is None
         self._rows.setdefault(columns, []).append(self.total if row is None else row)
         counter = self._readings.setdefault(columns, collections.Counter())
         if reading is not None:
@@ -83,7 +87,8 @@ class Patterns:
         rows, readings = self._rows[columns], self._readings[columns]
         often = sorted(readings, key=lambda reading: (-readings[reading], reading))
         name, attributes = often[0] if often else (None, ())
-        return Pattern(name, attributes, tuple(rows), len(rows), self.total)
+        told = tuple(rows), len(rows), self.total, self._are_places
+        return Pattern(name, attributes, *told)
 
 
 def patterns(findings: Iterable[Findings | Mapping[str, Any]]) -> tuple[Pattern, ...]:

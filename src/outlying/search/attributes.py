@@ -8,6 +8,7 @@ answer the same questions; what they find is found once, also where threads shar
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Sequence
 from typing import ClassVar, Literal, TypeAlias
@@ -41,7 +42,7 @@ from outlying.search.screen.categories import CategoricalHistogram
 from outlying.search.screen.histograms import NumericHistogram
 from outlying.search.screen.neighbours import Sample
 from outlying.search.threads import Once
-from outlying.table.columns import Column, Mask, NumericColumn, Rows
+from outlying.table.columns import Column, Mask, NumericColumn, Rows, frozen
 from outlying.table.conditions import Condition
 from outlying.table.values import Form, Value, value_of
 
@@ -115,8 +116,20 @@ class NumericAttribute(_Attribute):
         self.exponent = max(
             exponent_of(_largest(ordered)), exponent_of(_largest(column.values)) - _SAFE_EXPONENT
         )
-        self.sorted: Floats = self._rescaled(ordered)
+        self.sorted: Floats = self._rescaled(self._without_vanishing(ordered))
+        held = self._without_vanishing(column.values)
+        if held is not column.values:
+            self.column = dataclasses.replace(column, values=frozen(held))
         self.unit = unit_of(column.form, self.exponent)
+
+    def _without_vanishing(self, values: Floats) -> Floats:
+        """Return numbers of the column with 0 for what vanishes beside the largest of them.
+
+        Or densities would overflow, and a row would not lie in the interval of its scaled value.
+        """
+        least = np.ldexp(1.0, self.exponent - _SAFE_EXPONENT)
+        vanishes = (np.abs(values) < least) & (values != 0.0)
+        return np.where(vanishes, 0.0, values) if vanishes.any() else values
 
     @property
     def whole(self) -> NumericAttribute:

@@ -186,7 +186,7 @@ class _GuidedSearch:
             self.exact.progress(place, total)
             searched.append(_PropertySearch(self, place))
             searched[-1].short_contexts()
-        for length in range(self.levels, self.most):
+        for length in range(self.levels, min(self.most, len(set(self.exact.own)))):
             for start in range(0, total, self._at_once()):
                 self._extend(searched[start : start + self._at_once()], length)
         return searched
@@ -294,7 +294,7 @@ class _PropertySearch:
         return dead
 
     def leaders(self, length: int) -> Contexts:
-        """Choose the contexts to extend: the strongest of the last.
+        """Choose the contexts to extend: the strongest of the last with rows enough for it.
 
         If contexts must be minimal, those of which no part is enough.
         """
@@ -303,6 +303,7 @@ class _PropertySearch:
         if 0 in self.known or contexts.shape[1] < length:
             return np.zeros((0, length), dtype=np.int64)
         alive = (contexts != NONE).all(axis=1)
+        alive &= scored.rows >= self.run.contexts.least_rows(length + 1)
         if self.is_strict:
             alive &= ~reaches & ~self.is_dead(contexts)
         return contexts[[place for _, place in scored.strongest(limits.BEAM, alive)]]

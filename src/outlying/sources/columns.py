@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from outlying.errors import ColumnError, SourceError
+from outlying.errors import ColumnError, SourceError, shown
 from outlying.table.columns import (
     CategoricalColumn,
     Column,
@@ -25,7 +25,7 @@ from outlying.table.columns import (
     numeric_column,
 )
 from outlying.table.table import FrameLibrary, SkippedColumn, Table
-from outlying.table.values import LARGEST_EXACT_INTEGER, Form, is_missing
+from outlying.table.values import LARGEST_EXACT_INTEGER, Form, is_missing, whole_text
 
 _FIRST = 1000  # rows to look at before all
 
@@ -73,7 +73,7 @@ def table_of(
 def unique_names(source: str, names: Iterable[object]) -> list[str]:
     """Turn column names into texts; two columns of one name could not be told apart later."""
     places: dict[str, int] = {}
-    for place, name in enumerate(map(str, names), start=1):
+    for place, name in enumerate((_text(name, str) for name in names), start=1):
         if name in places:
             raise ColumnError(
                 f"{source}: columns {places[name]} and {place} are both called {name!r}; "
@@ -139,9 +139,19 @@ def read_labels(
     kind = bool if form == "boolean" else str
     labels = _distinct(cells, kind)
     if labels is None:
-        cells = [None if is_missing(cell) else kind(cell) for cell in cells]
+        cells = [None if is_missing(cell) else _text(cell, kind) for cell in cells]
         labels = {cell: cell for cell in cells}
     return Reading(categorical_column(name, cells, form, labels))
+
+
+def _text(cell: Any, kind: type) -> Any:
+    """Turn what is no text into one, whatever its class makes of that."""
+    if isinstance(cell, int) and kind is str and not isinstance(cell, bool):
+        return whole_text(cell)
+    try:
+        return kind(cell)
+    except Exception:  # a class of the user's
+        return shown(cell)
 
 
 def read_coded(name: str, codes: npt.NDArray[Any], labels: list[Any]) -> Reading:
@@ -161,7 +171,7 @@ def _distinct(cells: list[object], kind: type) -> dict[Any, Any] | None:
     """
     try:
         labels = {cell: None if is_missing(cell) else cell for cell in set(cells)}
-    except TypeError:  # not hashable
+    except Exception:  # not hashable, or whatever a class of the user's raises
         return None
     return labels if all(type(x) is kind for x in labels.values() if x is not None) else None
 
@@ -174,7 +184,8 @@ def read_form(
 
 
 def _with_gaps(values: npt.NDArray[Any], missing: Mask | None) -> Floats:
-    numbers = np.array(values, dtype=np.float64)
+    with np.errstate(over="ignore"):  # a longer number may be beyond these: it becomes infinite
+        numbers = np.array(values, dtype=np.float64)
     if missing is not None:
         numbers[missing] = np.nan
     return numbers

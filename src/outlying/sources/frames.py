@@ -38,8 +38,8 @@ def _eager(data: Any) -> nw.DataFrame[Any]:
         frame = nw.from_native(data)
     except DuplicateError:
         names = data.column_names if hasattr(data, "column_names") else data.columns
-        unique_names(name_of(data), names)
-        raise
+        texts = unique_names(name_of(data), names)
+        return _eager(data.set_axis(texts, axis=1))  # of pandas: 1 and True differ as texts only
     except TypeError:
         raise SourceError(f"cannot read {name_of(data)}; allowed: {_ACCEPTED}") from None
     if isinstance(frame, nw.DataFrame):

@@ -40,6 +40,10 @@ class LazyFeeder(LocalFeeder):
         with self._plain_errors():
             schema = self._frame.collect_schema()
         for name, kind in schema.items():
+            if "\0" in name:
+                raise ColumnError(
+                    f"{self.source}: column {name!r} has a NUL in its name; rename it"
+                )
             what = unusable(kind)
             if what is None:
                 comes = arrow_type(kind)

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, get_args
 
-from outlying.errors import OptionError, OutlyingError, SourceError
+from outlying.errors import OptionError, OutlyingError, SourceError, shown
 from outlying.options import Engine, check_choice
 from outlying.sources import recognise
 from outlying.sources.recognise import Test, name_of
@@ -122,6 +122,9 @@ def scan(data: Any, *, table: str | None = None, query: str | None = None) -> Fe
     `table` or with a `query`; a relation of DuckDB, a LazyFrame of polars or a DataFrame of Spark.
     The result can be given to `explain` in place of data.
     """
+    for option, given in (("table", table), ("query", query)):
+        if given is not None and not (isinstance(given, str) and is_text(given)):
+            raise OptionError(f"{option} is {shown(given)}; allowed: a text")
     if table is not None and query is not None:
         raise OptionError("table= and query= are both given; one of them says what to read")
     source = next((source for source in _sources_of(data) if source.stream is not None), None)
@@ -203,7 +206,16 @@ def module(name: str | None) -> Any:
     return importlib.import_module(f"outlying.sources.{name}")
 
 
+def is_text(given: str) -> bool:
+    """Return whether a text is whole: Python also holds halves of characters, no engine does."""
+    with contextlib.suppress(UnicodeEncodeError):
+        return bool(given.encode() or True)
+    return False
+
+
 def _sources_of(data: Any) -> Iterator[Source]:
+    if isinstance(data, str) and not data:
+        raise SourceError("the name of the file is empty; give a path, or . for this folder")
     return (source for source in SOURCES if source.recognises(data))
 
 

@@ -127,7 +127,7 @@ class StreamedPopulation:
         lookup = Lookup.of(asked, UnreadTable(self._fields, self.table.skipped))
         home = self._found(lookup, progress, workers)
         count = home.table.rows - home.drawn
-        wheres = [asked.every] * count if asked.every is not None else asked.wheres or ()
+        wheres = lookup.wheres * count if lookup.is_for_every else lookup.wheres
         found = (self._row(home, place, where) for place, where in enumerate(wheres))
         return Targets(tuple(found), have_positions=False)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import bisect
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -29,9 +29,11 @@ from outlying.table.values import (
     Form,
     Value,
     is_missing,
+    label_text,
     number_of,
     text_of,
     value_of,
+    whole_text,
     without_trailing_zero,
 )
 
@@ -112,7 +114,7 @@ class NumericColumn:
         is_plain = self.form in ("number", "integer")
         if kind == "categorical":
             values = (self.value(row) for row in range(len(self)))
-            texts = [None if value is None else text_of(value) for value in values]
+            texts = [None if value is None else label_text(value) for value in values]
             return dataclasses.replace(
                 categorical_column(self.name, texts), are_of_numbers=is_plain
             )
@@ -235,7 +237,9 @@ class CategoricalColumn:
     def label_of(self, value: object) -> str | bool:
         """Return the label that a value stands for; ValueError says what is allowed."""
         is_key = self.form == "text" and isinstance(value, int) and not isinstance(value, bool)
-        return str(value) if is_key else self._checked(value)  # keys beyond 2**53 are texts here
+        return (
+            whole_text(cast(int, value)) if is_key else self._checked(value)
+        )  # keys beyond 2**53 are texts here
 
     def _checked(self, value: object) -> str | bool:
         wanted = bool if self.form == "boolean" else str
@@ -269,7 +273,8 @@ def integer_column(name: str, values: npt.NDArray[Any], missing: Mask | None = N
     known = values if missing is None else values[~missing]
     if len(known) and max(abs(int(known.min())), abs(int(known.max()))) > LARGEST_EXACT_INTEGER:
         gaps = np.zeros(len(values), dtype=bool) if missing is None else missing
-        texts = [None if gap else str(v) for v, gap in zip(values.tolist(), gaps, strict=True)]
+        cells = zip(values.tolist(), gaps, strict=True)
+        texts = [None if gap else whole_text(cell) for cell, gap in cells]
         return categorical_column(name, texts)
     numbers = values.astype(np.float64)
     if missing is not None:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from outlying.errors import ColumnError, ObjectError, RowError, unknown_name
+from outlying.errors import ColumnError, ObjectError, RowError, shown, unknown_name
 from outlying.table.columns import Column
 from outlying.table.values import Value, text_of
 
@@ -107,7 +107,9 @@ class Table:
             try:
                 mask &= self.column(name).matches(value)
             except ValueError as error:
-                raise RowError(f"where: column {name!r} expects {error}, got {value!r}") from None
+                raise RowError(
+                    f"where: column {name!r} expects {error}, got {shown(value)}"
+                ) from None
         return [int(row) for row in np.flatnonzero(mask)]
 
     def with_object(self, values: Mapping[str, Any], optional: Iterable[str] = ()) -> Table:
@@ -115,7 +117,7 @@ class Table:
         known = [*self.names, *(skipped.name for skipped in self.skipped)]
         for name in values:
             if name not in known:
-                raise ObjectError("the object has an " + unknown_name("column", str(name), known))
+                raise ObjectError("the object has an " + unknown_name("column", name, known))
         absent = [name for name in self.names if name not in values and name not in set(optional)]
         if absent:
             raise ObjectError(
@@ -131,14 +133,18 @@ def _extended(column: Column, value: object) -> Column:
         return column.with_value(value)
     except ValueError as error:
         raise ObjectError(
-            f"the object's {column.name!r} is {value!r} ({type(value).__name__}); "
+            f"the object's {column.name!r} is {shown(value)} ({type(value).__name__}); "
             f"this column expects {error}"
         ) from None
 
 
 def where_text(where: Mapping[str, Any]) -> str:
     """Return the values that were looked for in words, for a message."""
-    return " and ".join(
-        f"{name} = {text_of(value) if isinstance(value, (str, int, float)) else value}"
-        for name, value in where.items()
-    )
+    return " and ".join(f"{name} = {_value_text(value)}" for name, value in where.items())
+
+
+def _value_text(value: object) -> str:
+    try:
+        return text_of(value) if isinstance(value, (str, int, float)) else str(value)
+    except Exception:  # a class of the user's, or a number of thousands of digits
+        return shown(value)

@@ -6,11 +6,18 @@ import contextlib
 import dataclasses
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from outlying.errors import InfiniteValueError, ObjectError, OptionError, OutlyingError, RowError
+from outlying.errors import (
+    InfiniteValueError,
+    ObjectError,
+    OptionError,
+    OutlyingError,
+    RowError,
+    shown,
+)
 from outlying.options import Options
 from outlying.table.columns import Column
 from outlying.table.labels import label_columns
@@ -25,15 +32,17 @@ Key: TypeAlias = tuple[tuple[str, Value], ...]
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """What is to be explained, in the words of whoever asks: one of rows, wheres, every, objects.
+    """What is to be explained, in the words of whoever asks: by exactly one of these.
 
-    `every` stands for all rows with its values; each of `wheres` names one row. `name` tells how
-    errors name an item by its place; None where there is only one, which needs no name.
+    `every` stands for all rows with its values, `marks` for all that a column marks; each of
+    `wheres` names one row. `name` tells how errors name an item by its place; None where there is
+    only one, which needs no name.
     """
 
     rows: Sequence[Any] | None = None
     wheres: Sequence[Any] | None = None
     every: Where | None = None
+    marks: str | None = None
     objects: Sequence[Any] | None = None
     name: Callable[[int], str] | None = None
 
@@ -153,11 +162,11 @@ def checked_position(table: Table, row: object) -> int:
     """Check the position of a row, a whole number from 0."""
     try:
         place = operator.index(row)  # type: ignore[arg-type]
-    except TypeError:
-        raise RowError(f"row is {row!r}; allowed: a position, a whole number from 0") from None
+    except Exception:  # whatever a class of the user's raises
+        raise RowError(f"row is {shown(row)}; allowed: a position, a whole number from 0") from None
     if not 0 <= place < table.rows:
         raise RowError(
-            f"row {place} does not exist: {table.source} has {table.rows:,} rows, "
+            f"row {shown(place)} does not exist: {table.source} has {table.rows:,} rows, "
             f"positions 0 to {table.rows - 1}"
         )
     return place
@@ -165,17 +174,21 @@ def checked_position(table: Table, row: object) -> int:
 
 def as_list(name: str, given: object) -> list[Any]:
     """Make a list of what was given for an option that takes several."""
-    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
-        kind = "positions" if name == "rows" else "mappings of column to value"
-        raise OptionError(f"{name} is {given!r}; allowed: a list or other iterable of {kind}")
-    return list(given)
+    items = None
+    with contextlib.suppress(Exception):  # what cannot be iterated, whatever it raises
+        items = iter(cast(Any, given))
+    if items is not None and not isinstance(given, (str, bytes, Mapping)):
+        return list(items)
+    kind = "positions" if name == "rows" else "mappings of column to value"
+    raise OptionError(f"{name} is {shown(given)}; allowed: a list or other iterable of {kind}")
 
 
 def check_where(where: object, name: str = "where") -> Where:
     """Refuse what is no mapping of column to value."""
     if not isinstance(where, Mapping):
         raise OptionError(
-            f"{name} is {where!r}; allowed: a mapping of column to value, such as {{'id': 'A17'}}"
+            f"{name} is {shown(where)}; allowed: a mapping of column to value, "
+            "such as {'id': 'A17'}"
         )
     return where
 
@@ -218,7 +231,7 @@ class ObjectCheck:
         """Refuse what is no object of this table."""
         if not isinstance(values, Mapping):
             raise ObjectError(
-                f"the object is {values!r}; allowed: a mapping of column to value, "
+                f"the object is {shown(values)}; allowed: a mapping of column to value, "
                 "such as {'age': 40, 'sex': 'female'}"
             )
         for column in self.empty.with_object(values, self.optional).columns:

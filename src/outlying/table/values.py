@@ -7,12 +7,14 @@ every source, whatever its own resolution, leads to the same numbers.
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import decimal
 import math
 import re
-import unicodedata
 from typing import Literal, TypeAlias
+
+from outlying.errors import harmless
 
 Form = Literal[
     "number", "integer", "boolean", "text", "date", "datetime", "instant", "time", "duration"
@@ -30,6 +32,7 @@ _EPOCH = dt.datetime(1970, 1, 1)
 _MICROSECOND = dt.timedelta(microseconds=1)
 _DAYS = dt.timedelta(days=10)  # in a longer range the time of day does not matter
 _MICROSECONDS_PER_DAY = 86_400_000_000
+_A_DAY = 1.0 * _MICROSECONDS_PER_DAY
 _UNITS = (1, 10**3, 10**6, 60 * 10**6, 3600 * 10**6, _MICROSECONDS_PER_DAY)
 _MOST = 1.7e308
 _WHOLE = re.compile("-?[0-9]{1,40}")
@@ -55,10 +58,10 @@ def is_missing(value: object) -> bool:
         return False
     try:
         return bool(value != value)
-    except (TypeError, ValueError):  # pandas.NA refuses to be a truth value
-        return type(value).__name__ == "NAType"
     except decimal.InvalidOperation:  # a signalling NaN refuses to be compared
         return True
+    except Exception:  # pandas.NA refuses to be a truth value, others to be compared at all
+        return type(value).__name__ == "NAType"
 
 
 def number_of(form: Form, value: object) -> float:
@@ -71,14 +74,15 @@ def number_of(form: Form, value: object) -> float:
             raise ValueError(EXPECTS[form])
         try:
             return float(value)
-        except (TypeError, ValueError, OverflowError):
+        except Exception:  # too large, or whatever a class of the user's raises
             raise ValueError(EXPECTS[form]) from None
     if form == "time":
         return _microseconds_of_day(value)
     if form == "duration":
         return _microseconds_of_duration(value)
     moment = _moment(value, form)
-    return float((moment - _EPOCH) // _MICROSECOND)
+    offset = moment.utcoffset() or dt.timedelta(0)  # in UTC it may be beyond the year 9999
+    return float((moment.replace(tzinfo=None) - _EPOCH - offset) // _MICROSECOND)
 
 
 def value_of(form: Form, number: float) -> Value:
@@ -94,7 +98,10 @@ def value_of(form: Form, number: float) -> Value:
             return dt.timedelta(microseconds=round(number))
         moment = _EPOCH + dt.timedelta(microseconds=round(number))
     except OverflowError:  # outside the years 1 to 9999: no Python date exists
-        return float(number)
+        nearest = dt.datetime.max if number > 0 else dt.datetime.min
+        if form == "duration" or abs(number - (nearest - _EPOCH) / _MICROSECOND) > _A_DAY:
+            return float(number)
+        moment = nearest  # in floating point, or in another zone, it is there
     if form == "date":
         return moment.date()
     if form == "time":
@@ -143,7 +150,7 @@ def text_of(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return str(value)
+        return whole_text(value)
     if isinstance(value, float):
         return number_text(value)
     if isinstance(value, dt.datetime):
@@ -167,6 +174,20 @@ def number_text(number: float, digits: int = 6) -> str:
     return (short.rstrip("0").rstrip(".") if "." in short else short) + (
         ".0" if float(short).is_integer() and exponent < digits - 1 else ""
     )
+
+
+def whole_text(number: int) -> str:
+    """Write a whole number; one with more digits than Python turns into a text in hexadecimal."""
+    try:
+        return str(number)
+    except ValueError:
+        return hex(number)
+
+
+def label_text(value: Value) -> str:
+    """Write a value as the label of a category: for people, and never the same for two values."""
+    short = text_of(value)
+    return repr(value) if isinstance(value, float) and float(short) != value else short
 
 
 def range_text(low: Value, high: Value) -> str:
@@ -194,22 +215,12 @@ def without_trailing_zero(label: str) -> str:
 def printable(text: str, limit: int = 80) -> str:
     """Return text that is short and harmless on a terminal; ordinary text is unchanged.
 
-    Control codes, direction marks and other invisible characters are written as escapes: a column
-    name must not be able to move the cursor, hide text or turn its direction. A text of spaces
-    alone is quoted.
+    Invisible characters are written as escapes, as in errors. A text of spaces alone is quoted.
     """
-    safe = "".join(char if _is_visible(char) else _escape(char) for char in text)
+    safe = harmless(text)
     if not safe.strip():
         safe = f'"{safe}"'
     return safe if len(safe) <= limit else safe[: limit - 1] + "…"
-
-
-def _is_visible(char: str) -> bool:
-    return char == " " or unicodedata.category(char)[0] not in "CZ"
-
-
-def _escape(char: str) -> str:
-    return char.encode("unicode_escape").decode("ascii") if ord(char) != 0xA0 else " "
 
 
 def read_text(form: Form, text: str) -> Value:
@@ -250,7 +261,6 @@ def _moment(value: object, form: Form) -> dt.datetime:
     if moment.tzinfo is not None:
         if form != "instant":
             raise ValueError(EXPECTS[form] + ", without a zone")
-        moment = moment.astimezone(dt.UTC).replace(tzinfo=None)
     elif form == "instant":
         raise ValueError(EXPECTS[form])
     return moment
@@ -272,7 +282,8 @@ def _microseconds_of_duration(value: object) -> float:
     if isinstance(value, dt.timedelta):
         return float(value // _MICROSECOND)
     if isinstance(value, (int, float, decimal.Decimal)) and not isinstance(value, bool):
-        return float(value) * 1e6
+        with contextlib.suppress(OverflowError, ValueError):  # too large, or a NaN that signals
+            return float(value) * 1e6
     raise ValueError(EXPECTS["duration"])
 
 

@@ -21,6 +21,7 @@ import outlying
 from outlying.errors import ColumnError, SourceError
 from outlying.sources import local
 from outlying.sources import registry as feeders
+from outlying.sources.duckdb import engine
 from outlying.sources.passes import Feeder
 from tests import postgres
 from tests.feeding import Collect, Count, Fails, Total, rows_of, table_of, types_of
@@ -222,6 +223,21 @@ class TestPostgres:
         feeder = outlying.scan(uri.replace("postgres@", "postgres:secret@") + "?connect_timeout=5")
         assert feeder.source == f"{uri} t"
 
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "SELECT 1) t; CREATE TABLE new (a int); SELECT * FROM (SELECT 1",
+            "SELECT 1; CREATE TABLE new (a int)",
+            "CREATE TABLE new (a int)",
+            "SELECT set_config('transaction_read_only', 'off', false)",
+        ],
+    )
+    def test_a_query_only_reads(self, uri: str, query: str) -> None:
+        with pytest.raises(SourceError):
+            rows_of(outlying.scan(uri, query=query))
+        with pytest.raises(SourceError, match="no table"):
+            outlying.scan(uri).schema()
+
     def test_nothing_is_written(self, uri: str) -> None:
         execute(uri, "CREATE TABLE t AS SELECT 1 AS a", "CREATE SEQUENCE s")
         feeder = outlying.scan(uri, query="SELECT nextval('s') AS n")
@@ -274,8 +290,68 @@ class TestDuckDBFiles:
             feeder.fold(Count(), ["i"], None)
 
     def test_nothing_can_be_written(self, path: Path) -> None:
-        with pytest.raises(SourceError, match="cannot be read"):
+        with pytest.raises(SourceError, match="holds DELETE; allowed: exactly one SELECT"):
             outlying.scan(path, query="DELETE FROM t RETURNING i").schema()
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "SELECT 1 AS a) t; COPY (SELECT 42) TO '{new}'; SELECT * FROM (SELECT 1 AS a",
+            "SELECT 1 AS a; COPY (SELECT 42) TO '{new}'",
+            "COPY (SELECT 42) TO '{new}'",
+            "ATTACH '{new}'",
+            "INSTALL httpfs",
+            "SET threads = 1",
+            "SELECT 1; SELECT 2",
+            "",
+            "SELECT * FROM read_csv('{other}')",
+            "SELECT * FROM '{other}'",
+            "SELECT * FROM read_text('{other}')",
+            "SELECT * FROM sniff_csv('{other}')",
+            "SELECT * FROM glob('{folder}/*')",
+            "SELECT * FROM t WHERE i IN (SELECT a FROM read_csv('{other}'))",
+            "FROM query('DROP TABLE t')",
+        ],
+    )
+    def test_a_query_only_reads_its_database(self, path: Path, query: str) -> None:
+        new, other = path.with_name("new.csv"), path.with_name("other.csv")
+        path = path.rename(path.with_name("its.db"))
+        other.write_text("a,b\n1,2\n")
+        given = query.format(new=new, other=other, folder=path.parent)
+        with pytest.raises(SourceError):
+            rows_of(outlying.scan(path, query=given))
+        assert sorted(item.name for item in path.parent.iterdir()) == ["its.db", "other.csv"]
+
+    @pytest.mark.parametrize(
+        ("query", "rows"),
+        [
+            ("SELECT count(*) AS n FROM t -- all", [(1000,)]),
+            ("SELECT count(*) AS n FROM t; ", [(1000,)]),
+            ("WITH x AS (SELECT 1 AS a) FROM x", [(1,)]),
+            ("SELECT ') t; --' AS a", [(") t; --",)]),
+            ("VALUES (1)", [(1,)]),
+        ],
+    )
+    def test_queries_that_are_one_select(self, path: Path, query: str, rows: list[Any]) -> None:
+        assert rows_of(outlying.scan(path, query=query)) == rows
+
+    def test_a_query_may_need_more_memory_than_there_is(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        usual = engine.streaming_connection
+        monkeypatch.setattr(engine, "streaming_connection", lambda: usual("150MB"))
+        query = "SELECT hash(i) AS h, repeat('x', 200) AS x FROM range(1000000) r(i) ORDER BY 1"
+        feeder = outlying.scan(path, query=query)
+        assert feeder.fold(Count(), ["h", "x"], None) == 1_000_000
+
+    def test_another_statement_on_an_open_connection(self, path: Path) -> None:
+        new = path.with_name("new.csv")
+        with duckdb.connect() as connection:
+            with pytest.raises(SourceError, match="exactly one SELECT"):
+                outlying.scan(connection, query=f"SELECT 1; COPY (SELECT 42) TO '{new}'")
+            with pytest.raises(SourceError, match="syntax error"):
+                outlying.scan(connection, query="SELECT 1) t; DROP TABLE x")
+        assert not new.exists()
 
     def test_it_is_no_table_by_itself(self, tmp_path: Path) -> None:
         path = tmp_path / "broken.duckdb"
@@ -386,6 +462,24 @@ class TestSqlite:
             feeders.feeder_of(path)
         with pytest.raises(SourceError, match="unknown table 'w'"):
             outlying.scan(path, table="w")
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "SELECT 1) t; ATTACH '{new}' AS x; SELECT * FROM (SELECT 1",
+            "SELECT 1; VACUUM INTO '{new}'",
+            "VACUUM INTO '{new}'",
+            "ATTACH '{new}' AS x",
+            "DELETE FROM t RETURNING a",
+            "PRAGMA journal_mode = WAL",
+            "SELECT load_extension('{new}')",
+        ],
+    )
+    def test_a_query_only_reads(self, tmp_path: Path, query: str) -> None:
+        path = self.database(tmp_path, "CREATE TABLE t (a, b)", "INSERT INTO t VALUES (1, 2.5)")
+        with pytest.raises(SourceError):
+            outlying.scan(path, query=query.format(new=tmp_path / "new")).schema()
+        assert [item.name for item in tmp_path.iterdir()] == [path.name]
 
     @pytest.mark.parametrize(
         "change",

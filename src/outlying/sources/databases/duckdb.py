@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from outlying.errors import SourceError
 from outlying.sources.databases.adbc import chosen_table, no_such_table
 from outlying.sources.duckdb import engine
 from outlying.sources.duckdb.feeder import DuckFeeder
@@ -40,8 +41,8 @@ def stream(
     """
     if isinstance(data, (str, os.PathLike)):
         source = os.fsdecode(data)
-        path = path_of(source)
-        return _feeder(lambda: _attached(path), source, table, query, shared=False)
+        path, is_sealed = path_of(source), query is not None
+        return _feeder(lambda: _attached(path, is_sealed), source, table, query, shared=False)
     return _feeder(lambda: contextlib.nullcontext(data), "DuckDB", table, query, shared=True)
 
 
@@ -53,11 +54,10 @@ def _feeder(
     *,
     shared: bool,
 ) -> DuckFeeder:
-    if query is not None:
-        relation = relation_of(query)
-    else:
-        with engine.plain_errors(source), connected() as connection:
-            relation = _found(connection, source, table)
+    with engine.plain_errors(source), connected() as connection:
+        if query is not None:
+            _check_select(connection, source, query)
+        relation = relation_of(query) if query is not None else _found(connection, source, table)
 
     @contextlib.contextmanager
     def opened() -> Iterator[DuckDBPyRelation]:
@@ -65,6 +65,19 @@ def _feeder(
             yield connection.sql(f"SELECT * FROM {relation.sql}")  # noqa: S608 (quoted)
 
     return DuckFeeder(opened, f"{source} {relation.name}", shared=shared)
+
+
+def _check_select(connection: DuckDBPyConnection, source: str, query: str) -> None:
+    """Refuse what is not exactly one SELECT by the engine's own parser.
+
+    Or its text could close the parentheses in which it stands later.
+    """
+    import duckdb
+
+    kinds = [statement.type for statement in connection.extract_statements(query)]
+    if kinds != [duckdb.StatementType.SELECT]:
+        named = ", ".join(kind.name for kind in kinds) or "nothing"
+        raise SourceError(f"{source}: the query holds {named}; allowed: exactly one SELECT")
 
 
 def _found(connection: DuckDBPyConnection, source: str, table: str | None) -> Relation:
@@ -81,8 +94,14 @@ def _found(connection: DuckDBPyConnection, source: str, table: str | None) -> Re
 
 
 @contextlib.contextmanager
-def _attached(path: Path) -> Iterator[DuckDBPyConnection]:
+def _attached(path: Path, is_sealed: bool) -> Iterator[DuckDBPyConnection]:
+    """Attach a database that cannot be written; sealed, nothing else can be read either.
+
+    A table may be a view of other files, which its owner has chosen; a query may not name any.
+    """
     with engine.streaming_connection() as connected:
         place = literal(str(path.absolute()))
         connected.execute(f"ATTACH {place} AS {_ALIAS} (READ_ONLY); USE {_ALIAS}")
+        if is_sealed:
+            connected.execute("SET enable_external_access = false; SET lock_configuration = true")
         yield connected

@@ -10,22 +10,29 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import sqlite3
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from outlying.errors import MissingExtraError
+from outlying.errors import MissingExtraError, SourceError
 from outlying.sources.columns import skipped
 from outlying.sources.databases.adbc import AdbcFeeder, chosen_table, no_such_table
 from outlying.sources.local import BATCH_ROWS, Field, Shape
 from outlying.sources.passes import Batch
 from outlying.sources.recognise import path_of
-from outlying.sources.sql import Relation, identifier, literal, selected
+from outlying.sources.sql import Relation, identifier, literal, plain_errors, relation_of, selected
 from outlying.sources.types.sqlite import Census, counts, example, in_batches
 
 _BATCH_OPTION = "adbc.sqlite.query.batch_rows"
 _COLUMNS_AT_ONCE = 100  # of 2000 columns that a result may have
+_READING = (
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+)
 _TABLES = (
     "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
     "AND name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY name"
@@ -35,6 +42,8 @@ _TABLES = (
 def stream(data: str | os.PathLike[str], table: str | None, query: str | None) -> SqliteFeeder:
     """Feed from a database file."""
     source = os.fsdecode(data)
+    if query is not None:
+        _check_select(path_of(source), source, query)
     return SqliteFeeder.of(lambda: _connected(path_of(source)), source, table, query)
 
 
@@ -94,11 +103,41 @@ class SqliteFeeder(AdbcFeeder):
         return f"SELECT {shown} UNION ALL {super()._query(fields)}"
 
 
+def _check_select(path: Path, source: str, query: str) -> None:
+    """Refuse what is not exactly one SELECT by the engine's own parser, or does more than read."""
+
+    def permitted(action: int, *_: object) -> int:
+        return sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
+
+    def is_explained(text: str) -> None:
+        connection.execute(f"EXPLAIN {text}").close()
+
+    with (
+        plain_errors(source, sqlite3.Error, sqlite3.Warning),
+        contextlib.closing(sqlite3.connect(_uri(path), uri=True)) as connection,
+    ):
+        connection.execute("SELECT name FROM sqlite_master").close()  # read before it is restricted
+        connection.set_authorizer(permitted)
+        try:
+            is_explained(query)
+            is_explained(f"SELECT * FROM {relation_of(query).sql}")  # noqa: S608 - just checked
+        except sqlite3.DatabaseError as error:
+            if "not authorized" not in str(error) and "one statement" not in str(error):
+                raise
+            raise SourceError(
+                f"{source}: the query does more than read; allowed: exactly one SELECT"
+            ) from None
+
+
+def _uri(path: Path) -> str:
+    return f"file:{quote(str(path))}?mode=ro"
+
+
 @contextlib.contextmanager
 def _connected(path: Path) -> Iterator[Any]:
     try:
         from adbc_driver_sqlite import dbapi
     except ImportError:
         raise MissingExtraError("SQLite", "databases") from None
-    with contextlib.closing(dbapi.connect(f"file:{quote(str(path))}?mode=ro")) as connection:
+    with contextlib.closing(dbapi.connect(_uri(path))) as connection:
         yield connection

@@ -104,6 +104,8 @@ def _plain(source: str, error: Exception, long_integers: Sequence[str]) -> Outly
             f"{source}: the connection is still busy with another result; fetch that to its end "
             "first, or give another connection (connection.cursor() makes one)"
         )
+    if "disabled by configuration" in text or "locked" in text:
+        text += "; a query reads its database only: give another file as the source itself"
     return SourceError(f"{source}: cannot be read: {text}")
 
 

@@ -25,7 +25,16 @@ from outlying.table.columns import (
     frozen,
 )
 from outlying.table.row_hash import Hashes, text_hashes
-from outlying.table.values import EXPECTS, TIMES, Form, is_missing, number_of, text_of, value_of
+from outlying.table.values import (
+    EXPECTS,
+    TIMES,
+    Form,
+    is_missing,
+    label_text,
+    number_of,
+    text_of,
+    value_of,
+)
 
 if TYPE_CHECKING:
     import pyarrow
@@ -350,7 +359,7 @@ def _of_numbers(array: Array, form: Form) -> Coded:
     else:
         encoded = pa.array(numbers(array, form), from_pandas=True).dictionary_encode()
         values = [value_of(form, number) for number in encoded.dictionary.to_pylist()]
-        texts = pa.array([text_of(value) for value in values], pa.large_string())
+        texts = pa.array([label_text(value) for value in values], pa.large_string())
     return _used(arrays.filled(encoded.indices, -1), texts)
 
 

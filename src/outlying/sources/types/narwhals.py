@@ -37,13 +37,29 @@ def read_series(name: str, series: nw.Series[Any]) -> Reading:
     if dtype.is_nested() or dtype == nw.Binary:
         return skip(name, _unusable(dtype))
     if dtype == nw.Date:
-        return read_moments(name, "date", series.cast(nw.Datetime("us")).to_numpy())
+        return _read_dates(name, series)
     if isinstance(dtype, nw.Datetime):
         form: Form = "datetime" if dtype.time_zone is None else "instant"
         return read_moments(name, form, series.to_numpy())
     if dtype == nw.Duration:
         return read_moments(name, "duration", series.to_numpy())
-    return read_objects(name, series.to_list())
+    try:
+        cells = series.to_list()
+    except (OverflowError, ValueError):
+        return skip(name, f"values of type {dtype} that Python does not hold")
+    return read_objects(name, cells)
+
+
+def _read_dates(name: str, series: nw.Series[Any]) -> Reading:
+    """Read dates; those of far years do not become moments, in polars not even with an error."""
+    import narwhals as nw
+
+    try:
+        is_plain = series.implementation.is_polars()
+        days = (series if is_plain else series.cast(nw.Datetime("us"))).to_numpy()
+    except (OverflowError, ValueError):  # of Arrow
+        return skip(name, "dates that no moment holds")
+    return read_moments(name, "date", days)
 
 
 def _read_texts(name: str, series: nw.Series[Any]) -> Reading:

@@ -53,7 +53,11 @@ def read_objects(name: str, values: Sequence[object]) -> Reading:
         kinds = {"number"}
     if len(kinds) > 1:
         return _mixed(name, values, known)
-    return _read_kind(name, kinds.pop() if kinds else _kind_of_gaps(values), values, missing)
+    kind = kinds.pop() if kinds else _kind_of_gaps(values)
+    try:
+        return _read_kind(name, kind, values, missing)
+    except Exception:  # a class of the user's that is a number by its name only
+        return skip(name, f"values of a class that does not let itself be read as {kind}")
 
 
 def _read_kind(name: str, kind: Kind, values: Sequence[object], missing: Any) -> Reading:
@@ -128,7 +132,11 @@ def _mixed(name: str, values: Sequence[object], known: Sequence[object]) -> Read
 
 
 def _what_is_unusable(known: Iterable[object]) -> str:
-    value = next(value for value in known if _kind_of(value) == "unusable")
+    """Name what cannot be compared: of several things the first by name, not the first in a row."""
+    return min({_described(value) for value in known if _kind_of(value) == "unusable"})
+
+
+def _described(value: object) -> str:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return "bytes"
     if isinstance(value, Mapping):

@@ -11,12 +11,13 @@ import numpy as np
 
 from outlying.errors import RowError
 from outlying.sources.passes import Batch, Pass
-from outlying.sources.types.arrow import Field
+from outlying.sources.types.arrow import Array, Field
 from outlying.sources.types.arrow_numpy import of_numbers
 from outlying.stream.profile.bottom_k import RowSketch
 from outlying.stream.profile.column_facts import ColumnCounts, cells_of, typed_by_all_rows
 from outlying.stream.profile.profile_pass import copied, takeable
 from outlying.table.columns import Rows
+from outlying.table.marks import is_mark, no_mark, not_a_mark
 from outlying.table.row_hash import (
     MISSING_HASH,
     Cells,
@@ -29,7 +30,15 @@ from outlying.table.row_hash import (
 )
 from outlying.table.table import SkippedColumn, Table, where_text
 from outlying.table.targets import Asked, Where, check_where
-from outlying.table.values import is_missing, number_of, without_trailing_zero
+from outlying.table.values import (
+    TIMES,
+    Value,
+    is_missing,
+    number_of,
+    text_of,
+    value_of,
+    without_trailing_zero,
+)
 
 if TYPE_CHECKING:
     import pyarrow
@@ -74,6 +83,9 @@ class Lookup:
     @classmethod
     def of(cls, asked: Asked, unread: UnreadTable) -> Lookup:
         """Check what is looked for."""
+        if asked.marks is not None:
+            unread.table.column(asked.marks)
+            return cls(asked, ({asked.marks: True},), np.zeros(0, np.uint64), ())
         wheres = list(asked.wheres or ()) if asked.every is None else [asked.every]
         hashes = []
         for place, one in enumerate(wheres):
@@ -88,16 +100,17 @@ class Lookup:
     @property
     def is_for_every(self) -> bool:
         """Whether one where stands for all rows that fit."""
-        return self.asked.every is not None
+        return self.asked.every is not None or self.asked.marks is not None
 
     @property
     def names(self) -> set[str]:
         """The columns that are looked at."""
-        return {name for names, _ in self.by_columns for name in names}
+        marks = set() if self.asked.marks is None else {self.asked.marks}
+        return marks.union(name for names, _ in self.by_columns for name in names)
 
     def check(self, table: Table) -> None:
         """Check once more, when what the columns hold is known from all rows."""
-        for place, where in enumerate(self.wheres):
+        for place, where in enumerate(() if self.asked.marks is not None else self.wheres):
             with self.asked.about(place):
                 table.matching(where)
 
@@ -187,7 +200,8 @@ class LookupState:
     counts: dict[str, ColumnCounts]  # of columns that are only looked at
     found: RowSketch  # by the hash of their where; where it stands for many, by their own
     rows: int = 0
-    fitting: int = 0  # rows that fit a where
+    fitting: int = 0  # rows that fit a where, or are marked
+    no_marks: tuple[Value, ...] = ()  # what is none where marks are looked for: one of it, or none
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -199,6 +213,7 @@ class LookupPass:
     wheres: HashesByColumns
     is_for_every: bool
     most: int
+    marks: str | None = None
 
     @classmethod
     def of(cls, fields: tuple[Field, ...], lookup: Lookup) -> LookupPass:
@@ -207,7 +222,8 @@ class LookupPass:
         names = lookup.names
         beside = tuple(f for f in fields if f.name in names and not f.is_compared)
         most = max(len(lookup.wheres), MOST_ROWS)
-        return cls(compared, beside, lookup.by_columns, lookup.is_for_every, most)
+        marks = lookup.asked.marks
+        return cls(compared, beside, lookup.by_columns, lookup.is_for_every, most, marks)
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -236,7 +252,7 @@ class LookupPass:
         for field in self.beside:
             cells[field.name] = state.counts[field.name].add(field, arrays[field.name])
         state.rows += rows
-        for places, hashes in matching_rows(self.wheres, cells, rows):
+        for places, hashes in self._found(state, arrays, cells, rows):
             state.fitting += len(places)
             if self.is_for_every and state.fitting > MOST_ROWS:
                 continue  # far too many, which will be refused: only their number counts
@@ -245,10 +261,24 @@ class LookupPass:
             state.found.add(known_by, lambda some, table=table: _taken(table, some))  # type: ignore[misc]
         return state
 
+    def _found(
+        self, state: LookupState, arrays: Mapping[str, Array], cells: Mapping[str, Cells], rows: int
+    ) -> Iterator[tuple[Rows, Hashes]]:
+        """Find rows of a batch that are looked for, be it by a column that marks them."""
+        if self.marks is None:
+            yield from matching_rows(self.wheres, cells, rows)
+            return
+        field = next(field for field in self.fields if field.name == self.marks)
+        marked, no_marks = _marked(field, arrays[self.marks])
+        state.no_marks = _first((*state.no_marks, *no_marks))
+        if len(marked):
+            yield marked, np.zeros(len(marked), np.uint64)
+
     def merge(self, state: LookupState, other: LookupState) -> LookupState:
         """Put what was found in two parts of the table together."""
         state.rows += other.rows
         state.fitting += other.fitting
+        state.no_marks = _first((*state.no_marks, *other.no_marks))
         for name, counts in other.counts.items():
             state.counts[name].merge(counts)
         state.found.merge(other.found)
@@ -271,11 +301,43 @@ def with_found_rows(
     if not lookup.wheres:
         return profile
     beside = [typed_by_all_rows(f, state.counts[f.name], state.rows) for f in plan.beside]
+    if plan.marks is not None:
+        _refuse_bad_marks(plan.marks, state)
     lookup.check(UnreadTable([*profile.fields, *beside], profile.table.skipped).table)
     if lookup.is_for_every:
         _refuse_none_or_too_many(lookup.wheres[0], state.fitting)
     places = lookup.places(state.found)
     return profile.with_rows(_taken(state.found.rows(), places), beside)
+
+
+def _marked(field: Field, array: Array) -> tuple[Rows, tuple[Value, ...]]:
+    """Return the rows that a column marks, and one of the values that are no marks."""
+    plain = Field(field.name, field.form, is_compared=False)
+    if not plain.is_numeric:
+        coded = plain.coded(array)
+        labels: list[Value] = [*coded.labels]
+        told = [is_mark(label) for label in labels]
+        wrong = [label for label, mark in zip(labels, told, strict=True) if mark is None]
+        return np.flatnonzero(np.array([*map(bool, told), False])[coded.codes]), _first(wrong)
+    values = plain.numbers(array).values
+    is_count = (values >= 0) & (np.floor(values) == values) & np.isfinite(values)
+    if plain.form in TIMES:
+        is_count[:] = False
+    wrong_ones = values[~(is_count | np.isnan(values))]
+    named = () if not len(wrong_ones) else (value_of(plain.form, float(wrong_ones.min())),)
+    return np.flatnonzero(is_count & (values > 0)), named
+
+
+def _first(values: Sequence[Value]) -> tuple[Value, ...]:
+    """Return one of several values of a column, whatever their order; none of none."""
+    return (min(values, key=lambda value: (text_of(value), str(value))),) if values else ()
+
+
+def _refuse_bad_marks(name: str, state: LookupState) -> None:
+    if state.no_marks:
+        raise RowError(not_a_mark(name, state.no_marks[0], "some row"))
+    if not state.fitting:
+        raise RowError(no_mark(name))
 
 
 def _taken(table: pyarrow.Table, rows: Rows) -> pyarrow.Table:
