@@ -408,7 +408,7 @@ static void numeric_figures(const struct property *p, const struct scratch *s, d
     if (!(width > 0))
         width = NAN;
     close_pairs(p, s, width, &pairs, &others);
-    double inside = corrected(p, pairs, known, known) / known;
+    double inside = isnan(width) ? NAN : corrected(p, pairs, known, known) / known;
     double around = corrected(p, others, known, p->total) / known;
     figures[1] = known;
     figures[2] = inside;
