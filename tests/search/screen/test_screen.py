@@ -315,3 +315,18 @@ def test_a_long_table_of_few_distinct_rows_is_screened_fairly() -> None:
     quick, sure = (outlying.explain(table, row=7, references=0, exact=e) for e in (False, True))
     assert quick.pairs == sure.pairs
     assert quick.pairs[0].property == "size"
+
+
+def test_nothing_is_estimated_where_all_rows_are_equal() -> None:
+    """Such a context has no window, and nothing about it is asked of all rows."""
+    values = np.where(np.arange(ROWS) < 5, 1.0, 0.0)
+    rows = np.arange(ROWS)
+    sample = Sample(ROWS, rows, rows)
+    histogram = attribute_of(NumericColumn("x", "number", values)).histogram(sample)
+    item = CandidateCondition(
+        Condition("m", "equals", value="a"), 1, functools.partial(marked, values == 0.0)
+    )
+    words = Cache(sample).own([item]).words(histogram)
+    contexts = np.array([[NONE], [0]])
+    found = screen.Summaries.of(screen.figures(histogram, words, contexts, Workspace()))
+    assert np.isnan(found.inside).tolist() == np.isnan(found.width).tolist() == [False, True]
