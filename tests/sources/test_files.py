@@ -22,6 +22,8 @@ import pytest
 
 from outlying.errors import SourceError
 from outlying.sources import read
+from outlying.sources.csv import types
+from outlying.table import selection
 from outlying.table.columns import NumericColumn
 from outlying.table.table import SkippedColumn, Table
 from tests.carriers import (
@@ -32,6 +34,7 @@ from tests.carriers import (
     write_lines,
     write_parquet,
 )
+from tests.conftest import Run
 
 
 @pytest.fixture
@@ -342,3 +345,43 @@ def test_absent_keys_of_json_are_missing(tmp_path: Path) -> None:
     assert [table.values(row) for row in range(3)] == [
         {"a": 1, "b": None}, {"a": None, "b": "x"}, {"a": None, "b": None},
     ]  # fmt: skip
+
+
+def test_many_columns_are_read_as_few_are(tmp_path: Path) -> None:
+    """Fields are looked at in blocks: each holds what it would hold alone."""
+    path, fields = tmp_path / "wide.csv", 3 * types.BLOCK + 7
+    makers: list[Callable[[int], object]] = [
+        lambda row: row,
+        lambda row: row / 4,
+        lambda row: f"t{row % 3}",
+        lambda row: "NA" if row == 2 else row,
+        lambda row: f"2024-01-{row + 1:02d}",
+        lambda row: str(row % 2 == 0).lower(),
+        lambda row: "",
+    ]
+    columns = [makers[place % len(makers)] for place in range(fields)]
+    lines = [",".join(f"x{place}" for place in range(fields))]
+    lines += [",".join(str(make(row)) for make in columns) for row in range(9)]
+    path.write_text("\n".join(lines) + "\n")
+    whole = read(path)
+    assert [c.name for c in whole.columns] == [f"x{place}" for place in range(fields)]
+    for place in (0, 1, 2, 3, 4, 5, 6, fields - 1, types.BLOCK - 1, types.BLOCK):
+        alone = tmp_path / "alone.csv"
+        make = columns[place]
+        alone.write_text("\n".join([f"x{place},z", *(f"{make(row)},1" for row in range(9))]) + "\n")
+        column, expected = whole.columns[place], read(alone).columns[0]
+        assert column.form == expected.form
+        assert [column.value(row) for row in range(9)] == [expected.value(row) for row in range(9)]
+    assert "column 'x3': 'NA' (1 row) read as missing" in whole.notes
+
+
+def test_far_too_many_columns_are_refused(run: Run, tmp_path: Path) -> None:
+    path, fields = tmp_path / "wide.csv", selection.MOST_COLUMNS + 1
+    lines = [",".join(f"x{place}" for place in range(fields))]
+    lines += [",".join(str((row + place) % 7) for place in range(fields)) for row in range(4)]
+    path.write_text("\n".join(lines) + "\n")
+    code, out, err = run("explain", path, "--row", 1)
+    assert (code, out) == (2, "")
+    assert "5,001 columns would be compared" in err
+    assert "--columns" in err
+    assert run("explain", path, "--row", 1, "--columns", "x1,x2", "--references", 0)[0] == 0

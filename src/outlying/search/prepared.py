@@ -30,7 +30,7 @@ from outlying.search.screen.neighbours import Sample
 from outlying.search.shortlist import Shortlist, verified
 from outlying.table.columns import Rows
 from outlying.table.sampling import sample_rows
-from outlying.table.selection import Selection, is_asked_for, select
+from outlying.table.selection import Selection, check_width, is_asked_for, select
 from outlying.table.table import Table
 
 #: Rows of a context, those of them that have the property, those that lie near the object.
@@ -70,6 +70,7 @@ class Prepared:
         cls, table: Table, rows: int, options: Options, selection: Selection, chosen: Rows
     ) -> Prepared:
         """Prepare chosen columns of a population by the rows that were drawn from it."""
+        check_width(len(selection.columns))
         sample = _sample(chosen, rows, options)
         some = None if len(sample.nearby) == rows else sample.nearby
         columns = selection.columns

@@ -20,7 +20,10 @@ IDENTIFIER_SHARE = 0.9
 IDENTIFIER_ROWS = 20
 #: A column with more distinct texts divides rows too finely.
 MOST_TEXTS = 100_000
+#: More columns than this are not searched: pairs of them are, and would take hours.
+MOST_COLUMNS = 5_000
 
+_NAMED = 5  # columns in a message
 _ALL_THE_SAME = "(declare its type as categorical to use it all the same)"
 
 
@@ -76,9 +79,22 @@ def not_empty(selection: Selection) -> Selection:
     """Refuse a selection without columns."""
     if not selection.columns:
         skipped = selection.skipped
-        why = "; ".join(f"{item.name!r} {item.reason}" for item in skipped) or "all are excluded"
-        raise ColumnError(f"no column is left to compare: {why}")
+        named = [f"{item.name!r} {item.reason}" for item in skipped[:_NAMED]]
+        if len(skipped) > _NAMED:
+            named.append(f"{len(skipped) - _NAMED:,} more")
+        raise ColumnError(f"no column is left to compare: {'; '.join(named) or 'all are excluded'}")
     return selection
+
+
+def check_width(columns: int) -> None:
+    """Refuse more columns than can be searched in reasonable time."""
+    if columns > MOST_COLUMNS:
+        error = ColumnError(
+            f"{columns:,} columns would be compared, which would take hours; at most "
+            f"{MOST_COLUMNS:,} can be: choose some with columns=, or leave some out with exclude="
+        )
+        error.in_shell = {"with columns=": "with --columns", "with exclude=": "with --exclude"}
+        raise error
 
 
 def select_any(table: Table, options: Options) -> Selection:

@@ -115,10 +115,12 @@ class Table:
     def with_object(self, values: Mapping[str, Any], optional: Iterable[str] = ()) -> Table:
         """Return the table with a new object as one more row, so that both share one definition."""
         known = [*self.names, *(skipped.name for skipped in self.skipped)]
+        unique = set(known)
         for name in values:
-            if name not in known:
+            if name not in unique:
                 raise ObjectError("the object has an " + unknown_name("column", name, known))
-        absent = [name for name in self.names if name not in values and name not in set(optional)]
+        unneeded = set(optional)
+        absent = [name for name in self.names if name not in values and name not in unneeded]
         if absent:
             raise ObjectError(
                 f"the object has no value for {', '.join(map(repr, absent))}; give each column a "

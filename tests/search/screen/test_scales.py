@@ -91,3 +91,23 @@ def test_one_wild_value_elsewhere_does_not_lift() -> None:
     assert pairs
     assert all(pair.lift <= 1 / pair.support + 1e-9 for pair in pairs)
     assert all(pair.lift < 1.2 for pair in pairs if pair.conditions)
+
+
+def test_where_all_rows_are_equal_there_is_nothing_to_compare() -> None:
+    """A context whose screened rows, and the object, have one value: no rarity, and no window."""
+    rng = np.random.default_rng(2)
+    rows = 4000
+    group = np.where(np.arange(rows) % 2 == 0, "still", "moving")
+    speed = np.where(group == "still", 0.0, rng.choice([40.0, 50.0, 60.0], rows))
+    explainer = outlying.Explainer({"group": group, "speed": speed}, references=0)
+    prepared = explainer.in_memory("this").prepared
+    run = search._GuidedSearch(prepared.exact(0), prepared.cache, quick=True)
+    found = search._PropertySearch(run, 1)
+    found.short_contexts()
+    scored = found.searched[0][0]
+    alone = [
+        number for number, context in enumerate(scored.contexts) if len(as_tuple(context)) == 1
+    ]
+    assert alone
+    assert all(scored.rarity[number] == -np.inf for number in alone)
+    assert all(rank[-1] == () for rank in found.closest())

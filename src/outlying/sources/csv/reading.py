@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +27,8 @@ from outlying.table.table import Table
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+_ALL = "fields"
 
 
 def read(file: InputFile) -> Table:
@@ -52,17 +56,25 @@ def _read(connected: DuckDBPyConnection, file: InputFile, layout: Layout) -> Tab
     sniffed = _sniffed(connected, file, layout)
     kinds = types.kinds_of(connected, sniffed)
     header = sniffed.has_header and types.is_header(connected, kinds)
-    names = _header(connected, file) if header else numbered(layout)
-    columns = _columns(connected, names, kinds, header)
+    names = _header(connected, file, layout.fields) if header else numbered(layout)
+    columns = list(_columns(connected, names, kinds, header))
     return table_of(file.source, columns, [] if header else [NO_HEADER])
 
 
 def _load(connected: DuckDBPyConnection, file: InputFile, layout: Layout) -> None:
-    rows = table_of_texts("?", file, layout, header=False)
-    connected.execute(
-        f"CREATE OR REPLACE TEMP TABLE {types.TABLE} AS FROM {rows}",
-        [engine.literal_path(file.path)],
-    )
+    """Load all fields as text, into one table or, where they are many, into several."""
+    rows, path = table_of_texts("?", file, layout, header=False), engine.literal_path(file.path)
+    parts = types.blocks(layout.fields)
+    whole = types.table_at(0) if len(parts) == 1 else _ALL
+    connected.execute(f"CREATE OR REPLACE TEMP TABLE {whole} AS FROM {rows}", [path])
+    if len(parts) == 1:
+        return
+    for places in parts:
+        fields = ", ".join(f"c{place}" for place in places)
+        block = types.table_at(places[0])
+        some = f"SELECT {fields} FROM {_ALL}"  # noqa: S608 (names are our own)
+        connected.execute(f"CREATE OR REPLACE TEMP TABLE {block} AS {some}")
+    connected.execute(f"DROP TABLE {_ALL}")
 
 
 def _sniffed(connected: DuckDBPyConnection, file: InputFile, layout: Layout) -> types.Sniffed:
@@ -76,27 +88,26 @@ def _sniffed(connected: DuckDBPyConnection, file: InputFile, layout: Layout) -> 
     return dataclasses.replace(sniffed, types=names)
 
 
-def _header(connected: DuckDBPyConnection, file: InputFile) -> list[str]:
-    first = connected.execute(f"FROM {types.TABLE} WHERE rowid = 0").fetchone() or ()
+def _header(connected: DuckDBPyConnection, file: InputFile, fields: int) -> list[str]:
+    tables = (types.table_at(places[0]) for places in types.blocks(fields))
+    firsts = (connected.execute(f"FROM {t} WHERE rowid = 0").fetchone() or () for t in tables)
+    first = itertools.chain.from_iterable(firsts)
     return unique_names(file.source, ("" if name is None else name for name in first))
 
 
 def _columns(
     connected: DuckDBPyConnection, names: list[str], kinds: list[types.Kind], header: bool
-) -> list[Reading]:
+) -> Iterator[Reading]:
     # ordered here as well: where the engine makes a join of an expression (it does so of a long
     # IN), preserve_insertion_order does not keep rows in their places
-    rows = f"{types.TABLE} WHERE rowid >= {int(header)}"
-    plans = [kind.plan(f"c{place}") for place, kind in enumerate(kinds)]
-    wanted = list(zip(names, plans, strict=True))
-    readings = engine.fetch(connected, f"{rows} ORDER BY rowid", [], wanted)
-    gaps = [
-        place
-        for place, (kind, reading) in enumerate(zip(kinds, readings, strict=True))
-        if kind is not types.TEXT and reading.has_gaps
-    ]
-    words = types.missing_words(connected, rows, gaps)
-    return [
-        reading.with_note(kind.note).with_note(words.get(place))
-        for place, (kind, reading) in enumerate(zip(kinds, readings, strict=True))
-    ]
+    for places in types.blocks(len(kinds)):
+        rows = f"{types.table_at(places[0])} WHERE rowid >= {int(header)}"
+        wanted = [(names[place], kinds[place].plan(f"c{place}")) for place in places]
+        readings = engine.fetch(connected, f"{rows} ORDER BY rowid", [], wanted)
+        found = list(zip(places, readings, strict=True))
+        gaps = [
+            place for place, reading in found if kinds[place] is not types.TEXT and reading.has_gaps
+        ]
+        words = types.missing_words(connected, rows, gaps)
+        for place, reading in found:
+            yield reading.with_note(kinds[place].note).with_note(words.get(place))

@@ -158,8 +158,10 @@ class CsvFeeder(FilesFeeder):
         taken = {test.place: test for test in reversed(tests) if test.loses is False}
         found = {place: test.kind for place, test in taken.items()}
         gaps = [place for place, test in taken.items() if test.has_words]
-        for place, note in types.missing_words(connected, rows, gaps).items():
-            found[place] = found[place].with_note(note)
+        for start in range(0, len(gaps), types.BLOCK):
+            some = gaps[start : start + types.BLOCK]
+            for place, note in types.missing_words(connected, rows, some).items():
+                found[place] = found[place].with_note(note)
         return [found.get(place, types.TEXT) for place in range(layout.fields)]
 
     def _fault(self, layout: Layout, error: Exception) -> SourceError:
@@ -198,7 +200,7 @@ def _tested(connected: DuckDBPyConnection, rows: str, pairs: list[tuple[int, Kin
     found = []
     for start in range(0, len(pairs), types.TESTS_AT_ONCE):
         batch = pairs[start : start + types.TESTS_AT_ONCE]
-        losses = [types.loss(kind, place) for place, kind in batch]
+        losses = [types.loss(kind, f"c{place}") for place, kind in batch]
         texts = [f"c{place}" for place, _ in batch]
         tests = [
             f"bool_or({x}), count({y}) > count({x})" for x, y in zip(losses, texts, strict=True)
@@ -214,6 +216,8 @@ def _sql_of(kind: Kind, place: int) -> str:
 
 
 def _is_header(connected: DuckDBPyConnection, first: list[str], found: list[Kind]) -> bool:
-    fields = selected([literal(text) for text in first])
-    connected.execute(f"CREATE OR REPLACE TEMP TABLE {types.TABLE} AS SELECT {fields}")
+    for places in types.blocks(len(first)):
+        fields = ", ".join(f"{literal(first[place])} AS c{place}" for place in places)
+        table = types.table_at(places[0])
+        connected.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT {fields}")
     return types.is_header(connected, found)

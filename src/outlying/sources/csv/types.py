@@ -21,8 +21,8 @@ from outlying.table.values import Form
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-TABLE = "fields"
-"""The table of all fields as text, c0, c1, ...; its row 0 may be the header."""
+BLOCK = 200
+"""Fields in one table: the engine's time for a query grows faster than its columns."""
 COMMAS = "DOUBLE WITH COMMAS"
 MISSING_WORDS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A", "?", "-")
 WORDS = ("", *MISSING_WORDS)
@@ -109,19 +109,40 @@ _KINDS = {
 }
 
 
+def table_at(place: int) -> str:
+    """Name the table of a field as text, c0, c1, ...; its row 0 may be the header."""
+    return f"fields_{place // BLOCK}"
+
+
+def blocks(fields: int) -> list[range]:
+    """Divide the places of fields by the table that they are in."""
+    return [range(start, min(start + BLOCK, fields)) for start in range(0, fields, BLOCK)]
+
+
+def cells(places: Sequence[int], rows: str) -> str:
+    """Write fields of one table one below the other: `cell` and its `place`.
+
+    Patterns are then compiled once, not once for each field.
+    """
+    fields, numbers = ", ".join(f"c{place}" for place in places), ", ".join(map(str, places))
+    return f"(SELECT unnest([{fields}]) AS cell, unnest([{numbers}]) AS place FROM {rows})"  # noqa: S608
+
+
 def kinds_of(connected: DuckDBPyConnection, sniffed: Sniffed) -> list[Kind]:
     """Find the kind of every field: the first one for its type that loses no value."""
     found = [TEXT] * len(sniffed.types)
-    pairs = [
-        (p, kind) for p, name in enumerate(sniffed.types) for kind in _kinds_for(name, sniffed)
-    ]
-    pairs.reverse()  # what fits first is then put in last
-    for start in range(0, len(pairs), TESTS_AT_ONCE):
-        batch = pairs[start : start + TESTS_AT_ONCE]
-        tests = ", ".join(f"bool_or({loss(kind, place)})" for place, kind in batch)
-        query = f"SELECT {tests} FROM {TABLE} WHERE rowid >= {int(sniffed.has_header)}"  # noqa: S608
-        for (place, kind), loses in zip(batch, connected.execute(query).fetchall()[0], strict=True):
-            found[place] = found[place] if loses else kind
+    for block in blocks(len(found)):
+        rows = f"{table_at(block[0])} WHERE rowid >= {int(sniffed.has_header)}"
+        for name in dict.fromkeys(sniffed.types[place] for place in block):
+            kinds = _kinds_for(name, sniffed)
+            if not kinds:
+                continue
+            places = [place for place in block if sniffed.types[place] == name]
+            tests = ", ".join(f"bool_or({loss(kind, 'cell')})" for kind in kinds)
+            query = f"SELECT place, {tests} FROM {cells(places, rows)} GROUP BY place"  # noqa: S608
+            for place, *losses in connected.execute(query).fetchall():
+                fits = (kind for kind, loses in zip(kinds, losses, strict=True) if not loses)
+                found[place] = next(fits, TEXT)
     return found
 
 
@@ -166,33 +187,39 @@ def _uncoded(kind: Kind) -> Kind:
     return dataclasses.replace(kind, sql=sql, bare=kind.bare or kind.sql)
 
 
-def loss(kind: Kind, place: int) -> str:
+def loss(kind: Kind, field: str) -> str:
     """Write the test of a value: true if it is lost, false if it is read, NULL if it is missing."""
     known = f"{{}} IS NOT NULL AND NOT {_IS_WORD}"
     test = f"CASE WHEN {kind.sql} IS NOT NULL THEN false WHEN {known} THEN true END"
-    return test.replace("{}", f"c{place}")
+    return test.replace("{}", field)
 
 
 def is_header(connected: DuckDBPyConnection, found: list[Kind]) -> bool:
     """Return whether the line that DuckDB takes for a header is none that reads like the others."""
-    tests = [loss(kind, place) for place, kind in enumerate(found) if kind is not TEXT]
-    query = f"SELECT {', '.join(tests) or 'NULL'} FROM {TABLE} WHERE rowid = 0"  # noqa: S608
-    losses = connected.execute(query).fetchall()[0]
+    losses: set[bool | None] = set()
+    for block in blocks(len(found)):
+        rows = f"{table_at(block[0])} WHERE rowid = 0"
+        for kind in dict.fromkeys(found[place] for place in block):
+            places = [place for place in block if found[place] == kind]
+            if kind is not TEXT:
+                query = f"SELECT {loss(kind, 'cell')} FROM {cells(places, rows)}"  # noqa: S608
+                losses.update(row[0] for row in connected.execute(query).fetchall())
     return True in losses or False not in losses
 
 
 def missing_words(
     connected: DuckDBPyConnection, rows: str, places: Sequence[int]
 ) -> dict[int, str]:
-    """Say for each field which words are read as missing values, and how often; if any are."""
-    found: dict[int, str] = {}
-    for start in range(0, len(places), TESTS_AT_ONCE):
-        batch = places[start : start + TESTS_AT_ONCE]
-        counts = ", ".join(f"[{', '.join(_word_counts(place))}]" for place in batch)
-        row = connected.execute(f"SELECT {counts} FROM {rows}").fetchall()[0]  # noqa: S608 (quoted)
-        words = [{word: n for word, n in zip(WORDS, some, strict=True) if n} for some in row]
-        found |= {p: _read_as_missing(some) for p, some in zip(batch, words, strict=True) if some}
-    return found
+    """Say for each field which words are read as missing values, and how often; if any are.
+
+    `rows` are those of one table.
+    """
+    if not places:
+        return {}
+    counts = ", ".join(f"[{', '.join(_word_counts(place))}]" for place in places)
+    row = connected.execute(f"SELECT {counts} FROM {rows}").fetchall()[0]  # noqa: S608 (quoted)
+    words = [{word: n for word, n in zip(WORDS, some, strict=True) if n} for some in row]
+    return {p: _read_as_missing(some) for p, some in zip(places, words, strict=True) if some}
 
 
 def _word_counts(place: int) -> list[str]:
