@@ -23,7 +23,7 @@ from outlying.method.profiles import Profile
 from outlying.search import limits
 from outlying.search.attributes import Attribute
 from outlying.search.objects import CandidateCondition
-from outlying.search.screen.bitsets import Contexts, Places, Words
+from outlying.search.screen.bitsets import Contexts, Layout, Places, Words
 from outlying.search.screen.histograms import FIGURES, Histogram
 from outlying.search.screen.neighbours import Sample
 from outlying.search.threads import Lock
@@ -83,42 +83,47 @@ class LeastRecentlyUsed(Generic[Name, Thing]):
 class KnownCondition:
     """A condition of the population: its number, and which of the rows nearby satisfy it."""
 
-    __slots__ = ("marks", "number", "words")
+    __slots__ = ("laid_out", "marks", "number")
 
     def __init__(self, number: int, marks: Mask | None = None) -> None:
         self.number, self.marks = number, marks
-        self.words: dict[Histogram, Words] = {}  # the screened rows as bits, in a property's order
+        #: Rows as bits, in a property's order, and the address of these.
+        self.laid_out: dict[Layout, tuple[Words, int]] = {}
+
+
+def lay_out(known: Sequence[KnownCondition], layout: Layout) -> None:
+    """Lay out the rows of conditions where no object has asked for it before."""
+    new = [item for item in known if layout not in item.laid_out]
+    if not new:
+        return
+    marks = np.zeros((len(new), layout.rows + 1), dtype=bool)  # unused bits: from the end
+    for line, item in zip(marks, new, strict=True):
+        assert item.marks is not None  # noqa: S101 - conditions of objects are marked
+        line[:-1] = item.marks[: layout.rows]
+    for item, words in zip(new, layout.packed(marks), strict=True):
+        own = words.copy()
+        item.laid_out.setdefault(layout, (own, own.__array_interface__["data"][0]))
 
 
 class OwnConditions:
     """The conditions of one object, and behind them none, in the order in which it has them."""
 
-    def __init__(self, known: Sequence[KnownCondition], marks: Mask, screened: int) -> None:
+    def __init__(self, known: Sequence[KnownCondition], marks: Mask) -> None:
         """Take their marks: which of the rows nearby, the first of them screened, satisfy each."""
-        self._known, self.marks, self._screened = known, marks, screened
+        self.known, self.marks = known, marks
         self.numbers: Places = np.array([item.number for item in known])
         self._at_hand: dict[Histogram, Words] = {}
 
     def words(self, histogram: Histogram) -> Words:
         """Return the screened rows that satisfy each condition as bits, laid out for a property."""
-        words = self._at_hand.get(histogram)
+        words, layout = self._at_hand.get(histogram), histogram.layout
         if words is None:
-            self._pack(histogram)
-            lines = [item.words[histogram] for item in self._known]
+            lay_out(self.known, layout)
+            lines = [item.laid_out[layout][0] for item in self.known]
             words = np.concatenate(lines).reshape(len(lines), -1)
             if words.nbytes <= _AT_HAND:
                 self._at_hand[histogram] = words
         return words
-
-    def _pack(self, histogram: Histogram) -> None:
-        """Lay out what no object has asked for before."""
-        new = [place for place, item in enumerate(self._known) if histogram not in item.words]
-        if not new:
-            return
-        marks = np.zeros((len(new), self._screened + 1), dtype=bool)  # unused bits: from the end
-        marks[:, :-1] = self.marks[new, : self._screened]
-        for place, words in zip(new, histogram.layout.packed(marks), strict=True):
-            self._known[place].words[histogram] = words.copy()
 
 
 class Estimates:
@@ -249,7 +254,7 @@ class Cache:
             if item.marks is None:
                 item.marks = candidates[place].test(self.sample.nearby)
             marks[place] = item.marks
-        return OwnConditions(known, marks, len(self.sample.screened))
+        return OwnConditions(known, marks)
 
     def stored(self, contexts: Contexts, properties: int) -> StoredContexts | None:
         """Return contexts, by the numbers of their conditions, as stored; None if they are many."""

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from outlying.method.density import Floats, density_at
 from outlying.method.measure import SAME_DENSITY, may_reach, rarity
 from outlying.search.cache import OwnConditions, StoredContexts
-from outlying.search.kernel.library import compiled
 from outlying.search.objects import ObjectProperty
-from outlying.search.scoring import Context, Evaluation
-from outlying.search.screen.bitsets import NONE, Contexts, Places, Words, Workspace
+from outlying.search.scoring import Evaluation
+from outlying.search.screen.bitsets import Contexts, Places, Words, Workspace
 from outlying.search.screen.histograms import (
-    Estimate,
-    NumericHistogram,
     Summaries,
     figures,
     rows_inside,
 )
-from outlying.search.screen.neighbours import LaidOut, NeighbourCounter, Sample
+from outlying.search.screen.neighbours import NeighbourCounter, Sample
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -35,6 +32,15 @@ class Rarest:
     width: Floats  # of the window at that scale
     lift: Floats
     scale: Places
+
+    def __getitem__(self, places: Places) -> Rarest:
+        """Choose some of the contexts."""
+        return Rarest(*(getattr(self, name)[places] for name in self.__slots__))
+
+    @classmethod
+    def together(cls, some: Sequence[Rarest]) -> Rarest:
+        """Put contexts together."""
+        return cls(*(np.concatenate([getattr(e, name) for e in some]) for name in cls.__slots__))
 
     @property
     def rarity(self) -> Floats:
@@ -68,14 +74,8 @@ class PropertyScreen:
         self.histogram = own.histogram(sample)
         self.is_exact = self.histogram.is_exact and sample.is_whole
         self.scales = exact.scales[: self.histogram.scales]
-        #: Where all rows of numbers are screened, those near the object are found in their layout.
-        self.laid_out: LaidOut | None = None
-        if sample.is_whole and isinstance(self.histogram, NumericHistogram):
-            self.laid_out = self.histogram.laid_out(own.position)
         self.counters = [
-            NeighbourCounter(
-                self.histogram, own.position, conditions.marks, sample, work, self._words
-            )
+            NeighbourCounter(self.histogram, own.position, conditions.marks, sample, work)
             for _ in self.scales
         ]
 
@@ -88,10 +88,8 @@ class PropertyScreen:
         Windows are nested: where a wider one holds no more rows near the object, it shows a rarity
         at least as large, and the narrower one need not be looked at.
         """
-        at_once = self._compiled(contexts, stored)
-        if at_once is not None:
-            return at_once
-        found = self.histogram.joined(self._summaries(contexts, stored), self.own.position)
+        own = self._summaries(contexts, stored)
+        found = self.histogram.joined(own, self.own.position)
         near = self.counters[0].counted(contexts, self.histogram.radii(found.width))
         best = Rarest(
             found.rows,
@@ -103,26 +101,13 @@ class PropertyScreen:
             np.ones(len(contexts), dtype=np.int64),
         )
         if len(self.scales) > 1:
-            self._widen(best, contexts, stored)
+            self._widen(best, contexts, stored, np.flatnonzero(~np.isnan(own.width)))
         return best
 
-    def _compiled(self, contexts: Contexts, stored: StoredContexts | None) -> Rarest | None:
-        """Do all of it at once where compiled code can."""
-        kernel, own, found = compiled(), self.laid_out, self.histogram.compiled
-        if kernel is None or own is None or found is None:
-            return None
-        results = kernel.rarest(
-            *(found, self._words(), contexts),
-            None if stored is None else self._figures(contexts, stored),
-            *(own.values, own.slots, own.value),
-            *(self.needed * (1 - SAME_DENSITY), len(self.scales)),
-        )
-        rows, known, inside, near, width, lift, scale = results
-        return Rarest(rows, known, inside, near, width, lift, scale.astype(np.int64))
-
-    def _widen(self, best: Rarest, contexts: Contexts, stored: StoredContexts | None) -> None:
+    def _widen(
+        self, best: Rarest, contexts: Contexts, stored: StoredContexts | None, alive: Places
+    ) -> None:
         width, narrow = best.width.copy(), best.near.copy()
-        alive = np.flatnonzero(~np.isnan(width))
         for place, scale in enumerate(self.scales[1:], start=1):
             alive = alive[may_reach(narrow[alive], best.known[alive], self.needed)]
             if len(alive) == 0:
@@ -187,16 +172,3 @@ class PropertyScreen:
         if stored is None:
             return make(slice(None))
         return stored.figures(self.histogram, make)
-
-    def estimate(self, context: Context) -> Estimate:
-        """Return what is typical in a context, and how far from the object its neighbours are."""
-        found = self.rarest(np.array([[NONE, *context]]), None)
-        width = float(found.width[0])
-        return Estimate(
-            inside=float(found.inside[0] / found.known[0]) if found.known[0] else math.nan,
-            width=width,
-            unit=self.histogram.unit,
-            reach=self.histogram.reach(width),
-            lift=float(found.lift[0]),
-            scale=int(found.scale[0]),
-        )

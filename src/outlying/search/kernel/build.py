@@ -1,4 +1,4 @@
-"""Compile screen.c with the system's C compiler: `python -m outlying.search.kernel`.
+"""Compile the screen with the system's C compiler: `python -m outlying.search.kernel`.
 
 On x86-64 Linux there are two builds, the better of which is chosen at load; elsewhere one.
 None of them may reorder or fuse operations: results do not depend on the build. Nothing of the
@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-SOURCE = FOLDER / "screen.c"
+SOURCES = tuple(FOLDER / name for name in ("screen.c", "search.c"))
+HEADER = FOLDER / "screen.h"
 GENERIC = "generic"
 #: Builds for x86-64, and the level of processor that they need.
 LEVELS = {"x86-64-v2": 2, "x86-64-v3": 3}
@@ -95,7 +96,7 @@ def compile_to(path: Path, flags: Sequence[str]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".screen-") as folder:
         made = Path(folder) / path.name
-        arguments = [*command, *FLAGS, *flags, "-o", str(made), str(SOURCE), "-lm"]
+        arguments = [*command, *FLAGS, *flags, "-o", str(made), *map(str, SOURCES), "-lm"]
         try:
             run = subprocess.run(arguments, capture_output=True, text=True, check=False)  # noqa: S603
         except OSError as error:
@@ -108,6 +109,7 @@ def compile_to(path: Path, flags: Sequence[str]) -> Path:
 
 def _made(name: str, folder: Path) -> Path:
     path = path_of(name, folder)
-    if path.exists() and path.stat().st_mtime >= SOURCE.stat().st_mtime:
+    newest = max(source.stat().st_mtime for source in (*SOURCES, HEADER))
+    if path.exists() and path.stat().st_mtime >= newest:
         return path
     return compile_to(path, () if name == GENERIC else (f"-march={name}",))

@@ -21,15 +21,22 @@ from outlying.search.kernel.build import GENERIC, LEVELS, path_of
 Floats: TypeAlias = npt.NDArray[np.float64]
 Words: TypeAlias = npt.NDArray[np.uint64]
 Places: TypeAlias = npt.NDArray[np.int64]
+Contexts: TypeAlias = npt.NDArray[np.int32]
 
 VARIABLE = "OUTLYING_SCREEN"
 
-_FIGURES, _RESULTS = 6, 7
+_FIGURES, _FOUND = 6, 8
 _LANES = 8
+#: So many conditions, and scales, fit into what is found in a context.
+MOST_CONDITIONS = 16
 _FLAGS = ("kind", "words", "groups", "padded", "is_plain", "is_whole", "distances_count")
 _ARRAYS = ("means", "squares", "sizes", "lows", "highs", "distances", "widths", "codes")
 _BY_GROUP = ("means", "squares", "sizes", "lows", "highs")
 _KINDS = ("ladder", "distinct", "categories")
+_BATCH_ARRAYS = (
+    *("words", "near_words", "attribute_of", "least_rows", "discounts", "context", "first"),
+    *("object_of", "values", "levels", "own", "own_conditions", "own_places", "screened"),
+)
 
 
 class _Property(ctypes.Structure):
@@ -44,6 +51,32 @@ class _Property(ctypes.Structure):
         ("made", ctypes.c_void_p),
         ("ladder", ctypes.c_void_p),
         ("rung_bytes", ctypes.c_int64),
+        ("near_count", ctypes.c_int64),
+        ("near_words", ctypes.c_int64),
+        ("near_values", ctypes.c_void_p),
+        ("slots", ctypes.c_void_p),
+    )
+
+
+class _Batch(ctypes.Structure):
+    """`struct batch` of search.c."""
+
+    _fields_ = (
+        *((name, ctypes.c_int64) for name in ("objects", "conditions", "contexts", "length")),
+        *((name, ctypes.c_int64) for name in ("most", "beam", "strongest", "scales", "attribute")),
+        *((name, ctypes.c_double) for name in ("close", "needed", "share_near")),
+        *((name, ctypes.c_void_p) for name in _BATCH_ARRAYS),
+    )
+
+
+class _Results(ctypes.Structure):
+    """`struct results` of search.c."""
+
+    _fields_ = (
+        ("count", ctypes.c_int64),
+        ("room", ctypes.c_int64),
+        ("figures", ctypes.POINTER(ctypes.c_double)),
+        ("contexts", ctypes.POINTER(ctypes.c_int32)),
     )
 
 
@@ -59,10 +92,13 @@ class Property:
         is_whole: bool,
         share: float,
         total: float,
+        near_values: Floats,
+        near_words: int,
+        slots: Places | None = None,
         rungs: int = 0,
         **arrays: Floats,
     ) -> None:
-        """Take arrays by their names in screen.c; rows without a value are of no group."""
+        """Take arrays by their names in screen.h; rows without a value are of no group."""
         padded = -(-groups // _LANES) * _LANES
         is_plain = np.array_equal(group_of_word, np.arange(groups))
         rung_bytes = padded * (2 * (padded + 2) + 3 * 8) + padded  # see `struct rung`
@@ -70,7 +106,10 @@ class Property:
             "group_of_word": group_of_word.astype(np.int32),
             "made": np.zeros(rungs, dtype=np.uint8),
             "ladder": np.zeros(rungs * rung_bytes, dtype=np.uint8),  # what is not used takes none
+            "near_values": np.ascontiguousarray(near_values),
         }
+        if slots is not None:
+            self._kept["slots"] = np.ascontiguousarray(slots)
         for name in _ARRAYS:
             numbers = arrays.get(name, np.zeros(0))
             more = max(0, padded - len(numbers)) if name in _BY_GROUP else 0
@@ -83,6 +122,8 @@ class Property:
             "is_plain": int(is_plain),
             "is_whole": int(is_whole),
             "distances_count": len(self._kept["distances"]),
+            "near_count": len(near_values),
+            "near_words": near_words,
         }
         self.words = len(group_of_word)
         self._struct = _Property(
@@ -106,19 +147,12 @@ class Kernel:
         self._figures.argtypes = (pointer, pointer, number, *contexts, pointer)
         self._inside = self._library.screen_inside
         self._inside.argtypes = (pointer, pointer, number, *contexts, pointer, pointer)
-        self._near = self._library.screen_near
-        self._near.argtypes = (
-            *(pointer, number, number, *contexts),
-            *(pointer, pointer, number, ctypes.c_double, pointer, pointer),
-        )
-
         self._rows = self._library.screen_rows
         self._rows.argtypes = (pointer, number, number, *contexts, pointer)
-        self._rarest = self._library.screen_rarest
-        self._rarest.argtypes = (
-            *(pointer, pointer, number, *contexts, pointer),
-            *(pointer, pointer, number, ctypes.c_double, ctypes.c_double, number, pointer),
-        )
+        self._search = self._library.search_property
+        self._search.argtypes = (pointer, pointer, pointer)
+        self._free = self._library.search_free
+        self._free.argtypes = (pointer,)
 
     def level(self) -> int:
         """Return the level of x86-64 of this processor; 0 for others."""
@@ -152,31 +186,6 @@ class Kernel:
         )
         return inside
 
-    def near(
-        self,
-        words: Words,
-        contexts: Places,
-        values: Floats,
-        slots: Places | None,
-        value: float,
-        radii: Floats,
-    ) -> Floats:
-        """Count the rows of contexts within a radius of a value.
-
-        Values are ascending; slots are their bits in a row of words, None for one after the other.
-        """
-        contexts, radii = np.ascontiguousarray(contexts), np.ascontiguousarray(radii)
-        near = np.empty(len(contexts))
-        _check(
-            self._near(
-                *(_address(words), words.shape[1], len(words)),
-                *(_address(contexts), *contexts.shape),
-                *(_address(values), None if slots is None else _address(slots), len(values)),
-                *(value, _address(radii), _address(near)),
-            )
-        )
-        return near
-
     def rows(self, words: Words, contexts: Places) -> Places:
         """Count the rows of contexts."""
         contexts = np.ascontiguousarray(contexts)
@@ -190,36 +199,27 @@ class Kernel:
         )
         return rows
 
-    def rarest(
-        self,
-        found: Property,
-        words: Words,
-        contexts: Places,
-        figures: Floats | None,
-        values: Floats,
-        slots: Places,
-        value: float,
-        needed: float,
-        scales: int,
-    ) -> Floats:
-        """Return rows, known, inside, near, width, lift and scale of an object in contexts.
+    def search(
+        self, found: Property, most: int, arrays: dict[str, npt.NDArray[Any]], **numbers: float
+    ) -> tuple[Floats, Contexts]:
+        """Search a property for the objects of a batch, by the names of `struct batch`.
 
-        At the scale at which it is rarest; only of numbers, where all rows are screened. What is
-        typical may be known already.
+        Returned are figures (object, rows, known, inside, near, width, lift, scale), contexts of up
+        to `most` conditions.
         """
-        contexts = np.ascontiguousarray(contexts)
-        results = np.empty((_RESULTS, len(contexts)))
-        _check(
-            self._rarest(
-                found.address,
-                *(_address(words), len(words)),
-                *(_address(contexts), *contexts.shape),
-                None if figures is None else _address(np.ascontiguousarray(figures)),
-                *(_address(values), _address(slots), len(values)),
-                *(value, needed, scales, _address(results)),
-            )
-        )
-        return results
+        batch = _Batch(most=most, **numbers, **{k: _address(v) for k, v in arrays.items()})
+        results = _Results()
+        done = self._search(found.address, ctypes.addressof(batch), ctypes.addressof(results))
+        try:
+            _check(done)
+            count, width = results.count, max(1, most)
+            if not count:
+                return np.empty((0, _FOUND)), np.empty((0, width), dtype=np.int32)
+            figures = np.ctypeslib.as_array(results.figures, (count, _FOUND)).copy()
+            contexts = np.ctypeslib.as_array(results.contexts, (count, width)).copy()
+            return figures, contexts
+        finally:
+            self._free(ctypes.addressof(results))
 
 
 def _address(array: npt.NDArray[Any]) -> int:

@@ -20,27 +20,18 @@
  * All memory that outlives a call is the caller's. Several threads may share a property: tables are
  * made with the same content by whoever comes first, and published by a flag.
  */
-#include <float.h>
-#include <math.h>
+#include "screen.h"
+
 #include <stdatomic.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #if defined(__SSE2__)
 #include <immintrin.h>
-#endif
-
-#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
-#error "doubles are computed with more than their precision here; use the NumPy screen"
 #endif
 
 #define LANES 8
 #define FIGURES 6
 #define PARTS 16384.0
-#define SAME (1 + 1e-12)
 #define POINT 1e-4
 #define LEAST_VARIANCE 1e-10
-#define SAME_DENSITY 1e-9 /* of method/measure.py */
 #define HALF_ROOT 0.70710678118654757 /* sqrt(0.5), rounded */
 #define LEAST_POWER (-24)
 #define MOST_POWER 13
@@ -51,22 +42,6 @@ struct lanes {
     half low, high;
 };
 
-enum kind { LADDER, DISTINCT, CATEGORIES };
-
-/* A property in groups; arrays by group are padded with zeros to `padded`, a multiple of LANES. */
-struct property {
-    int64_t kind, words, groups, padded, is_plain, is_whole, distances_count;
-    double share, total; /* all rows for each screened one; screened rows that have a value */
-    const int32_t *group_of_word; /* `groups` for rows that have no value */
-    const double *means, *squares, *sizes, *lows, *highs;
-    const double *distances; /* between distinct values, ascending */
-    const double *widths;    /* of the window by the number of known rows, for a deviation of 1 */
-    const double *codes;     /* of categories */
-    _Atomic uint8_t *made;   /* which rungs of the ladder are there */
-    char *ladder;
-    int64_t rung_bytes;
-};
-
 /* A rung: what is missing for a row to be its own neighbour, how many of all rows are near a row of
  * each group, the number of diagonals of each eight groups, and the diagonals. */
 struct rung {
@@ -74,16 +49,6 @@ struct rung {
     int16_t *shares;             /* two diagonals side by side, beginning with the next group */
     int64_t *diagonals;          /* by two */
 };
-
-struct scratch {
-    uint64_t *words;
-    int32_t *numbers;
-    double *counts;  /* the same numbers */
-    int16_t *pairs;  /* and again, each with the next one; diagonals reach beyond the last group */
-    double *totals; /* running totals of counts, and of sizes */
-};
-
-static int popcount(uint64_t word) { return __builtin_popcountll(word); }
 
 /* The words of a context's conditions from one word to another. A negative number is no condition;
  * the last row of bits stands for none at all. */
@@ -113,7 +78,7 @@ static void intersect(uint64_t *found, const uint64_t *bits, int64_t stride, int
 }
 
 /* Count the rows by group; return all rows, those without a value included. */
-static double count_groups(const struct property *p, const struct scratch *s)
+double count_groups(const struct property *p, const struct scratch *s)
 {
     int64_t rows = 0;
     memset(s->numbers, 0, ((size_t)p->padded + 1) * sizeof *s->numbers);
@@ -210,7 +175,6 @@ static struct rung rung_at(const struct property *p, int64_t number)
 }
 
 static double smaller(double one, double other) { return one < other ? one : other; }
-static double larger(double one, double other) { return one > other ? one : other; }
 
 static double below(double distance, double radius)
 {
@@ -343,7 +307,7 @@ static void pairs_by_ladder(const struct property *p, const struct scratch *s, d
 /* --- pairs of distinct values ----------------------------------------------------------------- */
 
 /* The first place whose number is larger, in an ascending list. */
-static int64_t place_after(const double *numbers, int64_t count, double number)
+int64_t place_after(const double *numbers, int64_t count, double number)
 {
     const double *base = numbers;
     while (count > 0) {
@@ -400,26 +364,33 @@ static void close_pairs(const struct property *p, const struct scratch *s, doubl
         pairs_by_ladder(p, s, width, pairs, others);
 }
 
-static void numeric_figures(const struct property *p, const struct scratch *s, double *figures)
+double inside_of(const struct property *p, const struct scratch *s, double known, double width)
 {
-    double known = sum(p, s->counts), pairs, others;
-    double centre = weighted(p, s->counts, p->means) / known;
-    double width = sqrt(variance(p, s->counts, known, centre)) * p->widths[(int64_t)known];
-    if (!(width > 0))
-        width = NAN;
-    close_pairs(p, s, width, &pairs, &others);
-    double inside = isnan(width) ? NAN : corrected(p, pairs, known, known) / known;
-    double around = corrected(p, others, known, p->total) / known;
-    figures[1] = known;
-    figures[2] = inside;
-    figures[3] = width;
-    figures[4] = centre;
-    figures[5] = inside / known / (around / p->total);
+    double pairs;
+    close_pairs(p, s, width, &pairs, NULL);
+    return corrected(p, pairs, known, known) / known;
 }
 
-static void categorical_figures(const struct property *p, const struct scratch *s, double *figures)
+static struct typical typical_number(const struct property *p, const struct scratch *s)
 {
-    double known = sum(p, s->counts), most = 0;
+    struct typical t;
+    double pairs, others;
+    t.known = sum(p, s->counts);
+    t.centre = weighted(p, s->counts, p->means) / t.known;
+    t.width = sqrt(variance(p, s->counts, t.known, t.centre)) * p->widths[(int64_t)t.known];
+    if (!(t.width > 0))
+        t.width = NAN;
+    close_pairs(p, s, t.width, &pairs, &others);
+    t.inside = isnan(t.width) ? NAN : corrected(p, pairs, t.known, t.known) / t.known;
+    double around = corrected(p, others, t.known, p->total) / t.known;
+    t.lift = t.inside / t.known / (around / p->total);
+    return t;
+}
+
+static struct typical typical_category(const struct property *p, const struct scratch *s)
+{
+    struct typical t = {.known = sum(p, s->counts), .width = 1.0};
+    double most = 0;
     int64_t commonest = 0;
     s->counts[p->groups - 1] = 0; /* the categories left out */
     for (int64_t group = 0; group < p->groups; group++)
@@ -427,17 +398,22 @@ static void categorical_figures(const struct property *p, const struct scratch *
             most = s->counts[group];
             commonest = group;
         }
-    double inside = weighted(p, s->counts, s->counts) / known;
-    if (!(inside > 0))
-        inside = NAN;
-    figures[1] = known;
-    figures[2] = inside;
-    figures[3] = 1.0;
-    figures[4] = most == known ? p->codes[commonest] : -1.0;
-    figures[5] = inside / known / (weighted(p, s->counts, p->sizes) / (known * p->total));
+    t.inside = weighted(p, s->counts, s->counts) / t.known;
+    if (!(t.inside > 0))
+        t.inside = NAN;
+    t.centre = most == t.known ? p->codes[commonest] : -1.0;
+    t.lift = t.inside / t.known / (weighted(p, s->counts, p->sizes) / (t.known * p->total));
+    return t;
 }
 
-static int get_scratch(const struct property *p, struct scratch *s)
+struct typical typical_of(const struct property *p, const struct scratch *s, double rows)
+{
+    struct typical t = p->kind == CATEGORIES ? typical_category(p, s) : typical_number(p, s);
+    t.rows = rows;
+    return t;
+}
+
+int get_scratch(const struct property *p, struct scratch *s)
 {
     s->words = malloc(((size_t)p->words + 1) * sizeof *s->words);
     s->numbers = malloc(((size_t)p->padded + 1) * sizeof *s->numbers);
@@ -448,7 +424,7 @@ static int get_scratch(const struct property *p, struct scratch *s)
         && s->totals != NULL;
 }
 
-static void free_scratch(struct scratch *s)
+void free_scratch(struct scratch *s)
 {
     free(s->words);
     free(s->numbers);
@@ -456,12 +432,6 @@ static void free_scratch(struct scratch *s)
     free(s->pairs);
     free(s->totals);
 }
-
-#if defined(_WIN32)
-#define EXPORT __declspec(dllexport)
-#else
-#define EXPORT __attribute__((visibility("default")))
-#endif
 
 /* The functions return 0 if memory is short. */
 
@@ -472,14 +442,10 @@ EXPORT int screen_figures(const struct property *p, const uint64_t *bits, int64_
     struct scratch s;
     int is_ready = get_scratch(p, &s);
     for (int64_t place = 0; is_ready && place < count; place++) {
-        double found[FIGURES];
         intersect(s.words, bits, p->words, conditions, contexts + place * length, length, 0,
                   p->words);
-        found[0] = count_groups(p, &s);
-        if (p->kind == CATEGORIES)
-            categorical_figures(p, &s, found);
-        else
-            numeric_figures(p, &s, found);
+        struct typical t = typical_of(p, &s, count_groups(p, &s));
+        double found[FIGURES] = {t.rows, t.known, t.inside, t.width, t.centre, t.lift};
         for (int kind = 0; kind < FIGURES; kind++)
             figures[kind * count + place] = found[kind];
     }
@@ -495,86 +461,14 @@ EXPORT int screen_inside(const struct property *p, const uint64_t *bits, int64_t
     struct scratch s;
     int is_ready = get_scratch(p, &s);
     for (int64_t place = 0; is_ready && place < count; place++) {
-        double pairs;
         intersect(s.words, bits, p->words, conditions, contexts + place * length, length, 0,
                   p->words);
         count_groups(p, &s);
-        if (p->kind == CATEGORIES) {
-            double found[FIGURES];
-            categorical_figures(p, &s, found);
-            inside[place] = found[2];
-            continue;
-        }
-        double known = sum(p, s.counts);
-        close_pairs(p, &s, widths[place], &pairs, NULL);
-        inside[place] = corrected(p, pairs, known, known) / known;
+        inside[place] = p->kind == CATEGORIES ? typical_category(p, &s).inside
+                                              : inside_of(p, &s, sum(p, s.counts), widths[place]);
     }
     free_scratch(&s);
     return is_ready;
-}
-
-/* Rows by a value of theirs: ascending values, and the bit of each in a row of words; without `slots`
- * one after the other. */
-struct ordered {
-    const double *values;
-    const int64_t *slots;
-    int64_t count;
-    double value;   /* of the object */
-    int64_t middle; /* the first place beyond it */
-};
-
-/* The bits from the first row within a radius of the object to behind the last; 0 for none. */
-static int bits_within(const struct ordered *o, double radius, int64_t *from, int64_t *to)
-{
-    int64_t first = o->middle, end = o->middle;
-    for (int64_t size = o->middle; size > 0;) {
-        int64_t step = (size + 1) / 2;
-        first = o->value - o->values[first - step] <= radius ? first - step : first;
-        size -= step;
-    }
-    for (int64_t size = o->count - o->middle; size > 0;) {
-        int64_t step = (size + 1) / 2;
-        end = o->values[end + step - 1] - o->value <= radius ? end + step : end;
-        size -= step;
-    }
-    if (end == first)
-        return 0;
-    *from = o->slots ? o->slots[first] : first;
-    *to = (o->slots ? o->slots[end - 1] : end - 1) + 1;
-    return 1;
-}
-
-/* Count the bits of words within a range. */
-static double bits_in(const uint64_t *words, int64_t from, int64_t to)
-{
-    int64_t first = from >> 6, last = (to - 1) >> 6, number = 0;
-    uint64_t begin = ~(uint64_t)0 << (from & 63), end = ~(uint64_t)0 >> (63 - ((to - 1) & 63));
-    if (first == last)
-        return popcount(words[first] & begin & end);
-    for (int64_t word = first + 1; word < last; word++)
-        number += popcount(words[word]);
-    return (double)(number + popcount(words[first] & begin) + popcount(words[last] & end));
-}
-
-/* Rows of contexts within a radius of a value. */
-EXPORT int screen_near(const uint64_t *bits, int64_t stride, int64_t conditions,
-                       const int64_t *contexts, int64_t count, int64_t length, const double *values,
-                       const int64_t *slots, int64_t known, double value, const double *radii,
-                       double *near)
-{
-    struct ordered o = {values, slots, known, value, place_after(values, known, value)};
-    uint64_t *words = malloc(((size_t)stride + 1) * sizeof *words);
-    for (int64_t place = 0; words != NULL && place < count; place++) {
-        int64_t from, to;
-        near[place] = 0;
-        if (!bits_within(&o, radii[place], &from, &to))
-            continue;
-        intersect(words, bits, stride, conditions, contexts + place * length, length, from >> 6,
-                  ((to - 1) >> 6) + 1);
-        near[place] = bits_in(words, from, to);
-    }
-    free(words);
-    return words != NULL;
 }
 
 /* Rows of contexts, by bits in any order. */
@@ -591,91 +485,6 @@ EXPORT int screen_rows(const uint64_t *bits, int64_t stride, int64_t conditions,
     }
     free(words);
     return words != NULL;
-}
-
-/* --- all of it, where all rows are screened ---------------------------------------------------- */
-
-/* An object in one context, at the scale at which it is rarest; see PropertyScreen._widen. */
-struct rarest {
-    double inside, near, width, scale;
-};
-
-static double near_object(const struct ordered *o, const uint64_t *words, double width)
-{
-    int64_t from, to;
-    double radius = isnan(width) ? 0.0 : width / 2 * SAME;
-    return bits_within(o, radius, &from, &to) ? larger(bits_in(words, from, to), 1.0) : 1.0;
-}
-
-/* Keep a scale where the object is rarer at it. */
-static void look(const struct property *p, const struct scratch *s, double known, double width,
-                 double scale, double near, struct rarest *best)
-{
-    double least = best->inside / best->near * (1 + SAME_DENSITY), pairs;
-    if (!(known / near > least)) /* no rarity is larger */
-        return;
-    close_pairs(p, s, scale * width, &pairs, NULL);
-    double inside = corrected(p, pairs, known, known) / known;
-    if (inside / near > least)
-        *best = (struct rarest){inside, near, scale * width, scale};
-}
-
-/* Look at wider windows as long as they may show the needed rarity. */
-static void widen(const struct property *p, const struct scratch *s, const struct ordered *o,
-                  double known, double needed, int64_t scales, struct rarest *best)
-{
-    double width = best->width, narrow = best->near, scale = 1;
-    if (isnan(width) || !(narrow * needed <= known))
-        return;
-    for (int64_t place = 1; place < scales; place++) {
-        scale *= 2;
-        double near = near_object(o, s->words, scale * width);
-        int counts = near * needed <= known;
-        if (place > 1 && (near > narrow || !counts)) /* else the wider one shows at least as much */
-            look(p, s, known, width, scale / 2, narrow, best);
-        if (!counts)
-            return;
-        narrow = near;
-    }
-    look(p, s, known, width, scale, narrow, best);
-}
-
-/* The object in contexts, by numbers; `figures` are those of screen_figures, or NULL. `needed` is the
- * rarity below which wider windows do not count, up to rounding. The results: rows, known, inside,
- * near, width, lift, scale. */
-EXPORT int screen_rarest(const struct property *p, const uint64_t *bits, int64_t conditions,
-                         const int64_t *contexts, int64_t count, int64_t length,
-                         const double *figures, const double *values, const int64_t *slots,
-                         int64_t ordered, double value, double needed, int64_t scales,
-                         double *results)
-{
-    struct scratch s;
-    struct ordered o = {values, slots, ordered, value, place_after(values, ordered, value)};
-    int is_ready = get_scratch(p, &s);
-    for (int64_t place = 0; is_ready && place < count; place++) {
-        double found[FIGURES];
-        intersect(s.words, bits, p->words, conditions, contexts + place * length, length, 0,
-                  p->words);
-        if (figures == NULL) {
-            found[0] = count_groups(p, &s);
-            numeric_figures(p, &s, found);
-        } else {
-            for (int kind = 0; kind < FIGURES; kind++)
-                found[kind] = figures[kind * count + place];
-        }
-        struct rarest best = {found[2], near_object(&o, s.words, found[3]), found[3], 1};
-        if (scales > 1 && best.near * needed <= found[1]) {
-            if (figures != NULL)
-                count_groups(p, &s);
-            widen(p, &s, &o, found[1], needed, scales, &best);
-        }
-        double result[] = {found[0], found[1], best.inside, best.near, best.width, found[5],
-                           best.scale};
-        for (int kind = 0; kind < (int)(sizeof result / sizeof *result); kind++)
-            results[kind * count + place] = result[kind];
-    }
-    free_scratch(&s);
-    return is_ready;
 }
 
 /* Which build suits this processor: the level of x86-64, or 0. */

@@ -31,6 +31,7 @@ class Layout:
 
     def __init__(self, order: Places, starts: Places, rows: int) -> None:
         """Take rows by group, where in that order the groups begin, and how many rows there are."""
+        self.rows = rows
         sizes = np.diff(np.append(starts, len(order)))
         words = -(-sizes // BITS)
         first_slots = (np.cumsum(words) - words) * BITS
@@ -38,6 +39,11 @@ class Layout:
         self.group_of_word: Places = np.repeat(np.arange(len(starts)), words)
         self._sources = np.full(len(self.group_of_word) * BITS, rows)  # one beyond: no row
         self._sources[self.slots] = order
+
+    @property
+    def words(self) -> int:
+        """How many words there are."""
+        return len(self.group_of_word)
 
     def packed(self, marks: Mask) -> Words:
         """Return conditions as bits; their marks have one more row at the end, never marked."""

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from outlying.method.density import Floats
 from outlying.method.measure import lift
 from outlying.search.kernel.library import Property
-from outlying.search.screen.bitsets import Bits, rows_in
+from outlying.search.screen.bitsets import Bits, Layout, Places, rows_in
 from outlying.search.screen.histograms import GROUPS, Grouped, Summaries
-from outlying.search.screen.neighbours import LaidOut, Neighbours, Sample
+from outlying.search.screen.neighbours import Neighbours, Sample, by_value
 from outlying.search.screen.pairs import MOST_ROWS
 
 
@@ -41,7 +41,7 @@ class CategoricalHistogram:
         self.grouped = Grouped(order, starts, len(screened))
         self.layout = self.grouped.layout
         self.is_exact = int(np.count_nonzero(totals)) <= GROUPS
-        self.sample, self._starts = sample, np.append(starts, len(order))
+        self.sample = sample
 
     @functools.cached_property
     def compiled(self) -> Property | None:
@@ -57,15 +57,23 @@ class CategoricalHistogram:
             total=self.total,
             sizes=self.sizes,
             codes=self.codes.astype(np.float64),
+            near_values=self.nearby[self._by_code].astype(np.float64),
+            near_words=self.near_layout.words,
         )
 
-    def laid_out(self, value: float) -> LaidOut | None:
-        """Return where the rows of a category are in the layout; None if it was left out."""
-        found = np.flatnonzero(self.codes[:-1] == value)
-        if len(found) == 0:
-            return None
-        slots = self.layout.slots[self._starts[found[0]] : self._starts[found[0] + 1]]
-        return LaidOut(np.zeros(len(slots)), slots, 0.0)
+    @functools.cached_property
+    def near_layout(self) -> Layout:
+        """Where the rows by which objects are counted are in words of bits, by category."""
+        return by_value(self._by_code, self.sample)
+
+    @functools.cached_property
+    def _by_code(self) -> Places:
+        known = np.flatnonzero(self.nearby >= 0)
+        return known[np.argsort(self.nearby[known], kind="stable")]
+
+    def placed(self, value: float) -> float:
+        """Return the code of an object's category."""
+        return value
 
     def figures(self, bits: Bits) -> Floats:
         """Return the figures of Summaries for contexts."""
@@ -82,10 +90,10 @@ class CategoricalHistogram:
         """Return the rows of contexts that share the category of a typical member."""
         return np.asarray(self.figures(bits)[2])
 
-    def near(self, value: float, reach: float, limit: int) -> Neighbours:
+    def near(self, value: float, reach: float) -> Neighbours:
         """Return the rows of a category, given as its code."""
-        order = np.flatnonzero(self.nearby[:limit] == value)
-        return Neighbours(np.zeros(len(order)), order, 0.0, reach, limit)
+        order = np.flatnonzero(self.nearby == value)
+        return Neighbours(np.zeros(len(order)), order, 0.0, reach)
 
     def radii(self, widths: Floats) -> Floats:
         """Return how far a window reaches to each side: nowhere."""

@@ -28,7 +28,7 @@ from outlying.search.screen.bitsets import (
     Workspace,
     rows_in,
 )
-from outlying.search.screen.neighbours import LaidOut, Neighbours, Sample
+from outlying.search.screen.neighbours import Neighbours, Sample, by_value
 from outlying.search.screen.pairs import (
     MOST_ROWS,
     PARTS,
@@ -102,8 +102,8 @@ class Histogram(Protocol):
     def inside(self, bits: Bits, widths: Floats) -> Floats:
         """Return the rows of contexts near a typical member, within windows of these widths."""
 
-    def near(self, value: float, reach: float, limit: int) -> Neighbours:
-        """Return the rows near an object, of the first so many among which they are sought."""
+    def near(self, value: float, reach: float) -> Neighbours:
+        """Return the rows near an object."""
 
     def radii(self, widths: Floats) -> Floats:
         """Return how far a window reaches to each side."""
@@ -115,11 +115,15 @@ class Histogram(Protocol):
         """Take in an object of this value; NaN where all are equal."""
 
     @property
+    def near_layout(self) -> Layout:
+        """Where the rows by which objects are counted are in words of bits, by value."""
+
+    @property
     def compiled(self) -> Property | None:
         """The same as compiled code reads it; None for more rows than it can take."""
 
-    def laid_out(self, value: float) -> LaidOut | None:
-        """Return where the rows near an object are in the layout; None if they are not apart."""
+    def placed(self, value: float) -> float:
+        """Return the value of an object as it is compared with those of rows."""
 
 
 class Grouped:
@@ -192,22 +196,28 @@ class NumericHistogram:
             highs=self.highs,
             distances=self.distances,
             widths=self.widths,
+            near_values=self.nearby[1],
+            near_words=self.near_layout.words,
+            slots=self.layout.slots[: len(self.nearby[1])] if self.sample.is_whole else None,
         )
 
-    def laid_out(self, value: float) -> LaidOut | None:
-        """Return where all rows are in the layout by value, and the object among them."""
-        values = self.nearby[1]
-        slots = self.layout.slots[: len(values)]
-        return LaidOut(values, slots, (value - self.middle) / self.deviation)
+    @functools.cached_property
+    def near_layout(self) -> Layout:
+        """Where the rows by which objects are counted are in words of bits, by value."""
+        return self.layout if self.sample.is_whole else by_value(self.nearby[0], self.sample)
+
+    def placed(self, value: float) -> float:
+        """Return the value of an object as it is compared with those of rows."""
+        return (value - self.middle) / self.deviation
 
     def standardised(self, values: Floats) -> Floats:
         """Bring values to the scale of this property."""
         return np.asarray((values - self.middle) / self.deviation)
 
-    def near(self, value: float, reach: float, limit: int) -> Neighbours:
-        """Return the rows near an object, of the first so many among which they are sought."""
+    def near(self, value: float, reach: float) -> Neighbours:
+        """Return the rows near an object."""
         order, ordered = self.nearby
-        return Neighbours(ordered, order, (value - self.middle) / self.deviation, reach, limit)
+        return Neighbours(ordered, order, self.placed(value), reach)
 
     def _widths(self) -> Floats:
         rows = np.arange(len(self.nearby[0]) + 1.0) * self.share
@@ -268,10 +278,10 @@ class NumericHistogram:
         alike = np.isnan(found.width) & (found.known > 0)
         if self.sample.is_whole or not alike.any():
             return found
-        apart = np.abs((value - self.middle) / self.deviation - found.centre)
+        apart = np.abs(self.placed(value) - found.centre)
         apart = np.where(apart > 0, apart, np.nan)
-        rows = found.known * self.share
-        widths = bandwidth(apart / np.sqrt(rows), rows)  # all rows are equal but for the object
+        spread = apart / np.sqrt(found.known * self.share)  # all rows are equal but for the object
+        widths = spread * self.widths[found.known.astype(np.int64)]
         values = self.nearby[1]
         ends = np.searchsorted(values, found.centre + widths / 2, side="right")
         around = (ends - np.searchsorted(values, found.centre - widths / 2)) / len(values)
@@ -279,7 +289,9 @@ class NumericHistogram:
             found,
             inside=np.where(alike & (widths > 0), found.known, found.inside),
             width=np.where(alike, widths, found.width),
-            lift=np.where(alike, 1 / np.maximum(around, 1 / len(values)), found.lift),
+            lift=np.where(
+                alike & (widths > 0), 1 / np.maximum(around, 1 / len(values)), found.lift
+            ),
         )
 
     def _close_pairs(

@@ -1,0 +1,217 @@
+"""Objects screened together by compiled code: what is typical in a context is found once for all.
+
+The conditions of all objects are put into a pool, and their short contexts into one list in which
+each context has the objects that lie in it. Properties are searched one after the other, or by
+several threads at once. The results are those of NumPy, bit by bit.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from outlying.method.measure import SAME_DENSITY
+from outlying.search import limits
+from outlying.search.cache import lay_out
+from outlying.search.contexts import lengths
+from outlying.search.kernel.library import MOST_CONDITIONS, Kernel, compiled
+from outlying.search.property_screen import Rarest
+from outlying.search.screen.bitsets import NONE, Layout, Places
+from outlying.search.screen.histograms import Histogram
+from outlying.search.screening import Asked, ScreenedContexts, discounts, screened_by_numpy
+
+#: Pairs of context and property below which threads are not worth their start.
+_FEW_PAIRS = 100_000
+
+
+def screened_together(asked: Sequence[Asked], threads: int = 1) -> list[list[ScreenedContexts]]:
+    """Screen objects of one population; return what may be reported of each of their properties."""
+    kernel = compiled()
+    if kernel is None or not asked or not _is_possible(asked[0]):
+        return [screened_by_numpy(each) for each in asked]
+    return _Batch(asked, kernel).screened(threads)
+
+
+def _is_possible(asked: Asked) -> bool:
+    """Return whether compiled code knows what is asked for."""
+    options = asked.exact.options
+    return (
+        options.measure == "relative"
+        and options.bandwidth == "fixed"
+        and options.max_conditions <= MOST_CONDITIONS
+        and all(own.histogram(asked.sample).compiled for own in asked.exact.properties)
+    )
+
+
+class _Batch:
+    """Objects, and what they have in common."""
+
+    def __init__(self, asked: Sequence[Asked], kernel: Kernel) -> None:
+        self.asked, self.kernel, self.sample = asked, kernel, asked[0].sample
+        exact = asked[0].exact
+        self.total = len(exact.properties)
+        self.most = min(exact.options.max_conditions, self.total)
+        pool = {item.number: item for each in asked for item in each.conditions.known[:-1]}
+        self.pool = [*pool.values(), asked[0].conditions.known[-1]]
+        places = {number: place for place, number in enumerate(pool)}
+        self.own = [
+            np.array([places[n] for n in each.conditions.numbers[:-1].tolist()], dtype=np.int32)
+            for each in asked
+        ]
+        attribute_of = np.full(len(self.pool), NONE, dtype=np.int32)
+        own_places = np.full((len(asked), len(self.pool)), NONE, dtype=np.int32)
+        for number, (each, own) in enumerate(zip(asked, self.own, strict=True)):
+            attribute_of[own] = each.exact.own
+            own_places[number, own] = np.arange(len(own))
+        starts = np.cumsum([0, *map(len, self.own)], dtype=np.int64)
+        self.arrays: dict[str, npt.NDArray[Any]] = {
+            "attribute_of": attribute_of,
+            "least_rows": np.array([asked[0].contexts.least_rows(n) for n in range(self.most + 2)]),
+            "discounts": discounts(self.most + 1),
+            "levels": np.array([each.levels for each in asked]),
+            "own": starts,
+            "own_conditions": np.concatenate([np.empty(0, np.int32), *self.own]),
+            "own_places": own_places,
+        }
+        self.numbers: dict[str, float] = {
+            "objects": len(asked),
+            "conditions": len(self.pool),
+            "beam": limits.BEAM,
+            "strongest": limits.CLOSEST,
+            "close": asked[0].needed / limits.MARGIN,
+            "needed": exact.needed * (1 - SAME_DENSITY),
+            "share_near": len(self.sample.screened) / len(self.sample.nearby),
+        }
+
+    def screened(self, threads: int) -> list[list[ScreenedContexts]]:
+        """Search all properties for all objects."""
+        wide = self.asked[0].is_wide
+        shared = None if wide else self._contexts([each.contexts.short for each in self.asked])
+        found: list[list[ScreenedContexts]] = [[] for _ in self.asked]
+
+        def search(place: int) -> list[ScreenedContexts]:
+            return self._property(place, self._chosen(place) if shared is None else shared)
+
+        def take(place: int, some: list[ScreenedContexts]) -> None:
+            self.asked[0].exact.progress(place, self.total)
+            for each, scored in zip(found, some, strict=True):
+                each.append(scored)
+
+        pairs = sum(len(each.contexts.short) for each in self.asked) * self.total
+        if threads == 1 or pairs < _FEW_PAIRS:
+            for place in range(self.total):
+                take(place, search(place))
+            return found
+        pool = ThreadPoolExecutor(threads)
+        try:
+            for place, some in enumerate(pool.map(search, range(self.total))):
+                take(place, some)
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+        return found
+
+    def _contexts(self, short: Sequence[Places]) -> dict[str, npt.NDArray[Any]]:
+        """List the contexts of all objects, given by their own conditions, each once."""
+        base, length = len(self.pool), max(contexts.shape[1] for contexts in short)
+        keys = []
+        for own, contexts in zip(self.own, short, strict=True):
+            in_pool = np.append(own, NONE)[contexts]  # NONE is the last one
+            in_pool.sort(axis=1)
+            key = np.zeros(len(contexts), dtype=np.int64)
+            for column in in_pool.T:
+                key = key * base + (column + 1)
+            keys.append(key)
+        objects = np.repeat(np.arange(len(keys), dtype=np.int32), [len(key) for key in keys])
+        joined = np.concatenate(keys)
+        order = np.argsort(joined, kind="stable")
+        joined = joined[order]
+        first = np.flatnonzero(np.diff(joined, prepend=-1))
+        context = np.empty((len(first), length), dtype=np.int32)
+        rest = joined[first]
+        for column in reversed(range(length)):
+            rest, place = np.divmod(rest, base)
+            context[:, column] = place - 1
+        return {
+            "context": context,
+            "first": np.append(first, len(joined)),
+            "object_of": objects[order],
+        }
+
+    def _chosen(self, place: int) -> dict[str, npt.NDArray[Any]]:
+        """Choose contexts for a property: in wide tables not all of two conditions."""
+        single = [each.contexts.short[lengths(each.contexts.short) <= 1] for each in self.asked]
+        alone = self._property(place, self._contexts(single), most=1)
+        kept = []
+        for each, scored in zip(self.asked, alone, strict=True):
+            without = np.flatnonzero(each.contexts.without(place))
+            kept.append(each.contexts.short[each.promising(without, scored)])
+        return self._contexts(kept)
+
+    def _property(
+        self, place: int, contexts: dict[str, npt.NDArray[Any]], most: int | None = None
+    ) -> list[ScreenedContexts]:
+        """Search one property; objects without a value have a property of their own."""
+        found: dict[int, ScreenedContexts] = {}
+        groups: dict[Histogram, list[int]] = collections.defaultdict(list)
+        for number, each in enumerate(self.asked):
+            groups[each.exact.properties[place].histogram(self.sample)].append(number)
+        for histogram, numbers in groups.items():
+            found |= self._of(
+                place, histogram, numbers, contexts, self.most if most is None else most
+            )
+        return [found[number] for number in range(len(self.asked))]
+
+    def _of(
+        self,
+        place: int,
+        histogram: Histogram,
+        numbers: Sequence[int],
+        contexts: dict[str, npt.NDArray[Any]],
+        most: int,
+    ) -> dict[int, ScreenedContexts]:
+        made, values = histogram.compiled, np.full(len(self.asked), np.nan)
+        assert made is not None  # noqa: S101 - asked for before
+        for number in numbers:
+            values[number] = histogram.placed(self.asked[number].exact.properties[place].position)
+        words = self._addresses(histogram.layout)
+        one_layout = histogram.near_layout is histogram.layout
+        screened = np.zeros(len(self.asked), dtype=np.int64)
+        figures, own = self.kernel.search(
+            made,
+            most,
+            {
+                **self.arrays,
+                **contexts,
+                "values": values,
+                "words": words,
+                "near_words": words if one_layout else self._addresses(histogram.near_layout),
+                "screened": screened,
+            },
+            **self.numbers,
+            contexts=len(contexts["context"]),
+            length=contexts["context"].shape[1],
+            scales=min(histogram.scales, len(self.asked[0].exact.scales)),
+            attribute=place,
+        )
+        order = np.lexsort((*own.T[::-1], figures[:, 0]))
+        figures, own = figures[order], own[order].astype(np.int64)
+        ends = np.searchsorted(figures[:, 0], np.arange(len(self.asked) + 1))
+        found = {}
+        for number in numbers:
+            here = slice(ends[number], ends[number + 1])
+            columns = np.ascontiguousarray(figures[here, 1:].T)
+            rarest = Rarest(*columns[:6], columns[6].astype(np.int64))
+            asked = self.asked[number]
+            asked.screened += int(screened[number])
+            found[number] = asked.scored(own[here], rarest, histogram)
+        return found
+
+    def _addresses(self, layout: Layout) -> npt.NDArray[np.uint64]:
+        """Return where the rows of each condition are, laid out for a property."""
+        lay_out(self.pool, layout)
+        return np.array([item.laid_out[layout][1] for item in self.pool], dtype=np.uint64)

@@ -1,0 +1,73 @@
+/* What screen.c (what is typical in contexts) and search.c (the search for one property) share. */
+#ifndef SCREEN_H
+#define SCREEN_H
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
+#error "doubles are computed with more than their precision here; use the NumPy screen"
+#endif
+
+#if defined(_WIN32)
+#define EXPORT __declspec(dllexport)
+#define OURS
+#else
+#define EXPORT __attribute__((visibility("default")))
+#define OURS __attribute__((visibility("hidden")))
+#endif
+
+#define SAME (1 + 1e-12)
+#define SAME_DENSITY 1e-9 /* of method/measure.py */
+
+enum kind { LADDER, DISTINCT, CATEGORIES };
+
+/* A property in groups; arrays by group are padded with zeros to `padded`, a multiple of eight. */
+struct property {
+    int64_t kind, words, groups, padded, is_plain, is_whole, distances_count;
+    double share, total; /* all rows for each screened one; screened rows that have a value */
+    const int32_t *group_of_word; /* `groups` for rows that have no value */
+    const double *means, *squares, *sizes, *lows, *highs;
+    const double *distances; /* between distinct values, ascending */
+    const double *widths;    /* of the window by the number of known rows, for a deviation of 1 */
+    const double *codes;     /* of categories */
+    _Atomic uint8_t *made;   /* which rungs of the ladder are there */
+    char *ladder;
+    int64_t rung_bytes;
+    /* The rows among which those near an object are counted: ascending values, and where the bit of
+     * each is; without `slots` one after the other. */
+    int64_t near_count, near_words;
+    const double *near_values;
+    const int64_t *slots;
+};
+
+/* Memory for one context after the other. */
+struct scratch {
+    uint64_t *words;
+    int32_t *numbers;
+    double *counts; /* the same numbers */
+    int16_t *pairs; /* and again, each with the next one; diagonals reach beyond the last group */
+    double *totals; /* running totals of counts, and of sizes */
+};
+
+/* What is typical of a property in a context; NaN where nothing compares. */
+struct typical {
+    double rows, known;
+    double inside; /* rows near a typical member, itself included */
+    double width, centre, lift;
+};
+
+OURS int get_scratch(const struct property *p, struct scratch *s);
+OURS void free_scratch(struct scratch *s);
+OURS double count_groups(const struct property *p, const struct scratch *s);
+OURS struct typical typical_of(const struct property *p, const struct scratch *s, double rows);
+OURS double inside_of(const struct property *p, const struct scratch *s, double known, double width);
+OURS int64_t place_after(const double *numbers, int64_t count, double number);
+
+static inline int popcount(uint64_t word) { return __builtin_popcountll(word); }
+static inline double larger(double one, double other) { return one > other ? one : other; }
+
+#endif
