@@ -77,10 +77,12 @@ class _Batch:
             "own": starts,
             "own_conditions": np.concatenate([np.empty(0, np.int32), *self.own]),
             "own_places": own_places,
+            "row_words": self._addresses(self.sample.layout),
         }
         self.numbers: dict[str, float] = {
             "objects": len(asked),
             "conditions": len(self.pool),
+            "row_stride": self.sample.layout.words,
             "beam": limits.BEAM,
             "strongest": limits.CLOSEST,
             "close": asked[0].needed / limits.MARGIN,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 import os
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -27,6 +28,7 @@ VARIABLE = "OUTLYING_SCREEN"
 
 _FIGURES, _FOUND = 6, 8
 _LANES = 8
+_CELLS = 4  # for each row nearby, to find values in
 #: So many conditions, and scales, fit into what is found in a context.
 MOST_CONDITIONS = 16
 _FLAGS = ("kind", "words", "groups", "padded", "is_plain", "is_whole", "distances_count")
@@ -34,7 +36,16 @@ _ARRAYS = ("means", "squares", "sizes", "lows", "highs", "distances", "widths", 
 _BY_GROUP = ("means", "squares", "sizes", "lows", "highs")
 _KINDS = ("ladder", "distinct", "categories")
 _BATCH_ARRAYS = (
-    *("words", "near_words", "attribute_of", "least_rows", "discounts", "context", "first"),
+    *(
+        "words",
+        "near_words",
+        "row_words",
+        "attribute_of",
+        "least_rows",
+        "discounts",
+        "context",
+        "first",
+    ),
     *("object_of", "values", "levels", "own", "own_conditions", "own_places", "screened"),
 )
 
@@ -55,6 +66,10 @@ class _Property(ctypes.Structure):
         ("near_words", ctypes.c_int64),
         ("near_values", ctypes.c_void_p),
         ("slots", ctypes.c_void_p),
+        ("cells", ctypes.c_int64),
+        ("cells_from", ctypes.c_double),
+        ("cells_each", ctypes.c_double),
+        ("cell_starts", ctypes.c_void_p),
     )
 
 
@@ -64,6 +79,7 @@ class _Batch(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_int64) for name in ("objects", "conditions", "contexts", "length")),
         *((name, ctypes.c_int64) for name in ("most", "beam", "strongest", "scales", "attribute")),
+        ("row_stride", ctypes.c_int64),
         *((name, ctypes.c_double) for name in ("close", "needed", "share_near")),
         *((name, ctypes.c_void_p) for name in _BATCH_ARRAYS),
     )
@@ -108,6 +124,7 @@ class Property:
             "ladder": np.zeros(rungs * rung_bytes, dtype=np.uint8),  # what is not used takes none
             "near_values": np.ascontiguousarray(near_values),
         }
+        cells_from, cells_each, self._kept["cell_starts"] = _cells(near_values)
         if slots is not None:
             self._kept["slots"] = np.ascontiguousarray(slots)
         for name in _ARRAYS:
@@ -124,12 +141,15 @@ class Property:
             "distances_count": len(self._kept["distances"]),
             "near_count": len(near_values),
             "near_words": near_words,
+            "cells": len(self._kept["cell_starts"]) - 1,
         }
         self.words = len(group_of_word)
         self._struct = _Property(
             **flags,
             share=share,
             total=total,
+            cells_from=cells_from,
+            cells_each=cells_each,
             rung_bytes=rung_bytes,
             **{name: _address(array) for name, array in self._kept.items()},
         )
@@ -220,6 +240,21 @@ class Kernel:
             return figures, contexts
         finally:
             self._free(ctypes.addressof(results))
+
+
+def _cells(values: Floats) -> tuple[float, float, npt.NDArray[np.int32]]:
+    """Cut the range of ascending values into cells: the least, cells by unit, where they begin."""
+    number = max(1, _CELLS * len(values))
+    spread = float(values[-1] - values[0]) if len(values) else 0.0
+    if not (spread > 0 and math.isfinite(number / spread)):
+        return 0.0, 0.0, np.array([0, len(values)], dtype=np.int32)
+    begins = values[0] + np.arange(1, number) * (spread / number)
+    starts = np.searchsorted(values, begins)
+    return (
+        float(values[0]),
+        number / spread,
+        np.concatenate([[0], starts, [len(values)]]).astype(np.int32),
+    )
 
 
 def _address(array: npt.NDArray[Any]) -> int:

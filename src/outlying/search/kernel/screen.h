@@ -42,6 +42,10 @@ struct property {
     int64_t near_count, near_words;
     const double *near_values;
     const int64_t *slots;
+    /* Where values of evenly spaced cells begin among them, to find one soon. */
+    int64_t cells;
+    double cells_from, cells_each; /* the least value, and cells for each unit */
+    const int32_t *cell_starts;
 };
 
 /* Memory for one context after the other. */

@@ -24,10 +24,11 @@
 
 /* What is searched. Conditions have places in a pool; the last one stands for none. */
 struct batch {
-    int64_t objects, conditions, contexts, length, most, beam, strongest, scales, attribute;
+    int64_t objects, conditions, contexts, length, most, beam, strongest, scales, attribute, row_stride;
     double close, needed, share_near; /* the rarity that is given back, and that counts */
     const uint64_t *const *words;     /* of conditions, in the layout of the property */
     const uint64_t *const *near_words;
+    const uint64_t *const *row_words; /* and in the order of rows, of `row_stride` words */
     const int32_t *attribute_of; /* of conditions; -1 for none */
     const double *least_rows;    /* that a context of so many conditions keeps */
     const double *discounts;     /* of strengths, by number of conditions */
@@ -77,7 +78,7 @@ struct run {
     const struct property *p;
     const struct batch *b;
     struct scratch s;
-    uint64_t *base, *near_base, *near; /* words of a context to extend, and of one */
+    uint64_t *base, *near_base, *row_base, *near; /* words of a context to extend, and of one */
     int32_t *before;
     struct state *states;
     struct results *results;
@@ -104,24 +105,47 @@ static double bits_before(const struct seen *c, int64_t bit)
     return c->before[bit >> 6] + popcount(rest);
 }
 
+/* The cell that a value lies in, or the first or last one. */
+static int64_t cell_of(const struct property *p, double value)
+{
+    double cell = (value - p->cells_from) * p->cells_each;
+    return !(cell > 0) ? 0 : cell < (double)p->cells ? (int64_t)cell : p->cells - 1;
+}
+
+/* Among rows by value, the first one that is not further than a radius below a value, or the first
+ * one that is further above it. Rounding may be off by a cell. */
+static int64_t first_within(const struct property *p, double value, double radius)
+{
+    int64_t cell = cell_of(p, value - radius);
+    int64_t first = p->cell_starts[cell > 0 ? cell - 1 : 0];
+    int64_t size = p->cell_starts[cell + 2 < p->cells ? cell + 2 : p->cells] - first;
+    while (size > 0) {
+        int64_t step = (size + 1) / 2;
+        first = value - p->near_values[first + step - 1] <= radius ? first : first + step;
+        size -= step;
+    }
+    return first;
+}
+
+static int64_t end_within(const struct property *p, double value, double radius)
+{
+    int64_t cell = cell_of(p, value + radius);
+    int64_t end = p->cell_starts[cell > 0 ? cell - 1 : 0];
+    int64_t size = p->cell_starts[cell + 2 < p->cells ? cell + 2 : p->cells] - end;
+    while (size > 0) {
+        int64_t step = (size + 1) / 2;
+        end = p->near_values[end + step - 1] - value <= radius ? end + step : end;
+        size -= step;
+    }
+    return end;
+}
+
 /* Rows near an object within a window, at least itself, as if counted among the screened rows. */
-static double rows_near(const struct run *r, const struct seen *c, double value, int64_t middle,
-                        double width)
+static double rows_near(const struct run *r, const struct seen *c, double value, double width)
 {
     const struct property *p = r->p;
-    const double *values = p->near_values;
     double radius = isnan(width) || p->kind == CATEGORIES ? 0.0 : width / 2 * SAME, number = 0;
-    int64_t first = middle, end = middle;
-    for (int64_t size = middle; size > 0;) {
-        int64_t step = (size + 1) / 2;
-        first = value - values[first - step] <= radius ? first - step : first;
-        size -= step;
-    }
-    for (int64_t size = p->near_count - middle; size > 0;) {
-        int64_t step = (size + 1) / 2;
-        end = values[end + step - 1] - value <= radius ? end + step : end;
-        size -= step;
-    }
+    int64_t first = first_within(p, value, radius), end = end_within(p, value, radius);
     if (end > first) {
         int64_t from = p->slots ? p->slots[first] : first;
         int64_t to = (p->slots ? p->slots[end - 1] : end - 1) + 1;
@@ -180,14 +204,13 @@ static void look(const struct run *r, struct seen *c, int place, double near, st
 
 /* Look at wider windows as long as they may show the needed rarity. Windows are nested: where a wider
  * one holds no more rows near the object, it shows a rarity at least as large. */
-static void widen(const struct run *r, struct seen *c, double value, int64_t middle,
-                  struct rarest *best)
+static void widen(const struct run *r, struct seen *c, double value, struct rarest *best)
 {
     double known = c->typical.known, needed = r->b->needed, narrow = best->near;
     if (isnan(c->typical.width) || !(narrow * needed <= known))
         return;
     for (int place = 1; place < r->b->scales; place++) {
-        double near = rows_near(r, c, value, middle, (double)(1 << place) * c->typical.width);
+        double near = rows_near(r, c, value, (double)(1 << place) * c->typical.width);
         int counts = near * needed <= known;
         if (place > 1 && (near > narrow || !counts))
             look(r, c, place - 1, narrow, best);
@@ -202,14 +225,13 @@ static struct rarest rarest_of(const struct run *r, struct seen *c, double value
 {
     const struct typical *t = &c->typical;
     struct rarest best = {t->inside, 1, t->width, t->lift, 1};
-    int64_t middle = place_after(r->p->near_values, r->p->near_count, value);
     if (r->p->kind == CATEGORIES && t->centre == value)
         best.inside = NAN; /* there is no other category */
     else if (r->p->kind != CATEGORIES && isnan(t->width) && t->known > 0 && !r->p->is_whole)
         join(r, t, value, &best);
-    best.near = rows_near(r, c, value, middle, best.width);
+    best.near = rows_near(r, c, value, best.width);
     if (r->b->scales > 1)
-        widen(r, c, value, middle, &best);
+        widen(r, c, value, &best);
     return best;
 }
 
@@ -356,6 +378,14 @@ static void intersect_all(uint64_t *found, const uint64_t *const *words, const i
         intersect_words(found, found, words[context[number]], count);
 }
 
+static double rows_in(const uint64_t *one, const uint64_t *other, int64_t words)
+{
+    int64_t number = 0;
+    for (int64_t word = 0; word < words; word++)
+        number += popcount(one[word] & other[word]);
+    return (double)number;
+}
+
 static void count_before(int32_t *before, const uint64_t *words, int64_t count)
 {
     int32_t total = 0;
@@ -452,14 +482,16 @@ static void extend(struct run *r, int64_t object, const struct place *leaders, i
         if (!has_one_layout(r))
             intersect_all(r->near_base, b->near_words, context, length, b->conditions - 1,
                           r->p->near_words);
+        intersect_all(r->row_base, b->row_words, context, length, b->conditions - 1, b->row_stride);
         for (int32_t place = 0; place < conditions; place++) {
             int32_t condition = own[place];
+            if (!(rows_in(r->row_base, b->row_words[condition], b->row_stride)
+                  >= b->least_rows[length + 1]))
+                continue;
             if (!is_free(b, context, length, condition) || is_earlier(leaders, number, place))
                 continue;
             intersect_words(r->s.words, r->base, b->words[condition], r->p->words);
             double rows = count_groups(r->p, &r->s);
-            if (!(rows >= b->least_rows[length + 1]))
-                continue;
             if (!has_one_layout(r))
                 intersect_words(r->near, r->near_base, b->near_words[condition], r->p->near_words);
             struct seen c = seen_of(r, rows, has_one_layout(r) ? r->s.words : r->near);
@@ -486,10 +518,12 @@ static int get_memory(struct run *r)
     size_t words = (size_t)r->p->words + 1, near = (size_t)r->p->near_words + 1;
     r->base = malloc(words * sizeof *r->base);
     r->near_base = malloc(near * sizeof *r->near_base);
+    r->row_base = malloc(((size_t)r->b->row_stride + 1) * sizeof *r->row_base);
     r->near = malloc(near * sizeof *r->near);
     r->before = malloc(near * sizeof *r->before);
     r->states = calloc((size_t)r->b->objects + 1, sizeof *r->states);
-    return get_scratch(r->p, &r->s) && r->base != NULL && r->near_base != NULL && r->near != NULL
+    return get_scratch(r->p, &r->s) && r->base != NULL && r->near_base != NULL && r->row_base != NULL
+        && r->near != NULL
         && r->before != NULL && r->states != NULL;
 }
 
@@ -498,6 +532,7 @@ static void free_memory(struct run *r)
     free_scratch(&r->s);
     free(r->base);
     free(r->near_base);
+    free(r->row_base);
     free(r->near);
     free(r->before);
     free(r->states);

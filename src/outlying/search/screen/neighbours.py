@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Protocol
 
 import numpy as np
@@ -25,7 +26,7 @@ from outlying.table.columns import Mask
 _SLIP = 1e-9  # more than rounding can add
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Sample:
     """The rows by which contexts are screened, in the order in which they were drawn."""
 
@@ -37,6 +38,12 @@ class Sample:
     def is_whole(self) -> bool:
         """Whether nothing is left out."""
         return len(self.screened) == self.rows
+
+    @functools.cached_property
+    def layout(self) -> Layout:
+        """Places for the screened rows in words of bits, one after the other."""
+        rows = len(self.screened)
+        return Layout(np.arange(rows), np.zeros(1, dtype=np.int64), rows)
 
     def least_screened(self, rows: float, conditions: int) -> float:
         """Return how many screened rows stand for so many of all rows, at least enough to tell.
