@@ -26,7 +26,7 @@ def notes_on(
             f"Nothing reaches the threshold of {options.min_outlierness:g}; "
             "what comes closest is given instead."
         )
-    if found > options.top or _unseen(searched):
+    if found > options.top or searched.outcome.is_cut:
         given = "finding is" if options.top == 1 else f"{options.top:,} findings are"
         notes.append(f"Only the strongest {given} given.")
     notes += _binned(attributes, options)
@@ -48,7 +48,7 @@ def notes_on(
 def hints_on(searched: Searched, found: int, options: Options) -> list[Hint]:
     """Say which options would show or search more."""
     outcome, hints = searched.outcome, []
-    if found > options.top or _unseen(searched):
+    if found > options.top or searched.outcome.is_cut:
         hints.append(Hint("top", "shows more findings"))
     if outcome.effort is None or searched.is_streamed:
         return hints
@@ -62,13 +62,6 @@ def hints_on(searched: Searched, found: int, options: Options) -> list[Hint]:
 def _longest(attributes: Sequence[Attribute], options: Options) -> int:
     """Return how many conditions a context may have."""
     return min(options.max_conditions, len(attributes) - 1)
-
-
-def _unseen(searched: Searched) -> bool:
-    """Return whether more was found than was computed exactly."""
-    outcome, exact = searched.outcome, searched.exact
-    seen = {exact.attributes(hit.property, hit.context) for hit in outcome.best}
-    return outcome.found > len(seen)
 
 
 def _binned(attributes: Sequence[Attribute], options: Options) -> list[str]:

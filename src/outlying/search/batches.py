@@ -201,16 +201,16 @@ class _Batch:
             attribute=place,
         )
         order = np.lexsort((*own.T[::-1], figures[:, 0]))
-        figures, own = figures[order], own[order].astype(np.int64)
+        figures, contexts_found = figures[order], own[order].astype(np.int64)
         ends = np.searchsorted(figures[:, 0], np.arange(len(self.asked) + 1))
         found = {}
         for number in numbers:
             here = slice(ends[number], ends[number + 1])
             columns = np.ascontiguousarray(figures[here, 1:].T)
-            rarest = Rarest(*columns[:6], columns[6].astype(np.int64))
+            rarest = Rarest.of(columns)
             asked = self.asked[number]
             asked.screened += int(screened[number])
-            found[number] = asked.scored(own[here], rarest, histogram)
+            found[number] = asked.scored(contexts_found[here], rarest, histogram)
         return found
 
     def _addresses(self, layout: Layout) -> npt.NDArray[np.uint64]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from outlying.search import limits
 from outlying.search.kernel.library import compiled
@@ -141,6 +142,16 @@ class CandidateContexts:
         grown = grown[self._are_large(grown[:, 1:])]
         ends = np.searchsorted(grown[:, 0], np.arange(1, len(leaders)))
         return np.split(grown[:, 1:], ends)
+
+
+def as_tuple(context: npt.NDArray[np.int64]) -> tuple[int, ...]:
+    """Return a line of contexts as exact scores know it."""
+    return tuple(context[context != NONE].tolist())
+
+
+def padded(contexts: Contexts, width: int) -> Contexts:
+    """Return contexts with places for so many conditions."""
+    return np.pad(contexts, ((0, 0), (width - contexts.shape[1], 0)), constant_values=NONE)
 
 
 def lengths(contexts: Contexts) -> Places:

@@ -98,11 +98,9 @@ class _Exhaustive:
 
     def outcome(self) -> Outcome:
         hits = self.reported if self.is_strict else minimality.reported(self.reported)
-        best = hits or self.closest.values()
-        found = {self.exact.attributes(hit.property, hit.context) for hit in best}
         closest = tuple(self.closest.values())
         glance = self.glance(hits)
-        return Outcome(tuple(hits), closest, None, len(found), alone=self.alone, glance=glance)
+        return Outcome(tuple(hits), closest, None, alone=self.alone, glance=glance)
 
     def glance(self, hits: list[Hit]) -> Glance:
         exact = self.exact

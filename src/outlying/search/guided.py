@@ -16,15 +16,16 @@ from outlying.method.density import Floats
 from outlying.search import limits
 from outlying.search.batches import screened_together
 from outlying.search.cache import Cache
-from outlying.search.contexts import lengths
+from outlying.search.contexts import as_tuple, lengths
 from outlying.search.minimality import ReportedContexts, parts
 from outlying.search.scoring import Context, Evaluation, Glance, Outcome
-from outlying.search.screen.bitsets import Places
+from outlying.search.screen.bitsets import NONE, Places
 from outlying.search.screen.histograms import Estimate
-from outlying.search.screening import Asked, ScreenedContexts, as_tuple
-from outlying.search.shortlist import Key, Rank, Ranked, Shortlist, Verification, glance_of
+from outlying.search.screening import Asked, Rank, ScreenedContexts
+from outlying.search.shortlist import Key, Ranked, RankedPairs, Shortlist, glance_of
 from outlying.search.strict import StrictSearch, strictly_searched
 from outlying.search.threads import one_blas_thread
+from outlying.search.verification import Verification
 from outlying.table.columns import Mask
 
 
@@ -109,18 +110,18 @@ class _GuidedSearch:
 
     def _short(self, top: int, closest: Iterable[Ranked]) -> Shortlist:
         """Rank the pairs that may be reported; of a sample, some of the strongest count."""
-        ranked = sorted((rank, found.place) for found in self.searched for rank in found.reported())
+        reported = ((found.place, some) for found in self.searched for some in found.reported())
+        ranked = RankedPairs.of(reported, self.asked.contexts.own)
         most = len(ranked) if self.sample.is_whole else limits.MOST_VERIFIED * (top + 1)
-        chosen = [*ranked[:most], *self._without_culprits(ranked, most)]
-        others = {
-            frozenset(self.exact.attributes(place, rank[-1])) for rank, place in ranked[most:]
-        }
+        chosen = ranked[:most]
+        if not self.is_quick and most < len(ranked):
+            chosen = ranked[np.concatenate([np.arange(most), self._without_culprits(ranked, most)])]
         return Shortlist(
-            ranked=tuple(chosen),
+            ranked=chosen,
             closest=tuple(closest),
             parts=self._parts(ranked, chosen),
             small=self._small(),
-            others=frozenset(others),
+            others=ranked[most:],
             levels=min(self.asked.levels, self.asked.most),
             screened=self.asked.screened,
             unvisited=self.asked.unvisited,
@@ -129,38 +130,30 @@ class _GuidedSearch:
             estimates={},
         )
 
-    def _glance(self, ranked: list[Ranked]) -> Glance:
+    def _glance(self, ranked: RankedPairs) -> Glance:
         found = ((-rank[0], self.exact.attributes(place, rank[-1])) for rank, place in ranked)
         return glance_of(found, np.array([found.rarity() for found in self.searched]))
 
-    def _without_culprits(self, ranked: list[Ranked], most: int) -> list[Ranked]:
+    def _without_culprits(self, ranked: RankedPairs, most: int) -> Places:
         """Return, for each column of the strongest pair, the strongest of the rest without it.
 
         How ordinary the row is without a column tells whether that column is to blame.
         """
-        if self.is_quick or most >= len(ranked):
-            return []
-        rank, place = ranked[0]
-        found: dict[int, Ranked] = {}
-        columns = set(self.exact.attributes(place, rank[-1]))
-        for item in ranked[:most]:
-            columns &= set(self.exact.attributes(item[1], item[0][-1]))
-        for item in ranked[most:]:
-            for column in columns - found.keys():
-                if column not in self.exact.attributes(item[1], item[0][-1]):
-                    found[column] = item
-            if len(found) == len(columns):
-                break
-        return sorted(set(found.values()))
+        columns, rest = ranked[:most].columns, ranked[most:]
+        shared = [column for column in columns[0] if column != NONE]
+        shared = [column for column in shared if (columns == column).any(axis=1).all()]
+        found = {rest.without(int(column)) for column in shared}
+        return np.array(
+            sorted(place + most for place in found if place is not None), dtype=np.int64
+        )
 
-    def _parts(self, ranked: list[Ranked], chosen: list[Ranked]) -> tuple[Key, ...]:
+    def _parts(self, ranked: RankedPairs, chosen: RankedPairs) -> tuple[Key, ...]:
         """Return what else must be known to tell whether pairs are much stronger than parts."""
         if self.exact.options.minimality == "strict" or len(chosen) == len(ranked):
             return ()
-        known = {(place, rank[-1]) for rank, place in ranked}
         own = {(place, rank[-1]) for rank, place in chosen}
         needed = {(place, part) for place, context in own for part in parts(context) if part}
-        return tuple(sorted((needed & known) - own))
+        return tuple(key for key in sorted(needed - own) if ranked.has(*key))
 
     def _small(self) -> tuple[Key, ...]:
         """Return the pairs whose context is a group too small to be drawn, for all properties."""
@@ -221,9 +214,9 @@ class _PropertySearch:
             reaches[number] = self.exact.reaches(hit)
         return reaches
 
-    def reported(self) -> Iterator[Rank]:
+    def reported(self) -> list[ScreenedContexts]:
         """Return the contexts that reach the threshold and may be reported."""
-        return map(self.scored.ranked, np.flatnonzero(self.counts).tolist())
+        return [self.scored[np.flatnonzero(self.counts)]]
 
     def closest(self) -> list[Rank]:
         """Return the strongest contexts in which the object seems rarer than a typical member."""

@@ -19,8 +19,6 @@ SPARE = 0.9
 LEAST_SCREENED = 20
 #: So many small groups of an object are read.
 MOST_SMALL = 8
-#: An object with more rows near it is not rare: a smaller sample will do.
-MOST_NEIGHBOURS = 512
 
 # --- contexts that are screened -------------------------------------------------------------------
 
@@ -49,8 +47,6 @@ MOST_LOOKS = 2000
 MOST_VERIFIED = 4
 #: Pairs are computed exactly until the estimates of the rest are weaker by this.
 SLACK = 0.5
-#: So many stories are counted at most, those that are not shown included.
-MOST_STORIES = 100
 #: So many contexts of a property are computed exactly where none reaches the threshold.
 CLOSEST = 3
 

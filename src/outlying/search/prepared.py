@@ -27,7 +27,8 @@ from outlying.search.objects import CandidateCondition, ObjectProperty
 from outlying.search.references import Strongest
 from outlying.search.scoring import Context, Evaluation, Exact, Outcome, Progress
 from outlying.search.screen.neighbours import Sample
-from outlying.search.shortlist import Shortlist, verified
+from outlying.search.shortlist import Shortlist
+from outlying.search.verification import verified
 from outlying.table.columns import Rows
 from outlying.table.sampling import sample_rows
 from outlying.table.selection import Selection, check_width, is_asked_for, select

@@ -35,12 +35,24 @@ class Rarest:
 
     def __getitem__(self, places: Places) -> Rarest:
         """Choose some of the contexts."""
-        return Rarest(*(getattr(self, name)[places] for name in self.__slots__))
+        return Rarest.of(self._figures[:, places])
+
+    @classmethod
+    def of(cls, figures: Floats) -> Rarest:
+        """Take the figures, one row for each kind."""
+        rows, known, inside, near, width, lift, scale = figures
+        return cls(rows, known, inside, near, width, lift, scale.astype(np.int64))
+
+    @property
+    def _figures(self) -> Floats:
+        return np.array(
+            [self.rows, self.known, self.inside, self.near, self.width, self.lift, self.scale]
+        )
 
     @classmethod
     def together(cls, some: Sequence[Rarest]) -> Rarest:
         """Put contexts together."""
-        return cls(*(np.concatenate([getattr(e, name) for e in some]) for name in cls.__slots__))
+        return cls.of(np.concatenate([each._figures for each in some], axis=1))
 
     @property
     def rarity(self) -> Floats:

@@ -81,7 +81,7 @@ class Outcome:
     reported: tuple[Hit, ...]
     closest: tuple[Hit, ...]
     levels: int | None  # up to which every context was visited; None: all of them
-    found: int = 0  # pairs of other attributes each, those not computed exactly included
+    is_cut: bool = False  # whether there are more stories than were computed exactly
     effort: Effort | None = None
     #: The strength of each property given the best single condition on each attribute, be it below
     #: the threshold; -inf where there is none.
@@ -279,6 +279,20 @@ class Exact(Evaluation):
         """Sketch a property over the whole table, with the given categories or the usual ones."""
         own = self.properties[place]
         return own.attribute.whole.sketch(own.row, self.options.bandwidth, shown)
+
+
+class ExactScores:
+    """Pairs scored exactly, each once."""
+
+    def __init__(self, exact: Evaluation) -> None:
+        self.exact = exact
+        self.hits: dict[tuple[int, Context], Hit | None] = {}
+
+    def look(self, place: int, context: Context) -> Hit | None:
+        """Score a pair exactly."""
+        if (place, context) not in self.hits:
+            self.hits[place, context] = self.exact.look(place, context)
+        return self.hits[place, context]
 
 
 def _no_progress(done: int, total: int) -> None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from outlying.method.density import Floats
 from outlying.method.measure import (
@@ -26,13 +26,14 @@ from outlying.method.measure import (
 )
 from outlying.search import limits
 from outlying.search.cache import Cache, StoredContexts
-from outlying.search.contexts import CandidateContexts, lengths
+from outlying.search.contexts import CandidateContexts, as_tuple, lengths, padded
 from outlying.search.property_screen import PropertyScreen, Rarest
-from outlying.search.scoring import Context, Evaluation
+from outlying.search.scoring import Context, Evaluation, ExactScores
 from outlying.search.screen.bitsets import NONE, Contexts, Places, Workspace
 from outlying.search.screen.histograms import Estimate, Histogram
-from outlying.search.shortlist import ExactScores, Rank
 from outlying.table.columns import Mask
+
+Rank: TypeAlias = tuple[float, int, float, Context]  # score, conditions, rows: the less the better
 
 _ROUNDED = 39  # bits of a strength that do not count where contexts are chosen
 
@@ -56,9 +57,15 @@ class ScreenedContexts:
 
     def __getitem__(self, places: Places) -> ScreenedContexts:
         """Choose some of them."""
-        found = None if self.found is None else self.found[places]
-        arrays = (self.contexts, self.rows, self.scores, self.rarity, self.strengths, self.keys)
-        return ScreenedContexts(*(array[places] for array in arrays), found)
+        return ScreenedContexts(
+            self.contexts[places],
+            self.rows[places],
+            self.scores[places],
+            self.rarity[places],
+            self.strengths[places],
+            self.keys[places],
+            None if self.found is None else self.found[places],
+        )
 
     def strongest(self, number: int, kept: Mask) -> list[int]:
         """Choose some of the contexts; ties: fewer conditions, more rows, their names."""
@@ -95,11 +102,6 @@ class ScreenedContexts:
             lift=float(found.lift[place]),
             scale=int(found.scale[place]),
         )
-
-
-def as_tuple(context: npt.NDArray[np.int64]) -> Context:
-    """Return a line of contexts as exact scores know it."""
-    return tuple(context[context != NONE].tolist())
 
 
 def least_where_nan(numbers: Floats) -> Floats:
@@ -280,19 +282,15 @@ def screened_by_numpy(asked: Asked) -> list[ScreenedContexts]:
 
 def _together(some: Sequence[ScreenedContexts], width: int) -> ScreenedContexts:
     """Put screened contexts of several lengths together, the shortest first."""
-    padded = [
-        np.pad(
-            each.contexts,
-            ((0, 0), (max(0, width - each.contexts.shape[1]), 0)),
-            constant_values=NONE,
-        )
-        for each in some
-    ]
-    width = max(contexts.shape[1] for contexts in padded)
-    padded = [np.pad(c, ((0, 0), (width - c.shape[1], 0)), constant_values=NONE) for c in padded]
-    names = ("rows", "scores", "rarity", "strengths", "keys")
-    arrays = [np.concatenate([getattr(each, name) for each in some]) for name in names]
+    width = max(width, *(each.contexts.shape[1] for each in some))
+    contexts = np.concatenate([padded(each.contexts, width) for each in some])
     found = [each.found for each in some if each.found is not None]
     return ScreenedContexts(
-        np.concatenate(padded), *arrays, Rarest.together(found) if found else None
+        contexts,
+        np.concatenate([each.rows for each in some]),
+        np.concatenate([each.scores for each in some]),
+        np.concatenate([each.rarity for each in some]),
+        np.concatenate([each.strengths for each in some]),
+        np.concatenate([each.keys for each in some]),
+        Rarest.together(found) if found else None,
     )

@@ -1,4 +1,4 @@
-"""From estimated pairs to exact ones: what the screen has found promising is verified.
+"""What the screen has found promising: pairs in the order of their estimates.
 
 The estimates say what is to be computed, whatever comes out: so all of it can be computed in one
 pass over a table that is not in memory.
@@ -7,25 +7,96 @@ pass over a table that is not in memory.
 from __future__ import annotations
 
 import dataclasses
-import heapq
-import math
-from collections.abc import Callable, Iterable
-from typing import TypeAlias
+import functools
+from collections.abc import Iterable, Iterator, Set
+from typing import TypeAlias, overload
 
 import numpy as np
 
 from outlying.method.density import Floats
-from outlying.method.measure import SAME_SCORE
-from outlying.search import limits
-from outlying.search.minimality import Chosen
-from outlying.search.scoring import Context, Effort, Evaluation, Glance, Hit, Outcome, rank_of
+from outlying.search.contexts import as_tuple, lengths, padded
+from outlying.search.scoring import Context, Glance
+from outlying.search.screen.bitsets import NONE, Contexts, Places
 from outlying.search.screen.histograms import Estimate
-
-Rank: TypeAlias = tuple[float, int, float, Context]  # score, conditions, rows: the less the better
-
+from outlying.search.screening import Rank, ScreenedContexts
 
 Key: TypeAlias = tuple[int, Context]  # property and context
 Ranked: TypeAlias = tuple[Rank, int]  # what orders a context, and the property
+
+
+class RankedPairs:
+    """Pairs by their estimates, the strongest first; ties: fewer conditions, more rows, names."""
+
+    def __init__(
+        self, places: Places, contexts: Contexts, scores: Floats, rows: Floats, own: Places
+    ) -> None:
+        """Take properties, contexts and estimates in order, and the attribute of each condition."""
+        self.places, self.contexts, self.scores, self.rows = places, contexts, scores, rows
+        self.own = own  # NONE behind the last one
+
+    @classmethod
+    def of(cls, found: Iterable[tuple[int, ScreenedContexts]], own: Places) -> RankedPairs:
+        """Put the contexts of properties in order."""
+        some = list(found)
+        width = max((scored.contexts.shape[1] for _, scored in some), default=1)
+        contexts = np.concatenate(
+            [np.zeros((0, width), dtype=np.int64), *(padded(s.contexts, width) for _, s in some)]
+        )
+        places = np.repeat(
+            np.array([place for place, _ in some], dtype=np.int64), [len(s.rows) for _, s in some]
+        )
+        scores = np.concatenate([np.zeros(0), *(scored.scores for _, scored in some)])
+        rows = np.concatenate([np.zeros(0), *(scored.rows for _, scored in some)])
+        order = np.lexsort((places, *contexts.T[::-1], -rows, lengths(contexts), -scores))
+        return cls(places[order], contexts[order], scores[order], rows[order], own)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @overload
+    def __getitem__(self, place: int) -> Ranked: ...
+
+    @overload
+    def __getitem__(self, place: slice | Places) -> RankedPairs: ...
+
+    def __getitem__(self, place: int | slice | Places) -> Ranked | RankedPairs:
+        """Return a pair, or some of them."""
+        if not isinstance(place, int):
+            scores, rows = self.scores[place], self.rows[place]
+            return RankedPairs(self.places[place], self.contexts[place], scores, rows, self.own)
+        context = as_tuple(self.contexts[place])
+        rank = -float(self.scores[place]), len(context), -float(self.rows[place]), context
+        return rank, int(self.places[place])
+
+    def __iter__(self) -> Iterator[Ranked]:
+        return map(self.__getitem__, range(len(self)))
+
+    def has(self, place: int, context: Context) -> bool:
+        """Return whether a property and a context are among them."""
+        return (place, context) in self._names
+
+    @functools.cached_property
+    def _names(self) -> set[Key]:
+        some = zip(self.places.tolist(), self.contexts.tolist(), strict=True)
+        return {(place, tuple([c for c in context if c != NONE])) for place, context in some}
+
+    @property
+    def columns(self) -> Places:
+        """The attributes of each pair, its property first; NONE where there are fewer."""
+        return np.concatenate([self.places[:, np.newaxis], self.own[self.contexts]], axis=1)
+
+    def without(self, column: int) -> int | None:
+        """Return where the strongest pair without a column is."""
+        places = np.flatnonzero((self.columns != column).all(axis=1))
+        return int(places[0]) if len(places) else None
+
+    def tell_more(self, stories: Iterable[Set[int]]) -> bool:
+        """Return whether there are pairs whose columns contain none of these sets."""
+        columns = self.columns
+        told = np.zeros(len(columns), dtype=bool)
+        for story in stories:
+            told |= np.all([(columns == column).any(axis=1) for column in story], axis=0)
+        return not told.all()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -37,11 +108,11 @@ class Shortlist:
     estimated, as too few of their rows were drawn.
     """
 
-    ranked: tuple[Ranked, ...]
+    ranked: RankedPairs
     closest: tuple[Ranked, ...]
     parts: tuple[Key, ...]
     small: tuple[Key, ...]
-    others: frozenset[frozenset[int]]  # attributes of the pairs that are too weak to be computed
+    others: RankedPairs  # that are too weak to be computed
     levels: int
     screened: int
     unvisited: int
@@ -58,6 +129,10 @@ class Shortlist:
     def pairs(self) -> list[Key]:
         """The property and the context of all that may be computed exactly."""
         return [*self.estimated, *self.small]
+
+    def may_report(self, place: int, context: Context) -> bool:
+        """Return whether a pair may be reported, or be a part that is."""
+        return not context or self.ranked.has(place, context) or (place, context) in self.parts
 
 
 def glance_of(found: Iterable[tuple[float, Iterable[int]]], rarities: Floats) -> Glance:
@@ -76,128 +151,3 @@ def glance_of(found: Iterable[tuple[float, Iterable[int]]], rarities: Floats) ->
     rests |= dict.fromkeys(left or (), 0.0)
     rest, blamed = min(((rest, column) for column, rest in rests.items()), default=(0.0, 0))
     return Glance(rest, blamed, surprise)
-
-
-def verified(short: Shortlist, exact: Evaluation, top: int) -> Outcome:
-    """Choose among the pairs of a shortlist by their exact scores."""
-    return Verification(short, ExactScores(exact), top).outcome(lambda: short.closest)
-
-
-class ExactScores:
-    """Pairs scored exactly, each once."""
-
-    def __init__(self, exact: Evaluation) -> None:
-        self.exact = exact
-        self.hits: dict[Key, Hit | None] = {}
-
-    def look(self, place: int, context: Context) -> Hit | None:
-        """Score a pair exactly."""
-        if (place, context) not in self.hits:
-            self.hits[place, context] = self.exact.look(place, context)
-        return self.hits[place, context]
-
-
-class Verification:
-    """The choice among estimated pairs by their exact scores."""
-
-    def __init__(self, short: Shortlist, scores: ExactScores, top: int) -> None:
-        self.short, self.scores, self.exact, self.top = short, scores, scores.exact, top
-        self.failed: dict[Key, Hit | None] = {}  # below the threshold, or of too few rows
-        self.hits: list[Hit] = []
-        self.stories: dict[frozenset[int], float] = {}  # sets of columns, and their best score
-        self._ranked = {(place, rank[-1]) for rank, place in short.ranked}
-        self._possible = self._ranked.union(short.parts)
-        self._chosen = Chosen(self._reaching)
-
-    def outcome(self, closest: Callable[[], Iterable[Ranked]]) -> Outcome:
-        """Return the pairs that reach the threshold, or else the closest ones."""
-        for place, context in self.short.small:
-            self._take(place, context)
-        self._verify()
-        near = [] if self.hits else self._closest(closest())
-        dropped = len(self.failed.keys() & self._ranked)
-        return Outcome(
-            tuple(self.hits),
-            tuple(near),
-            self.short.levels,
-            self._found() if self.hits else len(near),
-            Effort(self.short.screened, len(self.scores.hits), dropped, self.short.unvisited),
-            self.short.alone,
-            self.short.glance,
-        )
-
-    def _verify(self) -> None:
-        """Compute the strongest pairs exactly, until the estimates of the rest are too weak.
-
-        But for each column of the strongest pair, one without it is computed: how strong it is
-        tells whether that column is to blame.
-        """
-        for rank, place in self.short.ranked:
-            if self._is_weak(-rank[0]):
-                shared = set() if self.top == 1 else self._shared_columns()
-                if not shared:
-                    return
-                if shared.issubset(self.exact.attributes(place, rank[-1])):
-                    continue
-            self._take(place, rank[-1])
-
-    def _is_weak(self, estimate: float) -> bool:
-        """Return whether a pair is too weak to be among the first stories."""
-        if len(self.stories) < self.top:
-            return False
-        return estimate < heapq.nlargest(self.top, self.stories.values())[-1] - limits.SLACK
-
-    def _shared_columns(self) -> set[int]:
-        """Return the columns of the strongest pair that all others so far have, too."""
-        first = max(self.hits, key=lambda hit: hit.score)
-        shared = set(self.exact.attributes(first.property, first.context))
-        for hit in self.hits:
-            shared &= set(self.exact.attributes(hit.property, hit.context))
-        return shared
-
-    def _take(self, place: int, context: Context) -> None:
-        hit = self.scores.look(place, context)
-        if hit is None or not self.exact.reaches(hit):
-            self.failed[place, context] = hit
-            return
-        if self.exact.options.minimality == "strict" or self._chosen(hit):
-            self.hits.append(hit)
-            self._tell(hit)
-
-    def _tell(self, hit: Hit) -> None:
-        """Note a story, or another telling of one."""
-        columns = frozenset(self.exact.attributes(hit.property, hit.context))
-        known = next((story for story in self.stories if story <= columns), columns)
-        self.stories[known] = max(hit.score, self.stories.get(known, -math.inf))
-
-    def _reaching(self, place: int, context: Context) -> Hit | None:
-        """Return a pair that may be reported and reaches the threshold."""
-        if context and (place, context) not in self._possible:
-            return None
-        hit = self.scores.look(place, context)
-        return hit if self.exact.reaches(hit) else None
-
-    def _closest(self, ranked: Iterable[Ranked]) -> list[Hit]:
-        """Return the strongest pair of each property, where none reaches the threshold."""
-        looked = (self.scores.look(place, rank[-1]) for rank, place in ranked)
-        hits = [*self.failed.values(), *looked]
-        known = [hit for hit in hits if hit is not None and hit.outlierness > SAME_SCORE]
-        best: dict[int, Hit] = {}
-        for hit in sorted(known, key=rank_of):
-            best.setdefault(hit.property, hit)
-        return [best[place] for place in sorted(best)]
-
-    def _found(self) -> int:
-        """Count the stories: sets of columns that contain none of the stronger ones.
-
-        Where enough were found, those that were only estimated count, too.
-        """
-        if len(self.stories) < self.top:
-            return len(self.stories)
-        found = list(self.stories)
-        ranked = (self.exact.attributes(p, c) for p, c in self._ranked - self.failed.keys())
-        others = {*map(frozenset, ranked), *self.short.others}
-        for columns in sorted(others, key=lambda some: (len(some), sorted(some))):
-            if len(found) < limits.MOST_STORIES and not any(story <= columns for story in found):
-                found.append(columns)
-        return len(found)

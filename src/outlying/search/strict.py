@@ -8,26 +8,24 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
 from outlying.method.density import Floats
 from outlying.search import limits
 from outlying.search.cache import StoredContexts
-from outlying.search.contexts import keys, lengths
+from outlying.search.contexts import as_tuple, keys, lengths
 from outlying.search.scoring import Context
 from outlying.search.screen.bitsets import NONE, Contexts, Places
 from outlying.search.screen.histograms import Estimate
 from outlying.search.screening import (
     Asked,
     PropertyScreening,
+    Rank,
     ScreenedContexts,
-    as_tuple,
     extended,
     stored_contexts,
 )
-from outlying.search.shortlist import Rank
 from outlying.table.columns import Mask
 
 
@@ -125,12 +123,13 @@ class StrictSearch:
             parts = parts[first[~np.isin(fresh, old)]]
             self._search(self.screening.scored(parts[~self._is_dead(parts)]))
 
-    def reported(self) -> Iterator[Rank]:
+    def reported(self) -> list[ScreenedContexts]:
         """Return the contexts that reach the threshold, and of which no part does."""
+        found = []
         for scored, counts in self.searched:
             places = np.flatnonzero(counts)
-            places = places[~self._is_dead_padded(scored.contexts[places])]
-            yield from map(scored.ranked, places.tolist())
+            found.append(scored[places[~self._is_dead_padded(scored.contexts[places])]])
+        return found
 
     def alone(self) -> Floats:
         """Return the strength given the best single condition on each attribute."""

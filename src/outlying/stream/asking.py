@@ -22,7 +22,8 @@ from outlying.search.population import Searched
 from outlying.search.prepared import Counted, Prepared, strongest_of
 from outlying.search.references import References, Strongest, enough_rows
 from outlying.search.scoring import Evaluation, Progress
-from outlying.search.shortlist import Shortlist, verified
+from outlying.search.shortlist import Shortlist
+from outlying.search.verification import verified
 from outlying.stream.profile.profile import Profile
 from outlying.stream.verify.answers import Answers, VerifiedCounts, VerifiedEvaluation
 from outlying.stream.verify.planning import plan_verification
