@@ -20,6 +20,7 @@
 #define MOST_CONDITIONS 16
 #define MOST_KEPT 32  /* the beam, or the strongest */
 #define ROUNDED 39    /* bits of a strength that do not count */
+#define AROUND 8      /* ranges of words around an object */
 #define FOUND 8       /* numbers that are given back for a context */
 
 /* What is searched. Conditions have places in a pool; the last one stands for none. */
@@ -62,14 +63,21 @@ struct ranking {
     struct place places[MOST_KEPT];
 };
 
+/* Words around the object whose rows lie all within a radius of it. */
+struct around {
+    int64_t first, end;
+    double radius;
+};
+
 struct state {
+    struct around around[AROUND]; /* ever more words */
     struct ranking beam, strongest;
 };
 
 /* A context as all its objects see it. */
 struct seen {
     const uint64_t *words;  /* among which rows near an object are counted */
-    const int32_t *before;  /* running totals of their bits, or NULL */
+    const int32_t *before;  /* running totals of their bits */
     struct typical typical;
     double inside[MOST_SCALES]; /* by scale; NaN where it is not known */
 };
@@ -80,24 +88,13 @@ struct run {
     struct scratch s;
     uint64_t *base, *near_base, *row_base, *near; /* words of a context to extend, and of one */
     int32_t *before;
+    int64_t *value_of_word; /* the first value in each word, or in a later one */
     struct state *states;
     struct results *results;
     int is_short_of_memory;
 };
 
 /* --- rows near an object ----------------------------------------------------------------------- */
-
-/* Count the bits of words within a range. */
-static double bits_in(const uint64_t *words, int64_t from, int64_t to)
-{
-    int64_t first = from >> 6, last = (to - 1) >> 6, number = 0;
-    uint64_t begin = ~(uint64_t)0 << (from & 63), end = ~(uint64_t)0 >> (63 - ((to - 1) & 63));
-    if (first == last)
-        return popcount(words[first] & begin & end);
-    for (int64_t word = first + 1; word < last; word++)
-        number += popcount(words[word]);
-    return (double)(number + popcount(words[first] & begin) + popcount(words[last] & end));
-}
 
 static double bits_before(const struct seen *c, int64_t bit)
 {
@@ -149,9 +146,43 @@ static double rows_near(const struct run *r, const struct seen *c, double value,
     if (end > first) {
         int64_t from = p->slots ? p->slots[first] : first;
         int64_t to = (p->slots ? p->slots[end - 1] : end - 1) + 1;
-        number = c->before ? bits_before(c, to) - bits_before(c, from) : bits_in(c->words, from, to);
+        number = bits_before(c, to) - bits_before(c, from);
     }
     return larger(number, 1.0) * r->b->share_near;
+}
+
+/* Find the words around an object, so that rows near it can be bounded from below. */
+static void look_around(const struct run *r, struct around *around, double value)
+{
+    const struct property *p = r->p;
+    static const int64_t reaches[AROUND] = {0, 1, 2, 3, 4, 6, 8, 12};
+    int64_t place = place_after(p->near_values, p->near_count, value);
+    place = place > 0 ? place - 1 : 0;
+    for (int number = 0; number < AROUND; number++) {
+        struct around *own = &around[number];
+        *own = (struct around){0, 0, INFINITY};
+        if (p->near_count == 0)
+            continue;
+        int64_t word = (p->slots ? p->slots[place] : place) >> 6;
+        int64_t first = word - reaches[number], end = word + reaches[number] + 1;
+        own->first = first > 0 ? first : 0;
+        own->end = end < p->near_words ? end : p->near_words;
+        int64_t low = r->value_of_word[own->first], high = r->value_of_word[own->end] - 1;
+        own->radius = high < low ? INFINITY
+                                 : larger(value - p->near_values[low], p->near_values[high] - value);
+    }
+}
+
+/* At least so many rows are near an object. */
+static double least_near(const struct run *r, const struct seen *c, const struct around *around,
+                         double width)
+{
+    double radius = width / 2 * SAME;
+    for (int number = AROUND - 1; number >= 0; number--)
+        if (around[number].radius <= radius)
+            return (c->before[around[number].end] - c->before[around[number].first])
+                 * r->b->share_near;
+    return 0.0;
 }
 
 /* --- one object in one context ------------------------------------------------------------------ */
@@ -326,22 +357,51 @@ static int is_kept(const struct run *r, const struct place *place)
     return place->length <= 1 || place->found[3] / place->found[4] >= r->b->close;
 }
 
+/* Whether an object's strength in a context may put it among those to extend. */
+static int may_lead(const struct batch *b, const struct state *state, int64_t object, int32_t length,
+                    const struct seen *c, int64_t key)
+{
+    return length >= b->levels[object] && length < b->most
+        && c->typical.rows >= b->least_rows[length + 1] && may_rank(&state->beam, b->beam, key);
+}
+
+/* Whether an object is too ordinary in a context, whatever the true number of rows near it: rarity
+ * and strength grow as it falls. */
+static int is_ordinary(const struct run *r, const struct state *state, int64_t object,
+                       int32_t length, const struct seen *c)
+{
+    const struct batch *b = r->b;
+    if (length <= 1)
+        return 0;
+    const struct typical *t = &c->typical;
+    double near = least_near(r, c, state->around, t->width);
+    double rarity = t->inside / near; /* a typical member has no more rows near it than there are */
+    if (!(near * b->needed > t->known)) {
+        double wide = least_near(r, c, state->around, 2 * t->width);
+        if (!(wide * b->needed > t->known))
+            rarity = larger(rarity, t->known / wide);
+    }
+    int64_t key = key_of(rarity * c->typical.lift * b->discounts[length]);
+    return near > 0 && rarity < b->close && !may_lead(b, state, object, length, c, key)
+        && !may_rank(&state->strongest, b->strongest, key);
+}
+
 /* Look at an object in a context: is it to be given back, or among the strongest? */
 static void take(struct run *r, int64_t object, const int32_t *context, int32_t length,
                  struct seen *c)
 {
     const struct batch *b = r->b;
     struct state *state = &r->states[object];
+    b->screened[object]++;
+    if (is_ordinary(r, state, object, length, c))
+        return;
     struct rarest found = rarest_of(r, c, b->values[object]);
     double rarity = found.inside / found.near;
     double strength = rarity * found.lift * b->discounts[length];
     int64_t key = isnan(strength) ? -1 : key_of(strength);
-    int is_long = length >= b->levels[object] && length < b->most && key >= 0
-               && c->typical.rows >= b->least_rows[length + 1]
-               && may_rank(&state->beam, b->beam, key);
+    int is_long = key >= 0 && may_lead(b, state, object, length, c, key);
     int is_strong = rarity > 1 + SAME_DENSITY && key >= 0
                  && may_rank(&state->strongest, b->strongest, key);
-    b->screened[object]++;
     if (!is_long && !is_strong && length > 1 && !(rarity >= b->close))
         return;
     struct place place = placed(b, object, context, length);
@@ -399,7 +459,8 @@ static void count_before(int32_t *before, const uint64_t *words, int64_t count)
 /* See the context whose words are in the scratch memory. */
 static struct seen seen_of(const struct run *r, double rows, const uint64_t *near)
 {
-    struct seen c = {.words = near, .typical = typical_of(r->p, &r->s, rows)};
+    struct seen c = {near, r->before, typical_of(r->p, &r->s, rows), {0}};
+    count_before(r->before, near, r->p->near_words);
     for (int place = 0; place < MOST_SCALES; place++)
         c.inside[place] = NAN;
     return c;
@@ -430,10 +491,6 @@ static void short_contexts(struct run *r)
         }
         const uint64_t *near = has_one_layout(r) ? r->s.words : r->near;
         struct seen c = seen_of(r, count_groups(r->p, &r->s), near);
-        if (b->first[number + 1] - b->first[number] > 1) {
-            count_before(r->before, near, r->p->near_words);
-            c.before = r->before;
-        }
         for (int64_t at = b->first[number]; at < b->first[number + 1]; at++)
             if (!isnan(b->values[b->object_of[at]]))
                 take(r, b->object_of[at], context, length, &c);
@@ -521,10 +578,11 @@ static int get_memory(struct run *r)
     r->row_base = malloc(((size_t)r->b->row_stride + 1) * sizeof *r->row_base);
     r->near = malloc(near * sizeof *r->near);
     r->before = malloc(near * sizeof *r->before);
+    r->value_of_word = malloc(near * sizeof *r->value_of_word);
     r->states = calloc((size_t)r->b->objects + 1, sizeof *r->states);
     return get_scratch(r->p, &r->s) && r->base != NULL && r->near_base != NULL && r->row_base != NULL
         && r->near != NULL
-        && r->before != NULL && r->states != NULL;
+        && r->before != NULL && r->value_of_word != NULL && r->states != NULL;
 }
 
 static void free_memory(struct run *r)
@@ -535,7 +593,22 @@ static void free_memory(struct run *r)
     free(r->row_base);
     free(r->near);
     free(r->before);
+    free(r->value_of_word);
     free(r->states);
+}
+
+/* Find which values are in each word, and the words around each object. */
+static void find_values(struct run *r)
+{
+    const struct property *p = r->p;
+    int64_t place = 0;
+    for (int64_t word = 0; word <= p->near_words; word++) {
+        while (place < p->near_count && (p->slots ? p->slots[place] : place) < 64 * word)
+            place++;
+        r->value_of_word[word] = place;
+    }
+    for (int64_t object = 0; object < r->b->objects; object++)
+        look_around(r, r->states[object].around, r->b->values[object]);
 }
 
 /* Search a property for all objects of a batch; 0 if memory is short. */
@@ -544,6 +617,7 @@ EXPORT int search_property(const struct property *p, const struct batch *b, stru
     struct run r = {.p = p, .b = b, .results = results};
     int is_ready = get_memory(&r);
     if (is_ready) {
+        find_values(&r);
         short_contexts(&r);
         for (int64_t object = 0; object < b->objects; object++) {
             struct state *state = &r.states[object];
