@@ -16,7 +16,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _VARIABLE = "OUTLYING_BUILD_SCREEN"
-_KERNEL = Path("outlying", "search", "kernel")
+_KERNEL = Path("outlying", "kernel")
 
 
 class ScreenBuildHook(BuildHookInterface[Any]):

@@ -23,7 +23,7 @@ import outlying
 from benchmarks.machine import header
 from benchmarks.speed import tables
 from benchmarks.speed.spec import Spec
-from outlying.search.kernel.library import VARIABLE, said
+from outlying.kernel.library import VARIABLE, said
 
 #: Kind, rows and columns of a table.
 TABLES = (("subspaces", 1_000, 20), ("subspaces", 1_000, 100), ("xor", 100_000, 20))

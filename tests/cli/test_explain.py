@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import outlying
+from outlying.kernel.library import said
 from outlying.search import limits
-from outlying.search.kernel.library import said
 from tests.conftest import Run
 
 

@@ -23,7 +23,7 @@ from outlying.cli.process import (
 )
 from outlying.cli.writing import NO_MEMORY
 from outlying.errors import OptionError, harmless
-from outlying.search.kernel.library import said
+from outlying.kernel.library import said
 
 
 def main() -> None:

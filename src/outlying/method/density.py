@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from outlying.kernel.sweep import places_of, total_after
 from outlying.options import Bandwidth
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -71,7 +72,7 @@ def window_counts(values: Floats, width: float) -> Counts:
     The relation is symmetric: a value is reached from the left by those whose window has not ended
     before it, which a count of ends tells without more look-ups.
     """
-    right = np.searchsorted(values, values + width / 2, side="right")
+    right = places_of(values, values + width / 2, "right")
     ended = np.cumsum(np.bincount(right, minlength=len(values) + 1))
     return right - ended[:-1]
 
@@ -81,9 +82,8 @@ def close_pairs(values: Floats, width: float) -> int:
 
     Half of the look-ups of `window_counts` suffice, as the relation is symmetric.
     """
-    right = np.searchsorted(values, values + width / 2, side="right")
     count = len(values)
-    upper = int(np.add.reduce(right)) - count * (count - 1) // 2
+    upper = total_after(values, width / 2) - count * (count - 1) // 2
     return 2 * upper - count
 
 
@@ -134,8 +134,8 @@ def mean_neighbours(values: Floats, width: float) -> float:
 
 def mean_around(values: Floats, everywhere: Floats, width: float) -> float:
     """Return how many of other sorted values lie within a window of a value on average."""
-    last = np.searchsorted(everywhere, values + width / 2, side="right")
-    first = np.searchsorted(everywhere, values - width / 2, side="left")
+    last = places_of(everywhere, values + width / 2, "right")
+    first = places_of(everywhere, values - width / 2, "left")
     return int(np.add.reduce(last) - np.add.reduce(first)) / len(values)
 
 

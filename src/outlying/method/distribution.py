@@ -14,6 +14,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from outlying.kernel.sweep import places_of
 from outlying.method.density import (
     Counts,
     Floats,
@@ -110,7 +111,7 @@ class Distribution:
         reach = scale * self.width / 2
         if not self.is_exact:
             return self._between(self.values, reach)
-        right = np.searchsorted(self.values, self.values + reach, side="right")
+        right = places_of(self.values, self.values + reach, "right")
         return _reached(self.before, self.rows, right)
 
     def mean_neighbours(self, scale: int = SCALES[0]) -> float:

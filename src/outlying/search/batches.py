@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from outlying.kernel.library import MOST_CONDITIONS, Kernel, compiled
 from outlying.method.measure import SAME_DENSITY
 from outlying.search import limits
 from outlying.search.cache import lay_out
 from outlying.search.contexts import lengths
-from outlying.search.kernel.library import MOST_CONDITIONS, Kernel, compiled
 from outlying.search.property_screen import Rarest
 from outlying.search.screen.bitsets import NONE, Layout, Places
 from outlying.search.screen.histograms import Histogram

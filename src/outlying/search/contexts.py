@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from outlying.kernel.library import compiled
 from outlying.search import limits
-from outlying.search.kernel.library import compiled
 from outlying.search.limits import PAIRS
 from outlying.search.screen.bitsets import (
     BITS,

@@ -8,9 +8,9 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
+from outlying.kernel.library import Property
 from outlying.method.density import Floats
 from outlying.method.measure import lift
-from outlying.search.kernel.library import Property
 from outlying.search.screen.bitsets import Bits, Layout, Places, rows_in
 from outlying.search.screen.histograms import GROUPS, Grouped, Summaries
 from outlying.search.screen.neighbours import Neighbours, Sample, by_value

@@ -15,9 +15,9 @@ from typing import Protocol
 
 import numpy as np
 
+from outlying.kernel.library import Property, compiled
 from outlying.method.density import Floats, bandwidth
 from outlying.method.measure import SCALES, lift
-from outlying.search.kernel.library import Property, compiled
 from outlying.search.screen.bitsets import (
     BITS,
     Bits,

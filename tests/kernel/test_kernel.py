@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import outlying
+from outlying.kernel import build, library
+from outlying.kernel.library import Kernel
 from outlying.method.density import Floats
 from outlying.search import limits
-from outlying.search.kernel import build, library
-from outlying.search.kernel.library import Kernel
 from outlying.search.screen import histograms as screen
 from outlying.search.screen.bitsets import NONE, Contexts, Words, Workspace
 from outlying.search.screen.categories import CategoricalHistogram

@@ -1,4 +1,4 @@
-"""Compile the screen with the system's C compiler: `python -m outlying.search.kernel`.
+"""Compile the screen with the system's C compiler: `python -m outlying.kernel`.
 
 On x86-64 Linux there are two builds, the better of which is chosen at load; elsewhere one.
 None of them may reorder or fuse operations: results do not depend on the build. Nothing of the
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-SOURCES = tuple(FOLDER / name for name in ("screen.c", "search.c"))
+SOURCES = tuple(FOLDER / name for name in ("screen.c", "search.c", "sweep.c"))
 HEADER = FOLDER / "screen.h"
 GENERIC = "generic"
 #: Builds for x86-64, and the level of processor that they need.
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     import argparse
 
     parser = argparse.ArgumentParser(
-        prog="python -m outlying.search.kernel", description="Compile the screen."
+        prog="python -m outlying.kernel", description="Compile the screen."
     )
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the builds go")
     parser.add_argument(

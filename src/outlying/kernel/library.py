@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.errors import OptionError
-from outlying.search.kernel.build import GENERIC, LEVELS, path_of
+from outlying.kernel.build import GENERIC, LEVELS, path_of
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Words: TypeAlias = npt.NDArray[np.uint64]
@@ -169,6 +169,12 @@ class Kernel:
         self._inside.argtypes = (pointer, pointer, number, *contexts, pointer, pointer)
         self._rows = self._library.screen_rows
         self._rows.argtypes = (pointer, number, number, *contexts, pointer)
+        self._places = self._library.sweep_places
+        self._places.argtypes = (pointer, number, pointer, number, number, pointer)
+        self._places.restype = None
+        self._total = self._library.sweep_total
+        self._total.argtypes = (pointer, number, ctypes.c_double)
+        self._total.restype = number
         self._search = self._library.search_property
         self._search.argtypes = (pointer, pointer, pointer)
         self._free = self._library.search_free
@@ -218,6 +224,21 @@ class Kernel:
             )
         )
         return rows
+
+    def places(self, values: Floats, points: Floats, *, is_right: bool) -> Places:
+        """Count the values below each of ascending points, or up to it."""
+        values, points = np.ascontiguousarray(values), np.ascontiguousarray(points)
+        places = np.empty(len(points), dtype=np.int64)
+        self._places(
+            *(_address(values), len(values), _address(points), len(points)),
+            *(int(is_right), _address(places)),
+        )
+        return places
+
+    def total(self, values: Floats, reach: float) -> int:
+        """Add up, for each of ascending values, how many are at most so much larger."""
+        values = np.ascontiguousarray(values)
+        return int(self._total(_address(values), len(values), reach))
 
     def search(
         self, found: Property, most: int, arrays: dict[str, npt.NDArray[Any]], **numbers: float
@@ -278,7 +299,7 @@ def _loaded(wanted: str) -> Kernel | None:
     if found is None and wanted:
         raise OptionError(
             f"{VARIABLE} is {wanted!r}, and there is no such build of the screen; allowed: "
-            "'numpy', or after `python -m outlying.search.kernel` with a C compiler 'compiled', "
+            "'numpy', or after `python -m outlying.kernel` with a C compiler 'compiled', "
             f"{', '.join(map(repr, LEVELS))} or {GENERIC!r}"
         )
     return found

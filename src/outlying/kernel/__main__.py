@@ -1,0 +1,8 @@
+"""`python -m outlying.kernel` compiles the screen."""
+
+import sys
+
+from outlying.kernel.build import main
+
+if __name__ == "__main__":
+    sys.exit(main())
