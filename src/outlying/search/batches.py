@@ -8,7 +8,9 @@ several threads at once. The results are those of NumPy, bit by bit.
 from __future__ import annotations
 
 import collections
-from collections.abc import Sequence
+import contextlib
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -23,18 +25,20 @@ from outlying.search.contexts import lengths
 from outlying.search.property_screen import Rarest
 from outlying.search.screen.bitsets import NONE, Layout, Places
 from outlying.search.screen.histograms import Histogram
-from outlying.search.screening import Asked, ScreenedContexts, discounts, screened_by_numpy
+from outlying.search.screening import Asked, ScreenedProperty, Take, discounts, screened_by_numpy
 
 #: Pairs of context and property below which threads are not worth their start.
 _FEW_PAIRS = 100_000
 
 
-def screened_together(asked: Sequence[Asked], threads: int = 1) -> list[list[ScreenedContexts]]:
-    """Screen objects of one population; return what may be reported of each of their properties."""
+def screened_together(asked: Sequence[Asked], take: Take, threads: int = 1) -> None:
+    """Screen objects of one population; let `take` have what may be reported, by property."""
     kernel = compiled()
-    if kernel is None or not asked or not _is_possible(asked[0]):
-        return [screened_by_numpy(each) for each in asked]
-    return _Batch(asked, kernel).screened(threads)
+    if kernel is not None and asked and _is_possible(asked[0]):
+        _Batch(asked, kernel).screen(take, threads)
+        return
+    for number, each in enumerate(asked):
+        screened_by_numpy(each, number, take)
 
 
 def _is_possible(asked: Asked) -> bool:
@@ -90,32 +94,20 @@ class _Batch:
             "share_near": len(self.sample.screened) / len(self.sample.nearby),
         }
 
-    def screened(self, threads: int) -> list[list[ScreenedContexts]]:
+    def screen(self, take: Take, threads: int) -> None:
         """Search all properties for all objects."""
         wide = self.asked[0].is_wide
         shared = None if wide else self._contexts([each.contexts.short for each in self.asked])
-        found: list[list[ScreenedContexts]] = [[] for _ in self.asked]
 
-        def search(place: int) -> list[ScreenedContexts]:
+        def search(place: int) -> list[ScreenedProperty]:
             return self._property(place, self._chosen(place) if shared is None else shared)
 
-        def take(place: int, some: list[ScreenedContexts]) -> None:
-            self.asked[0].exact.progress(place, self.total)
-            for each, scored in zip(found, some, strict=True):
-                each.append(scored)
-
         pairs = sum(len(each.contexts.short) for each in self.asked) * self.total
-        if threads == 1 or pairs < _FEW_PAIRS:
-            for place in range(self.total):
-                take(place, search(place))
-            return found
-        pool = ThreadPoolExecutor(threads)
-        try:
-            for place, some in enumerate(pool.map(search, range(self.total))):
-                take(place, some)
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-        return found
+        with _mapping(1 if pairs < _FEW_PAIRS else threads) as mapped:
+            for place, some in enumerate(mapped(search, range(self.total))):
+                self.asked[0].exact.progress(place, self.total)
+                for each in some:
+                    take(each)
 
     def _contexts(self, short: Sequence[Places]) -> dict[str, npt.NDArray[Any]]:
         """List the contexts of all objects, given by their own conditions, each once."""
@@ -147,38 +139,36 @@ class _Batch:
     def _chosen(self, place: int) -> dict[str, npt.NDArray[Any]]:
         """Choose contexts for a property: in wide tables not all of two conditions."""
         single = [each.contexts.short[lengths(each.contexts.short) <= 1] for each in self.asked]
-        alone = self._property(place, self._contexts(single), most=1)
-        kept = []
-        for each, scored in zip(self.asked, alone, strict=True):
-            without = np.flatnonzero(each.contexts.without(place))
-            kept.append(each.contexts.short[each.promising(without, scored)])
-        return self._contexts(kept)
+        kept: dict[int, Places] = {}
+        for some in self._property(place, self._contexts(single), most=1):
+            for number, here in zip(some.objects, some.slices, strict=True):
+                contexts = self.asked[number].contexts
+                without = np.flatnonzero(contexts.without(place))
+                chosen = self.asked[number].promising(without, some.scored[here])
+                kept[number] = contexts.short[chosen]
+        return self._contexts([kept[number] for number in range(len(self.asked))])
 
     def _property(
         self, place: int, contexts: dict[str, npt.NDArray[Any]], most: int | None = None
-    ) -> list[ScreenedContexts]:
+    ) -> list[ScreenedProperty]:
         """Search one property; objects without a value have a property of their own."""
-        found: dict[int, ScreenedContexts] = {}
         groups: dict[Histogram, list[int]] = collections.defaultdict(list)
         for number, each in enumerate(self.asked):
             groups[each.exact.properties[place].histogram(self.sample)].append(number)
-        for histogram, numbers in groups.items():
-            found |= self._of(
-                place, histogram, numbers, contexts, self.most if most is None else most
-            )
-        return [found[number] for number in range(len(self.asked))]
+        most = self.most if most is None else most
+        return [self._of(place, *group, contexts, most) for group in groups.items()]
 
     def _of(
         self,
         place: int,
         histogram: Histogram,
-        numbers: Sequence[int],
+        objects: Sequence[int],
         contexts: dict[str, npt.NDArray[Any]],
         most: int,
-    ) -> dict[int, ScreenedContexts]:
+    ) -> ScreenedProperty:
         made, values = histogram.compiled, np.full(len(self.asked), np.nan)
         assert made is not None  # noqa: S101 - asked for before
-        for number in numbers:
+        for number in objects:
             values[number] = histogram.placed(self.asked[number].exact.properties[place].position)
         words = self._addresses(histogram.layout)
         one_layout = histogram.near_layout is histogram.layout
@@ -201,19 +191,31 @@ class _Batch:
             attribute=place,
         )
         order = np.lexsort((*own.T[::-1], figures[:, 0]))
-        figures, contexts_found = figures[order], own[order].astype(np.int64)
-        ends = np.searchsorted(figures[:, 0], np.arange(len(self.asked) + 1))
-        found = {}
-        for number in numbers:
-            here = slice(ends[number], ends[number + 1])
-            columns = np.ascontiguousarray(figures[here, 1:].T)
-            rarest = Rarest.of(columns)
-            asked = self.asked[number]
-            asked.screened += int(screened[number])
-            found[number] = asked.scored(contexts_found[here], rarest, histogram)
-        return found
+        figures = np.ascontiguousarray(figures[order].T)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scored = self.asked[0].scored(
+                own[order].astype(np.int64), Rarest.of(figures[1:]), histogram
+            )
+        ends = np.searchsorted(figures[0], [*objects, len(self.asked)]).tolist()
+        for number in objects:
+            self.asked[number].screened += int(screened[number])
+        slices = [slice(first, end) for first, end in itertools.pairwise(ends)]
+        return ScreenedProperty(place, histogram, objects, slices, scored)
 
     def _addresses(self, layout: Layout) -> npt.NDArray[np.uint64]:
         """Return where the rows of each condition are, laid out for a property."""
         lay_out(self.pool, layout)
         return np.array([item.laid_out[layout][1] for item in self.pool], dtype=np.uint64)
+
+
+@contextlib.contextmanager
+def _mapping(threads: int) -> Iterator[Callable[..., Iterable[Any]]]:
+    """Give a `map` that works by threads, and ends them whatever happens."""
+    if threads == 1:
+        yield map
+        return
+    pool = ThreadPoolExecutor(threads)
+    try:
+        yield pool.map
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

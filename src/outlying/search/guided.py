@@ -21,7 +21,7 @@ from outlying.search.minimality import ReportedContexts, parts
 from outlying.search.scoring import Context, Evaluation, Glance, Outcome
 from outlying.search.screen.bitsets import NONE, Places
 from outlying.search.screen.histograms import Estimate
-from outlying.search.screening import Asked, Rank, ScreenedContexts
+from outlying.search.screening import Asked, Rank, ScreenedContexts, ScreenedProperty
 from outlying.search.shortlist import Key, Ranked, RankedPairs, Shortlist, glance_of
 from outlying.search.strict import StrictSearch, strictly_searched
 from outlying.search.threads import one_blas_thread
@@ -67,15 +67,15 @@ def _searches(
         asked = [Asked(exact, cache) for exact in exacts]
         if exacts and exacts[0].options.minimality == "strict":
             return [_GuidedSearch(each, strictly_searched(each, quick), quick) for each in asked]
-        found = screened_together(asked, threads)
-        return [
-            _GuidedSearch(
-                each,
-                [_PropertySearch(each, place, scored, quick) for place, scored in enumerate(some)],
-                quick,
-            )
-            for each, some in zip(asked, found, strict=True)
-        ]
+        searched: list[list[_PropertySearch]] = [[] for _ in asked]
+
+        def decide(some: ScreenedProperty) -> None:
+            for number, found in zip(some.objects, _decided(asked, some, quick), strict=True):
+                searched[number].append(found)
+
+        screened_together(asked, decide, threads)
+        pairs = zip(asked, searched, strict=True)
+        return [_GuidedSearch(each, found, quick) for each, found in pairs]
 
 
 class _GuidedSearch:
@@ -176,25 +176,84 @@ class _GuidedSearch:
 
 
 class _PropertySearch:
-    """Which of the screened contexts of one property are reported: by estimate, or exactly."""
+    """What is known of one property of an object after the screen."""
 
-    def __init__(self, asked: Asked, place: int, scored: ScreenedContexts, quick: bool) -> None:
-        self.asked, self.exact, self.place, self.scored = asked, asked.exact, place, scored
-        self.histogram = asked.exact.properties[place].histogram(asked.sample)
-        self.is_exact = self.histogram.is_exact and asked.sample.is_whole
-        self.relies_on_estimates = quick or not asked.sample.is_whole
-        self.lengths = lengths(scored.contexts)
-        self.counts = self._reporting()
+    def __init__(
+        self, asked: Asked, property_: ScreenedProperty, scored: ScreenedContexts, counts: Mask
+    ) -> None:
+        """Take screened contexts, and which of them may be reported."""
+        self.place, self.histogram = property_.place, property_.histogram
+        self._own, self._properties = asked.contexts.own, len(asked.exact.properties)
+        conditions = lengths(scored.contexts)
+        self._single = scored[np.flatnonzero(conditions == 1)]
+        self._reported = scored[np.flatnonzero(counts)]
+        self._alone = scored[np.flatnonzero(conditions == 0)]
+        rare = np.flatnonzero(scored.rarity > asked.ordinary)
+        if len(rare) > limits.CLOSEST:
+            least = np.partition(scored.scores[rare], -limits.CLOSEST)[-limits.CLOSEST]
+            rare = rare[scored.scores[rare] >= least]
+        self._closest = scored[rare]
 
-    def _reporting(self) -> Mask:
+    def reported(self) -> list[ScreenedContexts]:
+        """Return the contexts that reach the threshold and may be reported."""
+        return [self._reported]
+
+    def closest(self) -> list[Rank]:
+        """Return the strongest contexts in which the object seems rarer than a typical member."""
+        places = range(len(self._closest.rows))
+        return sorted(map(self._closest.ranked, places))[: limits.CLOSEST]
+
+    def alone(self) -> Floats:
+        """Return the strength given the best single condition on each attribute."""
+        found = np.full(self._properties, -math.inf)
+        own = self._own[self._single.contexts[:, -1]]
+        np.maximum.at(found, own, self._single.strengths)
+        return found
+
+    def rarity(self) -> float:
+        """Return how rare the object is without conditions."""
+        return float(self._alone.rarity[0])
+
+    def estimate(self, context: Context) -> Estimate:
+        """Return what is typical in a context: one that is reported, or close, or none at all."""
+        for some in (self._alone, self._reported, self._closest):
+            found = some.estimate(context, self.histogram)
+            if found is not None:
+                return found
+        raise KeyError(context)
+
+
+def _decided(
+    asked: Sequence[Asked], some: ScreenedProperty, quick: bool
+) -> Iterator[_PropertySearch]:
+    """Decide which contexts of a property are reported, for several objects at once."""
+    counts = _Reporting(asked, some, quick).counts()
+    for number, here in zip(some.objects, some.slices, strict=True):
+        yield _PropertySearch(asked[number], some, some.scored[here], counts[here])
+
+
+class _Reporting:
+    """Which of the screened contexts of a property are reported: by estimate, or exactly."""
+
+    def __init__(self, asked: Sequence[Asked], some: ScreenedProperty, quick: bool) -> None:
+        self.asked, self.scored, self.place = asked, some.scored, some.place
+        self.objects = np.repeat(some.objects, [here.stop - here.start for here in some.slices])
+        self.needed, sample = asked[0].needed, asked[0].sample
+        self.is_exact = some.histogram.is_exact and sample.is_whole
+        self.relies_on_estimates = quick or not sample.is_whole
+        self.base = max(len(asked), *(len(asked[number].contexts.own) for number in some.objects))
+
+    def counts(self) -> Mask:
         """Note which contexts reach the threshold and may be reported, shorter ones first."""
-        scored, counts = self.scored, np.zeros(len(self.lengths), dtype=bool)
+        scored, counts = self.scored, np.zeros(len(self.objects), dtype=bool)
         slip = limits.SAME_STRENGTH if self.is_exact else limits.SLIP
-        chosen = ReportedContexts(len(self.asked.contexts.own), slip)
-        close = np.flatnonzero(scored.rarity >= self.asked.needed / limits.MARGIN)
-        for length in np.unique(self.lengths[close]).tolist():
-            here = close[self.lengths[close] == length]
+        chosen = ReportedContexts(self.base, slip)
+        close = np.flatnonzero(scored.rarity >= self.needed / limits.MARGIN)
+        conditions = lengths(scored.contexts[close])
+        for length in np.unique(conditions).tolist():
+            here = close[conditions == length]
             own = scored.contexts[:, scored.contexts.shape[1] - length :]
+            own = np.concatenate([self.objects[:, np.newaxis], own], axis=1)
             here = here[chosen.possible(own[here], scored.strengths[here])]
             here = here[self._reaching(here)]
             chosen.learn(own[here], scored.strengths[here])
@@ -203,38 +262,14 @@ class _PropertySearch:
 
     def _reaching(self, places: Places) -> Mask:
         """Return which contexts reach the threshold: by estimate, or exactly where it is close."""
-        rarity, needed, scores = self.scored.rarity[places], self.asked.needed, self.asked.scores
-        reaches = rarity >= needed * (1 - limits.SAME_RARITY)
+        rarity = self.scored.rarity[places]
+        reaches = rarity >= self.needed * (1 - limits.SAME_RARITY)
         if self.relies_on_estimates or self.is_exact:
             return reaches
-        for number in np.flatnonzero(rarity < needed * limits.MARGIN):
-            if len(scores.hits) >= limits.MOST_LOOKS:  # those near the threshold are weak
-                break
-            hit = scores.look(self.place, as_tuple(self.scored.contexts[places[number]]))
-            reaches[number] = self.exact.reaches(hit)
+        for number in np.flatnonzero(rarity < self.needed * limits.MARGIN):
+            asked = self.asked[self.objects[places[number]]]
+            if len(asked.scores.hits) >= limits.MOST_LOOKS:  # those near the threshold are weak
+                continue
+            context = as_tuple(self.scored.contexts[places[number]])
+            reaches[number] = asked.exact.reaches(asked.scores.look(self.place, context))
         return reaches
-
-    def reported(self) -> list[ScreenedContexts]:
-        """Return the contexts that reach the threshold and may be reported."""
-        return [self.scored[np.flatnonzero(self.counts)]]
-
-    def closest(self) -> list[Rank]:
-        """Return the strongest contexts in which the object seems rarer than a typical member."""
-        places = np.flatnonzero(self.scored.rarity > self.asked.ordinary).tolist()
-        return sorted(map(self.scored.ranked, places))[: limits.CLOSEST]
-
-    def alone(self) -> Floats:
-        """Return the strength given the best single condition on each attribute."""
-        found = np.full(len(self.exact.properties), -math.inf)
-        single = self.lengths == 1
-        own = self.asked.contexts.own[self.scored.contexts[single, -1]]
-        np.maximum.at(found, own, self.scored.strengths[single])
-        return found
-
-    def rarity(self) -> float:
-        """Return how rare the object is without conditions."""
-        return float(self.scored.rarity[self.lengths == 0][0])
-
-    def estimate(self, context: Context) -> Estimate:
-        """Return what is typical in a context."""
-        return self.scored.estimate(context, self.histogram)

@@ -60,10 +60,13 @@ class Chosen:
 
 
 class ReportedContexts:
-    """The contexts of one property that are reported by estimates, and those that may be."""
+    """The contexts of one property that are reported by estimates, and those that may be.
+
+    Of several objects at once: the first number of each context is that of its object.
+    """
 
     def __init__(self, base: int, slip: float) -> None:
-        """Take the number of conditions, and how far estimates may be off."""
+        """Take the number of conditions or of objects, and how far estimates may be off."""
         self.base, self.slip = base, slip
         self.known: dict[int, tuple[Contexts, Floats]] = {}  # by length: contexts and strengths
 
@@ -88,14 +91,11 @@ class ReportedContexts:
         for size, (known, strengths) in self.known.items():
             if size >= length:
                 continue
-            if size == 0:
-                np.maximum(least, strengths.max(), out=least)
-                continue
             wanted = keys(known, self.base)
             order = np.argsort(wanted, kind="stable")
             ordered, values = wanted[order], strengths[order]
-            for columns in itertools.combinations(range(length), size):
-                own = keys(contexts[:, columns], self.base)
+            for columns in itertools.combinations(range(1, length), size - 1):
+                own = keys(contexts[:, (0, *columns)], self.base)
                 place = np.minimum(np.searchsorted(ordered, own), len(ordered) - 1)
                 found = np.where(ordered[place] == own, values[place], -math.inf)
                 np.maximum(least, found, out=least)

@@ -33,7 +33,7 @@ class Rarest:
     lift: Floats
     scale: Places
 
-    def __getitem__(self, places: Places) -> Rarest:
+    def __getitem__(self, places: Places | slice) -> Rarest:
         """Choose some of the contexts."""
         return Rarest.of(self._figures[:, places])
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -55,7 +55,7 @@ class ScreenedContexts:
     keys: Floats  # what the strongest are chosen by; -inf where there is nothing to compare
     found: Rarest | None  # None where it was computed exactly
 
-    def __getitem__(self, places: Places) -> ScreenedContexts:
+    def __getitem__(self, places: Places | slice) -> ScreenedContexts:
         """Choose some of them."""
         return ScreenedContexts(
             self.contexts[places],
@@ -84,15 +84,17 @@ class ScreenedContexts:
         context = as_tuple(self.contexts[place])
         return -float(self.scores[place]), len(context), -float(self.rows[place]), context
 
-    def place_of(self, context: Context) -> int:
-        """Return where a context is."""
-        padded = [NONE] * (self.contexts.shape[1] - len(context)) + list(context)
-        return int(np.flatnonzero((self.contexts == padded).all(axis=1))[0])
+    def estimate(self, context: Context, histogram: Histogram) -> Estimate | None:
+        """Return what is typical in a context, and how far from the object its neighbours are.
 
-    def estimate(self, context: Context, histogram: Histogram) -> Estimate:
-        """Return what is typical in a context, and how far from the object its neighbours are."""
-        found, place = self.found, self.place_of(context)
-        assert found is not None  # noqa: S101 - estimates are asked for where there are any
+        None for a context that is not among these.
+        """
+        line = [NONE] * (self.contexts.shape[1] - len(context)) + list(context)
+        places = np.flatnonzero((self.contexts == line).all(axis=1))
+        found = self.found
+        if found is None or len(places) == 0:
+            return None
+        place = int(places[0])
         known, width = float(found.known[place]), float(found.width[place])
         return Estimate(
             inside=float(found.inside[place]) / known if known else math.nan,
@@ -102,6 +104,20 @@ class ScreenedContexts:
             lift=float(found.lift[place]),
             scale=int(found.scale[place]),
         )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class ScreenedProperty:
+    """The contexts of one property that may be reported, of some objects."""
+
+    place: int
+    histogram: Histogram
+    objects: Sequence[int]
+    slices: Sequence[slice]  # the contexts of each object
+    scored: ScreenedContexts
+
+
+Take: TypeAlias = Callable[[ScreenedProperty], None]
 
 
 def least_where_nan(numbers: Floats) -> Floats:
@@ -260,8 +276,8 @@ def extended(asked: Asked, leaders: Sequence[Contexts], places: Sequence[int]) -
     return found
 
 
-def screened_by_numpy(asked: Asked) -> list[ScreenedContexts]:
-    """Screen an object, level by level; return what may be reported of each property."""
+def screened_by_numpy(asked: Asked, number: int, take: Take) -> None:
+    """Screen an object, level by level; let `take` have what may be reported of each property."""
     total, stored = len(asked.exact.properties), stored_contexts(asked)
     screens, last = [], []
     for place in range(total):
@@ -270,14 +286,16 @@ def screened_by_numpy(asked: Asked) -> list[ScreenedContexts]:
         last.append(screens[-1].short_contexts(stored))
     kept = [[asked.kept(scored)] for scored in last]
     for length in range(asked.levels, asked.longest):
-        leaders = [
-            screen.leaders(scored, length) for screen, scored in zip(screens, last, strict=True)
-        ]
+        pairs = zip(screens, last, strict=True)
+        leaders = [screen.leaders(scored, length) for screen, scored in pairs]
         grown = extended(asked, leaders, range(total))
         last = [screen.scored(contexts) for screen, contexts in zip(screens, grown, strict=True)]
         for some, scored in zip(kept, last, strict=True):
             some.append(asked.kept(scored))
-    return [asked.kept(_together(some, max(1, asked.longest))) for some in kept]
+    for place, (screen, some) in enumerate(zip(screens, kept, strict=True)):
+        scored = asked.kept(_together(some, max(1, asked.longest)))
+        here = slice(0, len(scored.rows))
+        take(ScreenedProperty(place, screen.screen.histogram, [number], [here], scored))
 
 
 def _together(some: Sequence[ScreenedContexts], width: int) -> ScreenedContexts:

@@ -93,9 +93,11 @@ class RankedPairs:
     def tell_more(self, stories: Iterable[Set[int]]) -> bool:
         """Return whether there are pairs whose columns contain none of these sets."""
         columns = self.columns
+        has = np.zeros((len(columns), len(self.own) + 1 + int(columns.max(initial=0))), dtype=bool)
+        np.put_along_axis(has, columns, values=True, axis=1)
         told = np.zeros(len(columns), dtype=bool)
         for story in stories:
-            told |= np.all([(columns == column).any(axis=1) for column in story], axis=0)
+            told |= has[:, list(story)].all(axis=1)
         return not told.all()
 
 
