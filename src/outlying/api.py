@@ -7,7 +7,8 @@ compare them with those on ordinary rows
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import functools
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, get_args
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from outlying import sources
 from outlying.errors import OptionError
 from outlying.options import Engine, Options, check_choice
-from outlying.parallel import in_order, usable_workers
+from outlying.parallel import usable_workers
 from outlying.results import assembly
 from outlying.results.findings import Findings
 from outlying.results.findings import Population as Description
@@ -25,7 +26,7 @@ from outlying.search.population import Population, Searched
 from outlying.search.references import References, Strongest
 from outlying.search.scoring import Progress
 from outlying.table.table import Table
-from outlying.table.targets import Asked, Target, Targets, Wheres
+from outlying.table.targets import Asked, Targets, Wheres
 
 
 def explain(
@@ -149,14 +150,13 @@ class Explainer:
         progress: Progress | None = None,
     ) -> Iterator[Findings]:
         """Explain what was found, one after the other."""
-        usable, streamed = usable_workers(workers), self._population.is_streamed
+        usable_workers(workers)
         if not len(targets):
             return
-        search = self._population.searching(targets, usable, progress)
-        references = self._wanted_references(usable, progress if len(targets) == 1 else None)
-        explain = _Explaining(search, self.options)
-        found = in_order(explain, targets.items, 1 if streamed else usable, _row_of)
-        with contextlib.closing(found) as work:
+        each = self._population.searching(targets, workers, progress)
+        references = self._wanted_references(workers, progress if len(targets) == 1 else None)
+        explain = functools.partial(assembly.explained, options=self.options)
+        with contextlib.closing(each(explain)) as work:
             for done, findings in enumerate(work, start=1):
                 if progress is not None and len(targets) > 1:
                     progress(done, len(targets))
@@ -215,15 +215,10 @@ class Explainer:
         self, what: str, workers: int | None, progress: Progress | None
     ) -> list[Strongest]:
         population = self.in_memory(what)
-        rows = range(population.count())
-        found = []
-        _ = population.prepared  # once, before there are several processes
-        work = in_order(population.strongest, rows, usable_workers(workers), int)
-        with contextlib.closing(work) as searched:
-            for each in searched:
-                found.append(each)
-                if progress is not None:
-                    progress(len(found), len(rows))
+        usable_workers(workers)
+        found = list(population.strongest(range(population.count()), workers, progress))
+        if progress is not None:
+            progress(len(found), len(found))
         return found
 
     def blame(
@@ -238,14 +233,13 @@ class Explainer:
         One line for each row, one column for each of `population.columns`. Every row is searched,
         as `strengths` does.
         """
-        population, usable = self.in_memory("blame()"), usable_workers(workers)
+        population = self.in_memory("blame()")
+        usable_workers(workers)
         asked = range(population.count()) if rows is None else rows
         targets = self.targets(Asked.many(rows=asked, where=None, objects=None))
-        search = population.searching(targets, usable, None)
+        each = population.searching(targets, workers, None)
         found = np.zeros((len(targets), len(self.population.columns)))
-        with contextlib.closing(
-            in_order(_Blaming(search), targets.items, usable, _row_of)
-        ) as shares:
+        with contextlib.closing(each(_shares)) as shares:
             for place, share in enumerate(shares):
                 found[place] = share
                 if progress is not None:
@@ -265,28 +259,8 @@ class Explainer:
         )
 
 
-class _Explaining:
-    """What is done for each object, by whichever process."""
-
-    def __init__(self, search: Callable[[Target], Searched], options: Options) -> None:
-        self.search, self.options = search, options
-
-    def __call__(self, target: Target) -> Findings:
-        return assembly.explained(self.search(target), self.options)
-
-
-class _Blaming:
-    """The same for the blame of an object's cells."""
-
-    def __init__(self, search: Callable[[Target], Searched]) -> None:
-        self.search = search
-
-    def __call__(self, target: Target) -> list[float]:
-        return list(assembly.blamed(self.search(target)).values())
-
-
-def _row_of(target: Target) -> int | None:
-    return target.row
+def _shares(searched: Searched) -> list[float]:
+    return list(assembly.blamed(searched).values())
 
 
 def _opened(data: Any, engine: Engine, options: Options) -> Population:

@@ -1,5 +1,6 @@
-"""Work on many items in several processes: results in order, the same as from one process.
+"""Work on many items by several threads or processes: results in order, the same as from one.
 
+Threads serve where compiled code does the work; it lets others run meanwhile.
 Short work stays in this process. On Linux the worker processes are forked: they share the memory
 prepared so far, and end soon after their parent, however that ends. On other systems there is one
 process unless the caller asks for more, because new ones run the caller's script again and prepare
@@ -17,7 +18,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from outlying.errors import OptionError, WorkerError, row_words, shown
@@ -47,7 +48,7 @@ _note: Callable[[int], None] | None = None
 def usable_workers(workers: object) -> int:
     """Return the number of processes: by default, on Linux, one for each core that may be used."""
     if workers is None:
-        return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
+        return usable_threads(None) if sys.platform == "linux" else 1
     try:
         number = 0 if isinstance(workers, bool) else operator.index(workers)  # type: ignore[arg-type]
     except Exception:  # whatever a class of the user's raises
@@ -57,6 +58,28 @@ def usable_workers(workers: object) -> int:
             f"workers is {shown(workers)}; allowed: a whole number, at least 1, or None"
         )
     return min(number, MOST_WORKERS)
+
+
+def usable_threads(workers: object) -> int:
+    """Return the number of threads: by default one for each core that may be used."""
+    if workers is not None:
+        return usable_workers(workers)
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+@contextlib.contextmanager
+def mapping(threads: int) -> Iterator[Callable[..., Iterable[Any]]]:
+    """Give a `map` that works by threads, and ends them whatever happens."""
+    if threads == 1:
+        yield map
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    pool = ThreadPoolExecutor(threads)
+    try:
+        yield pool.map
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def in_order(

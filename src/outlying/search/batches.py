@@ -8,48 +8,67 @@ several threads at once. The results are those of NumPy, bit by bit.
 from __future__ import annotations
 
 import collections
-import contextlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from outlying.kernel.library import MOST_CONDITIONS, Kernel, compiled
 from outlying.method.measure import SAME_DENSITY
+from outlying.options import Options
+from outlying.parallel import mapping
 from outlying.search import limits
 from outlying.search.cache import lay_out
 from outlying.search.contexts import lengths
 from outlying.search.property_screen import Rarest
 from outlying.search.screen.bitsets import NONE, Layout, Places
 from outlying.search.screen.histograms import Histogram
+from outlying.search.screen.neighbours import Sample
+from outlying.search.screen.pairs import MOST_ROWS
 from outlying.search.screening import Asked, ScreenedProperty, Take, discounts, screened_by_numpy
 
 #: Pairs of context and property below which threads are not worth their start.
 _FEW_PAIRS = 100_000
+_LEAST_OBJECTS, _MOST_OBJECTS, _OBJECTS_BY_COLUMNS = 16, 512, 12_800
+
+Item = TypeVar("Item")
 
 
 def screened_together(asked: Sequence[Asked], take: Take, threads: int = 1) -> None:
     """Screen objects of one population; let `take` have what may be reported, by property."""
     kernel = compiled()
-    if kernel is not None and asked and _is_possible(asked[0]):
+    if kernel and asked and can_be_together(asked[0].exact.options, asked[0].sample):
         _Batch(asked, kernel).screen(take, threads)
         return
     for number, each in enumerate(asked):
         screened_by_numpy(each, number, take)
 
 
-def _is_possible(asked: Asked) -> bool:
+def can_be_together(options: Options, sample: Sample) -> bool:
     """Return whether compiled code knows what is asked for."""
-    options = asked.exact.options
     return (
-        options.measure == "relative"
+        compiled() is not None
+        and options.measure == "relative"
         and options.bandwidth == "fixed"
+        and options.minimality != "strict"
         and options.max_conditions <= MOST_CONDITIONS
-        and all(own.histogram(asked.sample).compiled for own in asked.exact.properties)
+        and len(sample.screened) <= MOST_ROWS
     )
+
+
+def most_at_once(columns: int) -> int:
+    """Return how many objects to screen together: memory is bounded."""
+    return max(_LEAST_OBJECTS, min(_MOST_OBJECTS, _OBJECTS_BY_COLUMNS // max(1, columns)))
+
+
+def batches(items: Sequence[Item], most: int, first: int | None = None) -> Iterator[Sequence[Item]]:
+    """Cut items into batches; if the first is to be small, ever larger ones follow."""
+    start, size = 0, most if first is None else first
+    while start < len(items):
+        yield items[start : start + size]
+        start, size = start + size, min(most, 4 * size)
 
 
 class _Batch:
@@ -103,7 +122,7 @@ class _Batch:
             return self._property(place, self._chosen(place) if shared is None else shared)
 
         pairs = sum(len(each.contexts.short) for each in self.asked) * self.total
-        with _mapping(1 if pairs < _FEW_PAIRS else threads) as mapped:
+        with mapping(1 if pairs < _FEW_PAIRS else threads) as mapped:
             for place, some in enumerate(mapped(search, range(self.total))):
                 self.asked[0].exact.progress(place, self.total)
                 for each in some:
@@ -206,16 +225,3 @@ class _Batch:
         """Return where the rows of each condition are, laid out for a property."""
         lay_out(self.pool, layout)
         return np.array([item.laid_out[layout][1] for item in self.pool], dtype=np.uint64)
-
-
-@contextlib.contextmanager
-def _mapping(threads: int) -> Iterator[Callable[..., Iterable[Any]]]:
-    """Give a `map` that works by threads, and ends them whatever happens."""
-    if threads == 1:
-        yield map
-        return
-    pool = ThreadPoolExecutor(threads)
-    try:
-        yield pool.map
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)

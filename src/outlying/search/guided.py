@@ -6,9 +6,11 @@ What is given in the end is always computed from all rows.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -28,36 +30,31 @@ from outlying.search.threads import one_blas_thread
 from outlying.search.verification import Verification
 from outlying.table.columns import Mask
 
-
-def guided(exact: Evaluation, cache: Cache, top: int, *, quick: bool = False) -> Outcome:
-    """Find the strongest minimal pairs, `top` of them or more.
-
-    A quick search relies on the estimates, and computes exactly only what it returns.
-    """
-    return next(guided_together([exact], cache, top, quick=quick))
+Found = TypeVar("Found")
 
 
 def guided_together(
     exacts: Sequence[Evaluation], cache: Cache, top: int, *, quick: bool = False, threads: int = 1
-) -> Iterator[Outcome]:
-    """Search several objects, which are screened together."""
+) -> Iterator[Callable[[], Outcome]]:
+    """Screen objects together; give for each who finds its strongest minimal pairs, `top` or more.
+
+    A quick search relies on the estimates, and computes exactly only what it returns.
+    """
     for search in _searches(exacts, cache, quick=quick, threads=threads):
-        with one_blas_thread, np.errstate(divide="ignore", invalid="ignore"):
-            yield search.outcome(top)
-
-
-def shortlisted(exact: Evaluation, cache: Cache, top: int, *, quick: bool = False) -> Shortlist:
-    """Find by a sample alone which pairs are worth computing exactly."""
-    return next(shortlisted_together([exact], cache, top, quick=quick))
+        yield functools.partial(_by_numpy, search.outcome, top)
 
 
 def shortlisted_together(
     exacts: Sequence[Evaluation], cache: Cache, top: int, *, quick: bool = False, threads: int = 1
 ) -> Iterator[Shortlist]:
-    """Do so for several objects, which are screened together."""
+    """Find by a sample alone, for objects screened together, what is worth computing exactly."""
     for search in _searches(exacts, cache, quick=quick, threads=threads):
-        with one_blas_thread, np.errstate(divide="ignore", invalid="ignore"):
-            yield search.shortlist(top)
+        yield _by_numpy(search.shortlist, top)
+
+
+def _by_numpy(work: Callable[[int], Found], top: int) -> Found:
+    with one_blas_thread, np.errstate(divide="ignore", invalid="ignore"):
+        return work(top)
 
 
 def _searches(

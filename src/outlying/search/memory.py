@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from outlying.errors import SourceError
 from outlying.options import Options
-from outlying.parallel import in_order, usable_workers
-from outlying.search.population import Searched
+from outlying.parallel import in_order, mapping, usable_threads, usable_workers
+from outlying.search.batches import batches, most_at_once
+from outlying.search.population import Searched, Searching, row_of
 from outlying.search.prepared import Prepared
 from outlying.search.references import References, Strongest, enough_rows
-from outlying.search.scoring import Progress
+from outlying.search.scoring import Exact, Outcome, Progress, no_progress
 from outlying.search.threads import Once
 from outlying.table import row_hash
 from outlying.table.columns import Rows
 from outlying.table.selection import Selection, as_declared, select_any, with_object
 from outlying.table.table import Table
 from outlying.table.targets import Asked, Target, Targets, targets_in
+
+Result = TypeVar("Result")
 
 
 class MemoryPopulation:
@@ -66,32 +69,56 @@ class MemoryPopulation:
         return targets_in(self.table, self.options, asked)
 
     def searching(
-        self,
-        targets: Targets,
-        workers: int,  # noqa: ARG002 - processes are the caller's
-        progress: Progress | None,
-    ) -> Callable[[Target], Searched]:
-        """Prepare the table once, before there are several processes."""
+        self, targets: Targets, workers: int | None, progress: Progress | None
+    ) -> Searching:
+        """Prepare the table once; return who searches the targets and finishes each."""
         if any(target.row is not None for target in targets):
-            _ = self.prepared
-        alone = progress if len(targets) == 1 else None
-        return functools.partial(self.searched, progress=alone)
+            _ = self.prepared  # before there are several processes
+        return functools.partial(self._each, targets.items, workers, progress)
 
-    def searched(self, target: Target, progress: Progress | None = None) -> Searched:
-        """Search one object; a new one joins the table as one more row."""
-        if target.new is not None:
-            return self._searched_new(target.new, progress)
-        return self._searched(self.prepared, target, int(target.row or 0), progress)
+    def _each(
+        self,
+        items: Sequence[Target],
+        workers: int | None,
+        progress: Progress | None,
+        finish: Callable[[Searched], Result],
+    ) -> Generator[Result, None, None]:
+        if len(items) == 1:
+            yield finish(self.searched(items[0], progress, usable_threads(workers)))
+        elif any(item.row is None for item in items) or not self.prepared.goes_together:
+            yield from in_order(_Each(self, finish), items, usable_workers(workers), row_of)
+        else:
+            threads = usable_threads(workers)
+            with mapping(threads) as mapped:
+                most = most_at_once(len(self.prepared.attributes))
+                for some in batches(items, most, first=4):
+                    rows = [int(item.row or 0) for item in some]
+                    found = self.prepared.searched_together(rows, threads)
+                    yield from mapped(functools.partial(self._finished, finish), some, found)
 
-    def _searched_new(self, new: Mapping[str, Any], progress: Progress | None) -> Searched:
-        table = with_object(self.table, new, self.options)
-        prepared = Prepared.of(table, self.options, has_new=True)
-        return self._searched(prepared, Target(new=new), self.table.rows, progress)
+    def _finished(
+        self,
+        finish: Callable[[Searched], Result],
+        target: Target,
+        compute: Callable[[], tuple[Exact, Outcome]],
+    ) -> Result:
+        return finish(self._described(self.prepared, target, int(target.row or 0), *compute()))
 
-    def _searched(
-        self, prepared: Prepared, target: Target, row: int, progress: Progress | None
+    def searched(
+        self, target: Target, progress: Progress | None = None, threads: int = 1
     ) -> Searched:
-        exact, outcome = prepared.searched(row, progress)
+        """Search one object; a new one joins the table as one more row."""
+        if target.new is None:
+            prepared, row = self.prepared, int(target.row or 0)
+        else:
+            table = with_object(self.table, target.new, self.options)
+            prepared, row = Prepared.of(table, self.options, has_new=True), self.table.rows
+        found = prepared.searched(row, progress, threads)
+        return self._described(prepared, target, row, *found)
+
+    def _described(
+        self, prepared: Prepared, target: Target, row: int, exact: Exact, outcome: Outcome
+    ) -> Searched:
         is_new, table = target.new is not None, prepared.table
         return Searched(
             row=None if is_new or target.key else row,
@@ -114,31 +141,55 @@ class MemoryPopulation:
         self, workers: int | None = None, progress: Progress | None = None
     ) -> References:
         """Search some rows, and one more, as an object may be among them; once."""
-        count = usable_workers(workers)
-        return self._once("references", lambda: self._searched_references(count, progress))
+        return self._once("references", lambda: self._searched_references(workers, progress))
 
-    def _searched_references(self, workers: int, progress: Progress | None) -> References:
+    def _searched_references(self, workers: int | None, progress: Progress | None) -> References:
         prepared = self.prepared
         is_large = not prepared.sample.is_whole
         count = enough_rows(len(prepared.attributes), is_large, self.options)
         rows = prepared.drawn[: count + 1]
-        found = []
-        with contextlib.closing(in_order(self.strongest, rows.tolist(), workers)) as work:
-            for done in range(len(rows)):
-                if progress is not None:
-                    progress(done, len(rows))
-                found.append(next(work))
+        found = tuple(self.strongest(rows.tolist(), workers, progress))
         hashes = tuple(row_hashes(prepared, rows))
-        return References(tuple(found), hashes, count, len(prepared.attributes))
+        return References(found, hashes, count, len(prepared.attributes))
 
-    def strongest(self, row: int) -> Strongest:
-        """Return what a quick search finds on a row."""
-        return self.prepared.strongest(row)
+    def strongest(
+        self, rows: Sequence[int], workers: int | None = None, progress: Progress | None = None
+    ) -> Iterator[Strongest]:
+        """Return what a quick search finds on each of some rows."""
+        prepared, told = self.prepared, progress or no_progress
+        if not prepared.goes_together:
+            work = in_order(self._strongest_of, rows, usable_workers(workers), int)
+            with contextlib.closing(work) as searched:
+                for done, found in enumerate(searched):
+                    told(done, len(rows))
+                    yield found
+            return
+        done, threads = 0, usable_threads(workers)
+        for some in batches(rows, most_at_once(len(prepared.attributes))):
+
+            def tell(place: int, total: int, done: int = done, count: int = len(some)) -> None:
+                told(done + count * place // total, len(rows))
+
+            yield from prepared.strongest(some, threads, tell)
+            done += len(some)
+
+    def _strongest_of(self, row: int) -> Strongest:
+        return next(self.prepared.strongest([row]))
 
     def find_intervals(self) -> None:
         """Find the natural intervals of all columns."""
         for attribute in self.prepared.attributes:
             attribute.find_intervals(self.options.seed)
+
+
+class _Each:
+    """What is done for each object, by whichever process."""
+
+    def __init__(self, population: MemoryPopulation, finish: Callable[[Searched], Any]) -> None:
+        self.population, self.finish = population, finish
+
+    def __call__(self, target: Target) -> Any:
+        return self.finish(self.population.searched(target))
 
 
 def row_hashes(prepared: Prepared, rows: Rows) -> list[int]:

@@ -8,8 +8,8 @@ to compare with.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Protocol, TypeVar
 
 from outlying.method.distribution import Bounds
 from outlying.method.profiles import Profile
@@ -23,6 +23,8 @@ from outlying.table.selection import Selection
 from outlying.table.table import Table
 from outlying.table.targets import Asked, Key, Target, Targets
 from outlying.table.values import Value
+
+Result = TypeVar("Result")
 
 
 class Measured(Protocol):
@@ -77,6 +79,19 @@ class Searched:
     exact: Measured
 
 
+class Searching(Protocol):
+    """Searches objects, in order; what is done with each is told, and may be done by threads."""
+
+    def __call__(self, finish: Callable[[Searched], Result]) -> Generator[Result, None, None]:
+        """Return what `finish` makes of each object."""
+        raise NotImplementedError
+
+
+def row_of(target: Target) -> int | None:
+    """Return the position of what was asked for, where it has one."""
+    return target.row
+
+
 class Population(Protocol):
     """What rows are compared with."""
 
@@ -100,9 +115,9 @@ class Population(Protocol):
         """Find what is asked for, and check all of it."""
 
     def searching(
-        self, targets: Targets, workers: int, progress: Progress | None
-    ) -> Callable[[Target], Searched]:
-        """Do what these objects have in common, and return who searches one of them."""
+        self, targets: Targets, workers: int | None, progress: Progress | None
+    ) -> Searching:
+        """Do what these objects have in common, and return who searches and finishes each."""
 
     def references(self, workers: int | None, progress: Progress | None) -> References:
         """Search some rows of the population, once."""

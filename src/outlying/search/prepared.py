@@ -8,8 +8,9 @@ to ask, be they in memory or not.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -20,9 +21,10 @@ from outlying.method.measure import Summary
 from outlying.options import Options
 from outlying.search import limits
 from outlying.search.attributes import Attribute, attribute_of
+from outlying.search.batches import can_be_together
 from outlying.search.cache import Cache
 from outlying.search.exhaustive import exhaustive
-from outlying.search.guided import guided, shortlisted
+from outlying.search.guided import guided_together, shortlisted_together
 from outlying.search.objects import CandidateCondition, ObjectProperty
 from outlying.search.references import Strongest
 from outlying.search.scoring import Context, Evaluation, Exact, Outcome, Progress
@@ -91,31 +93,57 @@ class Prepared:
         """Whether rows are left that were not drawn."""
         return len(self.sample.nearby) < self.rows
 
-    def searched(self, row: int, progress: Progress | None = None) -> tuple[Exact, Outcome]:
+    def searched(
+        self, row: int, progress: Progress | None = None, threads: int = 1
+    ) -> tuple[Exact, Outcome]:
         """Search the pairs of one row of a table in memory."""
         exact = self.exact(row, progress)
         if self.options.search == "exhaustive":
             return exact, exhaustive(exact)
+        top = self.options.top
         if self.sample.is_whole:
-            return exact, guided(exact, self.cache, self.options.top)
-        short = shortlisted(exact, self.cache, self.options.top)
-        return exact, verified(short, exact, self.options.top)
+            outcome = next(guided_together([exact], self.cache, top, threads=threads))
+            return exact, outcome()
+        short = next(shortlisted_together([exact], self.cache, top, threads=threads))
+        return exact, verified(short, exact, top)
 
-    def strongest(self, row: int) -> Strongest:
-        """Return what a quick search finds on a row of a table in memory."""
-        exact = self.exact(row)
+    @property
+    def goes_together(self) -> bool:
+        """Whether several rows are searched faster together."""
+        return self.options.search != "exhaustive" and can_be_together(self.options, self.sample)
+
+    def searched_together(
+        self, rows: Sequence[int], threads: int
+    ) -> Iterator[Callable[[], tuple[Exact, Outcome]]]:
+        """Screen some rows together, then give for each who computes exactly what was found."""
+        exacts, top = [self.exact(row) for row in rows], self.options.top
+        if self.sample.is_whole:
+            for exact, outcome in zip(
+                exacts, guided_together(exacts, self.cache, top, threads=threads), strict=True
+            ):
+                yield functools.partial(_with_outcome, exact, outcome)
+            return
+        found = shortlisted_together(exacts, self.cache, top, threads=threads)
+        for exact, short in zip(exacts, found, strict=True):
+            yield functools.partial(_verified, exact, short, top)
+
+    def strongest(
+        self, rows: Sequence[int], threads: int = 1, progress: Progress | None = None
+    ) -> Iterator[Strongest]:
+        """Return what a quick search finds on rows of a table in memory, screened together."""
+        exacts = [self.exact(row) for row in rows]
+        if exacts and progress is not None:
+            exacts[0].progress = progress
         if self.options.search == "exhaustive":
-            outcome = exhaustive(exact)
+            yield from map(strongest_of, map(exhaustive, exacts))
         elif not self.is_large:
-            outcome = guided(exact, self.cache, 1, quick=True)
+            found = guided_together(exacts, self.cache, 1, quick=True, threads=threads)
+            yield from (strongest_of(outcome()) for outcome in found)
         else:
-            short = self.quick_shortlist(exact)
-            outcome = verified(short, Counted(exact, short, _InMemory(exact, short)), 1)
-        return strongest_of(outcome)
-
-    def quick_shortlist(self, found: Evaluation) -> Shortlist:
-        """Choose by estimates what may be the strongest pair of a row."""
-        return shortlisted(found, self.cache, 1, quick=True)
+            shortlists = shortlisted_together(exacts, self.cache, 1, quick=True, threads=threads)
+            for exact, short in zip(exacts, shortlists, strict=True):
+                counted = Counted(exact, short, _InMemory(exact, short))
+                yield strongest_of(verified(short, counted, 1))
 
     def exact(self, row: int, progress: Progress | None = None) -> Exact:
         """Make ready to score the pairs of a row by all rows, which are in memory."""
@@ -159,6 +187,14 @@ class Prepared:
             found = attribute.conditions(row, known, self.rows, self.options)
             conditions += self._useful(found)
         return properties, _with_few_small(conditions)
+
+
+def _verified(exact: Exact, short: Shortlist, top: int) -> tuple[Exact, Outcome]:
+    return exact, verified(short, exact, top)
+
+
+def _with_outcome(exact: Exact, outcome: Callable[[], Outcome]) -> tuple[Exact, Outcome]:
+    return exact, outcome()
 
 
 def _with_few_small(conditions: list[CandidateCondition]) -> list[CandidateCondition]:

@@ -106,7 +106,7 @@ class Evaluation:
         progress: Progress | None = None,
     ) -> None:
         self.properties, self.candidates, self.options = properties, candidates, options
-        self.rows, self.progress = rows, progress or _no_progress
+        self.rows, self.progress = rows, progress or no_progress
         self.scales = scales_of(options.measure, options.bandwidth)
         self.needed = least_rarity(options.min_outlierness, "relative")
         places = {item.name: place for place, item in enumerate(properties)}
@@ -295,7 +295,7 @@ class ExactScores:
         return self.hits[place, context]
 
 
-def _no_progress(done: int, total: int) -> None:
+def no_progress(done: int, total: int) -> None:
     """Tell nobody."""
 
 

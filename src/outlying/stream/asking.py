@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from outlying.errors import SourceError
 from outlying.options import Options
-from outlying.parallel import in_order
-from outlying.search.guided import shortlisted
+from outlying.search.batches import batches, most_at_once
+from outlying.search.guided import shortlisted_together
 from outlying.search.memory import row_hashes
 from outlying.search.population import Searched
 from outlying.search.prepared import Counted, Prepared, strongest_of
@@ -90,8 +91,7 @@ class Asking:
         """Search the sample for what to ask, and ask all rows in one pass."""
         homes = Homes(self, targets)
         questions = []
-        shortlists = in_order(homes.shortlist, range(len(targets)), workers)
-        for place, short in enumerate(shortlists):
+        for place, short in enumerate(homes.shortlists(workers)):
             is_new = targets[place].new is not None
             questions.append(Question(homes.evaluation(place), short, is_new))
             if progress is not None:
@@ -129,12 +129,26 @@ class Homes:
         properties, conditions = prepared.asked_of(int(self.targets[place].row or 0))
         return Evaluation(properties, conditions, prepared.rows, self.asking.options)
 
-    def shortlist(self, place: int) -> Shortlist:
-        """Find by the sample what to ask of all rows; of ordinary rows, quickly."""
-        prepared, evaluation = self.prepared[place], self.evaluation(place)
-        if self.targets[place].home is None:
-            return prepared.quick_shortlist(evaluation)
-        return shortlisted(evaluation, prepared.cache, self.asking.options.top)
+    def shortlists(self, threads: int) -> Iterator[Shortlist]:
+        """Find by the sample what to ask of all rows; of ordinary rows, quickly.
+
+        Objects that see the same population are screened together.
+        """
+        for (_, quick), places in itertools.groupby(
+            range(len(self.targets)),
+            lambda place: (id(self.prepared[place]), self._is_quick(place)),
+        ):
+            numbers = list(places)
+            prepared = self.prepared[numbers[0]]
+            top = 1 if quick else self.asking.options.top
+            for some in batches(numbers, most_at_once(len(prepared.attributes))):
+                found = [self.evaluation(place) for place in some]
+                yield from shortlisted_together(
+                    found, prepared.cache, top, quick=quick, threads=threads
+                )
+
+    def _is_quick(self, place: int) -> bool:
+        return self.targets[place].home is None
 
 
 class AllAnswered:

@@ -8,7 +8,7 @@ compared with, the second pass answers. A table that turns out to be small is he
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +17,10 @@ from outlying.errors import OptionError, RowError, SourceError
 from outlying.options import Options
 from outlying.parallel import usable_workers
 from outlying.search.memory import MemoryPopulation
-from outlying.search.population import Searched
+from outlying.search.population import Result, Searched, Searching
 from outlying.search.references import References
 from outlying.search.scoring import Progress
-from outlying.stream.asking import Asking, Placed, check_rows
+from outlying.stream.asking import AllAnswered, Asking, Placed, check_rows
 from outlying.stream.new_objects import checked, newcomers
 from outlying.stream.profile.lookup import (
     Lookup,
@@ -151,8 +151,8 @@ class StreamedPopulation:
     # --- the second pass ------------------------------------------------------------------------
 
     def searching(
-        self, targets: Targets, workers: int, progress: Progress | None
-    ) -> Callable[[Target], Searched]:
+        self, targets: Targets, workers: int | None, progress: Progress | None
+    ) -> Searching:
         """Search the sample for all objects, and ask all rows in one pass.
 
         Where ordinary rows are to be compared with, and are not known yet, they are asked, too.
@@ -162,10 +162,10 @@ class StreamedPopulation:
         asking = self._asking
         are_known = self._references is not None or self.options.references == 0
         ordinary = [] if are_known else asking.ordinary()
-        answered = asking.answered([*targets, *ordinary], workers, progress)
+        answered = asking.answered([*targets, *ordinary], usable_workers(workers), progress)
         if ordinary:
             self._references = answered.references(ordinary)
-        return answered.searched
+        return functools.partial(_each, answered, targets.items)
 
     def references(
         self, workers: int | None = None, progress: Progress | None = None
@@ -183,6 +183,13 @@ class StreamedPopulation:
     @functools.cached_property
     def _asking(self) -> Asking:
         return Asking(self.feeder, self._profiled(), self.options)
+
+
+def _each(
+    answered: AllAnswered, items: Sequence[Target], finish: Callable[[Searched], Result]
+) -> Generator[Result, None, None]:
+    for item in items:
+        yield finish(answered.searched(item))
 
 
 def _key(profile: Profile, values: Mapping[str, Any], where: Mapping[str, Any]) -> Key:
