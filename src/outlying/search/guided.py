@@ -18,7 +18,7 @@ from outlying.method.density import Floats
 from outlying.search import limits
 from outlying.search.batches import screened_together
 from outlying.search.cache import Cache
-from outlying.search.contexts import as_tuple, lengths
+from outlying.search.contexts import lengths
 from outlying.search.minimality import ReportedContexts, parts
 from outlying.search.scoring import Context, Evaluation, Glance, Outcome
 from outlying.search.screen.bitsets import NONE, Places
@@ -230,14 +230,21 @@ def _decided(
 
 
 class _Reporting:
-    """Which of the screened contexts of a property are reported: by estimate, or exactly."""
+    """Which of the screened contexts of a property may be reported.
+
+    Where a sample or a quick search decides, those that reach the threshold by their estimates;
+    otherwise all that may, as the strongest are computed exactly in the end.
+    """
 
     def __init__(self, asked: Sequence[Asked], some: ScreenedProperty, quick: bool) -> None:
         self.asked, self.scored, self.place = asked, some.scored, some.place
         self.objects = np.repeat(some.objects, [here.stop - here.start for here in some.slices])
         self.needed, sample = asked[0].needed, asked[0].sample
         self.is_exact = some.histogram.is_exact and sample.is_whole
-        self.relies_on_estimates = quick or not sample.is_whole
+        decides = quick or not sample.is_whole or self.is_exact
+        #: Rarities from which on a context may reach the threshold, and surely does.
+        self.possibly = self.needed * (1 - limits.SAME_RARITY if decides else 1 / limits.MARGIN)
+        self.surely = self.needed * (1 - limits.SAME_RARITY if decides else limits.MARGIN)
         self.base = max(len(asked), *(len(asked[number].contexts.own) for number in some.objects))
 
     def counts(self) -> Mask:
@@ -252,21 +259,8 @@ class _Reporting:
             own = scored.contexts[:, scored.contexts.shape[1] - length :]
             own = np.concatenate([self.objects[:, np.newaxis], own], axis=1)
             here = here[chosen.possible(own[here], scored.strengths[here])]
-            here = here[self._reaching(here)]
-            chosen.learn(own[here], scored.strengths[here])
+            here = here[scored.rarity[here] >= self.possibly]
             counts[here] = True
+            here = here[scored.rarity[here] >= self.surely]
+            chosen.learn(own[here], scored.strengths[here])
         return counts
-
-    def _reaching(self, places: Places) -> Mask:
-        """Return which contexts reach the threshold: by estimate, or exactly where it is close."""
-        rarity = self.scored.rarity[places]
-        reaches = rarity >= self.needed * (1 - limits.SAME_RARITY)
-        if self.relies_on_estimates or self.is_exact:
-            return reaches
-        for number in np.flatnonzero(rarity < self.needed * limits.MARGIN):
-            asked = self.asked[self.objects[places[number]]]
-            if len(asked.scores.hits) >= limits.MOST_LOOKS:  # those near the threshold are weak
-                continue
-            context = as_tuple(self.scored.contexts[places[number]])
-            reaches[number] = asked.exact.reaches(asked.scores.look(self.place, context))
-        return reaches
