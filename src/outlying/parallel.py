@@ -32,8 +32,10 @@ Result = TypeVar("Result")
 
 MOST_WORKERS = 1024  # more only need memory
 PATIENCE = 0.3  # seconds of work before other processes are started
-_CHUNK = 4  # items that a process takes at once
-_CHUNKS_AHEAD = 4  # for each process: bounds what is finished but not yet consumed
+_FEW_ITEMS = 4  # for each process: fewer are not worth their start
+_CHUNKS_EACH = 3  # that a process works on at least, so that all end at about the same time
+_WORTHWHILE = 64  # items in a chunk: they share much
+_CHUNKS_AHEAD = 2  # for each process: bounds what is finished but not yet consumed
 _SIGNALS = {getattr(signal, name, signal.SIGINT) for name in ("SIGINT", "SIGTERM", "SIGHUP")}
 _WATCH = 0.1  # seconds between a process's looks at whether its parent is gone
 
@@ -41,7 +43,7 @@ _WATCH = 0.1  # seconds between a process's looks at whether its parent is gone
 # None in the parent. It is state of the module because a pool passes only picklable things with
 # each item, and the work (a prepared table) is too large for that: a forked process inherits it
 # here without a copy.
-_work: Callable[[Any], Any] | None = None
+_work: Callable[[Any], Iterable[Any]] | None = None
 _note: Callable[[int], None] | None = None
 
 
@@ -83,34 +85,40 @@ def mapping(threads: int) -> Iterator[Callable[..., Iterable[Any]]]:
 
 
 def in_order(
-    work: Callable[[Item], Result],
+    work: Callable[[Sequence[Item]], Iterable[Result]],
     items: Sequence[Item],
     workers: int,
     row_of: Callable[[Item], int | None] = lambda _: None,
+    most: int = 4,
 ) -> Generator[Result, None, None]:
     """Yield the result of each item, in order; from several processes once it takes long.
 
-    `row_of` returns the row that an item is about, for the message where its process has died.
+    `work` takes some items at once, `most` of them, the first of all alone. `row_of` returns the
+    row that an item is about, for the message where its process has died.
     """
-    begin = time.monotonic()
-    for done, item in enumerate(items):
-        takes_long = time.monotonic() - begin > PATIENCE
-        if workers > 1 and takes_long and len(items) - done > workers * _CHUNK:
-            yield from _in_processes(work, items[done:], workers, row_of)
+    begin, done, size = time.monotonic(), 0, 1
+    while done < len(items):
+        takes_long, left = time.monotonic() - begin > PATIENCE, len(items) - done
+        if workers > 1 and takes_long and left > workers * _FEW_ITEMS:
+            each = _CHUNKS_EACH if left >= workers * _CHUNKS_EACH * _WORTHWHILE else 1
+            chunk = min(most, -(-left // (workers * each)))
+            yield from _in_processes(work, items[done:], workers, row_of, chunk)
             return
-        yield work(item)
+        yield from work(items[done : done + size])
+        done, size = done + size, min(most, 4 * size)
 
 
 def _in_processes(
-    work: Callable[[Item], Result],
+    work: Callable[[Sequence[Item]], Iterable[Result]],
     items: Sequence[Item],
     workers: int,
     row_of: Callable[[Item], int | None],
+    chunk: int,
 ) -> Generator[Result, None, None]:
     import multiprocessing
     from concurrent.futures.process import BrokenProcessPool
 
-    starts = range(0, len(items), _CHUNK)
+    starts = range(0, len(items), chunk)
     ahead, at_work = workers * _CHUNKS_AHEAD, AtWork(workers)
     others = set(multiprocessing.active_children())
     started: list[BaseProcess] = []
@@ -118,7 +126,7 @@ def _in_processes(
         with _pool(work, workers, at_work) as pool:
 
             def begin(start: int) -> Any:
-                return pool.submit(_results, items[start : start + _CHUNK], start)
+                return pool.submit(_results, items[start : start + chunk], start)
 
             with warnings.catch_warnings(), _signals_held():
                 # the children use none of the parent's threads
@@ -200,7 +208,9 @@ def _method() -> str:
 
 
 @contextlib.contextmanager
-def _pool(work: Callable[[Any], Any], workers: int, at_work: AtWork) -> Iterator[Executor]:
+def _pool(
+    work: Callable[[Any], Iterable[Any]], workers: int, at_work: AtWork
+) -> Iterator[Executor]:
     """Start processes that know the work, and end them whatever happens."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
@@ -233,7 +243,7 @@ def _signals_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _start(work: Callable[[Any], Any], parent: int, at_work: AtWork) -> None:
+def _start(work: Callable[[Any], Iterable[Any]], parent: int, at_work: AtWork) -> None:
     """Prepare a worker process; interrupts are left to the parent."""
     global _work, _note
     _work, _note = work, at_work.noting()
@@ -256,9 +266,9 @@ def _results(items: Sequence[Any], start: int) -> list[Any]:
     """Return the results of a chunk of items."""
     assert _work is not None  # noqa: S101 - _start came first
     assert _note is not None  # noqa: S101
-    found = []
-    for place, item in enumerate(items, start=start):
+    found, results = [], iter(_work(items))
+    for place in range(start, start + len(items)):
         _note(place)
-        found.append(_work(item))
+        found.append(next(results))
     _note(-1)
     return found

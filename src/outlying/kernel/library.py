@@ -10,6 +10,7 @@ import ctypes
 import functools
 import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -23,6 +24,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Words: TypeAlias = npt.NDArray[np.uint64]
 Places: TypeAlias = npt.NDArray[np.int64]
 Contexts: TypeAlias = npt.NDArray[np.int32]
+Marks: TypeAlias = npt.NDArray[np.bool_]
 
 VARIABLE = "OUTLYING_SCREEN"
 
@@ -175,6 +177,12 @@ class Kernel:
         self._total = self._library.sweep_total
         self._total.argtypes = (pointer, number, ctypes.c_double)
         self._total.restype = number
+        self._taken = self._library.sweep_taken
+        self._taken.argtypes = (pointer, pointer, number, pointer, pointer)
+        self._taken.restype = number
+        self._marked = self._library.sweep_marked
+        self._marked.argtypes = (pointer, number, pointer, number)
+        self._marked.restype = number
         self._search = self._library.search_property
         self._search.argtypes = (pointer, pointer, pointer)
         self._free = self._library.search_free
@@ -239,6 +247,17 @@ class Kernel:
         """Add up, for each of ascending values, how many are at most so much larger."""
         values = np.ascontiguousarray(values)
         return int(self._total(_address(values), len(values), reach))
+
+    def taken(self, values: Floats, rows: Places, marks: Marks) -> Floats:
+        """Return the values of marked rows."""
+        taken = np.empty(len(values) + 1)
+        own = _address(values), _address(rows), len(values)
+        return taken[: self._taken(*own, _address(marks), _address(taken))].copy()
+
+    def marked(self, rows: Places, marks: Sequence[Marks]) -> int:
+        """Count the rows that have all of some marks."""
+        addresses = np.array([_address(some) for some in marks], dtype=np.uint64)
+        return int(self._marked(_address(rows), len(rows), _address(addresses), len(marks)))
 
     def search(
         self, found: Property, most: int, arrays: dict[str, npt.NDArray[Any]], **numbers: float

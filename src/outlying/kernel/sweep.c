@@ -1,18 +1,27 @@
-/* Sorted values and sorted points: how many values lie before each point, in one sweep over both. */
+/* Sweeps over sorted values, and over rows in the order of their values. */
 #include "screen.h"
 
-/* Count, for each of ascending points, the values that are less, or not larger. */
+/* Whether a value lies before a point. */
+static int is_before(double value, double point, int64_t is_right)
+{
+    return is_right ? value <= point : value < point;
+}
+
+/* Count, for each of ascending points, the values that are less, or not larger. From one point to the
+ * next by ever larger steps, then by halves: so few points among many values take little time. */
 EXPORT void sweep_places(const double *values, int64_t count, const double *points, int64_t number,
                          int64_t is_right, int64_t *places)
 {
     int64_t place = 0;
     for (int64_t at = 0; at < number; at++) {
-        if (is_right)
-            while (place < count && values[place] <= points[at])
-                place++;
-        else
-            while (place < count && values[place] < points[at])
-                place++;
+        int64_t step = 1;
+        while (place + step <= count && is_before(values[place + step - 1], points[at], is_right)) {
+            place += step;
+            step *= 2;
+        }
+        for (; step > 0; step /= 2)
+            if (place + step <= count && is_before(values[place + step - 1], points[at], is_right))
+                place += step;
         places[at] = place;
     }
 }
@@ -28,4 +37,30 @@ EXPORT int64_t sweep_total(const double *values, int64_t count, double reach)
         total += place;
     }
     return total;
+}
+
+/* Take the values of marked rows; return how many there are. There is room for all. */
+EXPORT int64_t sweep_taken(const double *values, const int64_t *rows, int64_t count,
+                           const uint8_t *marks, double *taken)
+{
+    int64_t number = 0;
+    for (int64_t at = 0; at < count; at++) {
+        taken[number] = values[at];
+        number += marks[rows[at]] != 0;
+    }
+    return number;
+}
+
+/* Count the rows that have all of some marks. */
+EXPORT int64_t sweep_marked(const int64_t *rows, int64_t count, const uint8_t *const *marks,
+                            int64_t kinds)
+{
+    int64_t number = 0;
+    for (int64_t at = 0; at < count; at++) {
+        int is_marked = 1;
+        for (int64_t kind = 0; kind < kinds; kind++)
+            is_marked &= marks[kind][rows[at]];
+        number += is_marked;
+    }
+    return number;
 }

@@ -1,21 +1,22 @@
-"""Places of sorted points among sorted values, by compiled code where that is faster."""
+"""Sweeps over sorted values, and over rows by value, by compiled code where that is faster."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
-from outlying.kernel.library import Floats, Places, compiled
+from outlying.kernel.library import Floats, Marks, Places, compiled
 
 #: Fewer points are looked up one by one.
-_FEW, _SHARE = 64, 8
+_FEW = 64
 
 
 def places_of(values: Floats, points: Floats, side: Literal["left", "right"]) -> Places:
     """Return what np.searchsorted does, of points in ascending order."""
     kernel = compiled()
-    if kernel is None or len(points) < _FEW or len(points) * _SHARE < len(values):
+    if kernel is None or len(points) < _FEW:
         return values.searchsorted(points, side)
     return kernel.places(values, points, is_right=side == "right")
 
@@ -26,3 +27,19 @@ def total_after(values: Floats, reach: float) -> int:
     if kernel is None or len(values) < _FEW:
         return int(np.add.reduce(values.searchsorted(values + reach, "right")))
     return kernel.total(values, reach)
+
+
+def taken(values: Floats, rows: Places, marks: Marks) -> Floats:
+    """Return the values of marked rows, given values and their rows."""
+    kernel = compiled()
+    return values[marks[rows]] if kernel is None else kernel.taken(values, rows, marks)
+
+
+def marked(rows: Places, marks: Sequence[Marks]) -> int:
+    """Count the rows that have all of some marks."""
+    kernel = compiled()
+    if kernel is not None:
+        return kernel.marked(rows, marks)
+    for some in marks:
+        rows = rows[some[rows]]
+    return len(rows)

@@ -16,6 +16,7 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from outlying.kernel.sweep import taken
 from outlying.method.density import (
     Counts,
     Floats,
@@ -244,7 +245,7 @@ class NumericAttribute(_Attribute):
     def _values(self, chosen: Mask | Rows) -> Floats:
         """Return the values of rows in order, be they marked or listed, as of a small group."""
         if chosen.dtype == np.bool_:
-            return np.asarray(self.sorted[chosen[self.order]])
+            return taken(self.sorted, self.order, chosen.view(np.bool_))
         values = self._rescaled(self.column.values[chosen])
         return np.sort(values[~np.isnan(values)]) + 0.0
 
@@ -291,12 +292,12 @@ class NumericAttribute(_Attribute):
 
     def profile(self, mask: Mask, bandwidth: Bandwidth) -> NumericProfile:
         """Describe the values in a context."""
-        found = Distribution.of(self.sorted[mask[self.order]], bandwidth)
+        found = Distribution.of(taken(self.sorted, self.order, mask), bandwidth)
         return NumericProfile(found, self.column.form, self.exponent, bandwidth)
 
     def densities(self, mask: Mask, bandwidth: Bandwidth) -> tuple[Floats, Floats]:
         """Return the values in a context, sorted, with the density at each."""
-        values = self.sorted[mask[self.order]]
+        values = taken(self.sorted, self.order, mask)
         return values, parzen(values, bandwidth)
 
 

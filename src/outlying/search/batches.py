@@ -63,12 +63,10 @@ def most_at_once(columns: int) -> int:
     return max(_LEAST_OBJECTS, min(_MOST_OBJECTS, _OBJECTS_BY_COLUMNS // max(1, columns)))
 
 
-def batches(items: Sequence[Item], most: int, first: int | None = None) -> Iterator[Sequence[Item]]:
-    """Cut items into batches; if the first is to be small, ever larger ones follow."""
-    start, size = 0, most if first is None else first
-    while start < len(items):
-        yield items[start : start + size]
-        start, size = start + size, min(most, 4 * size)
+def batches(items: Sequence[Item], most: int) -> Iterator[Sequence[Item]]:
+    """Cut items into batches."""
+    for start in range(0, len(items), most):
+        yield items[start : start + most]
 
 
 class _Batch:

@@ -6,7 +6,6 @@ What is given in the end is always computed from all rows.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,13 +34,13 @@ Found = TypeVar("Found")
 
 def guided_together(
     exacts: Sequence[Evaluation], cache: Cache, top: int, *, quick: bool = False, threads: int = 1
-) -> Iterator[Callable[[], Outcome]]:
-    """Screen objects together; give for each who finds its strongest minimal pairs, `top` or more.
+) -> Iterator[Outcome]:
+    """Find the strongest minimal pairs, `top` of them or more, of objects screened together.
 
     A quick search relies on the estimates, and computes exactly only what it returns.
     """
     for search in _searches(exacts, cache, quick=quick, threads=threads):
-        yield functools.partial(_by_numpy, search.outcome, top)
+        yield _by_numpy(search.outcome, top)
 
 
 def shortlisted_together(

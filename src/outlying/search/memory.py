@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from outlying.errors import SourceError
 from outlying.options import Options
-from outlying.parallel import in_order, mapping, usable_threads, usable_workers
+from outlying.parallel import in_order, usable_threads, usable_workers
 from outlying.search.batches import batches, most_at_once
 from outlying.search.population import Searched, Searching, row_of
 from outlying.search.prepared import Prepared
@@ -85,24 +85,26 @@ class MemoryPopulation:
     ) -> Generator[Result, None, None]:
         if len(items) == 1:
             yield finish(self.searched(items[0], progress, usable_threads(workers)))
-        elif any(item.row is None for item in items) or not self.prepared.goes_together:
-            yield from in_order(_Each(self, finish), items, usable_workers(workers), row_of)
-        else:
-            threads = usable_threads(workers)
-            with mapping(threads) as mapped:
-                most = most_at_once(len(self.prepared.attributes))
-                for some in batches(items, most, first=4):
-                    rows = [int(item.row or 0) for item in some]
-                    found = self.prepared.searched_together(rows, threads)
-                    yield from mapped(functools.partial(self._finished, finish), some, found)
+            return
+        most = most_at_once(len(self.prepared.attributes)) if self._goes_together(items) else 1
+        work = functools.partial(self._finished, finish)
+        yield from in_order(work, items, usable_workers(workers), row_of, most)
+
+    def _goes_together(self, items: Sequence[Target]) -> bool:
+        return all(item.row is not None for item in items) and self.prepared.goes_together
 
     def _finished(
-        self,
-        finish: Callable[[Searched], Result],
-        target: Target,
-        compute: Callable[[], tuple[Exact, Outcome]],
-    ) -> Result:
-        return finish(self._described(self.prepared, target, int(target.row or 0), *compute()))
+        self, finish: Callable[[Searched], Result], items: Sequence[Target]
+    ) -> Iterator[Result]:
+        """Search some objects, together where they can be, and finish each."""
+        if not self._goes_together(items):
+            yield from map(finish, map(self.searched, items))
+            return
+        rows = [int(item.row or 0) for item in items]
+        for item, row, found in zip(
+            items, rows, self.prepared.searched_together(rows), strict=True
+        ):
+            yield finish(self._described(self.prepared, item, row, *found))
 
     def searched(
         self, target: Target, progress: Progress | None = None, threads: int = 1
@@ -158,7 +160,7 @@ class MemoryPopulation:
         """Return what a quick search finds on each of some rows."""
         prepared, told = self.prepared, progress or no_progress
         if not prepared.goes_together:
-            work = in_order(self._strongest_of, rows, usable_workers(workers), int)
+            work = in_order(prepared.strongest, rows, usable_workers(workers), int)
             with contextlib.closing(work) as searched:
                 for done, found in enumerate(searched):
                     told(done, len(rows))
@@ -173,23 +175,10 @@ class MemoryPopulation:
             yield from prepared.strongest(some, threads, tell)
             done += len(some)
 
-    def _strongest_of(self, row: int) -> Strongest:
-        return next(self.prepared.strongest([row]))
-
     def find_intervals(self) -> None:
         """Find the natural intervals of all columns."""
         for attribute in self.prepared.attributes:
             attribute.find_intervals(self.options.seed)
-
-
-class _Each:
-    """What is done for each object, by whichever process."""
-
-    def __init__(self, population: MemoryPopulation, finish: Callable[[Searched], Any]) -> None:
-        self.population, self.finish = population, finish
-
-    def __call__(self, target: Target) -> Any:
-        return self.finish(self.population.searched(target))
 
 
 def row_hashes(prepared: Prepared, rows: Rows) -> list[int]:

@@ -8,7 +8,6 @@ to ask, be they in memory or not.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
@@ -102,8 +101,7 @@ class Prepared:
             return exact, exhaustive(exact)
         top = self.options.top
         if self.sample.is_whole:
-            outcome = next(guided_together([exact], self.cache, top, threads=threads))
-            return exact, outcome()
+            return exact, next(guided_together([exact], self.cache, top, threads=threads))
         short = next(shortlisted_together([exact], self.cache, top, threads=threads))
         return exact, verified(short, exact, top)
 
@@ -112,20 +110,15 @@ class Prepared:
         """Whether several rows are searched faster together."""
         return self.options.search != "exhaustive" and can_be_together(self.options, self.sample)
 
-    def searched_together(
-        self, rows: Sequence[int], threads: int
-    ) -> Iterator[Callable[[], tuple[Exact, Outcome]]]:
-        """Screen some rows together, then give for each who computes exactly what was found."""
+    def searched_together(self, rows: Sequence[int]) -> Iterator[tuple[Exact, Outcome]]:
+        """Search the pairs of some rows, which are screened together."""
         exacts, top = [self.exact(row) for row in rows], self.options.top
         if self.sample.is_whole:
-            for exact, outcome in zip(
-                exacts, guided_together(exacts, self.cache, top, threads=threads), strict=True
-            ):
-                yield functools.partial(_with_outcome, exact, outcome)
+            yield from zip(exacts, guided_together(exacts, self.cache, top), strict=True)
             return
-        found = shortlisted_together(exacts, self.cache, top, threads=threads)
-        for exact, short in zip(exacts, found, strict=True):
-            yield functools.partial(_verified, exact, short, top)
+        shortlists = shortlisted_together(exacts, self.cache, top)
+        for exact, short in zip(exacts, shortlists, strict=True):
+            yield exact, verified(short, exact, top)
 
     def strongest(
         self, rows: Sequence[int], threads: int = 1, progress: Progress | None = None
@@ -138,7 +131,7 @@ class Prepared:
             yield from map(strongest_of, map(exhaustive, exacts))
         elif not self.is_large:
             found = guided_together(exacts, self.cache, 1, quick=True, threads=threads)
-            yield from (strongest_of(outcome()) for outcome in found)
+            yield from map(strongest_of, found)
         else:
             shortlists = shortlisted_together(exacts, self.cache, 1, quick=True, threads=threads)
             for exact, short in zip(exacts, shortlists, strict=True):
@@ -187,14 +180,6 @@ class Prepared:
             found = attribute.conditions(row, known, self.rows, self.options)
             conditions += self._useful(found)
         return properties, _with_few_small(conditions)
-
-
-def _verified(exact: Exact, short: Shortlist, top: int) -> tuple[Exact, Outcome]:
-    return exact, verified(short, exact, top)
-
-
-def _with_outcome(exact: Exact, outcome: Callable[[], Outcome]) -> tuple[Exact, Outcome]:
-    return exact, outcome()
 
 
 def _with_few_small(conditions: list[CandidateCondition]) -> list[CandidateCondition]:
