@@ -105,7 +105,7 @@ def in_order(
             yield from _in_processes(work, items[done:], workers, row_of, chunk)
             return
         yield from work(items[done : done + size])
-        done, size = done + size, min(most, 4 * size)
+        done, size = done + size, most
 
 
 def _in_processes(

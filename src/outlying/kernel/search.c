@@ -57,20 +57,22 @@ struct place {
     double found[FOUND];
 };
 
-/* The strongest so far, in order. */
+/* The strongest so far, in order; `least` is the key that one more must have. */
 struct ranking {
     int64_t count;
-    struct place places[MOST_KEPT];
+    struct place *places;
+    int64_t least;
 };
 
-/* Words around the object whose rows lie all within a radius of it. */
+/* Words around the object whose rows lie all within a radius of it: ever more words. */
 struct around {
-    int64_t first, end;
-    double radius;
+    double radii[AROUND]; /* ascending */
+    int32_t first[AROUND + 1], end[AROUND + 1]; /* behind none at all */
 };
 
+/* An object. What every context asks for is close together in memory. */
 struct state {
-    struct around around[AROUND]; /* ever more words */
+    struct around around;
     struct ranking beam, strongest;
 };
 
@@ -90,6 +92,7 @@ struct run {
     int32_t *before;
     int64_t *value_of_word; /* the first value in each word, or in a later one */
     struct state *states;
+    struct place *places; /* of all rankings */
     struct results *results;
     int is_short_of_memory;
 };
@@ -158,18 +161,18 @@ static void look_around(const struct run *r, struct around *around, double value
     static const int64_t reaches[AROUND] = {0, 1, 2, 3, 4, 6, 8, 12};
     int64_t place = place_after(p->near_values, p->near_count, value);
     place = place > 0 ? place - 1 : 0;
+    int64_t word = p->near_count == 0 ? 0 : (p->slots ? p->slots[place] : place) >> 6;
+    around->first[0] = around->end[0] = 0;
     for (int number = 0; number < AROUND; number++) {
-        struct around *own = &around[number];
-        *own = (struct around){0, 0, INFINITY};
-        if (p->near_count == 0)
-            continue;
-        int64_t word = (p->slots ? p->slots[place] : place) >> 6;
         int64_t first = word - reaches[number], end = word + reaches[number] + 1;
-        own->first = first > 0 ? first : 0;
-        own->end = end < p->near_words ? end : p->near_words;
-        int64_t low = r->value_of_word[own->first], high = r->value_of_word[own->end] - 1;
-        own->radius = high < low ? INFINITY
-                                 : larger(value - p->near_values[low], p->near_values[high] - value);
+        first = first > 0 ? first : 0;
+        end = end < p->near_words ? end : p->near_words;
+        int64_t low = r->value_of_word[first], high = r->value_of_word[end] - 1;
+        around->first[number + 1] = (int32_t)first;
+        around->end[number + 1] = (int32_t)end;
+        around->radii[number] = high < low ? INFINITY
+                                           : larger(value - p->near_values[low],
+                                                    p->near_values[high] - value);
     }
 }
 
@@ -178,11 +181,10 @@ static double least_near(const struct run *r, const struct seen *c, const struct
                          double width)
 {
     double radius = width / 2 * SAME;
-    for (int number = AROUND - 1; number >= 0; number--)
-        if (around[number].radius <= radius)
-            return (c->before[around[number].end] - c->before[around[number].first])
-                 * r->b->share_near;
-    return 0.0;
+    int number = 0;
+    for (int at = 0; at < AROUND; at++)
+        number += around->radii[at] <= radius;
+    return (c->before[around->end[number]] - c->before[around->first[number]]) * r->b->share_near;
 }
 
 /* --- one object in one context ------------------------------------------------------------------ */
@@ -294,12 +296,8 @@ static void rank(struct ranking *ranking, int64_t most, const struct place *plac
     for (; at > 0 && is_before(place, &ranking->places[at - 1]); at--)
         ranking->places[at] = ranking->places[at - 1];
     ranking->places[at] = *place;
-}
-
-/* Whether a strength may be among the strongest so far. */
-static int may_rank(const struct ranking *ranking, int64_t most, int64_t key)
-{
-    return ranking->count < most || (most > 0 && key >= ranking->places[most - 1].key);
+    if (ranking->count == most)
+        ranking->least = ranking->places[most - 1].key;
 }
 
 static int64_t key_of(double strength)
@@ -362,7 +360,7 @@ static int may_lead(const struct batch *b, const struct state *state, int64_t ob
                     const struct seen *c, int64_t key)
 {
     return length >= b->levels[object] && length < b->most
-        && c->typical.rows >= b->least_rows[length + 1] && may_rank(&state->beam, b->beam, key);
+        && c->typical.rows >= b->least_rows[length + 1] && key >= state->beam.least;
 }
 
 /* Whether an object is too ordinary in a context, whatever the true number of rows near it: rarity
@@ -374,16 +372,16 @@ static int is_ordinary(const struct run *r, const struct state *state, int64_t o
     if (length <= 1)
         return 0;
     const struct typical *t = &c->typical;
-    double near = least_near(r, c, state->around, t->width);
+    double near = least_near(r, c, &state->around, t->width);
     double rarity = t->inside / near; /* a typical member has no more rows near it than there are */
     if (!(near * b->needed > t->known)) {
-        double wide = least_near(r, c, state->around, 2 * t->width);
+        double wide = least_near(r, c, &state->around, 2 * t->width);
         if (!(wide * b->needed > t->known))
             rarity = larger(rarity, t->known / wide);
     }
     int64_t key = key_of(rarity * c->typical.lift * b->discounts[length]);
     return near > 0 && rarity < b->close && !may_lead(b, state, object, length, c, key)
-        && !may_rank(&state->strongest, b->strongest, key);
+        && key < state->strongest.least;
 }
 
 /* Look at an object in a context: is it to be given back, or among the strongest? */
@@ -401,7 +399,7 @@ static void take(struct run *r, int64_t object, const int32_t *context, int32_t 
     int64_t key = isnan(strength) ? -1 : key_of(strength);
     int is_long = key >= 0 && may_lead(b, state, object, length, c, key);
     int is_strong = rarity > 1 + SAME_DENSITY && key >= 0
-                 && may_rank(&state->strongest, b->strongest, key);
+                 && key >= state->strongest.least;
     if (!is_long && !is_strong && length > 1 && !(rarity >= b->close))
         return;
     struct place place = placed(b, object, context, length);
@@ -565,7 +563,7 @@ static void long_contexts(struct run *r, int64_t object)
     while (beam->count > 0) {
         int64_t count = beam->count;
         memcpy(leaders, beam->places, (size_t)count * sizeof *leaders);
-        beam->count = 0;
+        beam->count = beam->least = 0;
         extend(r, object, leaders, count);
     }
 }
@@ -580,9 +578,15 @@ static int get_memory(struct run *r)
     r->before = malloc(near * sizeof *r->before);
     r->value_of_word = malloc(near * sizeof *r->value_of_word);
     r->states = calloc((size_t)r->b->objects + 1, sizeof *r->states);
+    r->places = malloc((2 * (size_t)r->b->objects + 1) * MOST_KEPT * sizeof *r->places);
+    for (int64_t object = 0; r->states != NULL && object < r->b->objects; object++) {
+        r->states[object].beam.places = r->places + 2 * object * MOST_KEPT;
+        r->states[object].strongest.places = r->places + (2 * object + 1) * MOST_KEPT;
+    }
     return get_scratch(r->p, &r->s) && r->base != NULL && r->near_base != NULL && r->row_base != NULL
         && r->near != NULL
-        && r->before != NULL && r->value_of_word != NULL && r->states != NULL;
+        && r->before != NULL && r->value_of_word != NULL && r->states != NULL
+        && r->places != NULL;
 }
 
 static void free_memory(struct run *r)
@@ -595,6 +599,7 @@ static void free_memory(struct run *r)
     free(r->before);
     free(r->value_of_word);
     free(r->states);
+    free(r->places);
 }
 
 /* Find which values are in each word, and the words around each object. */
@@ -608,7 +613,7 @@ static void find_values(struct run *r)
         r->value_of_word[word] = place;
     }
     for (int64_t object = 0; object < r->b->objects; object++)
-        look_around(r, r->states[object].around, r->b->values[object]);
+        look_around(r, &r->states[object].around, r->b->values[object]);
 }
 
 /* Search a property for all objects of a batch; 0 if memory is short. */

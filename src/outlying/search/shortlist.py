@@ -14,7 +14,7 @@ from typing import TypeAlias, overload
 import numpy as np
 
 from outlying.method.density import Floats
-from outlying.search.contexts import as_tuple, lengths, padded
+from outlying.search.contexts import as_tuple, keys, lengths, padded
 from outlying.search.scoring import Context, Glance
 from outlying.search.screen.bitsets import NONE, Contexts, Places
 from outlying.search.screen.histograms import Estimate
@@ -73,12 +73,21 @@ class RankedPairs:
 
     def has(self, place: int, context: Context) -> bool:
         """Return whether a property and a context are among them."""
-        return (place, context) in self._names
+        if len(context) > self.contexts.shape[1]:
+            return False
+        line = np.array([[NONE] * (self.contexts.shape[1] - len(context)) + list(context)])
+        own = self._numbered(np.array([place]), line)
+        at = int(np.searchsorted(self._numbers, own[0]))
+        return at < len(self._numbers) and bool(self._numbers[at] == own[0])
 
     @functools.cached_property
-    def _names(self) -> set[Key]:
-        some = zip(self.places.tolist(), self.contexts.tolist(), strict=True)
-        return {(place, tuple([c for c in context if c != NONE])) for place, context in some}
+    def _numbers(self) -> Places:
+        return np.sort(self._numbered(self.places, self.contexts))
+
+    def _numbered(self, places: Places, contexts: Contexts) -> Places:
+        """Return a number for each pair."""
+        lines = np.concatenate([places[:, np.newaxis], contexts + 1], axis=1)
+        return keys(lines, len(self.own) + 1)
 
     @property
     def columns(self) -> Places:
