@@ -12,6 +12,7 @@ import dataclasses
 import importlib
 import math
 import multiprocessing
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,9 +25,10 @@ from benchmarks.machine import header
 from benchmarks.quality import hics, stories
 from benchmarks.quality.cases import Case, Target, best_f1
 from benchmarks.quality.ours import guess
+from outlying.kernel.library import VARIABLE
 from outlying.method.density import Floats
-from outlying.search import guided
 from outlying.search import scoring as search
+from outlying.search import screening
 from outlying.search.contexts import lengths
 
 MOST_TARGETS = {"hics 030": 8, "hics 050": 5}
@@ -166,10 +168,11 @@ def _changed(choice: Choice) -> Iterator[None]:
         for place, value in choice.constants:
             name, constant = place.rsplit(".", 1)
             stack.enter_context(_set(importlib.import_module(f"outlying.{name}"), constant, value))
-        if choice.handicap is not None:
+        if choice.handicap is not None:  # of the screen by NumPy, which can be changed
+            stack.enter_context(_set(os, "environ", os.environ | {VARIABLE: "numpy"}))
             hit, scored = _handicapped(choice.handicap)
             stack.enter_context(_set(search.Evaluation, "hit", hit))
-            stack.enter_context(_set(guided._PropertySearch, "scored", scored))
+            stack.enter_context(_set(screening.PropertyScreening, "scored", scored))
         yield
 
 
@@ -187,7 +190,7 @@ def _handicapped(more: float) -> tuple[Callable[..., Any], Callable[..., Any]]:
     A category alone in a group of n rows is up to n times rarer than the others, a number about
     0.3 n**0.8 times; the difference of the logarithms is taken away, and something more.
     """
-    hit, scored = search.Evaluation.hit, guided._PropertySearch.scored
+    hit, scored = search.Evaluation.hit, screening.PropertyScreening.scored
 
     def cost(own: Any, rows: Any, conditions: Any) -> Floats:
         is_category = own.attribute.kind != "numbers"
@@ -201,12 +204,13 @@ def _handicapped(more: float) -> tuple[Callable[..., Any], Callable[..., Any]]:
         power = found.strength - float(cost(self.properties[place], group, len(context)))
         return dataclasses.replace(found, strength=power, score=round(power, 9))
 
-    def lower_scored(self: Any, contexts: Any, stored: Any) -> Any:
-        found = scored(self, contexts, stored)
-        sample = self.run.sample
+    def lower_scored(self: Any, contexts: Any) -> Any:
+        found = scored(self, contexts)
+        sample = self.asked.sample
         rows = np.maximum(found.rows, 1) * (sample.rows / len(sample.screened))
-        costs = cost(self.own, rows, lengths(contexts))
-        return dataclasses.replace(found, scores=np.round(found.scores - costs, 9))
+        costs = cost(self.exact.properties[self.place], rows, lengths(contexts))
+        scores = np.round(found.scores - costs, 9)
+        return dataclasses.replace(found, scores=scores, keys=scores)
 
     return lower_hit, lower_scored
 

@@ -25,10 +25,11 @@ from benchmarks.machine import header
 from benchmarks.quality import hics
 from benchmarks.quality.cases import Case
 from outlying.method.measure import least_rarity
-from outlying.search import guided, limits
+from outlying.search import limits
+from outlying.search.contexts import as_tuple
 from outlying.search.prepared import Prepared
 from outlying.search.scoring import Evaluation
-from outlying.search.shortlist import as_tuple
+from outlying.search.screening import Asked, PropertyScreening
 from outlying.search.threads import one_blas_thread
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -130,15 +131,16 @@ def _of_row(ready: Any, row: int, rng: np.random.Generator) -> Iterator[tuple[fl
     """Give estimated and exact rarity in some contexts, and whether they were drawn blindly."""
     with one_blas_thread, np.errstate(divide="ignore", invalid="ignore"):
         exact = evaluation(ready, row)
-        run = guided._GuidedSearch(exact, ready.cache, quick=True)
-        for found in run._searched():
-            if found.is_exact:  # nothing is estimated
+        asked = Asked(exact, ready.cache)
+        for number in range(len(exact.properties)):
+            screen = PropertyScreening(asked, number)
+            if screen.is_exact:  # nothing is estimated
                 continue
-            for scored, _ in found.searched:
-                for place, is_random in _chosen(scored.rarity, rng):
-                    hit = exact.look(found.place, as_tuple(scored.contexts[place]))
-                    if hit is not None:
-                        yield float(scored.rarity[place]), hit.summary.rarity, is_random
+            scored = screen.short_contexts()
+            for place, is_random in _chosen(scored.rarity, rng):
+                hit = exact.look(number, as_tuple(scored.contexts[place]))
+                if hit is not None:
+                    yield float(scored.rarity[place]), hit.summary.rarity, is_random
 
 
 def evaluation(ready: Prepared, row: int) -> Evaluation:

@@ -67,7 +67,7 @@ def took(spec: Spec) -> Took:
     rows = table.drawn(spec.objects)
     begin = time.process_time()
     if spec.job == "references":
-        found = repr([population.strongest(row) for row in rows])
+        found = repr(list(population.strongest(rows, 1)))
     else:
         some = rows[:1] if spec.job == "one" else rows
         found = "\n".join(made.explain(row=row).to_json() for row in some)

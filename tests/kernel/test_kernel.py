@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +19,16 @@ import outlying
 from outlying.kernel import build, library
 from outlying.kernel.library import Kernel
 from outlying.method.density import Floats
-from outlying.search import limits
+from outlying.search import batches, limits
+from outlying.search.batches import screened_together
+from outlying.search.contexts import as_tuple
+from outlying.search.prepared import Prepared
 from outlying.search.screen import histograms as screen
 from outlying.search.screen.bitsets import NONE, Contexts, Words, Workspace
 from outlying.search.screen.categories import CategoricalHistogram
 from outlying.search.screen.histograms import Histogram, NumericHistogram
-from outlying.search.screen.neighbours import NeighbourCounter, Sample
+from outlying.search.screen.neighbours import Sample
+from outlying.search.screening import Asked, ScreenedProperty
 from outlying.table.columns import Mask
 from tests import naive, strategies
 
@@ -102,13 +107,6 @@ class Case:
         values[row] = value
         return NumericHistogram(values[self.sample.nearby], 1.0, self.sample), value
 
-    def near(self, radii: Floats, *, in_layout: bool) -> Floats:
-        words = (lambda: self.words) if in_layout else None
-        counter = NeighbourCounter(
-            self.histogram, self.value, self.marks, self.sample, Workspace(), words
-        )
-        return counter.counted(self.contexts, radii)
-
 
 def _sample(rng: np.random.Generator, rows: int, *, is_whole: bool) -> Sample:
     order = np.arange(rows) if is_whole else rng.permutation(rows)
@@ -147,26 +145,26 @@ def test_estimates_have_the_same_bits(
         same(found, screen.rows_inside(case.histogram, case.words, case.contexts, wide, work))
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    seed=SEEDS,
-    shape=st.sampled_from([*SHAPES, "labels"]),
-    rows=st.sampled_from([2, 30, 65, 200, 3000]),
-    is_whole=st.booleans(),
-    reach=st.sampled_from([0.0, 1e-9, 0.1, 1.0, 30.0]),
-)
-def test_neighbours_are_the_same(
-    kernel: Kernel, seed: int, shape: str, rows: int, is_whole: bool, reach: float
+ascending = st.lists(st.floats(-1e6, 1e6), max_size=300).map(sorted).map(np.array)
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(values=ascending, points=ascending, reach=st.floats(0, 1e6), seed=SEEDS)
+def test_sweeps_are_those_of_numpy(
+    kernel: Kernel, values: Floats, points: Floats, reach: float, seed: int
 ) -> None:
-    case = Case(seed, shape, rows, is_whole=is_whole)
-    radii = reach * case.rng.random(len(case.contexts))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(library.VARIABLE, "numpy")
-        expected = case.near(radii, in_layout=False)
-        patch.setattr(library, "_loaded", lambda _: kernel)
-        patch.delenv(library.VARIABLE)
-        same(case.near(radii, in_layout=True), expected)
-        same(case.near(radii, in_layout=False), expected)
+    values, points = values.astype(float), points.astype(float)
+    points = np.sort(np.concatenate([points, values[::3]]))  # ties
+    for side in ("left", "right"):
+        found = kernel.places(values, points, is_right=side == "right")
+        assert found.tolist() == np.searchsorted(values, points, side).tolist()
+    expected = np.searchsorted(values, values + reach, "right").sum()
+    assert kernel.total(values, reach) == expected
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(len(values))
+    marks = rng.random((3, len(values))) < 0.5
+    assert kernel.taken(values, rows, marks[0]).tolist() == values[marks[0][rows]].tolist()
+    assert kernel.marked(rows, list(marks)) == np.count_nonzero(marks.all(axis=0))
 
 
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -176,6 +174,83 @@ def test_rows_are_counted(kernel: Kernel, seed: int, rows: int) -> None:
     inside = case.marks[case.contexts].all(axis=1)  # the last line of marks is for no condition
     found = kernel.rows(case.words, case.contexts)
     assert found.tolist() == np.count_nonzero(inside, axis=1).tolist()
+
+
+def mixed_table(seed: int, rows: int, columns: int) -> dict[str, list[Any]]:
+    """Return numbers of all shapes and labels, some of them missing, that hang together."""
+    rng = np.random.default_rng(seed)
+    table: dict[str, list[Any]] = {}
+    group = rng.integers(3, size=rows)
+    for number in range(columns):
+        shape = str(rng.choice([*SHAPES, "labels"]))
+        if shape == "labels":
+            cells = rng.choice([*"abcdefgh"], rows).astype(object)
+            cells[group == 1] = "a"
+        else:
+            cells = (SHAPES[shape](rng, rows) + 5 * (group == 1) * (number % 2)).astype(object)
+        cells[rng.random(rows) < rng.choice([0.0, 0.1])] = None
+        table[f"c{number}"] = cells.tolist()
+    return table
+
+
+def bits_of(numbers: npt.NDArray[Any]) -> bytes:
+    """Return the bits of numbers; all that are not one are alike."""
+    return np.where(np.isnan(numbers), np.nan, numbers).tobytes()
+
+
+def screened(prepared: Prepared, rows: list[int], threads: int) -> list[tuple[object, ...]]:
+    """Return all that the screen keeps of some rows, bit by bit."""
+    asked = [Asked(prepared.exact(row), prepared.cache) for row in rows]
+    found = []
+
+    def take(some: ScreenedProperty) -> None:
+        for number, here in zip(some.objects, some.slices, strict=True):
+            own = some.scored[here]
+            assert own.found is not None
+            names = tuple(map(as_tuple, own.contexts))
+            figures = (own.rows, own.found.near, own.found.inside, own.found.width)
+            more = (own.found.lift, own.found.scale, own.found.known, own.keys, own.scores)
+            found.append((number, some.place, names, *(bits_of(a) for a in (*figures, *more))))
+
+    with np.errstate(all="ignore"):
+        screened_together(asked, take, threads)
+    return [*sorted(found), *((each.screened, each.unvisited) for each in asked)]
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    seed=SEEDS,
+    rows=st.sampled_from([12, 70, 300]),
+    columns=st.integers(2, 7),
+    most=st.integers(0, 5),
+    is_whole=st.booleans(),
+    is_wide=st.booleans(),
+)
+def test_objects_are_screened_together_as_alone(
+    kernel: Kernel, seed: int, rows: int, columns: int, most: int, is_whole: bool, is_wide: bool
+) -> None:
+    """NumPy, one object after the other, and compiled code, all at once, keep the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(limits, "SCREENED", 10**6 if is_whole else rows // 2)
+        patch.setattr(limits, "NEARBY", 10**6 if is_whole else rows * 3 // 4)
+        patch.setattr(limits, "LEAST_SCREENED", 3)
+        patch.setattr(limits, "MOST_TRIPLES", 40)
+        patch.setattr(limits, "BEAM", 3)
+        if is_wide:
+            patch.setattr(limits, "WIDE", 1)
+            patch.setattr(limits, "MOST_PAIRS", 30)
+        table = mixed_table(seed, rows, columns)
+        assume(any(naive.takes_part(cells) for cells in table.values()))
+        explainer = outlying.Explainer(table, references=0, max_conditions=most)
+        prepared = explainer.in_memory("this").prepared
+        asked = [*range(8), 3]
+        patch.setenv(library.VARIABLE, "numpy")
+        expected = screened(prepared, asked, 1)
+        patch.setattr(library, "_loaded", lambda _: kernel)
+        patch.delenv(library.VARIABLE)
+        patch.setattr(batches, "_FEW_PAIRS", 0)
+        assert screened(prepared, asked, 1) == expected
+        assert screened(prepared, asked, 3) == expected
 
 
 @pytest.fixture
@@ -236,7 +311,13 @@ def test_nothing_is_read_or_written_out_of_bounds() -> None:
         SANITIZED: "1",
     }
     pytest_command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n0"]
-    tests = ("same_bits", "neighbours", "rows_are_counted", f"(same_bytes and {build.names()[-1]})")
+    tests = (
+        "same_bits",
+        "sweeps",
+        "rows_are_counted",
+        "together",
+        f"(same_bytes and {build.names()[-1]})",
+    )
     run = subprocess.run(
         [*pytest_command, __file__, "-k", " or ".join(tests)],
         cwd=ROOT,

@@ -11,9 +11,8 @@ import pytest
 
 import outlying
 from outlying.search import limits
-from outlying.search.cache import Cache, Estimates, Group, LeastRecentlyUsed
+from outlying.search.cache import Cache, Group, LeastRecentlyUsed
 from outlying.search.objects import CandidateCondition
-from outlying.search.screen.histograms import FIGURES
 from outlying.search.screen.neighbours import Sample
 from outlying.table.conditions import Condition
 
@@ -26,15 +25,13 @@ LIMITS: dict[str, dict[str, int]] = {
     "hardly any conditions": {"MOST_CONDITIONS": 2},
     "conditions": {"MOST_CONDITIONS": 24},
     "marks": {"MOST_MARKS": 0},
-    "no estimates": {"MOST_ESTIMATES": 0},
-    "few estimates": {"MOST_ESTIMATES": 1_400},
     "bytes": {"MOST_BYTES": 1},
     "some bytes": {"MOST_BYTES": 4 * ROWS},
     "groups": {"MOST_GROUPS": 1},
 }
 LIMITS["all"] = {
     name: value
-    for some in ("conditions", "few estimates", "bytes", "groups")
+    for some in ("conditions", "bytes", "groups")
     for name, value in LIMITS[some].items()
 }
 
@@ -97,7 +94,6 @@ def test_the_limits_above_are_reached(chosen: str, monkeypatch: pytest.MonkeyPat
     prepared = explainer.in_memory("").prepared
     held, usual = prepared.cache, chosen == "as usual"
     assert (len(held._conditions) > 24) == usual
-    assert (len(held._estimates) * len(prepared.attributes) > 1_400) == usual
     for kept in (held._groups, held._masks, held._profiles):
         assert (len(kept) > 1) == usual
 
@@ -152,37 +148,6 @@ def test_a_number_is_never_given_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     assert own.numbers[-1] == 0
     assert own.marks[-1].all()
     assert np.flatnonzero(own.marks[1]).tolist() == list(range(0, 64, 3))
-
-
-def test_estimates_used_last_are_kept() -> None:
-    """Whoever has places goes on with what they are places in."""
-    some: Any = object()
-    before = Estimates()
-    contexts = np.array([[0, 1], [0, 2], [1, 2], [1, 3]])
-    places = before.places(contexts)
-    figures = np.arange(4.0 * FIGURES).reshape(FIGURES, 4)
-    before.figures(some, places, lambda new: figures[:, new])
-    before.places(contexts[:2])  # used again
-    after = before.latest(2)
-    assert len(after) == 2
-    asked = list[int]()
-
-    def make(new: Any) -> Any:
-        asked.extend(new.tolist())
-        return figures[:, new] * 2
-
-    found = after.figures(some, after.places(contexts), make)
-    assert asked == [2, 3]
-    assert np.array_equal(found, figures * [1, 1, 2, 2])
-    assert np.array_equal(before.figures(some, places, make), figures)
-    assert asked == [2, 3]
-
-
-def test_contexts_of_ever_new_conditions_are_not_stored() -> None:
-    cache = Cache(sample())
-    assert cache.stored(np.array([[0, 1, (1 << 21) - 1]]), 4) is not None
-    assert cache.stored(np.array([[0, 1, 1 << 21]]), 4) is None
-    assert cache.stored(np.zeros((2, 4), dtype=np.int64), 4) is None
 
 
 def test_copies_begin_anew() -> None:

@@ -53,7 +53,8 @@ def test_the_definition(known: dict[Context, float]) -> None:
     told: list[Context] = []
     for length in range(4):
         some = [context for context in known if len(context) == length]
-        table = np.array(some, dtype=np.int64).reshape(len(some), length)
+        table = np.array([(0, *context) for context in some], dtype=np.int64)
+        table = table.reshape(len(some), length + 1)  # the object comes first
         values = np.array([known[context] for context in some])
         told += [one for one, keep in zip(some, found.possible(table, values), strict=True) if keep]
         found.learn(table, values)
@@ -62,11 +63,11 @@ def test_the_definition(known: dict[Context, float]) -> None:
 
 def test_estimates_leave_a_margin() -> None:
     found = minimality.ReportedContexts(base=6, slip=0.25)
-    found.learn(np.zeros((1, 0), dtype=np.int64), np.array([3.0]))
-    single = np.array([[0], [1], [2]])
+    found.learn(np.array([[4]]), np.array([3.0]))
+    single = np.array([[4, 0], [4, 1], [4, 2], [5, 0]])
     least = 3.0 + MUCH_STRONGER
-    likely = found.possible(single, np.array([least - 0.3, least - 0.2, least]))
-    assert likely.tolist() == [False, True, True]
+    likely = found.possible(single, np.array([least - 0.3, least - 0.2, least, 2.0]))
+    assert likely.tolist() == [False, True, True, True]  # the last one is of another object
 
 
 @pytest.mark.parametrize("size", [0, 1, 3])

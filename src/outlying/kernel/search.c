@@ -154,6 +154,11 @@ static double rows_near(const struct run *r, const struct seen *c, double value,
     return larger(number, 1.0) * r->b->share_near;
 }
 
+static int64_t word_of(const struct property *p, int64_t place)
+{
+    return (p->slots ? p->slots[place] : place) >> 6;
+}
+
 /* Find the words around an object, so that rows near it can be bounded from below. */
 static void look_around(const struct run *r, struct around *around, double value)
 {
@@ -161,12 +166,13 @@ static void look_around(const struct run *r, struct around *around, double value
     static const int64_t reaches[AROUND] = {0, 1, 2, 3, 4, 6, 8, 12};
     int64_t place = place_after(p->near_values, p->near_count, value);
     place = place > 0 ? place - 1 : 0;
-    int64_t word = p->near_count == 0 ? 0 : (p->slots ? p->slots[place] : place) >> 6;
+    int64_t word = p->near_count == 0 ? 0 : word_of(p, place);
+    int64_t words = p->near_count == 0 ? 0 : word_of(p, p->near_count - 1) + 1; /* with a value */
     around->first[0] = around->end[0] = 0;
     for (int number = 0; number < AROUND; number++) {
         int64_t first = word - reaches[number], end = word + reaches[number] + 1;
         first = first > 0 ? first : 0;
-        end = end < p->near_words ? end : p->near_words;
+        end = end < words ? end : words;
         int64_t low = r->value_of_word[first], high = r->value_of_word[end] - 1;
         around->first[number + 1] = (int32_t)first;
         around->end[number + 1] = (int32_t)end;
@@ -608,7 +614,7 @@ static void find_values(struct run *r)
     const struct property *p = r->p;
     int64_t place = 0;
     for (int64_t word = 0; word <= p->near_words; word++) {
-        while (place < p->near_count && (p->slots ? p->slots[place] : place) < 64 * word)
+        while (place < p->near_count && word_of(p, place) < word)
             place++;
         r->value_of_word[word] = place;
     }

@@ -17,14 +17,13 @@ from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from outlying.method.density import Floats
 from outlying.method.measure import Typical
 from outlying.method.profiles import Profile
 from outlying.search import limits
 from outlying.search.attributes import Attribute
 from outlying.search.objects import CandidateCondition
-from outlying.search.screen.bitsets import Contexts, Layout, Places, Words
-from outlying.search.screen.histograms import FIGURES, Histogram
+from outlying.search.screen.bitsets import Layout, Places, Words
+from outlying.search.screen.histograms import Histogram
 from outlying.search.screen.neighbours import Sample
 from outlying.search.threads import Lock
 from outlying.table.columns import Mask
@@ -34,9 +33,7 @@ Key: TypeAlias = tuple[Attribute, tuple[int, ...]]  # a property and the numbers
 Name = TypeVar("Name", bound=Hashable)
 Thing = TypeVar("Thing")
 
-_LONGEST = 3  # contexts of more conditions are seldom shared
 _AT_HAND = 1 << 20  # bytes of bits for one property that a search does not put together again
-_KEY_BITS = 21  # of the number of a condition; three of them in one key
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -126,98 +123,6 @@ class OwnConditions:
         return words
 
 
-class Estimates:
-    """Figures of properties in contexts of few conditions, by their numbers."""
-
-    def __init__(self) -> None:
-        self._places: dict[int, int] = {}  # of contexts, by key; the last used come last
-        self._figures: dict[Histogram | tuple[Histogram, int], Floats] = {}
-        self._lock = Lock()
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def places(self, contexts: Contexts) -> Places:
-        """Return the places of contexts; new ones get one."""
-        keys = np.zeros(len(contexts), dtype=np.int64)
-        for column in contexts.T:
-            keys = (keys << _KEY_BITS) + column
-        places, known = [], self._places
-        with self._lock:
-            for key in keys.tolist():
-                place = known.pop(key, None)
-                known[key] = place = len(known) if place is None else place
-                places.append(place)
-        return np.array(places, dtype=np.int64)
-
-    def latest(self, most: int) -> Estimates:
-        """Return those used last; whoever has places here goes on with this one."""
-        kept = Estimates()
-        with self._lock:
-            recent = list(self._places.items())[max(0, len(self._places) - most) :]
-            kept._places = {key: place for place, (key, _) in enumerate(recent)}
-            places = np.array([place for _, place in recent], dtype=np.int64)
-            for what, known in self._figures.items():
-                kept._figures[what] = self._of(what, len(known)).take(places, axis=1)
-        return kept
-
-    def figures(
-        self, histogram: Histogram, places: Places, make: Callable[[Places], Floats]
-    ) -> Floats:
-        """Return the figures of a property in contexts; `make` finds those not known yet."""
-        return self._known(histogram, FIGURES, places, make)
-
-    def inside(
-        self, histogram: Histogram, scale: int, places: Places, make: Callable[[Places], Floats]
-    ) -> Floats:
-        """Return the neighbours of a typical member at a scale beyond the first."""
-        return np.asarray(self._known((histogram, scale), 1, places, make)[0])
-
-    def _known(
-        self,
-        what: Histogram | tuple[Histogram, int],
-        number: int,
-        places: Places,
-        make: Callable[[Places], Floats],
-    ) -> Floats:
-        with self._lock:
-            found = self._of(what, number).take(places, axis=1)
-        new = np.flatnonzero(np.isnan(found[0]))
-        if len(new):
-            found[:, new] = fresh = make(new)
-            with self._lock:
-                self._of(what, number)[:, places[new]] = fresh
-        return found
-
-    def _of(self, what: Histogram | tuple[Histogram, int], number: int) -> Floats:
-        """Return so many figures in all contexts, NaN where they are not known."""
-        known = self._figures.get(what, np.empty((number, 0)))
-        if known.shape[1] < len(self._places):
-            more = np.full((number, 2 * len(self._places) - known.shape[1]), np.nan)
-            known = self._figures[what] = np.concatenate([known, more], axis=1)
-        return known
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class StoredContexts:
-    """Contexts of one object whose estimates are shared with other objects."""
-
-    estimates: Estimates
-    places: Places
-
-    def __getitem__(self, chosen: Places) -> StoredContexts:
-        """Choose some of them."""
-        return StoredContexts(self.estimates, self.places[chosen])
-
-    def figures(self, histogram: Histogram, make: Callable[[Places], Floats]) -> Floats:
-        """Return the figures of a property; `make` finds those not known yet."""
-        return self.estimates.figures(histogram, self.places, make)
-
-    def inside(self, histogram: Histogram, scale: int, make: Callable[[Places], Floats]) -> Floats:
-        """Return the neighbours of a typical member at a scale beyond the first."""
-        return self.estimates.inside(histogram, scale, self.places, make)
-
-
 class Cache:
     """Conditions by number, their rows, and what is typical of properties in contexts."""
 
@@ -227,7 +132,6 @@ class Cache:
         self._conditions: LeastRecentlyUsed[Condition, KnownCondition] = LeastRecentlyUsed(most)
         self._next_number = itertools.count(1)
         self._none = KnownCondition(0, np.ones(len(sample.nearby), dtype=bool))
-        self._estimates, self._lock = Estimates(), Lock()
         self._masks: LeastRecentlyUsed[int, Mask] = LeastRecentlyUsed(limits.MOST_BYTES, len)
         self._groups: LeastRecentlyUsed[Key, Group] = LeastRecentlyUsed(limits.MOST_GROUPS)
         self._sizes: LeastRecentlyUsed[Key, tuple[int, int]] = LeastRecentlyUsed(limits.MOST_GROUPS)
@@ -255,18 +159,6 @@ class Cache:
                 item.marks = candidates[place].test(self.sample.nearby)
             marks[place] = item.marks
         return OwnConditions(known, marks)
-
-    def stored(self, contexts: Contexts, properties: int) -> StoredContexts | None:
-        """Return contexts, by the numbers of their conditions, as stored; None if they are many."""
-        most = limits.MOST_ESTIMATES // max(1, properties)
-        if contexts.shape[1] > _LONGEST or len(contexts) > most // 2:
-            return None
-        if contexts.max(initial=0) >= 1 << _KEY_BITS:  # ever new conditions: nothing is shared
-            return None
-        with self._lock:
-            if len(self._estimates) + len(contexts) > most:
-                self._estimates = self._estimates.latest(most // 2)
-            return StoredContexts(self._estimates, self._estimates.places(contexts))
 
     def mask(self, condition: int, make: Callable[[], Mask]) -> Mask:
         """Return which of all rows satisfy a condition."""

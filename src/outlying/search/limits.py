@@ -55,8 +55,6 @@ CLOSEST = 3
 #: Conditions whose rows are kept as bits, and these times rows.
 MOST_CONDITIONS = 4096
 MOST_MARKS = 200_000_000
-#: Estimates that are kept: contexts times properties.
-MOST_ESTIMATES = 4_000_000
 #: Bytes of masks of all rows, and again of profiles.
 MOST_BYTES = 64_000_000
 #: Contexts that are kept as one property sees them.

@@ -9,7 +9,7 @@ import numpy as np
 
 from outlying.method.density import Floats, density_at
 from outlying.method.measure import SAME_DENSITY, may_reach, rarity
-from outlying.search.cache import OwnConditions, StoredContexts
+from outlying.search.cache import OwnConditions
 from outlying.search.objects import ObjectProperty
 from outlying.search.scoring import Evaluation
 from outlying.search.screen.bitsets import Contexts, Places, Words, Workspace
@@ -94,13 +94,13 @@ class PropertyScreen:
     def _words(self) -> Words:
         return self.conditions.words(self.histogram)
 
-    def rarest(self, contexts: Contexts, stored: StoredContexts | None) -> Rarest:
+    def rarest(self, contexts: Contexts) -> Rarest:
         """Look at contexts at each scale that may show the needed rarity.
 
         Windows are nested: where a wider one holds no more rows near the object, it shows a rarity
         at least as large, and the narrower one need not be looked at.
         """
-        own = self._summaries(contexts, stored)
+        own = Summaries.of(figures(self.histogram, self._words(), contexts, self.work))
         found = self.histogram.joined(own, self.own.position)
         near = self.counters[0].counted(contexts, self.histogram.radii(found.width))
         best = Rarest(
@@ -113,12 +113,10 @@ class PropertyScreen:
             np.ones(len(contexts), dtype=np.int64),
         )
         if len(self.scales) > 1:
-            self._widen(best, contexts, stored, np.flatnonzero(~np.isnan(own.width)))
+            self._widen(best, contexts, np.flatnonzero(~np.isnan(own.width)))
         return best
 
-    def _widen(
-        self, best: Rarest, contexts: Contexts, stored: StoredContexts | None, alive: Places
-    ) -> None:
+    def _widen(self, best: Rarest, contexts: Contexts, alive: Places) -> None:
         width, narrow = best.width.copy(), best.near.copy()
         for place, scale in enumerate(self.scales[1:], start=1):
             alive = alive[may_reach(narrow[alive], best.known[alive], self.needed)]
@@ -129,18 +127,15 @@ class PropertyScreen:
             counts = may_reach(near, best.known[alive], self.needed)
             if place > 1:  # the scale before, where this one holds more rows
                 more = (near > narrow[alive]) | ~counts
-                self._look(
-                    best, contexts, stored, alive[more], narrow, width, self.scales[place - 1]
-                )
+                self._look(best, contexts, alive[more], narrow, width, self.scales[place - 1])
             alive, near = alive[counts], near[counts]
             narrow[alive] = near
-        self._look(best, contexts, stored, alive, narrow, width, self.scales[-1])
+        self._look(best, contexts, alive, narrow, width, self.scales[-1])
 
     def _look(
         self,
         best: Rarest,
         contexts: Contexts,
-        stored: StoredContexts | None,
         places: Places,
         near: Floats,
         width: Floats,
@@ -152,35 +147,8 @@ class PropertyScreen:
         if len(places) == 0:
             return
         wide = scale * width[places]
-        inside = self._inside(
-            contexts[places], None if stored is None else stored[places], wide, scale
-        )
+        inside = rows_inside(self.histogram, self._words(), contexts[places], wide, self.work)
         rarer = rarity(inside, near[places]) > best.rarity[places] * (1 + SAME_DENSITY)
         places = places[rarer]
         best.inside[places], best.near[places] = inside[rarer], near[places]
         best.width[places], best.scale[places] = wide[rarer], scale
-
-    def _inside(
-        self, contexts: Contexts, stored: StoredContexts | None, widths: Floats, scale: int
-    ) -> Floats:
-        """Return the rows near a typical member within wide windows."""
-
-        def make(new: Places | slice) -> Floats:
-            return rows_inside(self.histogram, self._words(), contexts[new], widths[new], self.work)
-
-        if stored is None:
-            return make(slice(None))
-        return stored.inside(self.histogram, scale, make)
-
-    def _summaries(self, contexts: Contexts, stored: StoredContexts | None) -> Summaries:
-        return Summaries.of(self._figures(contexts, stored))
-
-    def _figures(self, contexts: Contexts, stored: StoredContexts | None) -> Floats:
-        """Return what is typical in contexts; what other objects have found is not found again."""
-
-        def make(new: Places | slice) -> Floats:
-            return figures(self.histogram, self._words(), contexts[new], self.work)
-
-        if stored is None:
-            return make(slice(None))
-        return stored.figures(self.histogram, make)

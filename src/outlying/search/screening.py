@@ -25,7 +25,7 @@ from outlying.method.measure import (
     strength,
 )
 from outlying.search import limits
-from outlying.search.cache import Cache, StoredContexts
+from outlying.search.cache import Cache
 from outlying.search.contexts import CandidateContexts, as_tuple, lengths, padded
 from outlying.search.property_screen import PropertyScreen, Rarest
 from outlying.search.scoring import Context, Evaluation, ExactScores
@@ -214,21 +214,21 @@ class PropertyScreening:
         self.screen = PropertyScreen(own, self.exact, asked.conditions, asked.sample, asked.work)
         self.is_exact = self.screen.is_exact
 
-    def short_contexts(self, stored: StoredContexts | None) -> ScreenedContexts:
+    def short_contexts(self) -> ScreenedContexts:
         """Screen all contexts of few conditions."""
         contexts = self.asked.contexts
         kept = np.flatnonzero(contexts.without(self.place))
         if self.asked.is_wide:
             single = kept[lengths(contexts.short[kept]) <= 1]
-            kept = self.asked.promising(kept, self.scored(contexts.short[single], None))
-        return self.scored(contexts.short[kept], None if stored is None else stored[kept])
+            kept = self.asked.promising(kept, self.scored(contexts.short[single]))
+        return self.scored(contexts.short[kept])
 
-    def scored(self, contexts: Contexts, stored: StoredContexts | None = None) -> ScreenedContexts:
+    def scored(self, contexts: Contexts) -> ScreenedContexts:
         """Score contexts by estimates."""
         self.asked.screened += len(contexts)
         if self.exact.options.bandwidth == "adaptive" or len(contexts) == 0:
             return self._computed(contexts)  # such windows are not estimated
-        found = self.screen.rarest(contexts, stored)
+        found = self.screen.rarest(contexts)
         return self.asked.scored(contexts, found, self.screen.histogram)
 
     def _computed(self, contexts: Contexts) -> ScreenedContexts:
@@ -260,12 +260,6 @@ class PropertyScreening:
         return contexts[scored.strongest(limits.BEAM, kept)]
 
 
-def stored_contexts(asked: Asked) -> StoredContexts | None:
-    """Return the short contexts of an object as shared with other objects."""
-    numbers = asked.conditions.numbers[asked.contexts.short]
-    return asked.cache.stored(numbers, len(asked.exact.properties))
-
-
 def extended(asked: Asked, leaders: Sequence[Contexts], places: Sequence[int]) -> list[Contexts]:
     """Extend contexts of properties by one condition, some properties at once."""
     total, found = len(asked.exact.properties), []
@@ -278,12 +272,12 @@ def extended(asked: Asked, leaders: Sequence[Contexts], places: Sequence[int]) -
 
 def screened_by_numpy(asked: Asked, number: int, take: Take) -> None:
     """Screen an object, level by level; let `take` have what may be reported of each property."""
-    total, stored = len(asked.exact.properties), stored_contexts(asked)
+    total = len(asked.exact.properties)
     screens, last = [], []
     for place in range(total):
         asked.exact.progress(place, total)
         screens.append(PropertyScreening(asked, place))
-        last.append(screens[-1].short_contexts(stored))
+        last.append(screens[-1].short_contexts())
     kept = [[asked.kept(scored)] for scored in last]
     for length in range(asked.levels, asked.longest):
         pairs = zip(screens, last, strict=True)

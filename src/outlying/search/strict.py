@@ -13,7 +13,6 @@ import numpy as np
 
 from outlying.method.density import Floats
 from outlying.search import limits
-from outlying.search.cache import StoredContexts
 from outlying.search.contexts import as_tuple, keys, lengths
 from outlying.search.scoring import Context
 from outlying.search.screen.bitsets import NONE, Contexts, Places
@@ -24,19 +23,18 @@ from outlying.search.screening import (
     Rank,
     ScreenedContexts,
     extended,
-    stored_contexts,
 )
 from outlying.table.columns import Mask
 
 
 def strictly_searched(asked: Asked, quick: bool) -> list[StrictSearch]:
     """Screen short contexts for each property, then extend the strongest, level by level."""
-    total, stored = len(asked.exact.properties), stored_contexts(asked)
+    total = len(asked.exact.properties)
     searched = []
     for place in range(total):
         asked.exact.progress(place, total)
         searched.append(StrictSearch(asked, place, quick))
-        searched[-1].short_contexts(stored)
+        searched[-1].short_contexts()
     for length in range(asked.levels, asked.longest):
         leaders = [found.leaders(length) for found in searched]
         for found, contexts in zip(searched, extended(asked, leaders, range(total)), strict=True):
@@ -56,9 +54,9 @@ class StrictSearch:
         self.relies_on_estimates = quick or not asked.sample.is_whole
         self.needed = asked.needed
 
-    def short_contexts(self, stored: StoredContexts | None) -> None:
+    def short_contexts(self) -> None:
         """Search all contexts of few conditions."""
-        self._search(self.screening.short_contexts(stored))
+        self._search(self.screening.short_contexts())
         self.last = self.searched[-1]
 
     def long_contexts(self, contexts: Contexts) -> None:

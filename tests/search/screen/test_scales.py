@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import outlying
-from outlying.search import guided as search
 from outlying.search import limits
+from outlying.search.contexts import as_tuple
 from outlying.search.screen import histograms
-from outlying.search.shortlist import as_tuple
+from outlying.search.screening import Asked, PropertyScreening
 
 ROWS = 900
 
@@ -46,12 +46,9 @@ def test_estimates_are_those_of_exact_looks(
     explainer = outlying.Explainer(table(), references=0)
     prepared = explainer.in_memory("this").prepared
     exact = prepared.exact(row)
-    run = search._GuidedSearch(exact, prepared.cache, quick=False)
-    scales = set()
+    asked, scales = Asked(exact, prepared.cache), set()
     for place in range(len(exact.properties)):
-        found = search._PropertySearch(run, place)
-        found.short_contexts()
-        scored = found.searched[0][0]
+        scored = PropertyScreening(asked, place).short_contexts()
         for number, context in enumerate(scored.contexts):
             hit = exact.look(place, as_tuple(context))
             if hit is None:
@@ -101,13 +98,12 @@ def test_where_all_rows_are_equal_there_is_nothing_to_compare() -> None:
     speed = np.where(group == "still", 0.0, rng.choice([40.0, 50.0, 60.0], rows))
     explainer = outlying.Explainer({"group": group, "speed": speed}, references=0)
     prepared = explainer.in_memory("this").prepared
-    run = search._GuidedSearch(prepared.exact(0), prepared.cache, quick=True)
-    found = search._PropertySearch(run, 1)
-    found.short_contexts()
-    scored = found.searched[0][0]
+    asked = Asked(prepared.exact(0), prepared.cache)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scored = PropertyScreening(asked, 1).short_contexts()
     alone = [
         number for number, context in enumerate(scored.contexts) if len(as_tuple(context)) == 1
     ]
     assert alone
     assert all(scored.rarity[number] == -np.inf for number in alone)
-    assert all(rank[-1] == () for rank in found.closest())
+    assert all(asked.kept(scored).rarity[1:] == -np.inf)
