@@ -7,6 +7,7 @@ depend on the object, so they are found once per population; the object only cho
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import math
 
@@ -24,7 +25,7 @@ WINDOWS = 17  # of each attribute without structure, evenly spread over the rank
 NARROWEST = 0.5  # the least width of a component, in Parzen bandwidths
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class Segments:
     """The segments of an attribute: for each its least and greatest value, rows and component."""
 
@@ -35,6 +36,25 @@ class Segments:
 
     def __len__(self) -> int:
         return len(self.lows)
+
+    @functools.cached_property
+    def merges(self) -> list[list[int]]:
+        """Merge the adjacent segments most alike in density, down to two.
+
+        Each step gives where the segments that are left begin. They tile the domain: a border lies
+        halfway between neighbours, so that a segment of equal values has a width too.
+        """
+        borders = (self.highs[:-1] + self.lows[1:]) / 2
+        edges = np.concatenate(([self.lows[0]], borders, [self.highs[-1]]))
+        starts, steps = list(range(len(self))), []
+        while len(starts) > 2:
+            logs = _log_densities(edges, self.rows, starts)
+            jumps = [abs(b - a) for a, b in itertools.pairwise(logs)]
+            least = min(jumps)
+            joined = next(i for i, jump in enumerate(jumps) if jump <= least + mixture.TIE)
+            starts = [*starts[: joined + 1], *starts[joined + 2 :]]
+            steps.append(starts)
+        return steps
 
 
 def segments(values: Floats, seed: int | None = None) -> Segments:
@@ -96,7 +116,8 @@ def _around(found: Segments, value: float, options: Options) -> list[tuple[float
     finest = _finest(found, own, options.interval)
     if options.scales == "one":
         return [finest]
-    merged = dict.fromkeys(_merges(found, own))
+    covers = (_cover(starts, own, len(found)) for starts in found.merges)
+    merged = dict.fromkeys([(own, own), *covers])
     coarser = [(float(found.lows[a]), float(found.highs[b])) for a, b in merged][1:]
     return [finest, *coarser[-(MOST_SCALES - 1) :]]
 
@@ -114,27 +135,6 @@ def _finest(found: Segments, own: int, interval: Interval) -> tuple[float, float
         return float(found.lows[own]), float(found.highs[own])
     same = np.flatnonzero(found.labels == found.labels[own])
     return float(found.lows[same[0]]), float(found.highs[same[-1]])
-
-
-def _merges(found: Segments, own: int) -> list[tuple[int, int]]:
-    """Merge the adjacent segments most alike in density, down to two; follow the object's one.
-
-    Each step gives the first and last of the found segments that the object's segment covers.
-    Segments tile the domain: a border lies halfway between neighbours, so that a segment of equal
-    values has a width too.
-    """
-    borders = (found.highs[:-1] + found.lows[1:]) / 2
-    edges = np.concatenate(([found.lows[0]], borders, [found.highs[-1]]))
-    starts = list(range(len(found)))
-    steps = [(own, own)]
-    while len(starts) > 2:
-        logs = _log_densities(edges, found.rows, starts)
-        jumps = [abs(b - a) for a, b in itertools.pairwise(logs)]
-        least = min(jumps)
-        joined = next(i for i, jump in enumerate(jumps) if jump <= least + mixture.TIE)
-        del starts[joined + 1]
-        steps.append(_cover(starts, own, len(found)))
-    return steps
 
 
 def _log_densities(edges: Floats, rows: Counts, starts: list[int]) -> list[float]:

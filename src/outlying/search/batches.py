@@ -211,7 +211,7 @@ class _Batch:
         figures = np.ascontiguousarray(figures[order].T)
         with np.errstate(divide="ignore", invalid="ignore"):
             scored = self.asked[0].scored(
-                own[order].astype(np.int64), Rarest.of(figures[1:]), histogram
+                own[order].astype(np.int64), Rarest(figures[1:]), histogram
             )
         ends = np.searchsorted(figures[0], [*objects, len(self.asked)]).tolist()
         for number in objects:

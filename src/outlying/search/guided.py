@@ -175,48 +175,50 @@ class _PropertySearch:
     """What is known of one property of an object after the screen."""
 
     def __init__(
-        self, asked: Asked, property_: ScreenedProperty, scored: ScreenedContexts, counts: Mask
+        self,
+        asked: Asked,
+        property_: ScreenedProperty,
+        scored: ScreenedContexts,
+        counts: Mask,
+        quick: bool,
     ) -> None:
-        """Take screened contexts, and which of them may be reported."""
+        """Take screened contexts, the one without conditions first, and which may be reported."""
         self.place, self.histogram = property_.place, property_.histogram
-        self._own, self._properties = asked.contexts.own, len(asked.exact.properties)
         conditions = lengths(scored.contexts)
-        self._single = scored[np.flatnonzero(conditions == 1)]
-        self._reported = scored[np.flatnonzero(counts)]
-        self._alone = scored[np.flatnonzero(conditions == 0)]
+        kept = counts | (conditions == 0)
         rare = np.flatnonzero(scored.rarity > asked.ordinary)
         if len(rare) > limits.CLOSEST:
             least = np.partition(scored.scores[rare], -limits.CLOSEST)[-limits.CLOSEST]
             rare = rare[scored.scores[rare] >= least]
-        self._closest = scored[rare]
+        kept[rare] = True
+        places = np.flatnonzero(kept)
+        self._scored, self._counts = scored[places], counts[places]
+        self._closest = np.searchsorted(places, rare)
+        if not quick:
+            single = np.flatnonzero(conditions == 1)
+            own = asked.contexts.own[scored.contexts[single, -1]]
+            self._alone = np.full(len(asked.exact.properties), -math.inf)
+            np.maximum.at(self._alone, own, scored.strengths[single])
 
     def reported(self) -> list[ScreenedContexts]:
         """Return the contexts that reach the threshold and may be reported."""
-        return [self._reported]
+        return [self._scored[np.flatnonzero(self._counts)]]
 
     def closest(self) -> list[Rank]:
         """Return the strongest contexts in which the object seems rarer than a typical member."""
-        places = range(len(self._closest.rows))
-        return sorted(map(self._closest.ranked, places))[: limits.CLOSEST]
+        return sorted(map(self._scored.ranked, self._closest.tolist()))[: limits.CLOSEST]
 
     def alone(self) -> Floats:
         """Return the strength given the best single condition on each attribute."""
-        found = np.full(self._properties, -math.inf)
-        own = self._own[self._single.contexts[:, -1]]
-        np.maximum.at(found, own, self._single.strengths)
-        return found
+        return self._alone
 
     def rarity(self) -> float:
         """Return how rare the object is without conditions."""
-        return float(self._alone.rarity[0])
+        return float(self._scored.rarity[0])
 
     def estimate(self, context: Context) -> Estimate:
         """Return what is typical in a context: one that is reported, or close, or none at all."""
-        for some in (self._alone, self._reported, self._closest):
-            found = some.estimate(context, self.histogram)
-            if found is not None:
-                return found
-        raise KeyError(context)
+        return self._scored.estimate(context, self.histogram)
 
 
 def _decided(
@@ -225,7 +227,7 @@ def _decided(
     """Decide which contexts of a property are reported, for several objects at once."""
     counts = _Reporting(asked, some, quick).counts()
     for number, here in zip(some.objects, some.slices, strict=True):
-        yield _PropertySearch(asked[number], some, some.scored[here], counts[here])
+        yield _PropertySearch(asked[number], some, some.scored[here], counts[here], quick)
 
 
 class _Reporting:

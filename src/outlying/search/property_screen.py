@@ -21,38 +21,59 @@ from outlying.search.screen.histograms import (
 from outlying.search.screen.neighbours import NeighbourCounter, Sample
 
 
-@dataclasses.dataclass(slots=True, eq=False)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Rarest:
     """An object in contexts, at the scale at which it is rarest; NaN where nothing compares."""
 
-    rows: Floats  # of the screened ones
-    known: Floats
-    inside: Floats  # rows near a typical member
-    near: Floats  # rows near the object
-    width: Floats  # of the window at that scale
-    lift: Floats
-    scale: Places
+    figures: Floats  # one row for each kind
 
     def __getitem__(self, places: Places | slice) -> Rarest:
         """Choose some of the contexts."""
-        return Rarest.of(self._figures[:, places])
-
-    @classmethod
-    def of(cls, figures: Floats) -> Rarest:
-        """Take the figures, one row for each kind."""
-        rows, known, inside, near, width, lift, scale = figures
-        return cls(rows, known, inside, near, width, lift, scale.astype(np.int64))
-
-    @property
-    def _figures(self) -> Floats:
-        return np.array(
-            [self.rows, self.known, self.inside, self.near, self.width, self.lift, self.scale]
-        )
+        return Rarest(self.figures[:, places])
 
     @classmethod
     def together(cls, some: Sequence[Rarest]) -> Rarest:
         """Put contexts together."""
-        return cls.of(np.concatenate([each._figures for each in some], axis=1))
+        return cls(np.concatenate([each.figures for each in some], axis=1))
+
+    def _of(self, kind: int) -> Floats:
+        found: Floats = self.figures[kind]
+        return found
+
+    @property
+    def rows(self) -> Floats:
+        """Rows of the context among the screened ones."""
+        return self._of(0)
+
+    @property
+    def known(self) -> Floats:
+        """Those of them that have a value."""
+        return self._of(1)
+
+    @property
+    def inside(self) -> Floats:
+        """Rows near a typical member."""
+        return self._of(2)
+
+    @property
+    def near(self) -> Floats:
+        """Rows near the object."""
+        return self._of(3)
+
+    @property
+    def width(self) -> Floats:
+        """The width of the window at that scale."""
+        return self._of(4)
+
+    @property
+    def lift(self) -> Floats:
+        """How much tighter the property is than around the same values in all rows."""
+        return self._of(5)
+
+    @property
+    def scale(self) -> Floats:
+        """By how much the window is wider than the first."""
+        return self._of(6)
 
     @property
     def rarity(self) -> Floats:
@@ -103,14 +124,9 @@ class PropertyScreen:
         own = Summaries.of(figures(self.histogram, self._words(), contexts, self.work))
         found = self.histogram.joined(own, self.own.position)
         near = self.counters[0].counted(contexts, self.histogram.radii(found.width))
+        scale = np.ones(len(contexts))
         best = Rarest(
-            found.rows,
-            found.known,
-            found.inside.copy(),
-            near,
-            found.width.copy(),
-            found.lift,
-            np.ones(len(contexts), dtype=np.int64),
+            np.array([found.rows, found.known, found.inside, near, found.width, found.lift, scale])
         )
         if len(self.scales) > 1:
             self._widen(best, contexts, np.flatnonzero(~np.isnan(own.width)))

@@ -84,17 +84,11 @@ class ScreenedContexts:
         context = as_tuple(self.contexts[place])
         return -float(self.scores[place]), len(context), -float(self.rows[place]), context
 
-    def estimate(self, context: Context, histogram: Histogram) -> Estimate | None:
-        """Return what is typical in a context, and how far from the object its neighbours are.
-
-        None for a context that is not among these.
-        """
+    def estimate(self, context: Context, histogram: Histogram) -> Estimate:
+        """Return what is typical in a context, and how far from the object its neighbours are."""
         line = [NONE] * (self.contexts.shape[1] - len(context)) + list(context)
-        places = np.flatnonzero((self.contexts == line).all(axis=1))
-        found = self.found
-        if found is None or len(places) == 0:
-            return None
-        place = int(places[0])
+        place, found = int(np.flatnonzero((self.contexts == line).all(axis=1))[0]), self.found
+        assert found is not None  # noqa: S101 - estimates are asked for where there are any
         known, width = float(found.known[place]), float(found.width[place])
         return Estimate(
             inside=float(found.inside[place]) / known if known else math.nan,

@@ -177,6 +177,4 @@ class StrictSearch:
     def estimate(self, context: Context) -> Estimate:
         """Return what is typical in a context."""
         found = self.screening.scored(np.array([[NONE, *context]]))
-        estimate = found.estimate(context, self.screening.screen.histogram)
-        assert estimate is not None  # noqa: S101 - it is the only one
-        return estimate
+        return found.estimate(context, self.screening.screen.histogram)
