@@ -23,7 +23,7 @@ from outlying.results.findings import Findings
 from outlying.results.findings import Population as Description
 from outlying.search.memory import MemoryPopulation
 from outlying.search.population import Population, Searched
-from outlying.search.references import References, Strongest
+from outlying.search.references import Oddness, References, Strongest
 from outlying.search.scoring import Progress
 from outlying.table.table import Table
 from outlying.table.targets import Asked, Targets, Wheres
@@ -201,15 +201,10 @@ class Explainer:
     ) -> npt.NDArray[np.float64]:
         """Return a score of each row for ranking: its strongest finding, or how rare all of it is.
 
-        A row whose values are rarer all together (by the mean logarithm of their rarities without
-        conditions) than those of 99% of the rows counts as one whose finding is stronger than
-        those of 99%. It takes as long as `strengths`.
+        A row whose values are rarer all together than those of 99% of the rows counts as one whose
+        finding is stronger than those of 99%. It takes as long as `strengths`.
         """
-        found = self._quickly_searched("oddness()", workers, progress)
-        strengths = np.array([max(0.0, each.strength) for each in found])
-        surprises = np.array([each.surprise for each in found]).round(9)
-        ranks = np.searchsorted(np.sort(surprises), surprises)
-        return np.asarray(np.maximum(strengths, np.sort(strengths)[ranks]))
+        return Oddness.of(self._quickly_searched("oddness()", workers, progress)).scores
 
     def _quickly_searched(
         self, what: str, workers: int | None, progress: Progress | None

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import outlying
 from benchmarks.planted import plant
+from outlying.detect import api as detect_api
 from outlying.detect import bagging, nearest
 from outlying.detect.coordinates import MOST_LABELS, Coordinates
 from outlying.options import Bagging
@@ -236,13 +237,14 @@ def test_copies_have_the_same_score_in_a_sample(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(bagging, "LEAST_REFERENCES", 100)
     monkeypatch.setattr(bagging, "MOST_COMPARED", 1)
     table, which = copied(0, 30, 3000)
-    detection = outlying.detect(dict(table))
+    detection = outlying.detect(dict(table), detector="feature-bagging")
     assert "100 of them" in detection.notes[0]
     for kind in range(30):
         assert len(set(detection.scores[which == kind].tolist())) == 1
     order = np.random.default_rng(1).permutation(3000)
     shuffled = {name: [cells[old] for old in order] for name, cells in table.items()}
-    assert outlying.detect(shuffled).scores.tolist() == detection.scores[order].tolist()
+    again = outlying.detect(shuffled, detector="feature-bagging")
+    assert again.scores.tolist() == detection.scores[order].tolist()
 
 
 @pytest.mark.parametrize(("rare", "common"), [(2, 20), (1, 1)])
@@ -294,7 +296,8 @@ def test_two_copies_of_an_odd_row_are_found() -> None:
     table = numbers()
     for column in table.values():
         column[[3, 9]] = 8.0
-    detection = outlying.detect(table, top=2)
+    assert outlying.detect(table, top=2).positions == [3, 9]
+    detection = outlying.detect(table, top=2, detector="feature-bagging")
     assert detection.positions == [3, 9]
     assert [item.votes for item in detection.rows] == [50, 50]
 
@@ -333,7 +336,7 @@ def test_the_papers_row_of_cloud_is_first_in_its_own_units_only(shared_data: Pat
 def test_the_result_and_its_views() -> None:
     table: dict[str, Any] = {**numbers(50, 2), "key": [f"k{place}" for place in range(50)]}
     table["x0"][4] = 30.0
-    detection = outlying.detect(table, top=3)
+    detection = outlying.detect(table, top=3, detector="feature-bagging")
     first = detection.rows[0]
     assert (first.row, first.rank) == (4, 1)
     assert dict(first.values)["key"] == "k4"
@@ -347,13 +350,14 @@ def test_the_result_and_its_views() -> None:
     assert content["flagged"][0]["values"]["x0"] == 30.0
     assert content["detection"]["bagging"]["combine"] == "rank"
     frame = detection.to_frame()
-    assert list(frame.columns) == ["row", "rank", "score", "votes", "remoteness"]
+    names = ["row", "rank", "score", "votes", "remoteness", "strength", "rarer_than"]
+    assert list(frame.columns) == names
     assert frame["row"].tolist() == detection.positions
     text = str(detection)
     assert text.startswith("What is odd in ")
     assert "1. row 4: " in text
     assert "key=k4" in text
-    assert outlying.detect(table, top=3) == detection
+    assert outlying.detect(table, top=3, detector="feature-bagging") == detection
 
 
 def test_flagged_rows_are_explained_by_an_explainer() -> None:
@@ -373,7 +377,7 @@ def test_progress_counts_the_rounds() -> None:
 
 
 def test_few_rows_have_few_neighbours_and_it_is_said() -> None:
-    detection = outlying.detect({"x": [1.0, 2.0, 50.0]})
+    detection = outlying.detect({"x": [1.0, 2.0, 50.0]}, detector="feature-bagging")
     assert detection.positions[0] == 2
     assert len(detection.rows) == 3
     assert detection.notes == (
@@ -386,10 +390,11 @@ def test_ties_are_said() -> None:
     assert same.notes == ("All rows have the same score: none stands out.",)
     scores = [5.0, 4.0, 4.0, 4.0, 1.0]
     table = {"x": np.arange(5.0)}
-    note = "{} the same score as the last one here, and come later in the table."
-    for top, others in ((1, []), (2, ["2 more rows have"]), (3, ["1 more row has"]), (4, [])):
-        detection = outlying.detect(table, scores=scores, top=top)
-        assert detection.notes == tuple(note.format(words) for words in others)
+    note = "{} the same score as the last one here, and {} later in the table."
+    told = {1: (), 2: (note.format("2 more rows have", "come"),), 4: ()}
+    told[3] = (note.format("1 more row has", "comes"),)
+    for top, notes in told.items():
+        assert outlying.detect(table, scores=scores, top=top).notes == notes
 
 
 def test_a_column_of_dates_is_compared() -> None:
@@ -482,9 +487,9 @@ class Short(HighIsOdd):
     [
         (
             Blind(),
-            r"detector is .*Blind.*allowed: 'feature-bagging', 'strength', or a detector with fit",
+            r"detector is .*Blind.*allowed: 'auto', 'strength', 'feature-bagging', or a detector",
         ),
-        ("lof", "detector is 'lof'; allowed: 'feature-bagging'"),
+        ("lof", "detector is 'lof'; allowed: 'auto'"),
         (LowIsOdd, "detector is <class"),
         (None, "detector is None"),
         (Short(), r"the detector: the scores have the shape \(3,\); needed is one .* 60 rows"),
@@ -565,7 +570,8 @@ def test_an_explainer_has_chosen_its_columns() -> None:
 def test_a_missing_library_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy.spatial", None)
     with pytest.raises(outlying.MissingExtraError, match=r"pip install 'outlying\[detect\]'"):
-        outlying.detect(numbers())
+        outlying.detect(numbers(), detector="feature-bagging")
+    assert len(outlying.detect(numbers(), top=3).rows) == 3
     assert outlying.detect(numbers(), scores=np.arange(200)).positions[0] == 199
 
 
@@ -651,7 +657,25 @@ def test_strength_ranks_by_the_strongest_finding() -> None:
         assert item.score >= strengths[item.row]
         assert item.score in strengths
     assert found.settings.to_dict()["detector"] == "strength"
-    assert "its strongest finding, or all of its values, has the strength" in str(found)
+    text = " ".join(str(found).split())
+    for item in found.rows:
+        assert item.strength == strengths[item.row]
+        if item.score > strengths[item.row]:
+            assert f"are rarer all together than those of {item.rarer_than} rows" in text
+        else:
+            assert f"its strongest finding has the strength {item.strength:.2f}" in text
+    assert any(item.score > strengths[item.row] for item in found.rows)
+
+
+def test_every_row_of_a_small_table_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = numbers(60, 3)
+    assert outlying.detect(table).settings.detector == "strength"
+    assert outlying.detect(table, rounds=3).settings.detector == "feature-bagging"
+    monkeypatch.setattr(detect_api, "MOST_EXPLAINED", 60 * 3 * 3 - 1)
+    large = outlying.detect(table)
+    assert large.settings.detector == "feature-bagging"
+    assert large.notes[0].startswith("To explain each of 60 rows of 3 columns would take long")
+    assert outlying.detect(table, detector="strength").notes == ()
 
 
 def test_many_small_surprises_add_up() -> None:

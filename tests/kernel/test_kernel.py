@@ -37,6 +37,7 @@ PORTABLE = "portable"  # without instructions of x86
 ROOT = Path(__file__).parents[3]
 LONGEST = 4  # conditions of a context
 SEEDS = st.integers(0, 2**32 - 1)
+LESS = 10 if os.environ.get(SANITIZED) else 1  # such a build is slow
 
 SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "normal": lambda rng, rows: rng.normal(size=rows),
@@ -122,7 +123,7 @@ def same(one: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> None:
     assert one[known].tobytes() == other[known].tobytes()
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150 // LESS, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=SEEDS,
     shape=st.sampled_from([*SHAPES, "labels"]),
@@ -148,7 +149,7 @@ def test_estimates_have_the_same_bits(
 ascending = st.lists(st.floats(-1e6, 1e6), max_size=300).map(sorted).map(np.array)
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100 // LESS, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=ascending, points=ascending, reach=st.floats(0, 1e6), seed=SEEDS)
 def test_sweeps_are_those_of_numpy(
     kernel: Kernel, values: Floats, points: Floats, reach: float, seed: int
@@ -167,7 +168,7 @@ def test_sweeps_are_those_of_numpy(
     assert kernel.marked(rows, list(marks)) == np.count_nonzero(marks.all(axis=0))
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50 // LESS, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=SEEDS, rows=st.sampled_from([1, 63, 64, 65, 700]))
 def test_rows_are_counted(kernel: Kernel, seed: int, rows: int) -> None:
     case = Case(seed, "normal", rows + 1, is_whole=True)
@@ -217,7 +218,7 @@ def screened(prepared: Prepared, rows: list[int], threads: int) -> list[tuple[ob
     return [*sorted(found), *((each.screened, each.unvisited) for each in asked)]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60 // LESS, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=SEEDS,
     rows=st.sampled_from([12, 70, 300]),
@@ -270,7 +271,7 @@ def answers(kernel: Kernel, table: strategies.Table, row: int) -> tuple[str, str
         return by_numpy, outlying.explain(dict(table), row=row, references=5).to_json()
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40 // LESS, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(table=strategies.tables(max_rows=80, max_columns=5), place=st.integers(0, 1000))
 def test_answers_have_the_same_bytes(kernel: Kernel, table: strategies.Table, place: int) -> None:
     rows = len(next(iter(table.values())))
@@ -279,7 +280,7 @@ def test_answers_have_the_same_bytes(kernel: Kernel, table: strategies.Table, pl
     assert by_numpy == compiled
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40 // LESS, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(table=strategies.tables(max_rows=200, max_columns=4), place=st.integers(0, 1000))
 @pytest.mark.usefixtures("small_samples")
 def test_answers_by_a_sample_have_the_same_bytes(

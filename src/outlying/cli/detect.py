@@ -15,7 +15,7 @@ from outlying.cli.resume import line as json_line
 from outlying.cli.targets import Naming
 from outlying.cli.terminal import DETECT, detected, progress_line
 from outlying.cli.writing import Job, Loaded, run, writing_options
-from outlying.detect.api import FEATURE_BAGGING, HOLDS_SCORES, OWN_DETECTORS
+from outlying.detect.api import AUTO, HOLDS_SCORES, OWN_DETECTORS, STRENGTH
 from outlying.detect.api import detect as find_odd_rows
 from outlying.detect.given_scores import ColumnScores
 from outlying.errors import OptionError
@@ -47,9 +47,9 @@ def _number(name: str, kind: Any, help_text: str, default: object = None) -> Dec
 @click.option(
     "--detector",
     type=click.Choice(OWN_DETECTORS),
-    default=FEATURE_BAGGING,
+    default=AUTO,
     show_default=True,
-    help="Far from its neighbours, or with a strong finding (slow: explains every row).",
+    help="Rank by the findings of every row, or (large tables) by the distance to neighbours.",
 )
 @_number("rounds", int, "How often to compare rows, each time by other columns.")
 @_number("neighbours", int, "How many neighbours a row is compared with.")
@@ -88,8 +88,8 @@ def detect(
 ) -> None:
     """Find the rows of SOURCE that stand out: a CSV, TSV, Parquet or JSON lines file.
 
-    Rows are ranked by feature bagging, or by the scores of a column (--score-column). Add --explain
-    to learn why each of them stands out.
+    Rows are ranked by their strongest findings, in large tables by feature bagging, or by the
+    scores of a column (--score-column). Add --explain to learn why each of them stands out.
     """
     resumed = resume and explain
     job = Job.of(Naming.found(), form, output, resumed, workers, everything, DETECT)
@@ -188,9 +188,9 @@ class _Request:
 
 
 def _checked_detector(detector: str, column: str | None, bagging: dict[str, Any]) -> str:
-    if detector != FEATURE_BAGGING and column is not None:
+    if detector != AUTO and column is not None:
         raise OptionError("--score-column ranks by itself; leave --detector out")
-    if detector != FEATURE_BAGGING and bagging:
+    if detector == STRENGTH and bagging:
         flags = " and ".join(f"--{name}" for name in bagging)
         raise OptionError(f"{flags} is for feature bagging, not for --detector {detector}")
     return detector

@@ -28,6 +28,7 @@ _STYLES: dict[str, dict[str, Any]] = {
     "detail": {"dim": True},
     "picture": {"fg": "cyan"},
 }
+_SELDOM = 15.0  # seconds between lines of progress where there is no terminal
 _PATIENCE = 1.0  # seconds before a progress line appears
 _PLAIN_WIDTH = 88
 
@@ -98,10 +99,14 @@ def _coloured(content: str, role: str) -> str:
 
 
 class ProgressLine:
-    """One line on standard error, on a terminal only, and only when it takes a while."""
+    """One line on standard error, and only when it takes a while.
+
+    Where that is no terminal, a line now and then, in work that takes minutes.
+    """
 
     def __init__(self) -> None:
         self._begin, self._length = time.monotonic(), 0
+        self._said = self._begin
 
     def step(self, done: int, total: int) -> None:
         """Say how far one search is."""
@@ -129,7 +134,12 @@ class ProgressLine:
         self._length = 0
 
     def _show(self, content: str) -> None:
-        if time.monotonic() - self._begin > _PATIENCE and sys.stderr.isatty():
+        now = time.monotonic()
+        if not sys.stderr.isatty():
+            if now - self._said > _SELDOM:
+                self._said = now
+                click.echo(f"  {content}", err=True)
+        elif now - self._begin > _PATIENCE:
             click.echo(f"\r  {content}".ljust(self._length + 1), nl=False, err=True)
             self._length = len(content) + 2
 

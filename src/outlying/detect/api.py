@@ -22,35 +22,46 @@ from outlying.options import BAGGING, Bagging, DetectOptions, check_flag, check_
 from outlying.parallel import usable_workers
 from outlying.results.detections import Detection, Flagged
 from outlying.results.findings import Population
+from outlying.search.references import Oddness
 from outlying.table.columns import Floats, frozen
 from outlying.table.selection import select
 from outlying.table.values import printable
 
 #: The names of our own detectors.
+AUTO = "auto"
 FEATURE_BAGGING = "feature-bagging"
 STRENGTH = "strength"
-OWN_DETECTORS = (FEATURE_BAGGING, STRENGTH)
+OWN_DETECTORS = (AUTO, STRENGTH, FEATURE_BAGGING)
+#: Every row of a table is explained if its rows times the square of its columns are no more: about
+#: a minute of two cores.
+MOST_EXPLAINED = 4_000_000
 #: Why a column of scores is not compared.
 HOLDS_SCORES = "holds the scores by which rows are ranked"
 
+_TOO_MANY = (
+    "To explain each of {:,} rows of {:,} columns would take long: they were ranked by feature "
+    "bagging."
+)
 _COLUMNS = ("columns", "exclude", "types", "infinite")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class _Scored:
-    """One score for each row; from feature bagging also votes and remoteness."""
+    """One score for each row, and what it is made of; see Flagged."""
 
     scores: Floats
     notes: tuple[str, ...] = ()
     votes: Counts | None = None
     remoteness: Floats | None = None
+    strengths: Floats | None = None
+    rarer_than: Counts | None = None
 
 
 def detect(
     data: Any,
     *,
     top: int = 10,
-    detector: Any = FEATURE_BAGGING,
+    detector: Any = AUTO,
     scores: Any = None,
     lowest: bool = False,
     workers: int | None = None,
@@ -59,30 +70,37 @@ def detect(
 ) -> Detection:
     """Find the rows of a table that stand out; the oddest first.
 
-    `data` is what `outlying.explain` takes, or an `Explainer`. `detector` is "feature-bagging" (its
-    options: rounds, neighbours, base, radius, combine, scale, seed), "strength" (every row is
-    explained, and ranked by its strongest finding and by how rare its values are: slow, but sees
-    what is odd in its context only)
-    or an object with the interface of scikit-learn or PyOD. `scores` ranks by what you have: one
+    `data` is what `outlying.explain` takes, or an `Explainer`. `detector` is "strength" (every row
+    is explained, and ranked by its strongest finding and by how rare its values are: sees also what
+    is odd in its context only), "feature-bagging" (its options: rounds, neighbours, base, radius,
+    combine, scale, seed), "auto" (the first where that takes about a minute, else the other) or an
+    object with the interface of scikit-learn or PyOD. `scores` ranks by what you have: one
     number per row, or the name of a column, which is then not compared; high scores are abnormal,
     or low ones with `lowest`.
     Further options: columns, exclude, types, infinite, as for `explain`.
     """
+    said: tuple[str, ...] = ()
     settings = _settings(detector, scores, check_whole("top", top, 1), lowest, options)
     explainer, given = _prepared(data, scores, options)
-    explainer.in_memory("detect")
+    population = explainer.in_memory("detect")
     threads = usable_workers(workers)
     columns = select(explainer.table, explainer.options).columns
+    cost = explainer.rows * len(columns) ** 2
+    if settings.by_strength and detector == AUTO and cost > MOST_EXPLAINED:
+        said = (_TOO_MANY.format(explainer.rows, len(columns)),)
+        settings = _settings(FEATURE_BAGGING, scores, top, lowest, options)
     if given is not None:
         scored = _Scored(given)
     elif settings.by_strength:
-        scored = _Scored(explainer.oddness(workers=workers, progress=progress))
+        rows = range(explainer.rows)
+        found = Oddness.of(list(population.strongest(rows, workers, progress)))
+        scored = _Scored(found.scores, (), strengths=found.strengths, rarer_than=found.rarer_than)
     elif settings.bagging is None:
         scored = _Scored(detector_scores(detector, columns))
     else:
-        found = bagged(columns, settings.bagging, threads, progress)
-        notes = tuple(_notes(found, settings.bagging, explainer.rows))
-        scored = _Scored(found.scores, notes, found.votes, found.remoteness)
+        bags = bagged(columns, settings.bagging, threads, progress)
+        notes = (*said, *_notes(bags, settings.bagging, explainer.rows))
+        scored = _Scored(bags.scores, notes, bags.votes, bags.remoteness)
     return _detection(explainer, settings, scored)
 
 
@@ -92,18 +110,18 @@ def _settings(
     """Check what was asked for, before anything is read."""
     check_names(options, (*BAGGING, *_COLUMNS))
     own = {name: value for name, value in options.items() if name in BAGGING}
-    is_ours = isinstance(detector, str) and detector == FEATURE_BAGGING
+    is_ours = isinstance(detector, str) and detector in (AUTO, FEATURE_BAGGING)
     if scores is None and lowest is not False:
         raise OptionError(
             f"lowest is {shown(lowest)}, which tells how to read scores: give scores="
         )
-    if scores is None and is_ours:
+    if scores is None and is_ours and (own or detector == FEATURE_BAGGING):
         return DetectOptions(FEATURE_BAGGING, top, bagging=Bagging.of(**own))
     if own:
         names = " and ".join(own)
         raise OptionError(f"{names} cannot be used here: for feature bagging only")
     if scores is None:
-        if isinstance(detector, str) and detector == STRENGTH:
+        if isinstance(detector, str) and detector in (AUTO, STRENGTH):
             return DetectOptions(STRENGTH, top, by_strength=True)
         return DetectOptions(detector_name(detector), top)
     if not is_ours:
@@ -175,7 +193,8 @@ def _on_ties(ranked: Floats, top: int) -> list[str]:
     if not same:
         return []
     others = "1 more row has" if same == 1 else f"{same:,} more rows have"
-    return [f"{others} the same score as the last one here, and come later in the table."]
+    later = "comes" if same == 1 else "come"
+    return [f"{others} the same score as the last one here, and {later} later in the table."]
 
 
 def _flagged(explainer: Explainer, scored: _Scored, row: int, rank: int) -> Flagged:
@@ -185,6 +204,8 @@ def _flagged(explainer: Explainer, scored: _Scored, row: int, rank: int) -> Flag
         score=float(scored.scores[row]),
         votes=None if scored.votes is None else int(scored.votes[row]),
         remoteness=None if scored.remoteness is None else float(scored.remoteness[row]),
+        strength=None if scored.strengths is None else float(scored.strengths[row]),
+        rarer_than=None if scored.rarer_than is None else int(scored.rarer_than[row]),
         values=tuple(explainer.table.values(row).items()),
     )
 

@@ -17,7 +17,9 @@ class Flagged:
     """A row that stands out. `row` is its position, from 0; `rank` counts from 1.
 
     Of feature bagging: `votes`, the rounds in which it came first, and `remoteness`, how
-    many times as abnormal as an average row it is, in the mean of all rounds. None of others.
+    many times as abnormal as an average row it is, in the mean of all rounds. Where every row was
+    explained: `strength`, that of its strongest finding, 0 if there is none, and `rarer_than`, how
+    many rows have values that are less rare all together. None of others.
     """
 
     row: int
@@ -25,6 +27,8 @@ class Flagged:
     score: float
     votes: int | None
     remoteness: float | None
+    strength: float | None
+    rarer_than: int | None
     values: tuple[tuple[str, Value], ...] = dataclasses.field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -38,7 +42,7 @@ class Flagged:
 
 
 #: What a flagged row is made of in JSON and in frames.
-FLAGGED_FIELDS = ("row", "rank", "score", "votes", "remoteness")
+FLAGGED_FIELDS = ("row", "rank", "score", "votes", "remoteness", "strength", "rarer_than")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

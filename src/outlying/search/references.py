@@ -12,6 +12,9 @@ import dataclasses
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
+from outlying.method.density import Counts, Floats
 from outlying.options import Options
 from outlying.search import limits
 
@@ -122,6 +125,29 @@ class References:
 
 def _has_one_odd_cell(row: Strongest) -> bool:
     return row.strength - max(row.rest, _ORDINARY_STRENGTH) >= _ODD_CELL
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Oddness:
+    """How odd each row of a table is: its strongest finding, or how rare its values are."""
+
+    scores: Floats
+    strengths: Floats
+    rarer_than: Counts  # how many rows have values that are less rare all together
+
+    @classmethod
+    def of(cls, found: Sequence[Strongest]) -> Oddness:
+        """Compare all rows.
+
+        A row whose values are rarer all together (by the mean logarithm of their rarities without
+        conditions) than those of 99% of the rows counts as one whose finding is stronger than
+        those of 99%.
+        """
+        strengths = np.array([max(0.0, each.strength) for each in found])
+        surprises = np.array([each.surprise for each in found]).round(9)
+        ranks = np.searchsorted(np.sort(surprises), surprises)
+        scores = np.maximum(strengths, np.sort(strengths)[ranks])
+        return cls(scores, strengths, ranks)
 
 
 def chance_of(strength: float, others: Sequence[float], as_strong: int) -> float:
