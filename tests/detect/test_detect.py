@@ -663,7 +663,7 @@ def test_strength_ranks_by_the_strongest_finding() -> None:
         if item.score > strengths[item.row]:
             assert f"are rarer all together than those of {item.rarer_than} rows" in text
         else:
-            assert f"its strongest finding has the strength {item.strength:.2f}" in text
+            assert f"score {item.score:.2f}, the strength of its strongest finding" in text
     assert any(item.score > strengths[item.row] for item in found.rows)
 
 

@@ -74,11 +74,12 @@ def _row(item: Flagged, detection: Detection, width: int, style: Style, terms: T
 def reason(item: Flagged, settings: DetectOptions) -> str:
     """Return in words why a row is flagged."""
     if item.strength is not None:
-        found = f"strongest finding has the strength {item.strength:.2f}"
+        score = f"score {item.score:.2f}"
         if item.score <= item.strength:
-            return f"its {found}"
+            return f"{score}, the strength of its strongest finding"
+        found = f"its strongest finding has {item.strength:.2f}" if item.strength else "no finding"
         rare = f"its values are rarer all together than those of {item.rarer_than:,} rows"
-        return f"{rare}; {f'its {found}' if item.strength else 'no finding by itself'}"
+        return f"{score}: {rare}; {found}"
     if settings.bagging is None or item.remoteness is None:
         return f"score {number_text(item.score)}"
     rounds = settings.bagging.rounds

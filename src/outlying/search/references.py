@@ -141,13 +141,15 @@ class Oddness:
 
         A row whose values are rarer all together (by the mean logarithm of their rarities without
         conditions) than those of 99% of the rows counts as one whose finding is stronger than
-        those of 99%.
+        those of 99%. Rows without a finding come behind all others, those with rare values first.
         """
         strengths = np.array([max(0.0, each.strength) for each in found])
         surprises = np.array([each.surprise for each in found]).round(9)
         ranks = np.searchsorted(np.sort(surprises), surprises)
         scores = np.maximum(strengths, np.sort(strengths)[ranks])
-        return cls(scores, strengths, ranks)
+        least = scores[scores > 0].min(initial=1.0)
+        behind = least * surprises / (1 + surprises)
+        return cls(np.where(scores > 0, scores, behind), strengths, ranks)
 
 
 def chance_of(strength: float, others: Sequence[float], as_strong: int) -> float:
