@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import sys
-import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -64,11 +63,15 @@ def built(folder: Path = FOLDER) -> list[Path]:
 
 def names() -> tuple[str, ...]:
     """Return the builds that this system gets."""
+    import sysconfig
+
     return tuple(LEVELS) if sysconfig.get_platform() == "linux-x86_64" else (GENERIC,)
 
 
 def path_of(name: str, folder: Path = FOLDER) -> Path:
     """Return where a build is: beside the code, with the platform in its name."""
+    import sysconfig
+
     platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
     return folder / f"screen_{platform}_{name}{'.dll' if os.name == 'nt' else '.so'}"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib import resources
 from typing import Any
 
 
@@ -12,5 +11,7 @@ def json_schema() -> dict[str, Any]:
 
     It is the file `schema.json` beside this module; docs/json.md says the same in words.
     """
+    from importlib import resources  # not when the package is imported: it takes long
+
     file = resources.files("outlying") / "results" / "schema.json"
     return dict(json.loads(file.read_text(encoding="utf-8")))

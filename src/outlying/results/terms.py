@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shlex
 from collections.abc import Mapping, Sequence
 
 
@@ -52,6 +51,8 @@ class Terms:
             return f"{name}=True" if self.flags is None else name
         if self.flags is None:
             return f"{name}={json.dumps(hint.value, ensure_ascii=False)}"
+        import shlex
+
         names = [hint.value] if isinstance(hint.value, str) else hint.value or ()
         return " ".join(f"{name} {shlex.quote(item)}" for item in names)
 
