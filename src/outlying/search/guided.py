@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -88,12 +88,12 @@ class _GuidedSearch:
 
     def outcome(self, top: int) -> Outcome:
         """Compute exactly what is strongest of all properties."""
-        short = self._short(top, ())
+        short = self._short(top)
         return Verification(short, self.asked.scores, top).outcome(lambda: self._closest(top))
 
     def shortlist(self, top: int) -> Shortlist:
         """Return what is to be computed exactly."""
-        short = self._short(top, ())
+        short = self._short(top)
         if len(short.ranked) < top + limits.CLOSEST:  # else some that were dropped are close
             short = dataclasses.replace(short, closest=tuple(self._closest(top)))
         if not self.is_quick:
@@ -104,7 +104,7 @@ class _GuidedSearch:
         }
         return dataclasses.replace(short, estimates=found)
 
-    def _short(self, top: int, closest: Iterable[Ranked]) -> Shortlist:
+    def _short(self, top: int) -> Shortlist:
         """Rank the pairs that may be reported; of a sample, some of the strongest count."""
         reported = ((found.place, some) for found in self.searched for some in found.reported())
         ranked = RankedPairs.of(reported, self.asked.contexts.own)
@@ -114,7 +114,7 @@ class _GuidedSearch:
             chosen = ranked[np.concatenate([np.arange(most), self._without_culprits(ranked, most)])]
         return Shortlist(
             ranked=chosen,
-            closest=tuple(closest),
+            closest=(),
             parts=self._parts(ranked, chosen),
             small=self._small(),
             others=ranked[most:],
