@@ -26,21 +26,37 @@ def files(folder: Path, rng: random.Random) -> list[str]:
     """Write some tables and other files that commands can name."""
     drawn = tables.columns(rng)
     made = drawn if rng.random() < 0.3 else {f"c{n}": c for n, c in enumerate(drawn.values())}
-    encoded = tables.delimited(made, rng).encode(rng.choice(["utf-8"] * 9 + ["utf-16", "latin-1"]), "replace")
+    encoded = tables.delimited(made, rng).encode(
+        rng.choice(["utf-8"] * 9 + ["utf-16", "latin-1"]), "replace"
+    )
     (folder / "t.csv").write_bytes(encoded)
     plain = {f"c{place}": cells for place, cells in enumerate(made.values())}
     rows = [dict(zip(plain, map(str, cells), strict=True)) for cells in _rows(plain)]
     (folder / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (folder / "keys.jsonl").write_text('{"c0": 1}\n' + rng.choice(["", "{", "[1]\n", '{"c1": "a"}\n']))
+    (folder / "keys.jsonl").write_text(
+        '{"c0": 1}\n' + rng.choice(["", "{", "[1]\n", '{"c1": "a"}\n'])
+    )
     (folder / "rows.txt").write_text(rng.choice(["1\n", "1-3\n", "", "x", "\0", "2,1\n# 9\n"]))
     (folder / "empty.csv").write_text("")
     (folder / "folder").mkdir()
     (folder / "folder" / "a.csv").write_text("a,b\n1,2\n2,3\n3,9\n")
-    return [*["t.csv"] * 12, "t.jsonl", "t.jsonl", "folder", "empty.csv", "none.csv", "", "\x1b[2J.csv"]
+    return [
+        *["t.csv"] * 12,
+        "t.jsonl",
+        "t.jsonl",
+        "folder",
+        "empty.csv",
+        "none.csv",
+        "",
+        "\x1b[2J.csv",
+    ]
 
 
 def _rows(made: tables.Columns) -> list[tuple[object, ...]]:
-    safe = {name: ["9" if type(c) is int and abs(c) > 2**64 else c for c in cells] for name, cells in made.items()}
+    safe = {
+        name: ["9" if type(c) is int and abs(c) > 2**64 else c for c in cells]
+        for name, cells in made.items()
+    }
     return list(zip(*safe.values(), strict=True))
 
 
@@ -93,8 +109,8 @@ def attempt(seed: int) -> tuple[str, str]:
     with tempfile.TemporaryDirectory(prefix="hostile-") as name:
         folder = Path(name)
         args = arguments(files(folder, rng), rng)
-        os.symlink("link2", folder / "link")
-        os.symlink("link", folder / "link2")
+        (folder / "link").symlink_to("link2")
+        (folder / "link2").symlink_to("link")
         before = {path.name for path in folder.iterdir()}
         code, out, err = _run(args, folder)
         new = {path.name for path in folder.iterdir()} - before
@@ -161,7 +177,7 @@ def _become(args: list[str], folder: Path, out: int, err: int) -> None:
         os._exit(code)
 
 
-def _too_long(number: int, frame: object) -> None:
+def _too_long(*_: object) -> None:
     raise TimeoutError
 
 

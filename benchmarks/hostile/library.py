@@ -14,7 +14,6 @@ import signal
 import sys
 import time
 import traceback
-import types
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -37,7 +36,7 @@ class _NotBuiltError(Exception):
 def limited(seconds: int) -> Iterator[None]:
     """Stop what takes longer."""
 
-    def stop(number: int, frame: types.FrameType | None) -> None:
+    def stop(*_: object) -> None:
         raise _TooLongError
 
     signal.signal(signal.SIGALRM, stop)

@@ -51,7 +51,7 @@ KINDS: dict[str, Draw] = {
     "clusters": lambda rng: rng.choice([0, 0, 100]) + rng.gauss(0, 1),
     "far": lambda rng: 1e9 + rng.gauss(0, 1e-3),
     "counts": lambda rng: rng.randint(0, 9),
-    "constant": lambda rng: 7,
+    "constant": _some((7,)),
     "floats": _some(FLOATS),
     "integers": _some(INTEGERS),
     "letters": _some("aabbbc"),
@@ -65,7 +65,7 @@ KINDS: dict[str, Draw] = {
     "decimals": _decimal,
     "infinite": _some((1.0, 2.0, float("inf"), float("-inf"))),
     "others": _some(OTHERS),
-    "nothing": lambda rng: None,
+    "nothing": _some((None,)),
     "mixed": lambda rng: rng.choice([1, "1", 1.0, True, None, dt.date.min, b"1", 2**70]),
 }
 _USUAL = ("normal", "clusters", "counts", "letters", "flags", "days")
@@ -74,7 +74,9 @@ _USUAL = ("normal", "clusters", "counts", "letters", "flags", "days")
 def columns(rng: random.Random) -> Columns:
     """Draw a table: of few rows most often, some columns ordinary, some not."""
     rows = rng.choice([1, 2, 3, 5, 8, 20, 60, 150])
-    names = [rng.choice([f"c{place}", f"c{place}", _name(rng)]) for place in range(rng.randint(1, 6))]
+    names = [
+        rng.choice([f"c{place}", f"c{place}", _name(rng)]) for place in range(rng.randint(1, 6))
+    ]
     made: Columns = {}
     for name in names:
         draw = KINDS[rng.choice([*_USUAL, rng.choice([*KINDS])])]
@@ -119,15 +121,24 @@ def _array(cells: list[Any]) -> Any:
 def delimited(made: Columns, rng: random.Random) -> str:
     """Write a table as text of some kind of CSV, at times with a fault."""
     mark = rng.choice(",,,;\t|")
-    quoted = lambda cell: '"' + str(cell).replace('"', '""') + '"'  # noqa: E731
-    write = rng.choice([str, str, quoted])
+    write: Callable[[Any], str] = rng.choice([_plain, _plain, _quoted])
     lines = [mark.join(map(write, made))]
-    for cells in zip(*made.values(), strict=True):
-        lines.append(mark.join("" if cell is None else _cell(cell, write) for cell in cells))
+    lines += [
+        mark.join("" if cell is None else _cell(cell, write) for cell in cells)
+        for cells in zip(*made.values(), strict=True)
+    ]
     if rng.random() < 0.1:
         lines.insert(rng.randrange(len(lines)), rng.choice(["", "a" + mark, '"', mark * 9, "\0"]))
     end = rng.choice(["\n", "\n", "\n", "\r\n", "\r"])
     return end.join(lines) + rng.choice(["", end])
+
+
+def _plain(cell: Any) -> str:
+    return str(cell)
+
+
+def _quoted(cell: Any) -> str:
+    return '"' + str(cell).replace('"', '""') + '"'
 
 
 def _cell(cell: Any, write: Callable[[Any], str]) -> str:
