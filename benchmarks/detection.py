@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, get_args
 
@@ -247,10 +247,13 @@ def report(results: dict[str, Any]) -> str:
     parts = [
         f"# Detection\n\n{machine.machine('scipy', 'scikit-learn', 'pyod')}\n",
         *(_paper_part(results["paper"]) if "paper" in results else []),
-        *_quality_part(results["quality"], "Known odd rows, beside other detectors", QUALITY),
-        *_quality_part(results["strength"], "By strength", STRENGTH),
-        *_quality_part(results["choices"], "Other choices than the defaults", OTHER),
-        *_speed_part(results["speed"]),
+        *(
+            line
+            for part, title in TITLES.items()
+            if part in results
+            for line in _quality_part(results[part], *title)
+        ),
+        *(_speed_part(results["speed"]) if "speed" in results else []),
     ]
     return "\n".join(parts)
 
@@ -260,8 +263,15 @@ The detectors of PyOD, in their defaults, get the coordinates that our own compa
 The planted rows are ordinary in each column (except `global`) and odd in two or three columns
 jointly, among eight columns of noise."""
 STRENGTH = f"""The same, on two tables of each kind with at most {MOST_EXPLAINED} columns: every row
-is explained, and ranked by its strongest finding (`detector="strength"`)."""
+is explained, and ranked by its strongest finding or by how rare all of its values are, whichever
+is rarer (`detector="strength"`)."""
 OTHER = """The same tables, combined by rank; the default in parentheses."""
+TITLES = {
+    "quality": ("Known odd rows, beside other detectors", QUALITY),
+    "strength": ("By strength", STRENGTH),
+    "choices": ("Other choices than the defaults", OTHER),
+}
+PARTS = ("speed", "paper", *TITLES)
 
 
 def _paper_part(found: dict[str, dict[str, list[int]]]) -> list[str]:
@@ -316,11 +326,32 @@ def _row(*cells: object) -> str:
     return f"| {' | '.join(map(str, cells))} |"
 
 
+def computed(parts: Sequence[str], folder: Path | None) -> dict[str, Any]:
+    """Compute some parts of the report."""
+    results: dict[str, Any] = {}
+    if "speed" in parts:
+        results["speed"] = speed()
+    if folder and "paper" in parts:
+        results["paper"] = paper(folder, SEEDS)
+    known = list(tables(folder and folder / "hics"))
+    peers = [peer(name) for name in PEERS if machine.is_installed("pyod")]
+    if "quality" in parts:
+        methods = [ours("kth-neighbour"), ours("radius", base="radius")]
+        results["quality"] = quality([*methods, *peers], known)
+    if "strength" in parts:
+        results["strength"] = quality([strength, default("feature bagging"), *peers], few(known))
+    if "choices" in parts:
+        changed = [default(name, **options) for name, options in CHOICES.items()]
+        results["choices"] = quality([default("defaults"), *changed, sampled], known)
+    return results
+
+
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="a folder with ecoli.csv, ... and hics/")
     parser.add_argument("-o", "--output", type=Path)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, metavar="PART")
     parser.add_argument("--measure", help="measure one detector on one large table")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--columns", type=int, default=20)
@@ -329,16 +360,7 @@ def main() -> None:
     if given.measure:
         measure(given.rows, given.columns, given.measure)
         return
-    results: dict[str, Any] = {"speed": speed()}
-    if given.data:
-        results["paper"] = paper(given.data, SEEDS)
-    known = list(tables(given.data and given.data / "hics"))
-    methods = [ours("kth-neighbour"), ours("radius", base="radius")]
-    peers = [peer(name) for name in PEERS if machine.is_installed("pyod")]
-    results["quality"] = quality([*methods, *peers], known)
-    results["strength"] = quality([strength, default("feature bagging"), *peers], few(known))
-    changed = [default(name, **options) for name, options in CHOICES.items()]
-    results["choices"] = quality([default("defaults"), *changed, sampled], known)
+    results = computed(given.only, given.data)
     text = report(results)
     print(text)
     if given.output:

@@ -732,7 +732,10 @@ class Search:
             leaders: list[Judged] = []
             for context in level:
                 judged = self.judge(context, p)
-                if judged is not None and not self.is_dead(context, reached):
+                if judged is None or self.is_dead(context, reached):
+                    continue
+                least = least_rows(self.min_support, self.n, len(context) + 1) - ROUNDING
+                if len(self.group(context)) >= least:  # rows enough for one more condition
                     leaders.append(judged)
             extended: set[Context] = set()
             for judged in sorted(leaders, key=frontier_key)[:FRONTIER]:

@@ -45,6 +45,7 @@ def explain(path: str, objects: int = 1, **options: Any) -> dict[str, Any]:
     return {
         "first": str(pair),
         "columns": [pair.property, *(condition.attribute for condition in pair.conditions)],
+        "exceptional": pair.exceptional,
         "bound": max(pair.bound for item in found for pair in item.pairs),
         "scans": feeder.traffic.scans,
         "read": feeder.traffic.bytes_read,

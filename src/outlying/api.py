@@ -199,13 +199,17 @@ class Explainer:
     def oddness(
         self, *, workers: int | None = None, progress: Progress | None = None
     ) -> npt.NDArray[np.float64]:
-        """Return a score of each row for ranking: its strongest finding, and how rare all is.
+        """Return a score of each row for ranking: its strongest finding, or how rare all of it is.
 
-        The strength, and twice the mean over all columns of the logarithm of the rarity without
-        conditions: many small surprises add up. It takes as long as `strengths`.
+        A row whose values are rarer all together (by the mean logarithm of their rarities without
+        conditions) than those of 99% of the rows counts as one whose finding is stronger than
+        those of 99%. It takes as long as `strengths`.
         """
         found = self._quickly_searched("oddness()", workers, progress)
-        return np.array([max(0.0, each.strength) + 2 * each.surprise for each in found])
+        strengths = np.array([max(0.0, each.strength) for each in found])
+        surprises = np.array([each.surprise for each in found]).round(9)
+        ranks = np.searchsorted(np.sort(surprises), surprises)
+        return np.asarray(np.maximum(strengths, np.sort(strengths)[ranks]))
 
     def _quickly_searched(
         self, what: str, workers: int | None, progress: Progress | None

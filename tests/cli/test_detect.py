@@ -222,7 +222,7 @@ def test_help_names_every_option(run: Run) -> None:
 def test_by_strength(run: Run, table: Path) -> None:
     code, out, err = run("detect", table, "--detector", "strength", "--top", 2, "--workers", 1)
     assert (code, err) == (0, "")
-    assert "By the strength of the strongest finding of each row." in out
+    assert "By the strongest finding of each row, or how rare its values are" in out
     code, _, err = run("detect", table, "--detector", "strength", "--rounds", 3)
     assert code == 2
     assert "--rounds is for feature bagging, not for --detector strength" in err

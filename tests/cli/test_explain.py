@@ -206,7 +206,7 @@ BAD: list[tuple[str, list[object], list[str]]] = [
         ["'city'", "'A'"],
     ),
     ("all excluded", ["explain", "{table}", "--row", 1, "--columns", "id"], ["no column is left"]),
-    ("bad support", ["explain", "{table}", "--row", 1, "--min-support", "7"], ["min_support", "7"]),
+    ("bad support", ["explain", "{table}", "--row", 1, "--min-support", "7.5"], ["a share"]),
     (
         "bad choice",
         ["explain", "{table}", "--row", 1, "--measure", "shap"],
@@ -311,7 +311,7 @@ def test_hostile_text_is_harmless_on_a_terminal(run: Run, tmp_path: Path) -> Non
 def test_all_shows_what_is_folded(run: Run, table: Path) -> None:
     args = ("explain", table, "--row", 60)
     short, whole = run(*args)[1], run(*args, "--all")[1]
-    assert short.startswith("Data row 60 of ")
+    assert " ".join(short.split()).startswith("Data row 60 of ")
     assert "outlierness" not in short
     assert "outlierness 0." in whole
     for form in ("json", "jsonl", "html"):
@@ -349,3 +349,14 @@ def test_errors_count_rows_as_the_user_does(run: Run, tmp_path: Path) -> None:
     assert "data row" not in str(caught.value)
     _, _, err = run("explain", file, "--row", 1, "--type", "y=numeric")
     assert "but data row 1 holds 'a'" in err
+
+
+def test_the_papers_settings_on_the_command_line(run: Run, table: Path) -> None:
+    words = ["explain", table, "--row", 1, "--references", 0, "--format", "json"]
+    code, out, err = run(*words, "--preset", "paper", "--top", 3)
+    assert (code, err) == (0, "")
+    assert json.loads(out)["options"] == outlying.Options.of_paper(references=0, top=3).to_dict()
+    code, out, _ = run(*words, "--preset", "paper", "--min-support", 40, "--minimality", "strict")
+    assert code == 0
+    assert json.loads(out)["options"]["min_support"] == 40
+    assert json.loads(out)["options"]["measure"] == "paper"

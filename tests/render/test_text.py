@@ -154,6 +154,7 @@ def test_numbers_are_written_for_people(number: float, text: str) -> None:
 @pytest.mark.parametrize(
     ("low", "high", "text"),
     [
+        (0.0, 408_059.4, "0 to 408059"),
         (36.251234, 37.0912, "36.251 to 37.091"),
         (27.0, 33.0, "27.0 to 33.0"),
         (0.00012348, 0.00019876, "0.0001235 to 0.0001988"),

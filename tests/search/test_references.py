@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import math
 import pickle
 from typing import Any
 
@@ -163,3 +165,50 @@ def test_copies_of_the_object_do_not_depend_on_the_order_of_rows(count: int) -> 
             findings = outlying.explain(shuffled, row=int(row), references=count)
             answers.add(dataclasses.replace(findings, row=0).to_json())
     assert len(answers) == 1
+
+
+def ordinary(strength: float, rest: float = 2.0, blamed: int = 0) -> Strongest:
+    return Strongest(strength, rest, blamed, 0.0)
+
+
+def test_a_row_without_a_finding_is_weaker_than_any() -> None:
+    rows = tuple(ordinary(-math.inf) for _ in range(100))
+    found = references.References(rows, tuple(range(100)), 100, 5).compare(2.4)
+    assert (found.as_strong, found.confidence) == (0, 1.0)
+    assert found.chance == pytest.approx(1 / 101)
+
+
+def test_the_tail_tells_one_in_a_thousand() -> None:
+    """Of exponential strengths the chance is known; the estimate errs on the safe side."""
+    safe = []
+    for seed in range(200):
+        strengths = np.random.default_rng(seed).exponential(0.8, 200)
+        others = sorted(strengths.tolist(), reverse=True)
+        beyond = 0.8 * math.log(1000)
+        as_strong = sum(other >= beyond for other in others)
+        safe.append(references.chance_of(beyond, others, as_strong))
+    assert np.median(safe) < 0.005
+    assert np.mean(np.array(safe) >= 0.001) > 0.9
+
+
+def test_the_chance_falls_with_strength_and_is_a_count_where_many_are_as_strong() -> None:
+    others = sorted(np.random.default_rng(0).exponential(1.0, 200).tolist(), reverse=True)
+    found = [
+        references.chance_of(strength, others, sum(other >= strength for other in others))
+        for strength in np.linspace(0.0, 12.0, 60)
+    ]
+    assert all(first >= second for first, second in itertools.pairwise(found[20:]))
+    assert found[0] == 1.0
+
+
+def test_a_dirty_table_is_compared_without_its_odd_cells() -> None:
+    """Many rows with one odd cell each, in many columns; in one column it is a heavy tail."""
+    clean = [ordinary(2.5) for _ in range(70)]
+    spread = [ordinary(6.0, 2.4, blamed=number % 10) for number in range(30)]
+    column = [ordinary(6.0, 2.4, blamed=3) for _ in range(30)]
+    hashes = tuple(range(100))
+    dirty = references.References((*clean, *spread), hashes, 100, 12)
+    heavy = references.References((*clean, *column), hashes, 100, 12)
+    assert (dirty.is_robust, heavy.is_robust) == (True, False)
+    assert dirty.compare(5.5).confidence == 1.0
+    assert heavy.compare(5.5).confidence == pytest.approx(0.7)

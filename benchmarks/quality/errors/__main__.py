@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from benchmarks.quality.errors.plan import FULL, PARTS, SHORT, Settings, left_out
+from benchmarks.quality.errors.plan import FULL, MIDDLE, PARTS, SHORT, Settings, left_out
 from benchmarks.quality.errors.report import page
 from benchmarks.quality.errors.run import Row, failures, run_all
 from benchmarks.quality.errors.summary import to_json
@@ -25,7 +25,7 @@ def main() -> int:
     settings = Settings(
         parts=tuple(args.only),
         data=args.data,
-        amounts=SHORT if args.short else FULL,
+        amounts=SHORT if args.short else MIDDLE if args.middle else FULL,
         has_peers=not args.short if args.peers is None else args.peers,
         seed=args.seed,
     )
@@ -53,6 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, metavar="PART",
                         help=f"some of {', '.join(PARTS)}")  # fmt: skip
     parser.add_argument("--short", action="store_true", help="a few rows of each, without peers")
+    parser.add_argument("--middle", action="store_true", help="about a third of a full run")
     parser.add_argument(
         "--peers",
         action=argparse.BooleanOptionalAction,

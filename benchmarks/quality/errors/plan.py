@@ -36,6 +36,19 @@ class Amounts:
 
 
 FULL = Amounts()
+MIDDLE = Amounts(
+    errors=3,
+    errors_wide=0,
+    shares=(0.02,),
+    clean=30,
+    cells=8,
+    dirty_clean=12,
+    published=100,
+    draws=4,
+    groups=(4, 1),
+    faint=3,
+    examples=1,
+)
 SHORT = Amounts(
     errors=1,
     errors_wide=0,
@@ -116,7 +129,7 @@ def left_out(settings: Settings) -> list[str]:
             for name, lacks in peers.absent().items()
         ]
     if "errors" in settings.parts and not settings.amounts.errors_wide:
-        notes.append(f"Tables of more than {WIDE} columns are left out of a short run.")
+        notes.append(f"Tables of more than {WIDE} columns are left out of this run.")
     if not settings.has_peers:
         notes.append("The other tools are left out of this run: add --peers.")
     return notes

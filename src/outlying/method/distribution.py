@@ -115,12 +115,11 @@ class Distribution:
 
     def mean_neighbours(self, scale: int = SCALES[0]) -> float:
         """Return how many rows a row has around it on average, itself included."""
-        return self._mean(self.neighbours(scale))
+        return self.mean(self.neighbours(scale))
 
-    def _mean(self, counts: Counts | Floats) -> float:
+    def mean(self, counts: Counts | Floats) -> float:
         """Return the mean over the rows of what is known by value."""
-        total = np.dot(self.rows.astype(np.float64), counts.astype(np.float64))
-        return float(total) / self.known
+        return float(np.add.reduce(self.rows * counts)) / self.known
 
     def typical(self, overall: Distribution) -> Typical | None:
         """Return what is typical here, compared with all rows; None where all values are equal.
@@ -131,7 +130,7 @@ class Distribution:
             return None
         inside = around = self.mean_neighbours()
         if self.known < overall.known:
-            around = max(inside, self._mean(overall._between(self.values, self.width / 2)))
+            around = max(inside, self.mean(overall._between(self.values, self.width / 2)))
         shares = inside / self.known, around / overall.known
         return Typical(self.known, self.width, lift(*shares), {SCALES[0]: inside})
 
@@ -247,8 +246,8 @@ class Bounds:
         return self._mean(self._reached(scale))
 
     def _mean(self, reached: tuple[Counts, Counts]) -> Between:
-        shares = self.found.rows / self.found.known
-        return Between(float(shares @ reached[0]), float(shares @ reached[1]))
+        least, most = (self.found.mean(counts) for counts in reached)
+        return Between(least, most)
 
     def rarity(self, scale: int = SCALES[0]) -> Between:
         """Return how many times rarer the object is than a typical row: windows cancel."""

@@ -45,7 +45,7 @@ def detector(settings: DetectOptions) -> str:
     """Return in words what has ranked the rows."""
     bagging = settings.bagging
     if settings.by_strength:
-        return "the strongest finding of each row, and how rare its values are all together"
+        return "the strongest finding of each row, or how rare its values are all together"
     if bagging is None:
         order = ", the lowest first" if settings.lowest else ""
         return printable(settings.detector, 200) + order
@@ -74,7 +74,7 @@ def _row(item: Flagged, detection: Detection, width: int, style: Style, terms: T
 def reason(item: Flagged, settings: DetectOptions) -> str:
     """Return in words why a row is flagged."""
     if settings.by_strength:
-        return f"its strongest finding and the rarity of its values score {item.score:.2f}"
+        return f"its strongest finding, or all of its values, has the strength {item.score:.2f}"
     if settings.bagging is None or item.remoteness is None:
         return f"score {number_text(item.score)}"
     rounds = settings.bagging.rounds

@@ -142,7 +142,7 @@ class _Drawing:
         number, pair = f"{rank:>2}. ", story.headline
         margin = " " * len(number)
         role = "exceptional" if story.exceptional else "ordinary"
-        text = wrapped(pair.sentence, self.width, number, margin)
+        text = wrapped(story.sentence, self.width, number, margin)
         drawn = sparkline(pair, self.width - len(margin)) if self.with_sparks else []
         picture = "".join(f"{self.style(margin + line, 'picture')}\n" for line in drawn)
         details = "\n".join(

@@ -55,6 +55,12 @@ class Population:
         }
 
 
+_ROBUST = (
+    "Many other rows of this table have one odd value, too: findings are compared with what these "
+    "rows show without it."
+)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Findings:
     """Why a row is an outlier: its stories, strongest first, and what a reader should know.
@@ -112,7 +118,10 @@ class Findings:
             story.compared(references.compare(story.strength, self.row_hash))
             for story in self.stories
         )
-        return dataclasses.replace(self, stories=tuple(stories))
+        notes = self.notes
+        if references.is_robust and _ROBUST not in notes:
+            notes = (*notes, _ROBUST)
+        return dataclasses.replace(self, stories=tuple(stories), notes=notes)
 
     def with_labels(self, names: Iterable[str]) -> Findings:
         """Return the result with a warning where a label of the rows asked for explains them."""

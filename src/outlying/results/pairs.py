@@ -69,6 +69,11 @@ class Pair:
         return None if self.comparison is None else self.comparison.confidence
 
     @builtins.property
+    def chance(self) -> float | None:
+        """The estimated share of ordinary rows with a finding this strong, on the safe side."""
+        return None if self.comparison is None else self.comparison.chance
+
+    @builtins.property
     def exceptional(self) -> bool:
         """Whether it reaches the threshold, and is not what an ordinary row shows."""
         if not self.reaches_threshold or self.confidence is None:
@@ -80,7 +85,8 @@ class Pair:
         """How it compares with findings on ordinary rows, in words; empty where none were asked."""
         if self.comparison is None:
             return ""
-        return standing(self.comparison.as_strong, self.comparison.asked)
+        compared = self.comparison
+        return standing(compared.as_strong, compared.asked, compared.chance)
 
     @builtins.property
     def sentence(self) -> str:
@@ -157,6 +163,7 @@ PAIR_FIELDS = (
     "reaches_threshold",
     "bound",
     "confidence",
+    "chance",
     "exceptional",
     "sentence",
     "standing",

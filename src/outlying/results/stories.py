@@ -7,6 +7,7 @@ from typing import Any
 
 from outlying.results.pairs import Pair
 from outlying.search.references import Comparison
+from outlying.table.values import printable
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,7 +43,12 @@ class Story:
     @property
     def sentence(self) -> str:
         """The story in words, as its headline tells it."""
-        return self.headline.sentence
+        if self.culprit == self.headline.property:
+            return self.headline.sentence
+        return (
+            f"{self.headline.sentence} Most likely {printable(self.culprit)} is the odd one: "
+            "without it, less stands out in this row."
+        )
 
     @property
     def others(self) -> tuple[Pair, ...]:

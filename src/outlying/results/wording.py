@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 #: Below this overall outlierness a value is called ordinary over the whole table.
 ORDINARY = 0.5
 _MOST_NAMED = 3
+_MOST_ROWS = 1_000_000  # beyond, a tail is no more than a guess
 _SHORT = 24  # characters of a value that may be said twice
 
 #: What the numbers of a pair mean, for those who have never heard of densities.
@@ -221,19 +222,29 @@ def summed_up(findings: Findings) -> str:
     return f"Of {shown} findings, {count} {'is' if count == 1 else 'are'} exceptional."
 
 
-def standing(as_strong: int, asked: int) -> str:
-    """Say how a finding compares with those on reference rows."""
+def standing(as_strong: int, asked: int, chance: float = 1.0) -> str:
+    """Say how a finding compares with those on reference rows, and by their tail with all rows."""
     if asked == 1:
         has = (
             "has no finding this strong" if not as_strong else "has a finding at least this strong"
         )
         return f"The only other row compared {has}."
     if as_strong == 0:
-        return f"None of {asked:,} other rows has a finding this strong."
+        return f"None of {asked:,} other rows has a finding this strong{_tail(asked, chance)}."
     if as_strong == 1:
         return f"1 of {asked:,} other rows has a finding at least this strong."
     which = f"All {asked:,}" if as_strong == asked else f"{as_strong:,} of {asked:,}"
     return f"{which} other rows have findings at least this strong."
+
+
+def _tail(asked: int, chance: float) -> str:
+    """Say how many of all rows would have such a finding, on the safe side."""
+    rows = min(1 / max(chance, 1e-9), _MOST_ROWS)
+    step = 10.0 ** math.floor(math.log10(rows))
+    one_in = int(math.floor(rows / step) * step)
+    if one_in <= 2 * asked:
+        return ""
+    return f"; judging by the strongest of theirs, at most 1 row in {one_in:,} would"
 
 
 def _name_and_value(pair: Pair, most: int = 80) -> str:

@@ -47,6 +47,7 @@ from outlying.table.values import Form, Value, value_of
 
 _MICROSECONDS_PER_DAY = 86_400e6
 _SAFE_EXPONENT = 900  # beyond, a product might lose digits
+_VANISHING = 1020  # what is smaller than the largest value by more powers of two loses its digits
 _FORMS_IN_DAYS: tuple[Form, ...] = ("date", "datetime", "instant", "time", "duration")
 
 
@@ -126,7 +127,7 @@ class NumericAttribute(_Attribute):
 
         Or densities would overflow, and a row would not lie in the interval of its scaled value.
         """
-        least = np.ldexp(1.0, self.exponent - _SAFE_EXPONENT)
+        least = np.ldexp(1.0, self.exponent - _VANISHING)
         vanishes = (np.abs(values) < least) & (values != 0.0)
         return np.where(vanishes, 0.0, values) if vanishes.any() else values
 

@@ -128,9 +128,7 @@ class _GuidedSearch:
         )
 
     def _glance(self, ranked: list[Ranked], searched: list[_PropertySearch]) -> Glance:
-        found = [
-            (-rank[0], frozenset(self.exact.attributes(place, rank[-1]))) for rank, place in ranked
-        ]
+        found = ((-rank[0], self.exact.attributes(place, rank[-1])) for rank, place in ranked)
         return glance_of(found, np.array([each.searched[0][0].rarity[0] for each in searched]))
 
     def _without_culprits(self, ranked: list[Ranked], most: int) -> list[Ranked]:
@@ -297,7 +295,7 @@ class _PropertySearch:
         return dead
 
     def leaders(self, length: int) -> Contexts:
-        """Choose the contexts to extend: the strongest of the last.
+        """Choose the contexts to extend: the strongest of the last with rows enough for it.
 
         If contexts must be minimal, those of which no part is enough.
         """
@@ -306,6 +304,7 @@ class _PropertySearch:
         if 0 in self.known or contexts.shape[1] < length:
             return np.zeros((0, length), dtype=np.int64)
         alive = (contexts != NONE).all(axis=1)
+        alive &= scored.rows >= self.run.contexts.least_rows(length + 1)
         if self.is_strict:
             alive &= ~reaches & ~self.is_dead(contexts)
         return contexts[[place for _, place in scored.strongest(limits.BEAM, alive)]]

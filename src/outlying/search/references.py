@@ -62,7 +62,7 @@ class Comparison:
     asked: int  # rows that were searched
     #: The share of ordinary rows with a finding this strong: counted, or where these are few, by
     #: the tail of their strengths, on the safe side.
-    chance: float = 0.0
+    chance: float = 1.0
     is_robust: bool = False  # the rows are compared without their oddest cells
 
     @property

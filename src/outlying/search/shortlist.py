@@ -10,7 +10,7 @@ import dataclasses
 import heapq
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 import numpy as np
@@ -100,17 +100,22 @@ class Shortlist:
         return [*self.estimated, *self.small]
 
 
-def glance_of(found: Sequence[tuple[float, frozenset[int]]], rarities: Floats) -> Glance:
+def glance_of(found: Iterable[tuple[float, Iterable[int]]], rarities: Floats) -> Glance:
     """Look at the strengths and columns of pairs, the strongest first, and at rarities alone."""
     known = np.maximum(np.where(np.isfinite(rarities), rarities, 1.0), 1.0)
     surprise = float(np.add.reduce(np.log(known)) / len(known))
-    if not found:
-        return Glance(0.0, 0, surprise)
-    rests = [
-        (next((score for score, columns in found if own not in columns), 0.0), own)
-        for own in sorted(found[0][1])
-    ]
-    return Glance(*min(rests), surprise)
+    rests: dict[int, float] = {}  # by column of the strongest pair: the strongest one without it
+    left: set[int] | None = None
+    for strength, columns in found:
+        left = set(columns) if left is None else left
+        for column in left.difference(columns):
+            rests[column] = strength
+        left -= rests.keys()
+        if not left:
+            break
+    rests |= dict.fromkeys(left or (), 0.0)
+    rest, blamed = min(((rest, column) for column, rest in rests.items()), default=(0.0, 0))
+    return Glance(rest, blamed, surprise)
 
 
 def verified(short: Shortlist, exact: Evaluation, top: int) -> Outcome:
@@ -137,7 +142,7 @@ class Verification:
 
     def __init__(self, short: Shortlist, scores: ExactScores, top: int) -> None:
         self.short, self.scores, self.exact, self.top = short, scores, scores.exact, top
-        self.dropped: dict[Key, Hit | None] = {}
+        self.failed: dict[Key, Hit | None] = {}  # below the threshold, or of too few rows
         self.hits: list[Hit] = []
         self.stories: dict[frozenset[int], float] = {}  # sets of columns, and their best score
         self._ranked = {(place, rank[-1]) for rank, place in short.ranked}
@@ -150,48 +155,50 @@ class Verification:
             self._take(place, context)
         self._verify()
         near = [] if self.hits else self._closest(closest())
+        dropped = len(self.failed.keys() & self._ranked)
         return Outcome(
             tuple(self.hits),
             tuple(near),
             self.short.levels,
             self._found() if self.hits else len(near),
-            Effort(
-                self.short.screened, len(self.scores.hits), len(self.dropped), self.short.unvisited
-            ),
+            Effort(self.short.screened, len(self.scores.hits), dropped, self.short.unvisited),
             self.short.alone,
             self.short.glance,
         )
 
     def _verify(self) -> None:
-        """Compute the strongest pairs exactly, until the estimates of the rest are too weak."""
+        """Compute the strongest pairs exactly, until the estimates of the rest are too weak.
+
+        But for each column of the strongest pair, one without it is computed: how strong it is
+        tells whether that column is to blame.
+        """
         for rank, place in self.short.ranked:
-            if self._is_enough(-rank[0], self.exact.attributes(place, rank[-1])):
-                continue
+            if self._is_weak(-rank[0]):
+                shared = set() if self.top == 1 else self._shared_columns()
+                if not shared:
+                    return
+                if shared.issubset(self.exact.attributes(place, rank[-1])):
+                    continue
             self._take(place, rank[-1])
 
-    def _is_enough(self, estimate: float, columns: tuple[int, ...]) -> bool:
-        """Return whether a pair is too weak to be among the first stories, or to tell of them.
-
-        For each column of the strongest pair, the strongest one without it tells whether it is to
-        blame.
-        """
+    def _is_weak(self, estimate: float) -> bool:
+        """Return whether a pair is too weak to be among the first stories."""
         if len(self.stories) < self.top:
             return False
-        if estimate >= heapq.nlargest(self.top, self.stories.values())[-1] - limits.SLACK:
-            return False
+        return estimate < heapq.nlargest(self.top, self.stories.values())[-1] - limits.SLACK
+
+    def _shared_columns(self) -> set[int]:
+        """Return the columns of the strongest pair that all others so far have, too."""
         first = max(self.hits, key=lambda hit: hit.score)
-        own = set(self.exact.attributes(first.property, first.context)) - set(columns)
+        shared = set(self.exact.attributes(first.property, first.context))
         for hit in self.hits:
-            if not own:
-                break
-            if hit.score >= estimate:
-                own &= set(self.exact.attributes(hit.property, hit.context))
-        return self.top == 1 or not own
+            shared &= set(self.exact.attributes(hit.property, hit.context))
+        return shared
 
     def _take(self, place: int, context: Context) -> None:
         hit = self.scores.look(place, context)
         if hit is None or not self.exact.reaches(hit):
-            self.dropped[place, context] = hit
+            self.failed[place, context] = hit
             return
         if self.exact.options.minimality == "strict" or self._chosen(hit):
             self.hits.append(hit)
@@ -213,7 +220,7 @@ class Verification:
     def _closest(self, ranked: Iterable[Ranked]) -> list[Hit]:
         """Return the strongest pair of each property, where none reaches the threshold."""
         looked = (self.scores.look(place, rank[-1]) for rank, place in ranked)
-        hits = [*self.dropped.values(), *looked]
+        hits = [*self.failed.values(), *looked]
         known = [hit for hit in hits if hit is not None and hit.outlierness > SAME_SCORE]
         best: dict[int, Hit] = {}
         for hit in sorted(known, key=rank_of):
@@ -228,7 +235,7 @@ class Verification:
         if len(self.stories) < self.top:
             return len(self.stories)
         found = list(self.stories)
-        ranked = (self.exact.attributes(p, c) for p, c in self._ranked - self.dropped.keys())
+        ranked = (self.exact.attributes(p, c) for p, c in self._ranked - self.failed.keys())
         others = {*map(frozenset, ranked), *self.short.others}
         for columns in sorted(others, key=lambda some: (len(some), sorted(some))):
             if len(found) < limits.MOST_STORIES and not any(story <= columns for story in found):

@@ -203,6 +203,8 @@ def range_text(low: Value, high: Value) -> str:
     if type(low) is type(high) is float and low < high and math.isfinite(high - low):
         decimals = max(1, 2 - math.floor(math.log10(high - low)))
         first, last = (number_text(round(end, decimals)) for end in (low, high))
+        if "." not in first or "." not in last:
+            first, last = without_trailing_zero(first), without_trailing_zero(last)
     elif isinstance(low, dt.datetime) and isinstance(high, dt.datetime) and high - low > _DAYS:
         first, last = low.date().isoformat(), high.date().isoformat()
     else:

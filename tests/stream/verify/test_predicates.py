@@ -76,6 +76,19 @@ def test_labels_are_tested_like_one_by_one(codes: list[int]) -> None:
     ]
 
 
+def test_rare_labels_are_found_like_frequent_ones() -> None:
+    rng = np.random.default_rng(2)
+    codes = np.where(rng.random(20_001) < 0.4, 0, rng.integers(-1, 900, 20_001))
+    labels = [f"label {code}" for code in range(900)]
+    predicates = [Predicate("x", "equals", label=label) for label in (*labels[::3], "unknown")]
+    predicates += [Predicate("x", "known"), Predicate("x", "missing")]
+    words = words_for(len(predicates), len(codes))
+    evaluate(predicates, CodedLabels(codes, labels), words)
+    expected = [*(codes == code for code in range(0, 900, 3)), codes > 900, codes >= 0, codes < 0]
+    for line, rows in zip(words, expected, strict=True):
+        assert np.array_equal(row_numbers(line), np.flatnonzero(rows))
+
+
 def test_blocks_of_rows_are_put_together() -> None:
     numbers = np.random.default_rng(1).random(100_003)
     numbers[::7] = np.nan

@@ -85,18 +85,21 @@ QUERIES = st.lists(
 ).map(tuple)
 
 
+OF_ONE_VALUE = (EQUALS | KNOWN_OR_NOT.filter(lambda rule: rule.kind == "missing")).map(
+    lambda rule: (rule,)
+)
 SMALL = st.lists(
     st.builds(
         Query,
         st.just(NAMES["real"]) | st.just(NAMES["whole"]),
         st.sampled_from(["numbers", "missing"]),
-        EQUALS.map(lambda rule: (rule,)),
+        OF_ONE_VALUE,
     )
     | st.builds(
         Query,
         st.sampled_from([NAMES["word"], NAMES["flag"]]),
         st.sampled_from(["labels", "missing"]),
-        EQUALS.map(lambda rule: (rule,)),
+        OF_ONE_VALUE,
     ),
     max_size=6,
 ).map(tuple)

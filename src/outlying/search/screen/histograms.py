@@ -179,7 +179,7 @@ class NumericHistogram:
         widths = bandwidth(np.sqrt(variance), known * self.share)
         widths[~(widths > 0)] = np.nan  # all are equal, or there are none
         pairs, others = self._close_pairs(counts, widths, with_others=True)
-        inside = self._corrected(pairs, known, known) / known
+        inside = np.where(np.isnan(widths), np.nan, self._corrected(pairs, known, known) / known)
         around = self._corrected(others, known, self.total) / known
         lifts = lift(inside / known, around / self.total)
         return np.array([rows_in(bits), known, inside, widths, centre, lifts])

@@ -62,7 +62,7 @@ def plan_small_groups(
     counted: list[Query] = []
     cells = 0.0
     for group in sorted(groups.values(), key=SmallGroup.sort_key):
-        queries = sorted(group.queries, key=lambda query: query.column)
+        queries = sorted(group.queries, key=lambda query: (query.column, query.kind))
         cells += max(1, group.drawn) * rows_per_drawn * len(queries)
         if cells <= MOST_KEPT:
             kept += queries
