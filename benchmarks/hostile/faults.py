@@ -274,6 +274,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", action="append", default=[], choices=[*FAULTS])
     given = parser.parse_args()
+    for number in (signal.SIGINT, signal.SIGTERM):  # may be ignored where this runs by itself
+        signal.signal(number, signal.default_int_handler)
     counts: collections.Counter[tuple[str, str]] = collections.Counter()
     faults = 0
     for name, outcome in _outcomes(given.rounds, given.seed, given.only):

@@ -161,8 +161,11 @@ def test_a_signal_that_ends_leaves_nothing_half_done(
     many: Path, tmp_path: Path, signal_name: str, form: str
 ) -> None:
     number, target = getattr(signal, signal_name), tmp_path / "out"
+    partial = tmp_path / "out.partial"
     process = started("explain", many, *ALL, "--format", form, "-o", target)
     wait_until(lambda: len(children(process)) == 2, process)
+    if form == "jsonl":
+        wait_until(lambda: partial.read_bytes().count(b"\n") > 1, process)
     workers = children(process)
     process.send_signal(number)
     out, err = process.communicate(timeout=30)
