@@ -116,6 +116,32 @@ def test_an_error_in_python_says_names_harmlessly() -> None:
     assert "\x1b" not in str(caught.value)
 
 
+# --- interrupts while modules are loaded -----------------------------------------------------
+
+
+@pytest.mark.skipif(os.name != "posix", reason="ends by a signal")
+@pytest.mark.parametrize("command", ["-m outlying", "bin/outlying", "-c import outlying"])
+def test_an_interrupt_while_modules_are_loaded(tmp_path: Path, command: str) -> None:
+    """It ends the command without a traceback; a program that only imports us is left alone."""
+    (tmp_path / "bin").mkdir()
+    script = "from outlying.cli.main import main; main()"
+    (tmp_path / "bin" / "outlying").write_text(script)
+    stop = "import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(60)"
+    (tmp_path / "numpy.py").write_text(stop)
+    done = subprocess.run(
+        [sys.executable, *command.split(" ", 1)],
+        env=os.environ | {"PYTHONPATH": f"{tmp_path}:{Path(outlying.__file__).parent.parent}"},
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        check=False,
+    )
+    assert done.returncode == -signal.SIGINT
+    assert ("KeyboardInterrupt" in done.stderr) == ("import" in command)
+    assert done.stderr == "" or "import" in command
+
+
 # --- signals, and workers that die ----------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ import click
 from click.shell_completion import get_completion_class
 
 import outlying
+from outlying import loading
 from outlying.cli.demo import demo
 from outlying.cli.detect import detect
 from outlying.cli.explain import explain
@@ -30,6 +31,7 @@ def main() -> None:
     prepare_streams()
     try:
         with stopped_by_signals() as signals:
+            loading.finish()
             cli.main(standalone_mode=False)
         sys.stdout.flush()  # what cannot be written is said while it can be said
     except outlying.OutlyingError as error:
