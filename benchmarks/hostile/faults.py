@@ -155,14 +155,14 @@ def temporary_full(form: str, rng: random.Random, folder: Path) -> str:
     """Stream and read with a folder for temporary files that is full."""
     small = folder / "small"
     small.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", str(small)]
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={rng.choice([4, 64])}k", "tmpfs", str(small)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
         return "not tried: nothing can be mounted"
     try:
-        with contextlib.suppress(OSError):
-            (small / "filler").write_bytes(bytes(4096))
         path = table(folder)
-        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n", rng.choice([0, 7])))
+        lines = path.read_bytes().splitlines()
+        ends = rng.choice([[b"\n"], [b"\n", b"\r\n"]])  # a file of both is copied first
+        path.write_bytes(b"".join(line + ends[row % len(ends)] for row, line in enumerate(lines)))
         (folder / "out").write_text(OLD)
         run = explained(path, form, folder / "out", env=os.environ | {"TMPDIR": str(small)})
         _, err = run.communicate(timeout=120)

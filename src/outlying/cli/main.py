@@ -19,16 +19,21 @@ from outlying.cli.process import (
     PipeClosedError,
     leave_output,
     leave_pipe,
+    prepare_memory,
     prepare_streams,
     stopped_by_signals,
 )
 from outlying.cli.writing import NO_MEMORY
 from outlying.errors import OptionError, harmless
 
+#: How the loader of libraries says that there is not enough memory for them.
+_NOT_MAPPED = ("failed to map segment", "cannot allocate memory")
+
 
 def main() -> None:
     """Run the command line."""
     prepare_streams()
+    prepare_memory()
     try:
         with stopped_by_signals() as signals:
             loading.finish()
@@ -48,6 +53,10 @@ def main() -> None:
     except MemoryError as error:
         is_ours = str(error).startswith(NO_MEMORY)
         _fail(click.ClickException(harmless(str(error)) if is_ours else NO_MEMORY))
+    except ImportError as error:
+        if not any(words in str(error) for words in _NOT_MAPPED):
+            raise
+        _fail(click.ClickException(NO_MEMORY))
     except (BrokenPipeError, PipeClosedError):  # the reader, say `head`, has seen enough
         leave_pipe()
     except OSError as error:

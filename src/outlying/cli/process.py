@@ -54,6 +54,18 @@ def prepare_streams() -> None:
             stream.reconfigure(errors=_ERRORS)
 
 
+def prepare_memory() -> None:
+    """Keep the engine from a crash where the address space is limited (ulimit -v).
+
+    Its allocator opens an arena for each thread, and does not see that there is no room for it.
+    """
+    with contextlib.suppress(ImportError):  # a system without such limits
+        import resource
+
+        if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+            os.environ.setdefault("DUCKDB_JE_MALLOC_CONF", "narenas:1")
+
+
 def _hold(number: int) -> None:
     """Keep a file that is opened later from taking the place of a closed stream."""
     try:
