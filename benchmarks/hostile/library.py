@@ -7,44 +7,23 @@ from __future__ import annotations
 
 import argparse
 import collections
-import contextlib
 import json
 import random
-import signal
 import sys
+import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import outlying
 from benchmarks.hostile import tables
-
-LONGEST = 30  # seconds
-
-
-class _TooLongError(BaseException):
-    """A call did not end in time."""
+from benchmarks.hostile.clock import LONGEST, TooLongError, limited
 
 
 class _NotBuiltError(Exception):
     """A library refuses the table before it reaches ours."""
-
-
-@contextlib.contextmanager
-def limited(seconds: int) -> Iterator[None]:
-    """Stop what takes longer."""
-
-    def stop(*_: object) -> None:
-        raise _TooLongError
-
-    signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
 
 
 def options(rng: random.Random, names: list[str]) -> dict[str, Any]:
@@ -75,68 +54,105 @@ def options(rng: random.Random, names: list[str]) -> dict[str, Any]:
     return drawn
 
 
-def asked(rng: random.Random, made: tables.Columns) -> dict[str, Any]:
-    """Draw what to explain."""
+def asked(rng: random.Random, made: tables.Columns, *, by_place: bool) -> dict[str, Any]:
+    """Draw what to explain: arguments of `explain` or `explain_many`; none to detect rows."""
     rows = len(next(iter(made.values())))
-    row = rng.randrange(rows)
-    name = rng.choice([*made])
-    how = rng.choice(["row", "row", "row", "where", "object"])
-    if how == "row":
-        return {"row": row}
+    row, name = rng.randrange(rows), rng.choice([*made])
+    by_value = ["where", "object", "objects"]
+    how = rng.choice([*by_value, "row", "row", "row", "rows", "nothing"] if by_place else by_value)
+    if how == "where" and rng.random() < 0.7:
+        return {"where": {name: cells[row] for name, cells in made.items()}}
     if how == "where":
         return {"where": {name: rng.choice([made[name][row], tables.KINDS["mixed"](rng)])}}
-    values = {name: cells[rng.randrange(rows)] for name, cells in made.items()}
+    if how == "object":
+        return {"object": _drawn(rng, made)}
+    if how == "objects":
+        return {"objects": [_drawn(rng, made) for _ in range(rng.randint(0, 3))]}
+    given = {"row": row, "rows": [rng.randrange(rows) for _ in range(rng.randint(0, 3))]}
+    return {how: given[how]} if how in given else {}
+
+
+def _drawn(rng: random.Random, made: tables.Columns) -> dict[str, Any]:
+    """Draw a new object, at times with a value of another kind."""
+    values = {name: rng.choice(cells) for name, cells in made.items()}
     if rng.random() < 0.3:
-        values[name] = tables.KINDS[rng.choice([*tables.KINDS])](rng)
-    return {"object": values}
+        values[rng.choice([*made])] = tables.KINDS[rng.choice([*tables.KINDS])](rng)
+    return values
 
 
-def answer(data: Any, ask: dict[str, Any], chosen: dict[str, Any]) -> str:
-    """Return an answer as JSON; all views of it are drawn, too."""
-    found = outlying.explain(data, **ask, **chosen)
-    str(found)
-    found.text(all=True)
-    found.to_html()
-    found.to_frame()
-    return found.to_json()
+def answer(data: Any, ask: dict[str, Any], chosen: dict[str, Any]) -> list[str]:
+    """Return answers as JSON; all views of them are drawn, too."""
+    if not ask:
+        found = outlying.detect(data, workers=1, **chosen)
+        str(found)
+        found.to_frame()
+        return [found.to_json()]
+    if "rows" in ask or "objects" in ask:
+        many = [*outlying.explain_many(data, workers=1, **ask, **chosen)]
+    else:
+        many = [outlying.explain(data, **ask, **chosen)]
+    for findings in many:
+        str(findings)
+        findings.text(all=True)
+        findings.to_html()
+        findings.to_frame()
+    if many:
+        outlying.report(many)
+    str(outlying.patterns(many))
+    return [findings.to_json() for findings in many]
 
 
-def _without_row(text: str) -> Any:
-    whole = json.loads(text)
-    for item in whole["objects"]:
+def _without_rows(answers: list[str]) -> list[Any]:
+    """Return answers without what may differ where rows have other places."""
+    many = [*map(json.loads, answers)]
+    for item in (item for whole in many for item in whole["objects"]):
         item["row"] = None
-    return whole
+    return many
 
 
-def shuffled(made: tables.Columns, row: int, rng: random.Random) -> tuple[tables.Columns, int]:
-    """Return a table with its rows in another order, and where a row is then."""
-    order = rng.sample(range(len(next(iter(made.values())))), len(next(iter(made.values()))))
+def shuffled(
+    made: tables.Columns, ask: dict[str, Any], rng: random.Random
+) -> tuple[tables.Columns, dict[str, Any]]:
+    """Return a table with its rows in another order, and what is then asked."""
+    rows = len(next(iter(made.values())))
+    order = rng.sample(range(rows), rows)
     moved = {name: [cells[place] for place in order] for name, cells in made.items()}
-    return moved, order.index(row)
+    if "row" in ask:
+        return moved, {"row": order.index(ask["row"])}
+    return moved, ask | {"rows": [*map(order.index, ask["rows"])]} if "rows" in ask else ask
 
 
-def attempt(seed: int) -> str:
+def attempt(seed: int, folder: Path) -> str:
     """Try one table; return what became of it, and raise what must not be."""
     rng = random.Random(seed)
-    made = tables.columns(rng)
-    ask, chosen = asked(rng, made), options(rng, [*made])
-    try:
-        data = tables.carried(made, rng)
-    except (KeyboardInterrupt, _TooLongError):
-        raise
-    except BaseException as error:  # polars panics
-        raise _NotBuiltError from error
+    made, carrier = tables.columns(rng), rng.choice([*tables.CARRIERS])
+    ask = asked(rng, made, by_place=carrier not in tables.STREAMS)
+    chosen = options(rng, [*made])
+    if not ask:
+        chosen = {name: chosen[name] for name in chosen if name in ("top", "seed", "types")}
+        chosen |= {"detector": rng.choice(["strength", "feature-bagging", "feature-bagging", "x"])}
+    data = _built(made, carrier, folder)
     try:
         first = answer(data, ask, chosen)
     except outlying.OutlyingError as error:
         return type(error).__name__
-    json.loads(first)
     assert answer(data, ask, chosen) == first, "the second answer differs"
-    if data is made and "row" in ask:
-        moved, row = shuffled(made, ask["row"], rng)
-        again = answer(moved, {"row": row}, chosen)
-        assert _without_row(again) == _without_row(first), "the order of rows counts"
+    if ask and carrier in tables.KEEPS_TYPES:
+        moved, again = shuffled(made, ask, rng)
+        other = answer(_built(moved, carrier, folder), again, chosen)
+        assert _without_rows(other) == _without_rows(first), "the order of rows counts"
     return "answer"
+
+
+def _built(made: tables.Columns, carrier: str, folder: Path) -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return tables.CARRIERS[carrier](made, folder)
+    except (KeyboardInterrupt, TooLongError):
+        raise
+    except BaseException as error:  # polars panics
+        raise _NotBuiltError from error
 
 
 def main() -> None:
@@ -146,15 +162,15 @@ def main() -> None:
     given = parser.parse_args()
     warnings.simplefilter("error")
     counts: collections.Counter[str] = collections.Counter()
-    begin, longest = time.monotonic(), 0.0
+    begin, took = time.monotonic(), (0.0, given.seed)
     for seed in range(given.seed, given.seed + given.tables):
-        start = time.monotonic()
+        work = time.process_time()
         try:
-            with limited(LONGEST):
-                counts[attempt(seed)] += 1
+            with tempfile.TemporaryDirectory() as folder, limited():
+                counts[attempt(seed, Path(folder))] += 1
         except _NotBuiltError:
             counts["not built"] += 1
-        except _TooLongError:
+        except TooLongError:
             counts["TOO LONG"] += 1
             print(f"seed {seed}: over {LONGEST} s", flush=True)
         except KeyboardInterrupt:
@@ -163,11 +179,12 @@ def main() -> None:
             counts["FAULT"] += 1
             print(f"seed {seed}: {type(error).__name__}: {str(error)[:200]}", flush=True)
             traceback.print_exc(limit=-4)
-        longest = max(longest, time.monotonic() - start)
+        took = max(took, (time.process_time() - work, seed))
         if (seed - given.seed) % 1000 == 999:
             print(f"{seed + 1 - given.seed:,} tables, {dict(counts)}", flush=True)
     seconds = time.monotonic() - begin
-    print(f"{counts.total():,} tables in {seconds:.0f} s, the longest {longest:.1f} s")
+    longest = f"at most {took[0]:.1f} s of work (seed {took[1]})"
+    print(f"{counts.total():,} tables from seed {given.seed} in {seconds:.0f} s, {longest}")
     for name, count in counts.most_common():
         print(f"  {count:7,}  {name}")
     sys.exit(1 if counts["FAULT"] or counts["TOO LONG"] else 0)

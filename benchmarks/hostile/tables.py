@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
 import decimal
+import json
 import random
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -89,27 +92,80 @@ def _name(rng: random.Random) -> str:
     return str(rng.choice(TEXTS)) + rng.choice(["", " ", "x"])
 
 
-def carried(made: Columns, rng: random.Random) -> Any:
-    """Return a table as a dict of lists or arrays, or as a frame of a library that takes it."""
-    how = rng.choice(["dict", "dict", "numpy", "objects", "pandas", "polars", "arrow", "lazy"])
-    if how == "numpy":
-        return {name: _array(cells) for name, cells in made.items()}
-    if how == "objects":
-        return np.array([*zip(*made.values(), strict=True)], dtype=object)
-    if how == "pandas":
-        import pandas as pd
+def _pandas(made: Columns, folder: Path) -> Any:  # noqa: ARG001 - as the others
+    import pandas as pd
 
-        return pd.DataFrame({name: _array(cells) for name, cells in made.items()})
-    if how in ("polars", "lazy"):
-        import polars as pl
+    return pd.DataFrame({name: _array(cells) for name, cells in made.items()})
 
-        frame = pl.DataFrame(made, strict=False)
-        return frame.lazy() if how == "lazy" else frame
-    if how == "arrow":
-        import pyarrow as pa
 
-        return pa.table(made)
-    return made
+def _typed_pandas(made: Columns, folder: Path) -> Any:
+    """Return a frame with types of pandas' own, the first column as categories."""
+    frame = _pandas(made, folder).convert_dtypes()
+    first = frame.columns[0]
+    return frame.assign(**{first: frame[first].astype("category")})
+
+
+def _polars(made: Columns, folder: Path) -> Any:  # noqa: ARG001 - as the others
+    import polars as pl
+
+    return pl.DataFrame(made, strict=False)
+
+
+def _arrow(made: Columns, folder: Path) -> Any:  # noqa: ARG001 - as the others
+    import pyarrow as pa
+
+    return pa.table(made)
+
+
+def _parquet(made: Columns, folder: Path) -> Any:
+    import pyarrow.parquet as pq
+
+    pq.write_table(_arrow(made, folder), folder / "t.parquet", row_group_size=7)
+    return folder / "t.parquet"
+
+
+def _scanned(made: Columns, folder: Path) -> Any:
+    import outlying
+
+    return outlying.scan(_parquet(made, folder))
+
+
+def _csv(made: Columns, folder: Path) -> Any:
+    with (folder / "t.csv").open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(made)
+        writer.writerows(zip(*made.values(), strict=True))
+    return folder / "t.csv"
+
+
+def _json_lines(made: Columns, folder: Path) -> Any:
+    rows = (dict(zip(made, cells, strict=True)) for cells in zip(*made.values(), strict=True))
+    text = "".join(json.dumps(row, default=str) + "\n" for row in rows)
+    (folder / "t.jsonl").write_text(text)
+    return folder / "t.jsonl"
+
+
+Carry: TypeAlias = Callable[[Columns, Path], Any]
+
+#: Whatever holds a table: dicts, arrays, frames of libraries that take it, files, streams.
+CARRIERS: dict[str, Carry] = {
+    "dict": lambda made, _: made,
+    "arrays": lambda made, _: {name: _array(cells) for name, cells in made.items()},
+    "one array": lambda made, _: np.array([*zip(*made.values(), strict=True)], dtype=object),
+    "pandas": _pandas,
+    "pandas, typed": _typed_pandas,
+    "polars": _polars,
+    "polars, lazy": lambda made, folder: _polars(made, folder).lazy(),
+    "arrow": _arrow,
+    "parquet": _parquet,
+    "parquet, streamed": _scanned,
+    "csv": _csv,
+    "json lines": _json_lines,
+}
+STREAMS = ("polars, lazy", "parquet, streamed")
+
+#: Of these the order of rows does not decide which types the columns have.
+KEEPS_TYPES = ("dict", "arrays", "pandas", "arrow", "parquet", "parquet, streamed")
 
 
 def _array(cells: list[Any]) -> Any:
