@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import json
 import os
 import random
 import signal
+import sqlite3
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from benchmarks.hostile import tables
 from benchmarks.hostile.clock import TooLongError, limited
@@ -23,7 +28,7 @@ from outlying.cli import main as command_line
 
 def files(folder: Path, rng: random.Random) -> list[str]:
     """Write some tables and other files that commands can name."""
-    drawn = tables.columns(rng)
+    drawn = max((tables.columns(rng) for _ in range(rng.choice([1, 3]))), key=_size)
     made = drawn if rng.random() < 0.3 else {f"c{n}": c for n, c in enumerate(drawn.values())}
     encoded = tables.delimited(made, rng).encode(
         rng.choice(["utf-8"] * 9 + ["utf-16", "latin-1"]), "replace"
@@ -39,16 +44,25 @@ def files(folder: Path, rng: random.Random) -> list[str]:
     (folder / "empty.csv").write_text("")
     (folder / "folder").mkdir()
     (folder / "folder" / "a.csv").write_text("a,b\n1,2\n2,3\n3,9\n")
+    with contextlib.suppress(UnicodeError):  # half a character
+        pq.write_table(pa.Table.from_pylist(rows), folder / "t.parquet")
+        with contextlib.closing(sqlite3.connect(folder / "t.db")) as database, database:
+            database.execute(f"CREATE TABLE t ({', '.join(plain)})")
+            cells = ", ".join(f":{name}" for name in plain)
+            database.executemany(f"INSERT INTO t VALUES ({cells})", rows)  # noqa: S608 (our own)
     return [
         *["t.csv"] * 12,
-        "t.jsonl",
-        "t.jsonl",
+        *["t.jsonl", "t.jsonl", "t.parquet", "t.db"],
         "folder",
         "empty.csv",
         "none.csv",
         "",
         "\x1b[2J.csv",
     ]
+
+
+def _size(made: tables.Columns) -> int:
+    return len(next(iter(made.values())))
 
 
 def _rows(made: tables.Columns) -> list[tuple[object, ...]]:
@@ -94,9 +108,15 @@ def arguments(names: list[str], rng: random.Random) -> list[str]:
         ["--all"],
         ["--top", rng.choice(["1", "0", "1000000"])],
         ["--table", rng.choice(["t", "\x1b"])],
-        ["--query", rng.choice(["SELECT 1", "SELECT 1; DROP TABLE t"])],
+        ["--query", rng.choice(["SELECT 1", "SELECT 1; DROP TABLE t", "SELECT * FROM t"])],
         ["--max-conditions", "99"] if command == "explain" else ["--rounds", "3"],
     ]
+    if command == "detect":
+        extra += [["--explain"], ["--score-column", rng.choice(["c0", "c1"])], ["--lowest"]]
+    else:
+        extra += [["--preset", "paper"], ["--exact"], ["--min-support", "0.1"], ["--seed", "3"]]
+    if args[1] == "t.db":
+        args += ["--table", "t"]
     for item in rng.sample(extra, rng.choice([0, 0, 1, 1, 2])):
         args += item
     return args
