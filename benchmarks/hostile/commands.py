@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.hostile import tables
 from benchmarks.hostile.clock import TooLongError, limited
+from benchmarks.hostile.report import tell
 from outlying.cli import main as command_line
 
 
@@ -198,6 +199,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0, help="the first of them")
+    parser.add_argument("-o", "--output", type=Path, help="write the counts to a file, too")
     given = parser.parse_args()
     import outlying.stream.population
     from outlying.sources import read
@@ -212,9 +214,9 @@ def main() -> None:
         if wrong:
             counts["FAULT"] += 1
             print(f"seed {seed}: {wrong}", flush=True)
-    print(f"{given.runs:,} commands from seed {given.seed} in {time.monotonic() - begin:.0f} s")
-    for name, count in counts.most_common():
-        print(f"  {count:7,}  {name}")
+    seconds = time.monotonic() - begin
+    summary = f"{given.runs:,} commands from seed {given.seed} in {seconds:.0f} s."
+    tell("Hostile commands", summary, dict(counts.most_common()), given.output)
     sys.exit(1 if counts["FAULT"] else 0)
 
 

@@ -20,6 +20,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from benchmarks.hostile.report import tell
+
 OLD = "an older result\n"
 FORMS = ("text", "json", "html", "jsonl")
 _ROWS = 3000
@@ -274,20 +276,21 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=12, help="of each fault")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", action="append", default=[], choices=[*FAULTS])
+    parser.add_argument("-o", "--output", type=Path, help="write the counts to a file, too")
     given = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM):  # may be ignored where this runs by itself
         signal.signal(number, signal.default_int_handler)
-    counts: collections.Counter[tuple[str, str]] = collections.Counter()
+    counts: collections.Counter[str] = collections.Counter()
     faults = 0
     for name, outcome in _outcomes(given.rounds, given.seed, given.only):
         if outcome.startswith("FAULT"):
             faults += 1
             print(f"{name}: {outcome}", flush=True)
             outcome = "FAULT"
-        counts[name, outcome] += 1
-    print(f"{counts.total():,} faults of the system, {faults} of ours")
-    for (name, outcome), count in counts.items():
-        print(f"  {count:5,}  {name}: {outcome}")
+        counts[f"{name}: {outcome}"] += 1
+    tried = f"{given.rounds} times each, from seed {given.seed}: random moments, places and sizes"
+    summary = f"{counts.total():,} faults of the system ({tried}), {faults} of ours."
+    tell("Faults of the system", summary, counts, given.output)
     sys.exit(1 if faults else 0)
 
 

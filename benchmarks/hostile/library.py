@@ -20,6 +20,7 @@ from typing import Any
 import outlying
 from benchmarks.hostile import tables
 from benchmarks.hostile.clock import LONGEST, TooLongError, limited
+from benchmarks.hostile.report import tell
 
 
 class _NotBuiltError(Exception):
@@ -159,11 +160,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0, help="the first of them")
+    parser.add_argument("-o", "--output", type=Path, help="write the counts to a file, too")
     given = parser.parse_args()
     warnings.simplefilter("error")
     counts: collections.Counter[str] = collections.Counter()
     begin, took = time.monotonic(), (0.0, given.seed)
-    for seed in range(given.seed, given.seed + given.tables):
+    last = given.seed + given.tables - 1
+    for seed in range(given.seed, last + 1):
         work = time.process_time()
         try:
             with tempfile.TemporaryDirectory() as folder, limited():
@@ -180,13 +183,13 @@ def main() -> None:
             print(f"seed {seed}: {type(error).__name__}: {str(error)[:200]}", flush=True)
             traceback.print_exc(limit=-4)
         took = max(took, (time.process_time() - work, seed))
-        if (seed - given.seed) % 1000 == 999:
-            print(f"{seed + 1 - given.seed:,} tables, {dict(counts)}", flush=True)
-    seconds = time.monotonic() - begin
-    longest = f"at most {took[0]:.1f} s of work (seed {took[1]})"
-    print(f"{counts.total():,} tables from seed {given.seed} in {seconds:.0f} s, {longest}")
-    for name, count in counts.most_common():
-        print(f"  {count:7,}  {name}")
+        if seed == last or (seed - given.seed) % 1000 == 999:
+            seconds = time.monotonic() - begin
+            longest = f"at most {took[0]:.1f} s of work each (seed {took[1]})"
+            summary = (
+                f"{counts.total():,} tables from seed {given.seed} in {seconds:.0f} s, {longest}."
+            )
+            tell("Hostile tables", summary, dict(counts.most_common()), given.output)
     sys.exit(1 if counts["FAULT"] or counts["TOO LONG"] else 0)
 
 
