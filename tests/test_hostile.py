@@ -288,3 +288,10 @@ def test_names_and_labels_of_any_text(name: str) -> None:
             told(frame, row=0)
         with contextlib.suppress(outlying.ColumnError):
             told(pl.LazyFrame(data, strict=False), where={"b": 99.0})
+
+
+def test_infinite_numbers_that_are_not_compared_are_texts_in_json() -> None:
+    data = {"a": [1, 2, 3, 9], "b": [1.0, float("inf"), float("-inf"), 2.0]}
+    for row, text in ((1, "inf"), (2, "-inf"), (3, 2.0)):
+        found = told(data, row=row, exclude=["b"])
+        assert found.to_dict()["objects"][0]["values"]["b"] == text

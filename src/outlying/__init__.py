@@ -1,5 +1,6 @@
 """Why is this row an outlier? Ranked, readable pairs of context and property."""
 
+from outlying import loading as _loading  # noqa: F401 (before all others)
 from outlying.api import Explainer, explain, explain_many
 from outlying.detect.api import detect
 from outlying.errors import (

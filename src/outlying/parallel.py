@@ -246,12 +246,12 @@ def _signals_held() -> Iterator[None]:
 def _start(work: Callable[[Any], Iterable[Any]], parent: int, at_work: AtWork) -> None:
     """Prepare a worker process; interrupts are left to the parent."""
     global _work, _note
-    _work, _note = work, at_work.noting()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         for number in _SIGNALS - {signal.SIGINT}:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+    _work, _note = work, at_work.noting()  # not before it can be ended: it waits for others
     threading.Thread(target=_end_after, args=(parent,), daemon=True).start()
 
 

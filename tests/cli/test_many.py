@@ -566,6 +566,23 @@ def test_a_full_disk_loses_nothing(wide: Path, straight: bytes, tmp_path: Path) 
     assert target.read_bytes() == straight
 
 
+def test_nothing_finished_leaves_nothing_behind(
+    wide: Path, straight: bytes, tmp_path: Path
+) -> None:
+    head = straight.index(b"\n") + 1
+    for small in (100, head, head + 10):
+        done = subprocess.run(
+            command(wide, tmp_path / "out"),
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (small, small)),  # noqa: B023
+            check=False,
+        )
+        assert done.returncode == 2
+        assert done.stderr == f"Error: cannot write {tmp_path / 'out.partial'}: File too large\n"
+        assert not [*tmp_path.iterdir()]
+
+
 def test_lines_come_one_by_one(wide: Path) -> None:
     args = [arg.replace("1-40", "1-400") for arg in command(wide, Path("-"))]
     running = subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -18,6 +18,8 @@ import pytest
 
 import outlying
 
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+
 
 @pytest.fixture
 def people(tmp_path: Path) -> Path:
@@ -116,6 +118,84 @@ def test_an_error_in_python_says_names_harmlessly() -> None:
     assert "\x1b" not in str(caught.value)
 
 
+# --- limits -----------------------------------------------------------------------------------
+
+
+def with_limit(kind: str, limit: int, *args: object, **env: str) -> tuple[int, str, str]:
+    """Run outlying with a limit of the system; return exit code, standard output and error."""
+    import resource
+
+    number = getattr(resource, kind)
+    done = subprocess.run(
+        [sys.executable, "-m", "outlying", *map(str, args)],
+        env=os.environ | env,
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(number, (limit, limit)),
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@LINUX
+@pytest.mark.parametrize("mebibytes", [400, 800])
+def test_memory_that_runs_out_is_said(tmp_path: Path, mebibytes: int) -> None:
+    """Before data are read, and while they are."""
+    path = tmp_path / "large.csv"
+    lines = [",".join(f"{place}.{row}{row}" for place in range(12)) for row in range(500)]
+    path.write_text("\n".join([",".join("abcdefghijkl"), *lines * 1000]) + "\n")
+    args = ("explain", path, "--row", 3, "--references", 0)
+    one = {"OPENBLAS_NUM_THREADS": "1"}  # or else the limit would depend on the number of cores
+    code, out, err = with_limit("RLIMIT_AS", mebibytes << 20, *args, **one)
+    assert (code, out) == (2, "")
+    assert err.startswith("Error: there is not enough memory; --engine duckdb reads a large file")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs limits of the system")
+def test_a_full_folder_for_temporary_files_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.csv"
+    ends = ("\n", "\r\n")
+    lines = (f"{row % 7},{row * row % 11}{ends[row % 2]}" for row in range(3000))
+    path.write_bytes("".join(["a,b\n", *lines]).encode())
+    (tmp_path / "temporary").mkdir()
+    args = ("explain", path, "--row", 3, "--references", 0)
+    room = {"TMPDIR": str(tmp_path / "temporary")}
+    code, out, err = with_limit("RLIMIT_FSIZE", 1000, *args, **room)
+    assert (code, out) == (2, "")
+    assert f"cannot be written to {tmp_path / 'temporary'}: File too large; repair the" in err
+    assert "TMPDIR" in err
+    assert err.count("\n") == 1
+    assert not [*(tmp_path / "temporary").iterdir()]
+    assert with_limit("RLIMIT_FSIZE", 1_000_000, *args, **room)[0] == 0
+
+
+# --- interrupts while modules are loaded -----------------------------------------------------
+
+
+@pytest.mark.skipif(os.name != "posix", reason="ends by a signal")
+@pytest.mark.parametrize("command", ["-m outlying", "bin/outlying", "-c import outlying"])
+def test_an_interrupt_while_modules_are_loaded(tmp_path: Path, command: str) -> None:
+    """It ends the command without a traceback; a program that only imports us is left alone."""
+    (tmp_path / "bin").mkdir()
+    script = "from outlying.cli.main import main; main()"
+    (tmp_path / "bin" / "outlying").write_text(script)
+    stop = "import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(60)"
+    (tmp_path / "numpy.py").write_text(stop)
+    done = subprocess.run(
+        [sys.executable, *command.split(" ", 1)],
+        env=os.environ | {"PYTHONPATH": f"{tmp_path}:{Path(outlying.__file__).parent.parent}"},
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        check=False,
+    )
+    assert done.returncode == -signal.SIGINT
+    assert ("KeyboardInterrupt" in done.stderr) == ("import" in command)
+    assert done.stderr == "" or "import" in command
+
+
 # --- signals, and workers that die ----------------------------------------------------------
 
 
@@ -150,7 +230,6 @@ def children(process: subprocess.Popen[str]) -> list[int]:
     return [int(number) for number in file.read_text().split()]
 
 
-LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 ALL = ("--rows", "1-3000", "--references", 0, "--workers", 2)
 
 
@@ -161,8 +240,11 @@ def test_a_signal_that_ends_leaves_nothing_half_done(
     many: Path, tmp_path: Path, signal_name: str, form: str
 ) -> None:
     number, target = getattr(signal, signal_name), tmp_path / "out"
+    partial = tmp_path / "out.partial"
     process = started("explain", many, *ALL, "--format", form, "-o", target)
     wait_until(lambda: len(children(process)) == 2, process)
+    if form == "jsonl":
+        wait_until(lambda: partial.read_bytes().count(b"\n") > 1, process)
     workers = children(process)
     process.send_signal(number)
     out, err = process.communicate(timeout=30)

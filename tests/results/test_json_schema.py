@@ -17,6 +17,7 @@ from click.testing import CliRunner
 import outlying
 from outlying.cli.main import cli
 from outlying.results.pairs import MOST_TYPICAL, PAIR_FIELDS
+from tests.conftest import Run
 
 
 def closed(schema: Any) -> Any:
@@ -150,3 +151,35 @@ def test_long_lists_are_cut(table: dict[str, Any]) -> None:
     labels = tuple(f"label {number:03d}" for number in range(100))
     plain = dataclasses.replace(pair, typical=labels).to_dict()
     assert (plain["typical"], plain["typical_more"]) == (list(labels[:MOST_TYPICAL]), 80)
+
+
+def test_a_finding_does_not_grow_with_the_table(run: Run, tmp_path: Path) -> None:
+    """The object's own values aside, no story takes more than documented: docs/json.md."""
+    rng, path, rows, columns = np.random.default_rng(5), tmp_path / "wide.csv", 1500, 40
+    labels = np.arange(rows) % 40
+    labels[:6] = 100 + np.arange(6)  # of their own
+    texts = {f"text {place}": labels for place in range(columns // 2)}
+    numbers = {f"number {place}": rng.normal(size=rows).round(2) for place in range(columns // 2)}
+    long = "ä" * 2000
+    lines = [
+        ",".join([*(f"{long}{label}" for label in cells[: len(texts)]), *cells[len(texts) :]])
+        for cells in zip(*(map(str, cells) for cells in (texts | numbers).values()), strict=True)
+    ]
+    path.write_text("\n".join([",".join(texts | numbers), *lines]), encoding="utf-8")
+    args = ("--rows", "1-6", "--references", 0, "--top", 20, "--format", "jsonl")
+    code, out, _ = run("explain", path, *args)
+    assert code == 0
+    found = [json.loads(line) for line in out.splitlines()[1:-1]]
+    cut = 0
+    for item in found:
+        assert len(item["pairs"]) > 10
+        for story, pair in zip(item["stories"], item["pairs"], strict=True):
+            cut += sum(str(value).endswith("ä…") for value in pair["typical"])
+            named = [pair["value"], *(condition["value"] for condition in pair["conditions"])]
+            named += [c["value"] for other in story["also"] for c in other["conditions"]]
+            told = len(json.dumps([story, pair])) - sum(len(json.dumps(value)) for value in named)
+            assert told < 30_000
+        assert len(item["blame"]) == len(item["values"]) == columns
+        rest = {name: item[name] for name in item.keys() - {"stories", "pairs", "values", "blame"}}
+        assert len(json.dumps(rest)) < 2000
+    assert cut > 1000

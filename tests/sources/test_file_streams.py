@@ -69,7 +69,7 @@ class TestParquet:
                 "category": pa.array(["x", None]).dictionary_encode(),
                 "nothing": pa.nulls(2),
                 "bytes": pa.array([b"x", None]),
-                "half": pa.array([0.5, None], pa.float16()),
+                "half": pa.array([np.float16(0.5), None], pa.float16()),
                 "far": pa.array([dt.date(9999, 12, 31), dt.date(1, 1, 1)]),
             }
         )

@@ -410,7 +410,8 @@ class TestTables:
             "print([name for name in sys.modules if name.startswith('outlying.sources.databases')])"
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-        assert done.stdout == "[]\n[]\n", done.stderr
+        by_engine = "['pyarrow', 'pandas']" if OLD and name == "t.csv" else "[]"
+        assert done.stdout == f"{by_engine}\n[]\n", done.stderr
 
 
 class TestDispatch:

@@ -9,6 +9,7 @@ import click
 from click.shell_completion import get_completion_class
 
 import outlying
+from outlying import loading
 from outlying.cli.demo import demo
 from outlying.cli.detect import detect
 from outlying.cli.explain import explain
@@ -18,6 +19,7 @@ from outlying.cli.process import (
     PipeClosedError,
     leave_output,
     leave_pipe,
+    prepare_memory,
     prepare_streams,
     stopped_by_signals,
 )
@@ -25,12 +27,17 @@ from outlying.cli.writing import NO_MEMORY
 from outlying.errors import OptionError, harmless
 from outlying.kernel.library import said
 
+#: How the loader of libraries says that there is not enough memory for them.
+_NOT_MAPPED = ("failed to map segment", "cannot allocate memory")
+
 
 def main() -> None:
     """Run the command line."""
     prepare_streams()
+    prepare_memory()
     try:
         with stopped_by_signals() as signals:
+            loading.finish()
             cli.main(standalone_mode=False)
         sys.stdout.flush()  # what cannot be written is said while it can be said
     except outlying.OutlyingError as error:
@@ -47,6 +54,10 @@ def main() -> None:
     except MemoryError as error:
         is_ours = str(error).startswith(NO_MEMORY)
         _fail(click.ClickException(harmless(str(error)) if is_ours else NO_MEMORY))
+    except ImportError as error:
+        if not any(words in str(error) for words in _NOT_MAPPED):
+            raise
+        _fail(click.ClickException(NO_MEMORY))
     except (BrokenPipeError, PipeClosedError):  # the reader, say `head`, has seen enough
         leave_pipe()
     except OSError as error:

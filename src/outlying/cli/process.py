@@ -54,6 +54,20 @@ def prepare_streams() -> None:
             stream.reconfigure(errors=_ERRORS)
 
 
+def prepare_memory() -> None:
+    """Keep libraries from crashes and endless loops where address space is limited (ulimit -v).
+
+    DuckDB's allocator opens an arena for each thread, and does not see that there is no room for
+    it; OpenBLAS tries for ever to get memory for its threads.
+    """
+    with contextlib.suppress(ImportError):  # a system without such limits
+        import resource
+
+        if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+            os.environ.setdefault("DUCKDB_JE_MALLOC_CONF", "narenas:1")
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
 def _hold(number: int) -> None:
     """Keep a file that is opened later from taking the place of a closed stream."""
     try:

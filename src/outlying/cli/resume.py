@@ -103,12 +103,13 @@ class Partial:
     def __init__(self, target: Path, path: Path, stream: io.FileIO) -> None:
         self.target, self.path, self._stream = target, path, stream
         self.done = 0
+        self._is_ours = False  # not before its lines are known to answer what is asked
         self.patterns = Patterns()
 
     @classmethod
     @contextlib.contextmanager
     def beside(cls, target: str, *, resume: bool) -> Iterator[Partial]:
-        """Open the file before the work begins; one without a line is not left behind."""
+        """Open the file before the work begins; one without an object is not left behind."""
         final = final_path(target)
         path = final.with_name(f"{final.name}.partial")
         if is_special(final):
@@ -144,6 +145,7 @@ class Partial:
             else:
                 self._count(content, number, targets)
             end = end_of_line
+        self._is_ours = True
         with self._writing():
             self._stream.truncate(end)
             self._stream.seek(end)
@@ -174,9 +176,10 @@ class Partial:
             self.path.replace(self.target)
 
     def _remove_if_empty(self) -> None:
-        """Leave no file without a line behind; another run's, made meanwhile, is not ours."""
+        """Leave no file without an object behind; another run's, made meanwhile, is not ours."""
         with contextlib.suppress(OSError, ValueError):
-            if self.is_new and _is_at(self._stream, self.path):
+            is_empty = self.is_new or (self._is_ours and not self.done)
+            if is_empty and _is_at(self._stream, self.path):
                 self.path.unlink()
 
     def _write(self, content: Mapping[str, Any]) -> None:
@@ -191,10 +194,12 @@ class Partial:
         try:
             yield
         except OSError as error:
-            raise OutputError(
-                f"cannot write {self.path}: {error.strerror}; {self.done:,} finished objects are "
-                "kept there, and the same command with --resume continues"
-            ) from None
+            kept = (
+                f"; {self.done:,} finished objects are kept there, and the same command with "
+                "--resume continues"
+            )
+            said = f"cannot write {self.path}: {error.strerror}{kept if self.done else ''}"
+            raise OutputError(said) from None
 
 
 def check_complete(path: Path, head: Mapping[str, Any]) -> None:

@@ -262,6 +262,8 @@ def _continue(job: Job, partial: Partial, loaded: Loaded) -> None:
 @contextlib.contextmanager
 def _says_how_to_continue(job: Job, partial: Partial, total: int) -> Iterator[None]:
     def kept() -> str:
+        if not partial.done:
+            return "nothing was written"
         how = "the same command with --resume continues"
         if not job.naming.is_repeatable:
             how = "objects from standard input cannot be continued"

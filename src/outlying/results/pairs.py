@@ -141,6 +141,9 @@ class Pair:
 #: JSON names so many typical values: of hundreds of categories a reader wants to know the first.
 MOST_TYPICAL = 20
 
+#: So much of a typical text is in JSON; whole texts are those of the object and its conditions.
+MOST_CHARACTERS = 200
+
 #: What a pair is made of in JSON and in frames.
 PAIR_FIELDS = (
     "property",
@@ -171,7 +174,11 @@ PAIR_FIELDS = (
 
 
 def _plain_typical(item: Any) -> Any:
-    return [plain(end) for end in item] if isinstance(item, tuple) else plain(item)
+    if isinstance(item, tuple):
+        return [plain(end) for end in item]
+    if isinstance(value := plain(item), str) and len(value) > MOST_CHARACTERS:
+        return f"{value[: MOST_CHARACTERS - 1]}…"
+    return value
 
 
 def bundle(views: Mapping[str, Callable[[], str]], include: Any, exclude: Any) -> dict[str, str]:

@@ -135,7 +135,12 @@ def coarse(form: Form, number: float, step: float) -> Value:
 
 
 def plain(value: Value) -> bool | int | float | str | None:
-    """Return a value as JSON holds it: dates, times and durations as ISO 8601 texts."""
+    """Return a value as JSON holds it: dates, times and durations as ISO 8601 texts.
+
+    Columns that are not compared may hold infinite numbers, which JSON has not: texts, too.
+    """
+    if isinstance(value, float) and math.isinf(value):
+        return repr(value)
     if isinstance(value, dt.timedelta):
         return _iso_duration(value)
     if isinstance(value, (dt.date, dt.time)):

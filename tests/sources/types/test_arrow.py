@@ -32,6 +32,11 @@ def coded(array: Any) -> tuple[Any, list[Any]]:
 
 
 DAY = 86_400_000_000.0
+_NEWER = [
+    (getattr(pa, name)(), form)
+    for name, form in {"json_": "text", "uuid": "values of type extension<arrow.uuid>"}.items()
+    if hasattr(pa, name)  # from Arrow 18 and 19
+]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +55,6 @@ DAY = 86_400_000_000.0
         (pa.dictionary(pa.int8(), pa.string()), "text"),
         (pa.dictionary(pa.int8(), pa.int64()), "text"),
         (pa.dictionary(pa.int8(), pa.binary()), "bytes"),
-        (pa.json_(), "text"),
         (pa.null(), "text"),
         (pa.date32(), "date"),
         (pa.date64(), "date"),
@@ -69,8 +73,8 @@ DAY = 86_400_000_000.0
         (pa.large_binary(), "bytes"),
         (pa.binary(4), "bytes"),
         (pa.binary_view(), "bytes"),
-        (pa.uuid(), "values of type extension<arrow.uuid>"),
         (pa.month_day_nano_interval(), "values of type month_day_nano_interval"),
+        *_NEWER,
     ],
     ids=str,
 )
@@ -120,7 +124,7 @@ def test_decimals_become_the_nearest_number(value: decimal.Decimal) -> None:
     [
         pa.array(["b", None, "a", "b"]),
         pa.array(["b", None, "a", "b"], pa.large_string()),
-        pa.array(["b", None, "a", "b"]).cast(pa.string_view()),
+        pa.array(["b", None, "a", "b"], pa.string_view()),
         pa.array(["b", None, "a", "b"]).dictionary_encode(),
         pa.DictionaryArray.from_arrays(
             pa.array([3, 1, 2, 0], pa.uint8()), pa.array(["b", None, "a", "b", "unused"])

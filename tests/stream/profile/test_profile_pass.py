@@ -289,7 +289,7 @@ def test_texts_of_all_kinds_are_the_same_texts() -> None:
     kinds_of_text += [pa.dictionary(pa.int8(), pa.string())]
     found = []
     for kind in kinds_of_text:
-        table = pa.table({"c": pa.array(cells).cast(kind), "n": range(5)})
+        table = pa.table({"c": pa.array(cells, type=kind), "n": range(5)})
         found.append(seen(profile_of(table, Options.of(), where={"c": "b"})))
     assert all(other == found[0] for other in found)
 

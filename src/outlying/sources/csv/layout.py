@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from outlying.errors import SourceError
 from outlying.sources.csv.types import UNTYPED_WORDS, Sniffed
 from outlying.sources.duckdb import engine
 from outlying.sources.files import InputFile
@@ -156,7 +157,14 @@ def first_record(file: InputFile, layout: Layout) -> list[str]:
 def rewritten(file: InputFile, layout: Layout, folder: Path) -> InputFile:
     """Copy a file with one kind of line end and no delimiter too many."""
     path = folder / "copy.csv"
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, delimiter=layout.delimiter, lineterminator="\n")
-        writer.writerows(record[: layout.fields] for record in records(file, layout))
+    try:
+        with path.open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream, delimiter=layout.delimiter, lineterminator="\n")
+            writer.writerows(record[: layout.fields] for record in records(file, layout))
+    except OSError as error:
+        raise SourceError(
+            f"{file.source}: some lines end in other ways than the rest, and a copy without these "
+            f"cannot be written to {folder.parent}: {error.strerror}; repair the lines, or set "
+            "TMPDIR to a folder with more room"
+        ) from None
     return dataclasses.replace(file, path=path, compressed=False)

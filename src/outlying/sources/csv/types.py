@@ -216,14 +216,12 @@ def missing_words(
     """
     if not places:
         return {}
-    counts = ", ".join(f"[{', '.join(_word_counts(place))}]" for place in places)
-    row = connected.execute(f"SELECT {counts} FROM {rows}").fetchall()[0]  # noqa: S608 (quoted)
-    words = [{word: n for word, n in zip(WORDS, some, strict=True) if n} for some in row]
-    return {p: _read_as_missing(some) for p, some in zip(places, words, strict=True) if some}
-
-
-def _word_counts(place: int) -> list[str]:
-    return [f"count(*) FILTER (trim(c{place}) = {literal(word)})" for word in WORDS]
+    counted = "SELECT place, trim(cell), count(*) FROM"
+    query = f"{counted} {cells(places, rows)} WHERE {_IS_WORD.replace('{}', 'cell')} GROUP BY ALL"
+    words: dict[int, dict[str, int]] = {}
+    for place, word, count in connected.execute(query).fetchall():
+        words.setdefault(place, {})[word] = count
+    return {place: _read_as_missing(counts) for place, counts in words.items()}
 
 
 def _read_as_missing(counts: Mapping[str, int]) -> str:

@@ -23,6 +23,8 @@ Config: TypeAlias = dict[str, str | bool | int | float | list[str]]
 MEMORY = "500MB"
 """What the engine may use for itself; a scan needs less, however long the table is."""
 
+_LEAST_SPACE = 256 << 20  # bytes of address space without which the engine may crash
+
 _CONFIG: Config = {
     "autoinstall_known_extensions": False,  # nothing is fetched from the network
     "autoload_known_extensions": False,
@@ -40,12 +42,31 @@ def connection(config: Config | None = None) -> Iterator[DuckDBPyConnection]:
     """Open a database of our own in memory, with the clock of the machine kept out."""
     import duckdb
 
-    connected = duckdb.connect(":memory:", config=_CONFIG | (config or {}))
+    connected = duckdb.connect(":memory:", config=_CONFIG | _within_limits() | (config or {}))
     try:
         connected.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
         yield connected
     finally:
         connected.close()
+
+
+def _within_limits() -> Config:
+    """Return settings for a process of limited address space: the engine's threads crash there.
+
+    Where too little is left for the engine itself, it is not started.
+    """
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    except (ImportError, OSError):  # not a system that tells
+        return {}
+    if limit == resource.RLIM_INFINITY:
+        return {}
+    if limit - used < _LEAST_SPACE:
+        raise MemoryError(f"{used >> 20:,} of {limit >> 20:,} MiB are used before data are read")
+    return {"threads": 1}
 
 
 @contextmanager
@@ -89,8 +110,12 @@ def plain_errors(source: str, long_integers: Sequence[str] = ()) -> Iterator[Non
         raise SourceError(f"{source!a}: the name is not valid text; rename it") from None
 
 
-def _plain(source: str, error: Exception, long_integers: Sequence[str]) -> OutlyingError:
+def _plain(
+    source: str, error: Exception, long_integers: Sequence[str]
+) -> OutlyingError | MemoryError:
     text = reason(error)
+    if str(error).startswith("Out of Memory Error") or "bad_alloc" in text:
+        return MemoryError(f"{source}: {text}")
     number = re.search(r"value (-?\d+) can't be cast because the value is out of range", str(error))
     if long_integers and _is_conversion(error) and (number or "INT64" in str(error)):
         names = " or ".join(map(repr, long_integers))
