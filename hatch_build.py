@@ -31,7 +31,7 @@ class ScreenBuildHook(BuildHookInterface[Any]):
             return
         source = Path(self.root, "src", _KERNEL)
         build = _module(source / "build.py")
-        folder = source if version == "editable" else Path(self.root, "build", "screen")
+        folder = build.BUILDS if version == "editable" else Path(self.root, "build", "screen")
         try:
             paths = build.built(folder)
         except build.BuildError as error:
@@ -40,7 +40,9 @@ class ScreenBuildHook(BuildHookInterface[Any]):
             self.app.display_warning(f"{error}\noutlying works without, by NumPy, but slower")
             return
         if version != "editable":
-            build_data["force_include"].update({str(p): str(_KERNEL / p.name) for p in paths})
+            build_data["force_include"].update(
+                {str(p): str(_KERNEL / "builds" / p.name) for p in paths}
+            )
             build_data["pure_python"] = False
             build_data["tag"] = f"py3-none-{_platform()}"
 

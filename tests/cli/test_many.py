@@ -26,12 +26,12 @@ from outlying.cli import resume as jsonlines
 from outlying.cli import terminal
 from outlying.cli.targets import marked, numbers
 from outlying.errors import RowError
-from outlying.search.memory import MemoryPopulation
-from outlying.search.population import Searched
+from outlying.search.prepared import Prepared
+from outlying.search.scoring import Exact
 from outlying.sources import read
 from outlying.table.columns import numeric_column
 from outlying.table.table import Table
-from outlying.table.targets import Target, Targets
+from outlying.table.targets import Targets
 from tests.conftest import Run
 
 QUICK = ("--references", 0, "--exclude", "odd")
@@ -331,13 +331,13 @@ def test_a_run_is_continued_from_any_byte(
     target, content = whole
     partial = target.with_name("out.jsonl.partial")
     asked: list[int] = []
-    explain = MemoryPopulation.searched
+    explain = Prepared.exact
 
-    def counted(self: MemoryPopulation, target: Target, progress: Any = None) -> Searched:
-        asked.append(int(target.row or 0) + 1)
-        return explain(self, target, progress)
+    def counted(self: Prepared, row: int, progress: Any = None) -> Exact:
+        asked.append(row + 1)
+        return explain(self, row, progress)
 
-    monkeypatch.setattr(MemoryPopulation, "searched", counted)
+    monkeypatch.setattr(Prepared, "exact", counted)
     ends = [place + 1 for place, byte in enumerate(content) if byte == ord("\n")]
     cuts = {0, 1, ends[0] - 1, len(content) - 1, len(content), *ends}
     cuts |= {(low + high) // 2 for low, high in itertools.pairwise(ends)}

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
+BUILDS = FOLDER / "builds"  # not beside the modules: they are no extension modules
 SOURCES = tuple(FOLDER / name for name in ("screen.c", "search.c", "sweep.c"))
 HEADER = FOLDER / "screen.h"
 GENERIC = "generic"
@@ -28,13 +29,13 @@ class BuildError(Exception):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compile into the folder of the source, or say why not."""
+    """Compile, or say why not."""
     import argparse
 
     parser = argparse.ArgumentParser(
         prog="python -m outlying.kernel", description="Compile the screen."
     )
-    parser.add_argument("--folder", type=Path, default=FOLDER, help="where the builds go")
+    parser.add_argument("--folder", type=Path, default=BUILDS, help="where the builds go")
     parser.add_argument(
         "--optional", action="store_true", help="succeed also where nothing can be compiled"
     )
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def built(folder: Path = FOLDER) -> list[Path]:
+def built(folder: Path = BUILDS) -> list[Path]:
     """Return all builds for this system, made where they are older than the source.
 
     Old compilers do not know the levels of x86-64: then there is one build.
@@ -68,8 +69,8 @@ def names() -> tuple[str, ...]:
     return tuple(LEVELS) if sysconfig.get_platform() == "linux-x86_64" else (GENERIC,)
 
 
-def path_of(name: str, folder: Path = FOLDER) -> Path:
-    """Return where a build is: beside the code, with the platform in its name."""
+def path_of(name: str, folder: Path = BUILDS) -> Path:
+    """Return where a build is, with the platform in its name."""
     import sysconfig
 
     platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")

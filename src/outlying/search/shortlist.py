@@ -101,12 +101,13 @@ class RankedPairs:
 
     def tell_more(self, stories: Iterable[Set[int]]) -> bool:
         """Return whether there are pairs whose columns contain none of these sets."""
-        columns = self.columns
-        has = np.zeros((len(columns), len(self.own) + 1 + int(columns.max(initial=0))), dtype=bool)
+        columns, sets = self.columns, [list(story) for story in stories]
+        most = max([int(columns.max(initial=0)), *map(max, sets)])
+        has = np.zeros((len(columns), most + 2), dtype=bool)  # the last one stands for NONE
         np.put_along_axis(has, columns, values=True, axis=1)
         told = np.zeros(len(columns), dtype=bool)
-        for story in stories:
-            told |= has[:, list(story)].all(axis=1)
+        for story in sets:
+            told |= has[:, story].all(axis=1)
         return not told.all()
 
 
