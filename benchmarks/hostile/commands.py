@@ -208,15 +208,17 @@ def main() -> None:
     outlying.explain({"a": [1, 2, 3, 9]}, row=3).to_html()
     counts: collections.Counter[str] = collections.Counter()
     begin = time.monotonic()
-    for seed in range(given.seed, given.seed + given.runs):
+    last = given.seed + given.runs - 1
+    for seed in range(given.seed, last + 1):
         outcome, wrong = attempt(seed)
         counts[outcome] += 1
         if wrong:
             counts["FAULT"] += 1
             print(f"seed {seed}: {wrong}", flush=True)
-    seconds = time.monotonic() - begin
-    summary = f"{given.runs:,} commands from seed {given.seed} in {seconds:.0f} s."
-    tell("Hostile commands", summary, dict(counts.most_common()), given.output)
+        if seed == last or (seed - given.seed) % 500 == 499:
+            done, seconds = seed - given.seed + 1, time.monotonic() - begin
+            summary = f"{done:,} commands from seed {given.seed} in {seconds:.0f} s."
+            tell("Hostile commands", summary, dict(counts.most_common()), given.output)
     sys.exit(1 if counts["FAULT"] else 0)
 
 

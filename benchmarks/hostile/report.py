@@ -10,7 +10,7 @@ from benchmarks.machine import header
 
 def tell(title: str, summary: str, counts: Mapping[str, int], path: Path | None) -> None:
     """Print what was tried and what came of it; write it to a file where one is given."""
-    print(summary)
+    print(summary, flush=True)
     for name, count in counts.items():
         print(f"  {count:7,}  {name}")
     if path is not None:

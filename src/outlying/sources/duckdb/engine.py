@@ -114,7 +114,7 @@ def _plain(
     source: str, error: Exception, long_integers: Sequence[str]
 ) -> OutlyingError | MemoryError:
     text = reason(error)
-    if str(error).startswith("Out of Memory Error") or "bad_alloc" in text:
+    if "bad allocation" in text or "bad_alloc" in text:  # of the system, not at a limit of ours
         return MemoryError(f"{source}: {text}")
     number = re.search(r"value (-?\d+) can't be cast because the value is out of range", str(error))
     if long_integers and _is_conversion(error) and (number or "INT64" in str(error)):
