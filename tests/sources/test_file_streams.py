@@ -406,7 +406,7 @@ class TestDelimited:
         [
             (b"a,b\n1,2\n3\n", "line 3 has 1 fields, the first line has 2"),
             (b"a,b\n1,2\n3,4,5\n", "line 3 has 3 fields"),
-            (b"a,b\n1,\xe4\n", "line 2 is not UTF-8 text"),
+            (b"a,b\n1,\x81\n", "line 2 is not UTF-8 text"),
             (b'a,b\n1,"x\n', "quotes"),
             (b"a,a\n1,2\n", "both called 'a'"),
         ],

@@ -22,6 +22,7 @@ from outlying.options import BAGGING, Bagging, DetectOptions, check_flag, check_
 from outlying.parallel import usable_workers
 from outlying.results.detections import Detection, Flagged
 from outlying.results.findings import Population
+from outlying.sources import registry
 from outlying.table.columns import Floats, frozen
 from outlying.table.selection import select
 from outlying.table.values import printable
@@ -33,7 +34,7 @@ OWN_DETECTORS = (FEATURE_BAGGING, STRENGTH)
 #: Why a column of scores is not compared.
 HOLDS_SCORES = "holds the scores by which rows are ranked"
 
-_COLUMNS = ("columns", "exclude", "types", "infinite")
+_COLUMNS = ("columns", "exclude", "types", "infinite", *registry.OPTIONS)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -129,7 +130,7 @@ def _prepared(data: Any, scores: Any, options: dict[str, Any]) -> tuple[Explaine
     if not isinstance(scores, str):
         explainer = Explainer(data, **own)
         return explainer, _scores(explainer, scores)
-    table = sources.read(data)
+    table = sources.read(data, **{name: own.pop(name, None) for name in registry.OPTIONS})
     explainer = Explainer(table.without(scores, HOLDS_SCORES), **own)
     return explainer, ColumnScores.of(table, scores, explainer.options.infinite).values
 

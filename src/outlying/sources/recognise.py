@@ -20,7 +20,7 @@ _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 def name_of(data: object) -> str:
     """Name something as its users do: "pandas DataFrame", "pyarrow Table"; a path by itself."""
     if isinstance(data, (str, os.PathLike)):
-        return os.fsdecode(data)
+        return str(getattr(data, "source", os.fsdecode(data)))
     kind, package = type(data), _package(data)
     return kind.__name__ if package == "builtins" else f"{package} {kind.__name__}"
 

@@ -13,18 +13,23 @@ import contextlib
 import dataclasses
 import importlib
 import os
+import re
+import weakref
 from collections.abc import Iterator
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, get_args
 
 from outlying.errors import OptionError, OutlyingError, SourceError, shown
-from outlying.options import Engine, check_choice
-from outlying.sources import recognise
+from outlying.options import Engine, check_choice, check_names
+from outlying.sources import compression, encodings, recognise
+from outlying.sources.copies import PrivateCopy, landed
 from outlying.sources.recognise import Test, name_of
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
     from outlying.sources.passes import Feeder
+
+_JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{")
 
 LARGE = 1 << 30
 """A file of more bytes is streamed unless told otherwise."""
@@ -35,28 +40,40 @@ class Format:
     """A file format: how names of its files end, and the modules that read it.
 
     `read` names the module with `read(file: InputFile) -> Table`, `stream` the one with
-    `stream(files: Files) -> Feeder`, both inside this package.
+    `stream(files: Files) -> Feeder`, both inside this package. `takes` names the options of both.
     """
 
     name: str
     endings: tuple[str, ...]
     read: str
     stream: str | None = None
-    may_be_gzip: bool = False
+    magic: tuple[bytes, ...] = ()
+    """How its files begin, and those of no other format."""
+    takes: tuple[str, ...] = ()
+    is_text: bool = False  # which may be compressed, and in any encoding
     may_be_empty: bool = False  # a file without a byte is a table without rows
 
     @property
     def suffixes(self) -> tuple[str, ...]:
         """All endings, those of compressed files too."""
-        return self.endings + tuple(f"{end}.gz" for end in self.endings if self.may_be_gzip)
+        packed = compression.ENDINGS.values() if self.is_text else ()
+        return self.endings + tuple(f"{end}{more}" for more in packed for end in self.endings)
 
 
+CSV = Format(
+    "CSV",
+    (".csv", ".tsv"),
+    "csv.reading",
+    "csv.streaming",
+    takes=("encoding",),
+    is_text=True,
+    may_be_empty=True,
+)
+JSON = Format("JSON", (".json", ".jsonl", ".ndjson"), "json", takes=("encoding",), is_text=True)
 FORMATS = (
-    Format(
-        "csv", (".csv", ".tsv"), "csv.reading", "csv.streaming", may_be_gzip=True, may_be_empty=True
-    ),
-    Format("json", (".json", ".jsonl", ".ndjson"), "json", may_be_gzip=True),
-    Format("parquet", (".parquet",), "parquet.reading", "parquet.streaming"),
+    CSV,
+    JSON,
+    Format("Parquet", (".parquet",), "parquet.reading", "parquet.streaming", (b"PAR1",)),
 )
 SUFFIXES = tuple(suffix for form in FORMATS for suffix in form.suffixes)
 STREAMED_SUFFIXES = tuple(s for form in FORMATS if form.stream is not None for s in form.suffixes)
@@ -67,18 +84,24 @@ class Source:
     """A kind of data, and the modules that read it.
 
     `read` names the module with `read(data) -> Table`, `stream` the one with `stream(data) ->
-    Feeder`, or `stream(data, table, query) -> Feeder` where it is a database.
+    Feeder`, or `stream(data, table, query) -> Feeder` where it is a database. `takes` names the
+    options of both.
     """
 
     recognises: Test
     read: str | None = None
     stream: str | None = None
     is_database: bool = False
+    takes: tuple[str, ...] = ()
 
 
 def _database(recognises: Test, module: str) -> Source:
     return Source(recognises, stream=module, is_database=True)
 
+
+#: What options are for; each is a text.
+OPTIONS = {"encoding": "text files (CSV, TSV, JSON)"}
+OF_FILES = ("encoding",)
 
 SPARK = Source(recognise.is_of_spark, stream="spark")
 
@@ -94,47 +117,52 @@ SOURCES = (
     _database(recognise.is_connection, "databases.adbc"),
     Source(recognise.is_a("duckdb", "DuckDBPyRelation"), stream="duckdb.feeder"),
     Source(recognise.is_a("polars", "LazyFrame"), stream="lazy_frames"),
-    Source(recognise.are_files, stream="files"),
-    Source(recognise.is_path, read="files", stream="files"),
+    Source(recognise.are_files, stream="files", takes=OF_FILES),
+    Source(recognise.is_path, read="files", stream="files", takes=OF_FILES),
     Source(lambda _: True, read="frames"),
 )
 
 
-def read(data: object) -> Table:
+def read(data: Any, **given: Any) -> Table:
     """Read a file, a dataframe, a dict of columns or an array; a Table passes through.
 
-    The same table gives the same columns from every source. Raises SourceError for what cannot
-    be read and ColumnError for names that are not unique.
+    The same table gives the same columns from every source. Options that are given say how it is
+    read; see OPTIONS. Raises SourceError for what cannot be read and ColumnError for names that are
+    not unique.
     """
     if isinstance(data, Table):
         return data
-    reader = next(source.read for source in _sources_of(data) if source.read is not None)
-    table: Table = module(reader).read(data)
+    data = landed(data)
+    source = next(source for source in _sources_of(data) if source.read is not None)
+    table: Table = module(source.read).read(data, **taken(given, source.takes, name_of(data)))
     return table
 
 
-def scan(data: Any, *, table: str | None = None, query: str | None = None) -> Feeder:
+def scan(data: Any, *, table: str | None = None, query: str | None = None, **given: Any) -> Feeder:
     """Open a table as a stream, whatever its size.
 
     `data` is a path to a Parquet, CSV or TSV file, to a folder of them or a pattern like
     `data/*.parquet`, or a list of those; a database (a file of DuckDB or SQLite, an address like
     `postgresql://user@host/database`, an open connection of DuckDB or ADBC) with the name of a
     `table` or with a `query`; a relation of DuckDB, a LazyFrame of polars or a DataFrame of Spark.
-    The result can be given to `explain` in place of data.
+    Further options: encoding, as for `explain`. The result can be given to `explain` in place of
+    data.
     """
-    for option, given in (("table", table), ("query", query)):
-        if given is not None and not (isinstance(given, str) and is_text(given)):
-            raise OptionError(f"{option} is {shown(given)}; allowed: a text")
+    for option, text in (("table", table), ("query", query)):
+        if text is not None and not (isinstance(text, str) and is_text(text)):
+            raise OptionError(f"{option} is {shown(text)}; allowed: a text")
     if table is not None and query is not None:
         raise OptionError("table= and query= are both given; one of them says what to read")
+    data = landed(data)
     source = next((source for source in _sources_of(data) if source.stream is not None), None)
+    options = taken(given, () if source is None else source.takes, name_of(data))
     feeder: Feeder
     if source is not None and source.is_database:
         feeder = module(source.stream).stream(data, table, query)
     elif table is not None or query is not None:
         raise _no_database(data)
     elif source is not None:
-        feeder = module(source.stream).stream(data)
+        feeder = module(source.stream).stream(data, **options)
     elif recognise.is_feeder(data):
         feeder = data
     else:
@@ -143,10 +171,17 @@ def scan(data: Any, *, table: str | None = None, query: str | None = None) -> Fe
             "folders and patterns of them, databases, DuckDB relations, polars LazyFrames and "
             "Spark frames"
         )
+    return feeder if isinstance(data, str) else _holding(feeder, data)
+
+
+def _holding(feeder: Feeder, data: Any) -> Feeder:
+    """Let a private copy live as long as its feeder."""
+    if isinstance(data, PrivateCopy):
+        weakref.finalize(feeder, id, data)
     return feeder
 
 
-def feeder_of(data: Any, engine: Engine = "auto") -> Feeder | None:
+def feeder_of(data: Any, engine: Engine = "auto", **given: Any) -> Feeder | None:
     """Return who feeds these data; None: they are to be read into memory.
 
     "auto" streams what is larger than a gibibyte or no single file; "memory" streams nothing;
@@ -164,19 +199,20 @@ def feeder_of(data: Any, engine: Engine = "auto") -> Feeder | None:
             f'engine="spark" cannot read {name_of(data)}; give a Spark DataFrame or an address '
             "like spark://host:port/path"
         )
-    return scan(data) if engine != "auto" or _is_streamed(data) else None
+    return scan(data, **given) if engine != "auto" or _is_streamed(data) else None
 
 
 def opened(
-    source: str,
+    data: Any,
     engine: Engine = "auto",
     *,
     table: str | None = None,
     query: str | None = None,
     master: str | None = None,
-) -> Feeder | None:
-    """Return who feeds what a command names; None: it is to be read into memory."""
-    if master is not None or (engine == "spark" and not SPARK.recognises(source)):
+    **given: Any,
+) -> Table | Feeder:
+    """Read a table into memory, or open it as a stream: the one door for whatever is given."""
+    if master is not None or (engine == "spark" and not SPARK.recognises(data)):
         if master is None or engine not in ("auto", "spark"):
             raise OptionError(
                 "Spark needs both: --engine spark --master URL, such as spark://HOST:PORT or "
@@ -184,10 +220,22 @@ def opened(
             )
         from outlying.sources import spark
 
-        return spark.connected(master, source if table is None else table)
+        return spark.connected(master, data if table is None else table)
     if table is not None or query is not None:
-        return scan(source, table=table, query=query)
-    return feeder_of(source, engine)
+        return scan(data, table=table, query=query, **given)
+    data = landed(data)
+    feeder = feeder_of(data, engine, **given)
+    return read(data, **given) if feeder is None else feeder
+
+
+def taken(given: dict[str, Any], takes: tuple[str, ...], source: str) -> dict[str, Any]:
+    """Return the options that are given; refuse those that have no meaning for the source."""
+    known = {name: value for name, value in given.items() if value is not None}
+    check_names(known, tuple(OPTIONS))
+    for name in known:
+        if name not in takes:
+            raise OptionError(f"the option {name} is for {OPTIONS[name]}, not for {source}")
+    return known
 
 
 def suffix_of(path: PurePath, known: tuple[str, ...]) -> str | None:
@@ -199,6 +247,18 @@ def suffix_of(path: PurePath, known: tuple[str, ...]) -> str | None:
 def format_of(suffix: str) -> Format:
     """Return the format of files that end so."""
     return next(item for item in FORMATS if suffix in item.suffixes)
+
+
+def format_by_content(head: bytes) -> Format | None:
+    """Return the format of a file that begins so; texts are JSON or CSV; None: nobody knows."""
+    for item in FORMATS:
+        if any(map(head.startswith, item.magic)):
+            return item
+    wide = encodings.wide_encoding(head)
+    text = head if wide is None else head.decode(wide, "ignore").encode()
+    if b"\0" in text:
+        return None
+    return JSON if _JSON.match(text) else CSV
 
 
 def module(name: str | None) -> Any:
@@ -226,9 +286,17 @@ def _is_streamed(data: Any) -> bool:
         return recognise.is_feeder(data) or source.stream is not None
     path = recognise.path_of(os.fsdecode(data))
     with contextlib.suppress(OSError, ValueError):  # for the reader, which says what is wrong
-        is_known = suffix_of(path, STREAMED_SUFFIXES) is not None
-        return is_known and path.stat().st_size > LARGE
+        return path.stat().st_size > LARGE and _can_be_streamed(path)
     return False
+
+
+def _can_be_streamed(path: Path) -> bool:
+    suffix = suffix_of(path, SUFFIXES)
+    if suffix is not None:
+        return suffix in STREAMED_SUFFIXES
+    with path.open("rb") as stream:
+        form = format_by_content(stream.read(1 << 16))
+    return form is None or form.stream is not None  # nobody knows: it may be compressed
 
 
 def _no_database(data: Any) -> OutlyingError:
@@ -236,8 +304,8 @@ def _no_database(data: Any) -> OutlyingError:
     if recognise.is_path(data) and not recognise.is_address(data):
         from outlying.sources.files import check_readable
 
-        source = os.fsdecode(data)
-        check_readable(source, recognise.path_of(source))
+        source = name_of(data)
+        check_readable(source, recognise.path_of(os.fsdecode(data)))
         return SourceError(
             f"{source}: is no database of DuckDB or SQLite; table= and query= are for databases"
         )
