@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,16 +22,16 @@ MOST_PER_BYTE = 500
 """Beyond that: how many bytes one may become. Tables stay below 100, bombs begin at 1000."""
 
 _MAGIC = {
-    "gzip": b"\x1f\x8b",
-    "zstd": b"\x28\xb5\x2f\xfd",
-    "bzip2": b"BZh",
-    "xz": b"\xfd7zXZ\0",
+    "gzip": rb"\x1f\x8b",
+    "zstd": rb"\x28\xb5\x2f\xfd",
+    "bzip2": rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)",
+    "xz": rb"\xfd7zXZ\0",
 }
 
 
 def compression_of(head: bytes) -> str | None:
     """Return how a file is compressed that begins so; None: it is not."""
-    return next((name for name, magic in _MAGIC.items() if head.startswith(magic)), None)
+    return next((name for name, magic in _MAGIC.items() if re.match(magic, head)), None)
 
 
 def named(name: str) -> str | None:

@@ -74,6 +74,14 @@ FORMATS = (
     CSV,
     JSON,
     Format("Parquet", (".parquet",), "parquet.reading", "parquet.streaming", (b"PAR1",)),
+    Format(
+        "Arrow",
+        (".feather", ".arrow", ".arrows", ".ipc"),
+        "arrow.ipc",
+        "arrow.ipc",
+        (b"ARROW1", b"\xff\xff\xff\xff"),
+    ),
+    Format("ORC", (".orc",), "arrow.orc", "arrow.orc", (b"ORC",)),
 )
 SUFFIXES = tuple(suffix for form in FORMATS for suffix in form.suffixes)
 STREAMED_SUFFIXES = tuple(s for form in FORMATS if form.stream is not None for s in form.suffixes)
@@ -252,7 +260,7 @@ def format_of(suffix: str) -> Format:
 def format_by_content(head: bytes) -> Format | None:
     """Return the format of a file that begins so; texts are JSON or CSV; None: nobody knows."""
     for item in FORMATS:
-        if any(map(head.startswith, item.magic)):
+        if any(map(head.startswith, item.magic)) and b"\0" in head:  # a column may be called ORC
             return item
     wide = encodings.wide_encoding(head)
     text = head if wide is None else head.decode(wide, "ignore").encode()
