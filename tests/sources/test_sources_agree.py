@@ -19,6 +19,7 @@ import pytest
 
 import outlying
 from tests.carriers import write_ipc, write_orc
+from tests.workbooks import write_ods, write_xlsx
 
 DATA = resources.files("outlying") / "data"
 CSV = Path(str(DATA / "patients.csv"))
@@ -58,6 +59,11 @@ def written(path: Path, content: bytes) -> Path:
     return path
 
 
+def rows_of(folder: Path) -> list[list[Any]]:
+    columns = as_dict(folder)
+    return [list(columns), *map(list, zip(*columns.values(), strict=True))]
+
+
 SOURCES: dict[str, Callable[[Path], Any]] = {
     "path": lambda folder: CSV,
     "text path": lambda folder: str(CSV),
@@ -68,6 +74,8 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
     "feather": lambda folder: write_ipc(folder / "p.feather", as_arrow(folder), "zstd"),
     "ipc stream": lambda folder: write_ipc(folder / "p.arrows", as_arrow(folder)),
     "orc": lambda folder: write_orc(folder / "p.orc", as_arrow(folder)),
+    "xlsx": lambda folder: write_xlsx(folder / "p.xlsx", {"patients": rows_of(folder)}),
+    "ods": lambda folder: write_ods(folder / "p.ods", {"patients": rows_of(folder)}),
     "open file": lambda folder: io.BytesIO(CSV.read_bytes()),
     "xz": lambda folder: written(folder / "p.csv.xz", lzma.compress(CSV.read_bytes())),
     "pandas": as_pandas,

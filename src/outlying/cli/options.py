@@ -85,6 +85,7 @@ _STREAM_OPTIONS: tuple[Decorator, ...] = (
 
 
 _SOURCE_OPTIONS: tuple[Decorator, ...] = (
+    click.option("--sheet", metavar="NAME", help="The sheet of a workbook.  [default: the first]"),
     click.option(
         "--encoding",
         metavar="NAME",

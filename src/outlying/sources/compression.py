@@ -73,6 +73,15 @@ def chunks(source: str, path: Path, kind: str) -> Iterator[bytes]:
         raise incomplete(source, kind) from None
 
 
+def check_expanded(source: str, expanded: int, size: int) -> None:
+    """Refuse a file that would need far more memory than it has bytes."""
+    if expanded > HARMLESS and expanded > size * MOST_PER_BYTE:
+        raise SourceError(
+            f"{source}: its {size:,} bytes would take {expanded:,} bytes of memory, which those of "
+            "a table do not; read it in the program that wrote it, and write it anew"
+        )
+
+
 def incomplete(source: str, kind: str) -> SourceError:
     """Make the error of a file that does not hold what its name or its first bytes promise."""
     return SourceError(f"{source}: is not a complete {kind} file; copy or compress it again")

@@ -82,6 +82,13 @@ FORMATS = (
         (b"ARROW1", b"\xff\xff\xff\xff"),
     ),
     Format("ORC", (".orc",), "arrow.orc", "arrow.orc", (b"ORC",)),
+    Format(
+        "a workbook",
+        (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
+        "excel.reading",
+        magic=(b"PK\3\4", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
+        takes=("sheet",),
+    ),
 )
 SUFFIXES = tuple(suffix for form in FORMATS for suffix in form.suffixes)
 STREAMED_SUFFIXES = tuple(s for form in FORMATS if form.stream is not None for s in form.suffixes)
@@ -108,8 +115,8 @@ def _database(recognises: Test, module: str) -> Source:
 
 
 #: What options are for; each is a text.
-OPTIONS = {"encoding": "text files (CSV, TSV, JSON)"}
-OF_FILES = ("encoding",)
+OPTIONS = {"encoding": "text files (CSV, TSV, JSON)", "sheet": "workbooks (xlsx, xls, ods)"}
+OF_FILES = ("encoding", "sheet")
 
 SPARK = Source(recognise.is_of_spark, stream="spark")
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from outlying.errors import SourceError
 from outlying.sources.arrow.feeder import ArrowFeeder
-from outlying.sources.arrow.reading import arrow_errors, check_arrow, check_expanded, read_file
+from outlying.sources.arrow.reading import arrow_errors, check_arrow, read_file
+from outlying.sources.compression import check_expanded
 from outlying.sources.files import InputFile
 from outlying.sources.passes import Batch
 from outlying.sources.paths import Files

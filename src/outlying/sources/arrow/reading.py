@@ -6,9 +6,9 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from outlying.errors import MissingExtraError, SourceError
-from outlying.sources import compression
+from outlying.errors import MissingExtraError
 from outlying.sources.columns import Reading, skipped, table_of, unique_names
+from outlying.sources.compression import check_expanded
 from outlying.sources.passes import Batch
 from outlying.sources.sql import first_line, plain_errors
 from outlying.sources.types.arrow import unusable
@@ -56,15 +56,6 @@ def usable(source: str, schema: pyarrow.Schema) -> tuple[list[str], list[Skipped
     reasons = {field.name: unusable(field.type) for field in schema}
     names = [name for name, what in reasons.items() if what is None]
     return names, [skipped(name, what) for name, what in reasons.items() if what is not None]
-
-
-def check_expanded(source: str, expanded: int, size: int) -> None:
-    """Refuse a file that would need far more memory than it has bytes."""
-    if expanded > compression.HARMLESS and expanded > size * compression.MOST_PER_BYTE:
-        raise SourceError(
-            f"{source}: its {size:,} bytes would take {expanded:,} bytes of memory, which those of "
-            "a table do not; read it in the program that wrote it, and write it anew"
-        )
 
 
 def read_file(source: str, file: ArrowFile, size: int) -> Table:
