@@ -128,11 +128,9 @@ def test_a_file_without_rights(tmp_path: Path) -> None:
             os.seteuid(0)
 
 
-@pytest.mark.parametrize(
-    "address", ["https://example.org/a.csv", "s3://bucket/a.parquet", "file:///a.csv"]
-)
-def test_addresses_are_refused(address: str) -> None:
-    with pytest.raises(SourceError, match="is an address, not a file; download it"):
+@pytest.mark.parametrize("address", ["file:///a.csv", "ftp://me:secret@host/a.parquet?secret"])
+def test_unknown_addresses_are_refused(address: str) -> None:
+    with pytest.raises(SourceError, match=r"(?!.*secret).*is an address, not a file; give the"):
         read(address)
 
 

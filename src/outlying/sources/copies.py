@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from outlying.errors import SourceError
+from outlying.sources.recognise import REMOTE, scheme_of
 
 CHUNK = 1 << 20
 LEAST_ROOM = 1 << 29
@@ -29,10 +30,10 @@ _CHUNKS_BETWEEN_LOOKS = 64
 class PrivateCopy(os.PathLike[str]):
     """A file of our own that can be given wherever a path can; `source` is what it is a copy of."""
 
-    def __init__(self, source: str, chunks: Iterable[bytes]) -> None:
+    def __init__(self, source: str, chunks: Iterable[bytes], suffix: str = "") -> None:
         self.source = source
         folder = Path(tempfile.mkdtemp(prefix="outlying-"))
-        self.path = folder / "copy"
+        self.path = folder / f"copy{suffix}"
         weakref.finalize(self, _remove, folder, os.getpid())
         try:
             with self.path.open("wb") as stream:
@@ -50,11 +51,16 @@ class PrivateCopy(os.PathLike[str]):
 def landed(data: Any) -> Any:
     """Return data that can be looked at twice: what flows only once is copied first.
 
-    That is standard input ("-"), pipes, and whatever has a method `read` of bytes or text.
+    That is standard input ("-"), pipes, files of other machines, and whatever has a method `read`
+    of bytes or text.
     """
     if isinstance(data, str) and data == "-":
         stream = getattr(sys.stdin, "buffer", sys.stdin)
         return PrivateCopy("standard input", chunks_of(stream, "standard input"))
+    if isinstance(data, str) and scheme_of(data) in REMOTE:
+        from outlying.sources.remote.copying import arrived
+
+        return arrived(data)
     if isinstance(data, (str, os.PathLike)):
         return _landed_pipe(data)
     if callable(getattr(data, "read", None)) and not isinstance(data, type):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Name: TypeAlias = "str | os.PathLike[str]"
 
+_WEB_PAGE = re.compile(rb"\s*<(?:!doctype html|html)", re.IGNORECASE)
 _HEAD = 1 << 16  # bytes that tell what a file holds
 _LONGEST_LINE = 2_000_000  # bytes; the engine reads no longer ones
 
@@ -75,8 +76,10 @@ class InputFile:
 def read(data: Name, **given: Any) -> Table:
     """Read a file by its suffix or by what it holds; `Table.source` is the path as it was given."""
     source = recognise.name_of(data)
-    if recognise.is_address(source):
-        raise SourceError(f"{source}: is an address, not a file; download it and give its path")
+    if recognise.is_address(data):
+        raise SourceError(
+            f"{source}: is an address, not a file; give the path, without {source.split('//')[0]}//"
+        )
     if re.search("[\ud800-\udfff]", source):  # how Python holds bytes that are no text
         raise SourceError(f"{source!a}: the name is not valid UTF-8; rename the file")
     file, form = found(source, recognise.path_of(os.fsdecode(data)))
@@ -101,8 +104,14 @@ def stream(data: Name | Sequence[Name], **given: Any) -> Feeder:
 
     if recognise.is_address(data):
         raise SourceError(
-            f"{data}: unknown kind of address; known: postgresql://, spark://; files are given by "
-            "their path, without file://"
+            f"{recognise.name_of(data)}: unknown kind of address; known: postgresql://, spark://, "
+            f"{', '.join(f'{name}://' for name in recognise.REMOTE)}; files are given by their "
+            "path, without file://"
+        )
+    if not isinstance(data, (str, os.PathLike)) and any(map(recognise.is_address, data)):
+        raise SourceError(
+            "the list holds addresses; name files of other machines by one pattern, such as "
+            "s3://bucket/folder/*.parquet"
         )
     encoding = given.get("encoding")
     if isinstance(data, (str, os.PathLike)) and not recognise.are_files(data):
@@ -160,6 +169,8 @@ def _inner_head(file: InputFile) -> bytes:
 
 def _recognised(file: InputFile, head: bytes) -> tuple[InputFile, registry.Format]:
     """Find the format; bytes that only one format begins with count more than a name."""
+    if _WEB_PAGE.match(head):
+        raise file.error("holds a web page, not a table; check the address, or log in first")
     named = registry.format_of(file.suffix) if file.suffix else None
     form = registry.format_by_content(head)
     if named is not None and (form is None or form.is_text):

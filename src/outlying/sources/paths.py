@@ -12,8 +12,9 @@ from urllib.parse import unquote
 
 from outlying.errors import SourceError
 from outlying.sources import compression, registry
+from outlying.sources.copies import PrivateCopy
 from outlying.sources.files import InputFile, check_readable
-from outlying.sources.recognise import is_pattern, path_of
+from outlying.sources.recognise import is_pattern, name_of, path_of
 
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
@@ -124,8 +125,8 @@ def find(data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> Fil
     given = [data] if isinstance(data, (str, os.PathLike)) else list(data)
     if not given:
         raise SourceError("the list of files is empty; name at least one file, folder or pattern")
-    source = _source_of([os.fsdecode(item) for item in given])
-    found = {file.path: file for item in given for file in _expanded(source, os.fsdecode(item))}
+    source = _source_of([name_of(item) for item in given])
+    found = {file.path: file for item in given for file in _expanded(source, item)}
     return _checked(source, [found[path] for path in sorted(found)])
 
 
@@ -134,7 +135,10 @@ def _source_of(names: list[str]) -> str:
     return names[0] if not more else f"{names[0]} and {more} more"
 
 
-def _expanded(source: str, name: str) -> list[File]:
+def _expanded(source: str, item: str | os.PathLike[str]) -> list[File]:
+    name = os.fsdecode(item)
+    if isinstance(item, PrivateCopy):
+        return [dataclasses.replace(_found(item.path, ()), original=item.source, held=item)]
     try:
         return _found_at(source, name, path_of(name))
     except PermissionError as error:
@@ -198,15 +202,16 @@ def _in_folder(source: str, folder: Path, root: Path) -> list[File]:
 def _visible(folder: Path) -> Iterable[Path]:
     """Return all files below a folder but those that engines keep for themselves (_x, .x)."""
     for place, folders, names in os.walk(folder, onerror=_refuse):
-        folders[:] = [name for name in folders if not _hidden(name)]
-        yield from (Path(place, name) for name in names if not _hidden(name))
+        folders[:] = [name for name in folders if not is_hidden(name)]
+        yield from (Path(place, name) for name in names if not is_hidden(name))
 
 
 def _refuse(error: OSError) -> None:
     raise error
 
 
-def _hidden(name: str) -> bool:
+def is_hidden(name: str) -> bool:
+    """Return whether engines keep a file or folder of this name for themselves."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 

@@ -125,6 +125,7 @@ SOURCES = (
     Source(recognise.is_array_or_mapping, read="arrays"),
     _database(recognise.has_scheme("postgresql", "postgres"), "databases.postgres"),
     SPARK,
+    Source(recognise.has_scheme(*recognise.REMOTE), read="remote.parquet", stream="remote.parquet"),
     Source(recognise.is_address, stream="files"),  # which says which addresses are known
     _database(recognise.begins_with(b"SQLite format 3\0"), "databases.sqlite"),
     _database(recognise.begins_with(b"DUCK", offset=8), "databases.duckdb"),
@@ -299,6 +300,8 @@ def _is_streamed(data: Any) -> bool:
     source = next(_sources_of(data))
     if source.read is None or source.stream is None:
         return recognise.is_feeder(data) or source.stream is not None
+    if recognise.is_address(data):
+        return bool(module(source.stream).is_large(data))
     path = recognise.path_of(os.fsdecode(data))
     with contextlib.suppress(OSError, ValueError):  # for the reader, which says what is wrong
         return path.stat().st_size > LARGE and _can_be_streamed(path)
