@@ -259,8 +259,8 @@ class TestFinding:
     def test_tables_of_a_lake_are_refused(self, tmp_path: Path) -> None:
         write(tmp_path / "1.parquet", x=[1])
         (tmp_path / "_delta_log").mkdir()
-        with pytest.raises(SourceError, match=r"Delta Lake table; open it with polars\.scan_delta"):
-            outlying.scan(tmp_path)
+        with pytest.raises(SourceError, match="Delta Lake table; name its own folder"):
+            outlying.scan([tmp_path])
 
     def test_files_and_folders_that_may_not_be_read(self) -> None:
         with tempfile.TemporaryDirectory() as name:

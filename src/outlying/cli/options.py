@@ -85,6 +85,11 @@ _STREAM_OPTIONS: tuple[Decorator, ...] = (
 
 
 _SOURCE_OPTIONS: tuple[Decorator, ...] = (
+    click.option(
+        "--snapshot",
+        metavar="VERSION",
+        help="The state of a Delta Lake or Iceberg table: its number, or a moment.",
+    ),
     click.option("--sheet", metavar="NAME", help="The sheet of a workbook.  [default: the first]"),
     click.option(
         "--encoding",

@@ -19,7 +19,7 @@ from outlying.sources.recognise import is_pattern, name_of, path_of
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 _LAKES = {
-    "_delta_log": "a Delta Lake table; open it with polars.scan_delta",
+    "_delta_log": "a Delta Lake table; name its own folder",
     ".hoodie": "a Hudi table; open it with an engine that knows Hudi",
 }
 

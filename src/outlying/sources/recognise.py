@@ -106,6 +106,27 @@ def begins_with(magic: bytes, offset: int = 0) -> Test:
     return test
 
 
+def is_delta(data: object) -> bool:
+    """Return whether something is a Delta Lake table: an open one, or a folder with its log."""
+    return is_a("deltalake", "DeltaTable")(data) or _has(data, "_delta_log")
+
+
+def is_iceberg(data: object) -> bool:
+    """Return whether something is an Iceberg table: an open one, or a folder with its metadata."""
+    if _package(data) == "pyiceberg":
+        return True
+    return _has(data, "metadata") and any(
+        (path_of(os.fsdecode(data)) / "metadata").glob("*.metadata.json")  # type: ignore[arg-type]
+    )
+
+
+def _has(data: object, folder: str) -> bool:
+    with contextlib.suppress(OSError, ValueError):
+        if isinstance(data, (str, os.PathLike)):
+            return (path_of(os.fsdecode(data)) / folder).is_dir()
+    return False
+
+
 def are_files(data: object) -> bool:
     """Return whether something names several files: a folder, a pattern or a list of paths."""
     if isinstance(data, (str, os.PathLike)):

@@ -115,7 +115,11 @@ def _database(recognises: Test, module: str) -> Source:
 
 
 #: What options are for; each is a text.
-OPTIONS = {"encoding": "text files (CSV, TSV, JSON)", "sheet": "workbooks (xlsx, xls, ods)"}
+OPTIONS = {
+    "encoding": "text files (CSV, TSV, JSON)",
+    "sheet": "workbooks (xlsx, xls, ods)",
+    "snapshot": "Delta Lake and Iceberg tables",
+}
 OF_FILES = ("encoding", "sheet")
 
 SPARK = Source(recognise.is_of_spark, stream="spark")
@@ -133,6 +137,8 @@ SOURCES = (
     _database(recognise.is_connection, "databases.adbc"),
     Source(recognise.is_a("duckdb", "DuckDBPyRelation"), stream="duckdb.feeder"),
     Source(recognise.is_a("polars", "LazyFrame"), stream="lazy_frames"),
+    Source(recognise.is_delta, stream="lakes.delta", takes=("snapshot",)),
+    Source(recognise.is_iceberg, stream="lakes.iceberg", takes=("snapshot",)),
     Source(recognise.are_files, stream="files", takes=OF_FILES),
     Source(recognise.is_path, read="files", stream="files", takes=OF_FILES),
     Source(lambda _: True, read="frames"),

@@ -17,6 +17,7 @@ import boto3
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import write_deltalake
 from moto.server import ThreadedMotoServer
 
 import outlying
@@ -289,6 +290,15 @@ class TestBuckets:
         for name in ("csv/*.csv", "csv/"):
             feeder = registry.opened(f"s3://bucket/{name}")
             assert len(rows_of(feeder)) == 301
+
+    def test_a_table_of_delta(self, s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
+        write_deltalake("s3://bucket/delta", TABLE)
+        write_deltalake("s3://bucket/delta", TABLE, mode="append")
+        feeder: Any = registry.opened("s3://bucket/delta", snapshot=0)
+        assert rows_of(feeder) == sorted(ROWS, key=repr)
+        assert feeder.source == "s3://bucket/delta"
+        assert len(rows_of(outlying.scan("s3://bucket/delta"))) == 600
 
     def test_refusals(self, s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         for name, words in {

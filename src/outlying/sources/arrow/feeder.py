@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from outlying.errors import SourceError
 from outlying.sources.arrow.reading import ArrowFile, arrow_errors, usable
 from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape
 from outlying.sources.passes import Batch
 from outlying.sources.paths import Files
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+Batches: TypeAlias = Callable[[Sequence[str]], Iterable[Batch]]
+Told: TypeAlias = Callable[[], AbstractContextManager[None]]
 
 
 class Opener(Protocol):
@@ -56,6 +64,29 @@ class ArrowFeeder(LocalFeeder):
 
     def _bytes(self, fields: Sequence[Field]) -> int:  # noqa: ARG002
         return sum(file.size for file in self._files.files)
+
+
+class BatchFeeder(LocalFeeder):
+    """A table that some library brings as batches of Arrow, as often as it is asked to."""
+
+    def __init__(
+        self, source: str, schema: Callable[[], pyarrow.Schema], batches: Batches, told: Told
+    ) -> None:
+        """Feed what `batches` brings of some columns; `told` turns the library's errors to ours."""
+        super().__init__(source)
+        self._schema, self._batches, self._told = schema, batches, told
+
+    def _inspect(self) -> Shape:
+        with self._told(), arrow_errors(self.source):
+            schema = self._schema()
+            names, unused = usable(self.source, schema)
+        return Shape(fields_of(schema, names), tuple(unused))
+
+    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+        names = [field.name for field in fields or self.shape.fields[:1]]
+        with self._told(), arrow_errors(self.source):
+            for batch in self._batches(names):
+                yield from pieces(batch.select(names))
 
 
 def fields_of(schema: Any, names: Sequence[str]) -> tuple[Field, ...]:

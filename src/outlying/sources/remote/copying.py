@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 from outlying.errors import SourceError
 from outlying.sources import registry
 from outlying.sources.copies import CHUNK, PrivateCopy
+from outlying.sources.lakes import delta
 from outlying.sources.paths import is_hidden, keys_in
 from outlying.sources.remote.opening import Place, opened, quiet, told
 
@@ -29,6 +30,8 @@ def arrived(address: str) -> Any:
         return address
     if not is_several(address, suffix):
         return _copied(opened(address, is_part=False), suffix or "")
+    if _is_delta(address):
+        return delta.opened(address)
     places = expanded(address)
     kinds = {registry.suffix_of(PurePosixPath(place.path), registry.SUFFIXES) for place in places}
     if kinds == {".parquet"}:
@@ -54,6 +57,12 @@ def _gives_parts(address: str) -> bool:
 
 def _is_web(path: str) -> bool:
     return path.startswith(("http://", "https://"))
+
+
+def _is_delta(address: str) -> bool:
+    place = opened(address, is_part=True)
+    with told(place.source), quiet():
+        return bool(place.files.exists(f"{place.path.rstrip('/')}/_delta_log"))
 
 
 def path_in(address: str) -> str:
