@@ -41,13 +41,14 @@ def explain(
 ) -> Findings:
     """Explain why one row of a table, or a new object against it, is an outlier.
 
-    `data` is a path to a CSV, TSV, Parquet or JSON lines file, "-" (standard input), an open file,
+    `data` is a path or an address of a file (docs/sources.md), "-" (standard input), an open file,
     a pandas, polars or Arrow table, a dict of arrays or a NumPy array; or what is read as a stream
-    because it may outgrow memory: a folder or pattern of files, a DuckDB relation, a polars
-    LazyFrame, a Spark DataFrame, or what `outlying.scan` gives. `engine` says which way a file is
-    read, `encoding` how text is written that is not UTF-8. Name the row by its position from 0
-    (`row=`), by values that only it has (`where=`), or give a new object as a mapping of column to
-    value (`object=`). Further options are those of `outlying.Options`.
+    because it may outgrow memory: a folder or pattern of files, a Delta Lake or Iceberg table, a
+    DuckDB relation, a polars LazyFrame, an Ibis table, a Spark DataFrame, or what `outlying.scan`
+    gives. `engine` says which way a file is read, `encoding` how text is written that is not UTF-8,
+    `sheet` which sheet of a workbook, `snapshot` which state of a lake's table is meant. Name the
+    row by its position from 0 (`row=`), by values that only it has (`where=`), or give a new object
+    as a mapping of column to value (`object=`). Further options are those of `outlying.Options`.
     """
     return Explainer(data, engine=engine, **options).explain(
         row=row, object=object, where=where, progress=progress

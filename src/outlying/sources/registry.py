@@ -127,6 +127,7 @@ SPARK = Source(recognise.is_of_spark, stream="spark")
 #: The first that recognises the data, and can do what is asked for, does it.
 SOURCES = (
     Source(recognise.is_array_or_mapping, read="arrays"),
+    Source(recognise.is_a("ibis", "Table"), stream="ibis"),
     _database(recognise.has_scheme("postgresql", "postgres"), "databases.postgres"),
     SPARK,
     Source(recognise.has_scheme(*recognise.REMOTE), read="remote.parquet", stream="remote.parquet"),
@@ -166,9 +167,9 @@ def scan(data: Any, *, table: str | None = None, query: str | None = None, **giv
     `data` is a path to a Parquet, CSV or TSV file, to a folder of them or a pattern like
     `data/*.parquet`, or a list of those; a database (a file of DuckDB or SQLite, an address like
     `postgresql://user@host/database`, an open connection of DuckDB or ADBC) with the name of a
-    `table` or with a `query`; a relation of DuckDB, a LazyFrame of polars or a DataFrame of Spark.
-    Further options: encoding, as for `explain`. The result can be given to `explain` in place of
-    data.
+    `table` or with a `query`; a Delta Lake or Iceberg table; a relation of DuckDB, a LazyFrame of
+    polars, a table of Ibis or a DataFrame of Spark. Further options: encoding, snapshot, as for
+    `explain`. The result can be given to `explain` in place of data.
     """
     for option, text in (("table", table), ("query", query)):
         if text is not None and not (isinstance(text, str) and is_text(text)):
@@ -190,8 +191,8 @@ def scan(data: Any, *, table: str | None = None, query: str | None = None, **giv
     else:
         raise SourceError(
             f"cannot scan {name_of(data)}; allowed: paths of {', '.join(STREAMED_SUFFIXES)} files, "
-            "folders and patterns of them, databases, DuckDB relations, polars LazyFrames and "
-            "Spark frames"
+            "folders and patterns of them, databases, DuckDB relations, polars LazyFrames, Ibis "
+            "tables and Spark frames"
         )
     return feeder if isinstance(data, str) else _holding(feeder, data)
 
