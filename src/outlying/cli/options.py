@@ -125,4 +125,4 @@ class Reading:
 
     def opened(self) -> Table | Feeder:
         """Read the table into memory, or open what is read as a stream."""
-        return registry.opened(self.source, self.engine, **self.given)
+        return registry.named(self.source, self.engine, **self.given)

@@ -67,7 +67,7 @@ def detect(
     or an object with the interface of scikit-learn or PyOD. `scores` ranks by what you have: one
     number per row, or the name of a column, which is then not compared; high scores are abnormal,
     or low ones with `lowest`.
-    Further options: columns, exclude, types, infinite, as for `explain`.
+    Further options: columns, exclude, types, infinite, encoding, sheet, as for `explain`.
     """
     settings = _settings(detector, scores, check_whole("top", top, 1), lowest, options)
     explainer, given = _prepared(data, scores, options)

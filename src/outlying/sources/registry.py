@@ -153,9 +153,10 @@ def read(data: Any, **given: Any) -> Table:
     read; see OPTIONS. Raises SourceError for what cannot be read and ColumnError for names that are
     not unique.
     """
-    if isinstance(data, Table):
-        return data
-    data = landed(data)
+    return data if isinstance(data, Table) else _read(landed(data), given)
+
+
+def _read(data: Any, given: dict[str, Any]) -> Table:
     source = next(source for source in _sources_of(data) if source.read is not None)
     table: Table = module(source.read).read(data, **taken(given, source.takes, name_of(data)))
     return table
@@ -176,7 +177,10 @@ def scan(data: Any, *, table: str | None = None, query: str | None = None, **giv
             raise OptionError(f"{option} is {shown(text)}; allowed: a text")
     if table is not None and query is not None:
         raise OptionError("table= and query= are both given; one of them says what to read")
-    data = landed(data)
+    return _scanned(landed(data), table, query, given)
+
+
+def _scanned(data: Any, table: str | None, query: str | None, given: dict[str, Any]) -> Feeder:
     source = next((source for source in _sources_of(data) if source.stream is not None), None)
     options = taken(given, () if source is None else source.takes, name_of(data))
     feeder: Feeder
@@ -194,18 +198,13 @@ def scan(data: Any, *, table: str | None = None, query: str | None = None, **giv
             "folders and patterns of them, databases, DuckDB relations, polars LazyFrames, Ibis "
             "tables and Spark frames"
         )
-    return feeder if isinstance(data, str) else _holding(feeder, data)
-
-
-def _holding(feeder: Feeder, data: Any) -> Feeder:
-    """Let a private copy live as long as its feeder."""
     if isinstance(data, PrivateCopy):
-        weakref.finalize(feeder, id, data)
+        weakref.finalize(feeder, id, data)  # so that the copy lives as long as its feeder
     return feeder
 
 
 def feeder_of(data: Any, engine: Engine = "auto", **given: Any) -> Feeder | None:
-    """Return who feeds these data; None: they are to be read into memory.
+    """Return who feeds data that have landed; None: they are to be read into memory.
 
     "auto" streams what is larger than a gibibyte or no single file; "memory" streams nothing;
     "duckdb" streams every file it can; "spark" takes data of Spark only.
@@ -222,11 +221,19 @@ def feeder_of(data: Any, engine: Engine = "auto", **given: Any) -> Feeder | None
             f'engine="spark" cannot read {name_of(data)}; give a Spark DataFrame or an address '
             "like spark://host:port/path"
         )
-    return scan(data, **given) if engine != "auto" or _is_streamed(data) else None
+    is_streamed = engine != "auto" or _is_streamed(data)
+    return _scanned(data, None, None, given) if is_streamed else None
 
 
-def opened(
-    data: Any,
+def opened(data: Any, engine: Engine = "auto", **given: Any) -> Table | Feeder:
+    """Read a table into memory, or open it as a stream: the one door for whatever is given."""
+    data = landed(data)
+    feeder = feeder_of(data, engine, **given)
+    return _read(data, given) if feeder is None else feeder
+
+
+def named(
+    source: str,
     engine: Engine = "auto",
     *,
     table: str | None = None,
@@ -234,8 +241,8 @@ def opened(
     master: str | None = None,
     **given: Any,
 ) -> Table | Feeder:
-    """Read a table into memory, or open it as a stream: the one door for whatever is given."""
-    if master is not None or (engine == "spark" and not SPARK.recognises(data)):
+    """Open what a command names: as `opened` does, a table of a database, or one of a cluster."""
+    if master is not None or (engine == "spark" and not SPARK.recognises(source)):
         if master is None or engine not in ("auto", "spark"):
             raise OptionError(
                 "Spark needs both: --engine spark --master URL, such as spark://HOST:PORT or "
@@ -243,12 +250,10 @@ def opened(
             )
         from outlying.sources import spark
 
-        return spark.connected(master, data if table is None else table)
+        return spark.connected(master, source if table is None else table)
     if table is not None or query is not None:
-        return scan(data, table=table, query=query, **given)
-    data = landed(data)
-    feeder = feeder_of(data, engine, **given)
-    return read(data, **given) if feeder is None else feeder
+        return scan(source, table=table, query=query, **given)
+    return opened(source, engine, **given)
 
 
 def taken(given: dict[str, Any], takes: tuple[str, ...], source: str) -> dict[str, Any]:

@@ -80,6 +80,8 @@ def _check_size(file: InputFile) -> None:
 
 def _rehearse(file: InputFile, sheet: str | None) -> None:
     """Open a sheet in a process that may take so much memory and time, and no more."""
+    if not sys.executable:  # Python is part of another program
+        return
     allowed = SECONDS + SECONDS_PER_MEGABYTE * file.path.stat().st_size / (1 << 20)
     given = [str(file.path.absolute()), sheet or "", str(MOST_MEMORY)]
     call = [sys.executable, "-P", "-c", _REHEARSAL, *given]
