@@ -27,6 +27,8 @@ from outlying.sources import compression, copies, read, registry
 from tests.carriers import column_values
 from tests.conftest import Run
 from tests.feeding import rows_of
+from tests.sources.test_sources_agree import CSV as PATIENTS
+from tests.sources.test_sources_agree import answer
 
 ROWS = [(number, f"t{number % 3}") for number in range(40)]
 CSV = ("a,b\n" + "".join(f"{a},{b}\n" for a, b in ROWS)).encode()
@@ -94,6 +96,10 @@ class TestStandardInput:
         feed(monkeypatch, CSV)
         findings = outlying.explain("-", row=3, references=0)
         assert (findings.population.source, findings.population.rows) == ("standard input", 40)
+
+    def test_the_same_answer_as_from_a_file(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        feed(monkeypatch, PATIENTS.read_bytes())
+        assert answer("-") == answer(PATIENTS)
 
     def test_large_input_is_streamed_and_its_copy_lives_as_long(
         self, monkeypatch: pytest.MonkeyPatch, folder_of_copies: Path
@@ -236,6 +242,21 @@ class TestCompression:
         for way in (read, lambda path: outlying.scan(path).schema()):
             with pytest.raises(SourceError, match="unpack to more than 1,048,576, which no table"):
                 way(path)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("ending", PACKERS)
+    def test_bombs_go_off_in_little_memory(self, tmp_path: Path, ending: str) -> None:
+        """As users meet them: more than a gibibyte of zeros, and a process of 768 MiB."""
+        path, pack = tmp_path / f"t.csv{ending}", PACKERS[ending]
+        path.write_bytes(pack(b"a,b\n1,2\n") + pack(bytes(1 << 27)) * 9)
+        code = (
+            "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (3 << 28,) * 2); "
+            "from outlying.cli.main import main; main()"
+        )
+        call = [sys.executable, "-c", code, "explain", str(path), "--row", "1"]
+        done = subprocess.run(call, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "bytes unpack to more than 1,073,741,824, which no table does" in done.stderr
 
     def test_a_line_without_an_end_is_not_read_to_its_end(self, tmp_path: Path) -> None:
         path = tmp_path / "t.csv.gz"

@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import random
 import sys
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -192,6 +193,12 @@ class TestHostile:
             path.write_bytes(content)
             with pytest.raises(SourceError, match=f"{name}: cannot be read"):
                 read(path)
+
+    def test_another_archive(self, tmp_path: Path) -> None:
+        with zipfile.ZipFile(tmp_path / "t.zip", "w") as archive:
+            archive.writestr("t.csv", "a,b\n1,2\n" * 99)
+        with pytest.raises(SourceError, match="if it is an archive, unpack it and give the file"):
+            read(tmp_path / "t.zip")
 
     def test_damaged_files(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         good, draw = write_xlsx(tmp_path / "t.xlsx", {"one": [HEADER, *ROWS]}), random.Random(3)

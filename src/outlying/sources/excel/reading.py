@@ -18,7 +18,7 @@ from outlying.sources.columns import table_of, unique_names
 from outlying.sources.compression import check_expanded
 from outlying.sources.excel.layout import Merged, is_filled, layout_of, values_of
 from outlying.sources.files import InputFile
-from outlying.sources.sql import plain_errors
+from outlying.sources.sql import first_line, plain_errors
 from outlying.sources.types.python import read_objects
 from outlying.table.table import Table
 
@@ -58,7 +58,7 @@ def read(file: InputFile, sheet: str | None = None) -> Table:
     _rehearse(file, None)
     try:
         with (
-            plain_errors(file.source, CalamineError, OSError),
+            plain_errors(file.source, CalamineError, OSError, reason=_reason),
             CalamineWorkbook.from_path(file.path) as book,
         ):
             name, notes = _chosen(file, book, sheet)
@@ -67,6 +67,12 @@ def read(file: InputFile, sheet: str | None = None) -> Table:
             return _table(file, book.get_sheet_by_name(name), notes)
     except PasswordError:
         raise file.error("is protected by a password; save it without one") from None
+
+
+def _reason(error: Exception) -> str:
+    if "detect file format" in str(error):
+        return "it is no workbook; if it is an archive, unpack it and give the file inside"
+    return first_line(error)
 
 
 def _check_size(file: InputFile) -> None:
