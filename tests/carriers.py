@@ -15,6 +15,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import orc
 
 from outlying.table.columns import CategoricalColumn, Column, NumericColumn
 from outlying.table.table import Table
@@ -73,12 +74,30 @@ NULLABLE = {
     pa.bool_(): pd.BooleanDtype(),
     pa.string(): pd.StringDtype(),
 }
+
+
+def write_ipc(path: Path, table: pa.Table, compression: str | None = None) -> Path:
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    write = pa.ipc.new_stream if path.suffix == ".arrows" else pa.ipc.new_file
+    with write(path, table.schema, options=options) as writer:
+        writer.write_table(table)
+    return path
+
+
+def write_orc(path: Path, table: pa.Table) -> Path:
+    orc.write_table(table, path)
+    return path
+
+
 CARRIERS: dict[str, Callable[[Path, Values, pa.Table], Any]] = {
     "csv": lambda folder, values, _: write_delimited(folder / "t.csv", values),
     "tsv": lambda folder, values, _: str(write_delimited(folder / "t.tsv", values, "\t")),
     "jsonl": lambda folder, values, _: write_lines(folder / "t.jsonl", values),
     "json": lambda folder, values, _: write_lines(folder / "t.json", values),
     "parquet": lambda folder, _, table: write_parquet(folder / "t.parquet", table),
+    "feather": lambda folder, _, table: write_ipc(folder / "t.feather", table, "zstd"),
+    "ipc stream": lambda folder, _, table: write_ipc(folder / "t.arrows", table),
+    "orc": lambda folder, _, table: write_orc(folder / "t.orc", table),
     "pandas": lambda _f, _, table: table.to_pandas(),
     "pandas nullable": lambda _f, _, table: table.to_pandas(types_mapper=NULLABLE.get),
     "pandas arrow": lambda _f, _, table: table.to_pandas(types_mapper=pd.ArrowDtype),

@@ -25,6 +25,7 @@ from outlying.search.memory import MemoryPopulation
 from outlying.search.population import Population, Searched
 from outlying.search.references import Oddness, References, Strongest
 from outlying.search.scoring import Progress
+from outlying.sources import registry
 from outlying.table.table import Table
 from outlying.table.targets import Asked, Targets, Wheres
 
@@ -41,12 +42,14 @@ def explain(
 ) -> Findings:
     """Explain why one row of a table, or a new object against it, is an outlier.
 
-    `data` is a path to a CSV, TSV, Parquet or JSON lines file, a pandas, polars or Arrow table, a
-    dict of arrays or a NumPy array; or what is read as a stream because it may outgrow memory: a
-    folder or pattern of files, a DuckDB relation, a polars LazyFrame, a Spark DataFrame, or what
-    `outlying.scan` gives. `engine` says which way a file is read. Name the row by its position from
-    0 (`row=`), by values that only it has (`where=`), or give a new object as a mapping of column
-    to value (`object=`). Options are those of `outlying.Options`.
+    `data` is a path or an address of a file (docs/sources.md), "-" (standard input), an open file,
+    a pandas, polars or Arrow table, a dict of arrays or a NumPy array; or what is read as a stream
+    because it may outgrow memory: a folder or pattern of files, a Delta Lake or Iceberg table, a
+    DuckDB relation, a polars LazyFrame, an Ibis table, a Spark DataFrame, or what `outlying.scan`
+    gives. `engine` says which way a file is read, `encoding` how text is written that is not UTF-8,
+    `sheet` which sheet of a workbook, `snapshot` which state of a lake's table is meant. Name the
+    row by its position from 0 (`row=`), by values that only it has (`where=`), or give a new object
+    as a mapping of column to value (`object=`). Further options are those of `outlying.Options`.
     """
     return Explainer(data, engine=engine, **options).explain(
         row=row, object=object, where=where, progress=progress
@@ -80,8 +83,9 @@ class Explainer:
     """
 
     def __init__(self, data: Any, *, engine: Engine = "auto", **options: Any) -> None:
+        given = {name: options.pop(name) for name in registry.OPTIONS if name in options}
         self.options = Options.of(**options)
-        self._population = _opened(data, engine, self.options)
+        self._population = _opened(data, engine, self.options, given)
 
     @property
     def table(self) -> Table:
@@ -258,15 +262,14 @@ def _shares(searched: Searched) -> list[float]:
     return list(assembly.blamed(searched).values())
 
 
-def _opened(data: Any, engine: Engine, options: Options) -> Population:
+def _opened(data: Any, engine: Engine, options: Options, given: Mapping[str, Any]) -> Population:
     """Open a table: as a stream, or read into memory."""
     check_choice("engine", engine, get_args(Engine))
-    if not isinstance(data, (Table, np.ndarray, Mapping)):
-        from outlying.sources.registry import feeder_of
+    if isinstance(data, (Table, np.ndarray, Mapping)):
+        return MemoryPopulation(sources.read(data, **given), options)
+    found = registry.opened(data, engine, **given)
+    if isinstance(found, Table):
+        return MemoryPopulation(found, options)
+    from outlying.stream.population import StreamedPopulation
 
-        feeder = feeder_of(data, engine)
-        if feeder is not None:
-            from outlying.stream.population import StreamedPopulation
-
-            return StreamedPopulation(feeder, options)
-    return MemoryPopulation(sources.read(data), options)
+    return StreamedPopulation(found, options)

@@ -39,10 +39,10 @@ FAULTS: list[tuple[str, bytes, str]] = [
     ("t.csv", b"a,b\n", "there are no rows"),
     (
         "t.csv",
-        b"a,b\nx,1\n\xe9t\xe9,2\n",
-        r"line 3 is not UTF-8 text \(byte 0xe9\).*iconv -f latin1 -t utf8 t.csv",
+        "a,b\nx,1\nиюль,2\n".encode("cp1251"),
+        r'line 3 is not UTF-8 text \(byte 0xe8\); name its encoding.*encoding="cp1252"',
     ),
-    ("t.csv", "a,b\n1,2\n".encode("utf-16"), "line 1 is not UTF-8 .*iconv -f utf16"),
+    ("t.csv", "a,b\né,è\n".encode() + b"\xe9,1\n", "line 3 is not UTF-8 text"),
     ("t.csv", b"a,b\n1,2\n3,4,5\n", "line 3 has 3 fields, the first line has 2"),
     ("t.csv", b"a,b\n1,2\n3\n", "line 3 has 1 fields, the first line has 2"),
     ("t.csv", b"a,b\n" + b"1,2\n" * 50 + b"1,2,3\n", "line 52 has 3 fields"),
@@ -69,14 +69,14 @@ FAULTS: list[tuple[str, bytes, str]] = [
         "no column can be used: 'a' holds lists.*'b' holds records",
     ),
     ("t.json", b"[" * 100_000, "cannot be read"),
-    ("t.jsonl", b'{"a": "\xe9"}', "line 1 is not UTF-8 text"),
+    ("t.jsonl", b'{"a": "\x81"}', "line 1 is not UTF-8 text"),
     ("t.parquet", b"hello, world", "is not a Parquet file"),
     ("t.parquet", GOOD[:-100], "the Parquet file is cut off"),
     ("t.parquet", BROKEN, "t.parquet: cannot be read: "),
     ("t.parquet", b"PAR1" + b"x" * 100 + b"PAR1", "t.parquet: cannot be read: "),
     ("t.parquet", parquet_bytes(a=[]), "there are no rows"),
-    ("t.xlsx", b"x", r"unknown kind of file; known suffixes: \.csv, \.tsv"),
-    ("t", b"x", "unknown kind of file"),
+    ("t", b"x\0y\0\0z", r"unknown kind of file; known suffixes: \.csv, \.tsv"),
+    ("t.doc", b"\xd0\xcf\0\1", "unknown kind of file"),
 ]
 IDS = [f"{place}-{name}" for place, (name, *_) in enumerate(FAULTS)]  # contents are no names
 
@@ -128,11 +128,9 @@ def test_a_file_without_rights(tmp_path: Path) -> None:
             os.seteuid(0)
 
 
-@pytest.mark.parametrize(
-    "address", ["https://example.org/a.csv", "s3://bucket/a.parquet", "file:///a.csv"]
-)
-def test_addresses_are_refused(address: str) -> None:
-    with pytest.raises(SourceError, match="is an address, not a file; download it"):
+@pytest.mark.parametrize("address", ["file:///a.csv", "ftp://me:secret@host/a.parquet?secret"])
+def test_unknown_addresses_are_refused(address: str) -> None:
+    with pytest.raises(SourceError, match=r"(?!.*secret).*is an address, not a file; give the"):
         read(address)
 
 

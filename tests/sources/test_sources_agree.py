@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import lzma
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
@@ -16,6 +18,8 @@ import pyarrow.csv as pacsv
 import pytest
 
 import outlying
+from tests.carriers import write_ipc, write_orc
+from tests.workbooks import write_ods, write_xlsx
 
 DATA = resources.files("outlying") / "data"
 CSV = Path(str(DATA / "patients.csv"))
@@ -50,6 +54,16 @@ def copied(folder: Path, name: str, copy_format: str) -> Path:
     return path
 
 
+def written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def rows_of(folder: Path) -> list[list[Any]]:
+    columns = as_dict(folder)
+    return [list(columns), *map(list, zip(*columns.values(), strict=True))]
+
+
 SOURCES: dict[str, Callable[[Path], Any]] = {
     "path": lambda folder: CSV,
     "text path": lambda folder: str(CSV),
@@ -57,6 +71,13 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
     "gzip": lambda folder: copied(folder, "p.csv.gz", "FORMAT csv, COMPRESSION gzip"),
     "parquet": lambda folder: copied(folder, "p.parquet", "FORMAT parquet"),
     "json lines": lambda folder: copied(folder, "p.jsonl", "FORMAT json"),
+    "feather": lambda folder: write_ipc(folder / "p.feather", as_arrow(folder), "zstd"),
+    "ipc stream": lambda folder: write_ipc(folder / "p.arrows", as_arrow(folder)),
+    "orc": lambda folder: write_orc(folder / "p.orc", as_arrow(folder)),
+    "xlsx": lambda folder: write_xlsx(folder / "p.xlsx", {"patients": rows_of(folder)}),
+    "ods": lambda folder: write_ods(folder / "p.ods", {"patients": rows_of(folder)}),
+    "open file": lambda folder: io.BytesIO(CSV.read_bytes()),
+    "xz": lambda folder: written(folder / "p.csv.xz", lzma.compress(CSV.read_bytes())),
     "pandas": as_pandas,
     "pandas nullable": lambda folder: as_pandas(folder).convert_dtypes(),
     "pandas arrow": lambda folder: as_arrow(folder).to_pandas(types_mapper=pd.ArrowDtype),

@@ -10,7 +10,7 @@ import click
 from outlying import options as choices
 from outlying import sources
 from outlying.api import Explainer
-from outlying.cli.options import Decorator, column_options, names, types
+from outlying.cli.options import Decorator, column_options, names, source_options, types
 from outlying.cli.resume import line as json_line
 from outlying.cli.targets import Naming
 from outlying.cli.terminal import DETECT, detected, progress_line
@@ -22,6 +22,7 @@ from outlying.errors import OptionError
 from outlying.options import BAGGING, Bagging, Infinite, Options, check_whole
 from outlying.render.files import Output
 from outlying.results.detections import Detection
+from outlying.sources import registry
 from outlying.table.table import Table
 from outlying.table.targets import Targets
 
@@ -61,6 +62,7 @@ def _number(name: str, kind: Any, help_text: str, default: object = None) -> Dec
 @click.option("--score-column", metavar="NAME", help="Rank by this column; it is not compared.")
 @click.option("--lowest", is_flag=True, help="With --score-column: low scores are abnormal.")
 @column_options
+@source_options
 @click.option(
     "--infinite",
     type=click.Choice(get_args(Infinite)),
@@ -93,12 +95,13 @@ def detect(
     """
     resumed = resume and explain
     job = Job.of(Naming.found(), form, output, resumed, workers, everything, DETECT)
+    reading = {name: given.pop(name) for name in registry.OPTIONS}
     request = _Request.of(given, explain, ["--resume"] * resume + ["--all"] * everything)
     if form == "html" and not explain:
         raise OptionError("--format html is a page of explanations: add --explain")
 
     def load() -> Loaded:
-        explainer = request.explainer(source)
+        explainer = request.explainer(sources.read(source, **reading))
         with progress_line() as line:
             detection = request.detection(explainer, workers, line.step)
         targets = Targets.of_rows(detection.positions).with_labels(explainer.table)
@@ -156,9 +159,8 @@ class _Request:
         own = score_column, lowest, known.pop("top"), detector
         return cls(bagging, explaining, columns, *own)
 
-    def explainer(self, source: str) -> Explainer:
-        """Read the table; a column of scores is kept apart."""
-        table = sources.read(source)
+    def explainer(self, table: Table) -> Explainer:
+        """Prepare the table; a column of scores is kept apart."""
         compared = table
         if self.score_column is not None:
             self._scores = ColumnScores.of(table, self.score_column, self.columns["infinite"])

@@ -9,7 +9,14 @@ from click.core import ParameterSource
 
 from outlying import options as choices
 from outlying.api import Explainer
-from outlying.cli.options import Decorator, Reading, column_options, names, stream_options
+from outlying.cli.options import (
+    Decorator,
+    Reading,
+    column_options,
+    names,
+    source_options,
+    stream_options,
+)
 from outlying.cli.options import types as read_types
 from outlying.cli.targets import Naming, naming_options
 from outlying.cli.terminal import EXPLAIN, progress_line
@@ -58,6 +65,7 @@ def _number(name: str, kind: Any, help_text: str) -> Decorator:
 @_choice("bandwidth", choices.Bandwidth, "One window for all rows, or wider ones in thin places.")
 @column_options
 @stream_options
+@source_options
 @_choice("infinite", choices.Infinite, "Refuse infinite values, or count them as missing.")
 @_choice("discretise", choices.Discretise, "Cut numbers into bins first: the older method.")
 @_number("bins", int, "How many bins, with --discretise.")
@@ -76,7 +84,7 @@ def explain(
     everything: bool,
     **given: Any,
 ) -> None:
-    """Explain one row of SOURCE, or many: a CSV, TSV, Parquet or JSON lines file.
+    """Explain one row of SOURCE, or many: a CSV, TSV, Parquet or JSON lines file, - for stdin.
 
     Or of what is read as a stream: a folder or pattern of such files, a database (DuckDB, SQLite,
     postgresql://...) with --table, spark://HOST:PORT/path-or-table. Name the row by --row, by
@@ -84,6 +92,7 @@ def explain(
     --where-true or --objects.
     """
     naming = Naming.taken_from(given)
+    naming.check_standard_input(source)
     reading = Reading.taken_from(source, given)
     job = Job.of(naming, form, output, resume, workers, everything, EXPLAIN)
     if given["preset"] is not None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import click
 
-from outlying import sources
 from outlying.errors import ColumnError, OptionError, unknown_name
 from outlying.options import Engine
+from outlying.sources import registry
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
@@ -84,6 +84,26 @@ _STREAM_OPTIONS: tuple[Decorator, ...] = (
 )
 
 
+_SOURCE_OPTIONS: tuple[Decorator, ...] = (
+    click.option(
+        "--snapshot",
+        metavar="VERSION",
+        help="The state of a Delta Lake or Iceberg table: its number, or a moment.",
+    ),
+    click.option("--sheet", metavar="NAME", help="The sheet of a workbook.  [default: the first]"),
+    click.option(
+        "--encoding",
+        metavar="NAME",
+        help="Of a text file that is not UTF-8: cp1252, utf-16, shift_jis, ...",
+    ),
+)
+
+
+def source_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say how a file is read."""
+    return decorated(command, _SOURCE_OPTIONS)
+
+
 def stream_options(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command the options that say who reads the table."""
     return decorated(command, _STREAM_OPTIONS)
@@ -95,25 +115,14 @@ class Reading:
 
     source: str
     engine: Engine
-    table: str | None
-    query: str | None
-    master: str | None
+    given: dict[str, Any]
 
     @classmethod
     def taken_from(cls, source: str, given: dict[str, Any]) -> Reading:
-        """Take the options that say who reads the table out of all options given."""
-        taken = {name: given.pop(name) for name in ("engine", "table", "query", "master")}
-        return cls(source, **taken)
+        """Take the options that say who reads the table, and how, out of all options given."""
+        names = ("table", "query", "master", *registry.OPTIONS)
+        return cls(source, given.pop("engine"), {name: given.pop(name) for name in names})
 
     def opened(self) -> Table | Feeder:
         """Read the table into memory, or open what is read as a stream."""
-        from outlying.sources.registry import opened
-
-        feeder = opened(
-            self.source,
-            self.engine,
-            table=self.table,
-            query=self.query,
-            master=self.master,
-        )
-        return sources.read(self.source) if feeder is None else feeder
+        return registry.named(self.source, self.engine, **self.given)

@@ -132,6 +132,14 @@ class Naming:
         """Whether the same command would name the same objects again."""
         return "-" not in (self.object_file, self.objects_file, self.where_file)
 
+    def check_standard_input(self, source: str) -> None:
+        """Refuse to read both the table and what is named from standard input."""
+        files = (self.object_file, self.objects_file, self.where_file, self.rows_file)
+        if source == "-" and "-" in files:
+            raise OptionError(
+                "both SOURCE and what to explain are -, standard input; give one of them as a file"
+            )
+
     def compared(self, table: Table) -> Table:
         """Leave out the column that marks the rows, and say so."""
         if self.where_true is None:

@@ -23,6 +23,7 @@ from outlying.parallel import usable_workers
 from outlying.results.detections import Detection, Flagged
 from outlying.results.findings import Population
 from outlying.search.references import Oddness
+from outlying.sources import registry
 from outlying.table.columns import Floats, frozen
 from outlying.table.selection import select
 from outlying.table.values import printable
@@ -42,7 +43,7 @@ _TOO_MANY = (
     "To explain each of {:,} rows of {:,} columns would take long: they were ranked by feature "
     "bagging."
 )
-_COLUMNS = ("columns", "exclude", "types", "infinite")
+_COLUMNS = ("columns", "exclude", "types", "infinite", *registry.OPTIONS)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +78,7 @@ def detect(
     object with the interface of scikit-learn or PyOD. `scores` ranks by what you have: one
     number per row, or the name of a column, which is then not compared; high scores are abnormal,
     or low ones with `lowest`.
-    Further options: columns, exclude, types, infinite, as for `explain`.
+    Further options: columns, exclude, types, infinite, encoding, sheet, as for `explain`.
     """
     said: tuple[str, ...] = ()
     settings = _settings(detector, scores, check_whole("top", top, 1), lowest, options)
@@ -147,7 +148,7 @@ def _prepared(data: Any, scores: Any, options: dict[str, Any]) -> tuple[Explaine
     if not isinstance(scores, str):
         explainer = Explainer(data, **own)
         return explainer, _scores(explainer, scores)
-    table = sources.read(data)
+    table = sources.read(data, **{name: own.pop(name, None) for name in registry.OPTIONS})
     explainer = Explainer(table.without(scores, HOLDS_SCORES), **own)
     return explainer, ColumnScores.of(table, scores, explainer.options.infinite).values
 

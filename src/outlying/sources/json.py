@@ -15,7 +15,8 @@ from typing import Any
 
 from outlying.errors import ColumnError
 from outlying.sources.columns import Reading, read_form, table_of
-from outlying.sources.files import InputFile, check_text
+from outlying.sources.encodings import check_text
+from outlying.sources.files import InputFile
 from outlying.sources.types.python import read_objects
 from outlying.sources.types.text import form_and_times
 from outlying.table.table import Table

@@ -6,19 +6,20 @@ import dataclasses
 import glob
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
 from outlying.errors import SourceError
-from outlying.sources import registry
-from outlying.sources.files import check_readable
-from outlying.sources.recognise import is_pattern, path_of
+from outlying.sources import compression, registry
+from outlying.sources.copies import PrivateCopy
+from outlying.sources.files import InputFile, check_readable
+from outlying.sources.recognise import is_pattern, name_of, path_of
 
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 _LAKES = {
-    "_delta_log": "a Delta Lake table; open it with polars.scan_delta",
+    "_delta_log": "a Delta Lake table; name its own folder",
     ".hoodie": "a Hudi table; open it with an engine that knows Hudi",
 }
 
@@ -31,11 +32,15 @@ class File:
     size: int
     changed: int
     keys: tuple[tuple[str, str | None], ...] = ()
+    original: str | None = None
+    """What it is a private copy of."""
+    held: object = None
+    """That copy, which goes with the last reference to it."""
 
     @property
     def name(self) -> str:
         """How messages call it."""
-        return str(self.path)
+        return self.original or str(self.path)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -68,14 +73,60 @@ class Files:
                     "again when nobody changes the files"
                 )
 
+    def arrived(self, arrive: Callable[[str, Path], InputFile]) -> Files:
+        """Return these files as text that engines read, copied where they are not.
+
+        If one has to be copied, all are unpacked, as files of one table are opened in one way.
+        """
+        found = [arrive(file.name, file.path) for file in self.files]
+        notes = tuple(
+            dict.fromkeys((*self.notes, *(note for file in found for note in file.notes)))
+        )
+        if all(file.held is None for file in found):
+            return dataclasses.replace(self, notes=notes)
+        if self.keys:
+            raise SourceError(
+                f"{self.source}: files in folders that give keys (key=value) are read where they "
+                "are; write them as UTF-8 text, plain or compressed by gzip"
+            )
+        copies = tuple(_copy(_unpacked(file)) for file in found)
+        suffix = self.suffix
+        for ending in compression.ENDINGS.values():
+            suffix = suffix.removesuffix(ending)
+        return Files(self.source, copies, suffix, notes)
+
+
+def of_file(file: InputFile) -> Files:
+    """Return one file that has arrived already as a table of its own."""
+    suffix = file.suffix + (".gz" if file.compressed else "")
+    return Files(file.source, (_copy(file),), suffix, file.notes)
+
+
+def _unpacked(file: InputFile) -> InputFile:
+    if not file.compressed:
+        return file
+    copy = compression.unpacked(file.source, file.path, "gzip")
+    return dataclasses.replace(file, path=copy.path, compressed=False, held=copy)
+
+
+def _copy(file: InputFile) -> File:
+    found = _found(file.path, ())
+    return dataclasses.replace(found, original=file.source, held=file.held)
+
+
+def unknown_kind(name: str) -> SourceError:
+    """Make the error of a file that cannot be streamed."""
+    known = ", ".join(registry.STREAMED_SUFFIXES)
+    return SourceError(f"{name}: unknown kind of file; known suffixes: {known}")
+
 
 def find(data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> Files:
     """Find the files that a path, a pattern or a list of both names."""
     given = [data] if isinstance(data, (str, os.PathLike)) else list(data)
     if not given:
         raise SourceError("the list of files is empty; name at least one file, folder or pattern")
-    source = _source_of([os.fsdecode(item) for item in given])
-    found = {file.path: file for item in given for file in _expanded(source, os.fsdecode(item))}
+    source = _source_of([name_of(item) for item in given])
+    found = {file.path: file for item in given for file in _expanded(source, item)}
     return _checked(source, [found[path] for path in sorted(found)])
 
 
@@ -84,7 +135,10 @@ def _source_of(names: list[str]) -> str:
     return names[0] if not more else f"{names[0]} and {more} more"
 
 
-def _expanded(source: str, name: str) -> list[File]:
+def _expanded(source: str, item: str | os.PathLike[str]) -> list[File]:
+    name = os.fsdecode(item)
+    if isinstance(item, PrivateCopy):
+        return [dataclasses.replace(_found(item.path, ()), original=item.source, held=item)]
     try:
         return _found_at(source, name, path_of(name))
     except PermissionError as error:
@@ -148,15 +202,16 @@ def _in_folder(source: str, folder: Path, root: Path) -> list[File]:
 def _visible(folder: Path) -> Iterable[Path]:
     """Return all files below a folder but those that engines keep for themselves (_x, .x)."""
     for place, folders, names in os.walk(folder, onerror=_refuse):
-        folders[:] = [name for name in folders if not _hidden(name)]
-        yield from (Path(place, name) for name in names if not _hidden(name))
+        folders[:] = [name for name in folders if not is_hidden(name)]
+        yield from (Path(place, name) for name in names if not is_hidden(name))
 
 
 def _refuse(error: OSError) -> None:
     raise error
 
 
-def _hidden(name: str) -> bool:
+def is_hidden(name: str) -> bool:
+    """Return whether engines keep a file or folder of this name for themselves."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 
@@ -185,8 +240,7 @@ def _checked(source: str, files: list[File]) -> Files:
     kinds = {suffix: file for file in files if (suffix := _suffix(file.path))}
     for file in files:
         if _suffix(file.path) is None:
-            known = ", ".join(registry.STREAMED_SUFFIXES)
-            raise SourceError(f"{file.name}: unknown kind of file; known suffixes: {known}")
+            raise unknown_kind(file.name)
     if len(kinds) > 1:
         names = " and ".join(file.name for file in list(kinds.values())[:2])
         raise SourceError(

@@ -14,15 +14,27 @@ import numpy as np
 
 Test: TypeAlias = Callable[[Any], bool]
 
+#: Schemes of addresses whose files fsspec reads.
+REMOTE = ("http", "https", "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss")
+
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
 
 def name_of(data: object) -> str:
     """Name something as its users do: "pandas DataFrame", "pyarrow Table"; a path by itself."""
     if isinstance(data, (str, os.PathLike)):
-        return os.fsdecode(data)
+        return without_secrets(str(getattr(data, "source", os.fsdecode(data))))
     kind, package = type(data), _package(data)
     return kind.__name__ if package == "builtins" else f"{package} {kind.__name__}"
+
+
+def without_secrets(address: str) -> str:
+    """Write an address as results may show it: without user, password, signature and settings."""
+    found = _ADDRESS.match(address)
+    if found is None:
+        return address
+    place, slash, path = address[found.end() :].partition("/")
+    return f"{found[0]}{place.rpartition('@')[2]}{slash}{re.split('[?#]', path)[0]}"
 
 
 def path_of(name: str) -> Path:
@@ -92,6 +104,27 @@ def begins_with(magic: bytes, offset: int = 0) -> Test:
         return False
 
     return test
+
+
+def is_delta(data: object) -> bool:
+    """Return whether something is a Delta Lake table: an open one, or a folder with its log."""
+    return is_a("deltalake", "DeltaTable")(data) or _has(data, "_delta_log")
+
+
+def is_iceberg(data: object) -> bool:
+    """Return whether something is an Iceberg table: an open one, or a folder with its metadata."""
+    if _package(data) == "pyiceberg":
+        return True
+    return _has(data, "metadata") and any(
+        (path_of(os.fsdecode(data)) / "metadata").glob("*.metadata.json")  # type: ignore[arg-type]
+    )
+
+
+def _has(data: object, folder: str) -> bool:
+    with contextlib.suppress(OSError, ValueError):
+        if isinstance(data, (str, os.PathLike)):
+            return (path_of(os.fsdecode(data)) / folder).is_dir()
+    return False
 
 
 def are_files(data: object) -> bool:

@@ -13,18 +13,23 @@ import contextlib
 import dataclasses
 import importlib
 import os
+import re
+import weakref
 from collections.abc import Iterator
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, get_args
 
 from outlying.errors import OptionError, OutlyingError, SourceError, shown
-from outlying.options import Engine, check_choice
-from outlying.sources import recognise
+from outlying.options import Engine, check_choice, check_names
+from outlying.sources import compression, encodings, recognise
+from outlying.sources.copies import PrivateCopy, landed
 from outlying.sources.recognise import Test, name_of
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
     from outlying.sources.passes import Feeder
+
+_JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{")
 
 LARGE = 1 << 30
 """A file of more bytes is streamed unless told otherwise."""
@@ -35,28 +40,55 @@ class Format:
     """A file format: how names of its files end, and the modules that read it.
 
     `read` names the module with `read(file: InputFile) -> Table`, `stream` the one with
-    `stream(files: Files) -> Feeder`, both inside this package.
+    `stream(files: Files) -> Feeder`, both inside this package. `takes` names the options of both.
     """
 
     name: str
     endings: tuple[str, ...]
     read: str
     stream: str | None = None
-    may_be_gzip: bool = False
+    magic: tuple[bytes, ...] = ()
+    """How its files begin, and those of no other format."""
+    takes: tuple[str, ...] = ()
+    is_text: bool = False  # which may be compressed, and in any encoding
     may_be_empty: bool = False  # a file without a byte is a table without rows
 
     @property
     def suffixes(self) -> tuple[str, ...]:
         """All endings, those of compressed files too."""
-        return self.endings + tuple(f"{end}.gz" for end in self.endings if self.may_be_gzip)
+        packed = compression.ENDINGS.values() if self.is_text else ()
+        return self.endings + tuple(f"{end}{more}" for more in packed for end in self.endings)
 
 
+CSV = Format(
+    "CSV",
+    (".csv", ".tsv"),
+    "csv.reading",
+    "csv.streaming",
+    takes=("encoding",),
+    is_text=True,
+    may_be_empty=True,
+)
+JSON = Format("JSON", (".json", ".jsonl", ".ndjson"), "json", takes=("encoding",), is_text=True)
 FORMATS = (
+    CSV,
+    JSON,
+    Format("Parquet", (".parquet",), "parquet.reading", "parquet.streaming", (b"PAR1",)),
     Format(
-        "csv", (".csv", ".tsv"), "csv.reading", "csv.streaming", may_be_gzip=True, may_be_empty=True
+        "Arrow",
+        (".feather", ".arrow", ".arrows", ".ipc"),
+        "arrow.ipc",
+        "arrow.ipc",
+        (b"ARROW1", b"\xff\xff\xff\xff"),
     ),
-    Format("json", (".json", ".jsonl", ".ndjson"), "json", may_be_gzip=True),
-    Format("parquet", (".parquet",), "parquet.reading", "parquet.streaming"),
+    Format("ORC", (".orc",), "arrow.orc", "arrow.orc", (b"ORC",)),
+    Format(
+        "a workbook",
+        (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
+        "excel.reading",
+        magic=(b"PK\3\4", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
+        takes=("sheet",),
+    ),
 )
 SUFFIXES = tuple(suffix for form in FORMATS for suffix in form.suffixes)
 STREAMED_SUFFIXES = tuple(s for form in FORMATS if form.stream is not None for s in form.suffixes)
@@ -67,26 +99,38 @@ class Source:
     """A kind of data, and the modules that read it.
 
     `read` names the module with `read(data) -> Table`, `stream` the one with `stream(data) ->
-    Feeder`, or `stream(data, table, query) -> Feeder` where it is a database.
+    Feeder`, or `stream(data, table, query) -> Feeder` where it is a database. `takes` names the
+    options of both.
     """
 
     recognises: Test
     read: str | None = None
     stream: str | None = None
     is_database: bool = False
+    takes: tuple[str, ...] = ()
 
 
 def _database(recognises: Test, module: str) -> Source:
     return Source(recognises, stream=module, is_database=True)
 
 
+#: What options are for; each is a text.
+OPTIONS = {
+    "encoding": "text files (CSV, TSV, JSON)",
+    "sheet": "workbooks (xlsx, xls, ods)",
+    "snapshot": "Delta Lake and Iceberg tables",
+}
+OF_FILES = ("encoding", "sheet")
+
 SPARK = Source(recognise.is_of_spark, stream="spark")
 
 #: The first that recognises the data, and can do what is asked for, does it.
 SOURCES = (
     Source(recognise.is_array_or_mapping, read="arrays"),
+    Source(recognise.is_a("ibis", "Table"), stream="ibis"),
     _database(recognise.has_scheme("postgresql", "postgres"), "databases.postgres"),
     SPARK,
+    Source(recognise.has_scheme(*recognise.REMOTE), read="remote.parquet", stream="remote.parquet"),
     Source(recognise.is_address, stream="files"),  # which says which addresses are known
     _database(recognise.begins_with(b"SQLite format 3\0"), "databases.sqlite"),
     _database(recognise.begins_with(b"DUCK", offset=8), "databases.duckdb"),
@@ -94,60 +138,73 @@ SOURCES = (
     _database(recognise.is_connection, "databases.adbc"),
     Source(recognise.is_a("duckdb", "DuckDBPyRelation"), stream="duckdb.feeder"),
     Source(recognise.is_a("polars", "LazyFrame"), stream="lazy_frames"),
-    Source(recognise.are_files, stream="files"),
-    Source(recognise.is_path, read="files", stream="files"),
+    Source(recognise.is_delta, stream="lakes.delta", takes=("snapshot",)),
+    Source(recognise.is_iceberg, stream="lakes.iceberg", takes=("snapshot",)),
+    Source(recognise.are_files, stream="files", takes=OF_FILES),
+    Source(recognise.is_path, read="files", stream="files", takes=OF_FILES),
     Source(lambda _: True, read="frames"),
 )
 
 
-def read(data: object) -> Table:
+def read(data: Any, **given: Any) -> Table:
     """Read a file, a dataframe, a dict of columns or an array; a Table passes through.
 
-    The same table gives the same columns from every source. Raises SourceError for what cannot
-    be read and ColumnError for names that are not unique.
+    The same table gives the same columns from every source. Options that are given say how it is
+    read; see OPTIONS. Raises SourceError for what cannot be read and ColumnError for names that are
+    not unique.
     """
-    if isinstance(data, Table):
-        return data
-    reader = next(source.read for source in _sources_of(data) if source.read is not None)
-    table: Table = module(reader).read(data)
+    return data if isinstance(data, Table) else _read(landed(data), given)
+
+
+def _read(data: Any, given: dict[str, Any]) -> Table:
+    source = next(source for source in _sources_of(data) if source.read is not None)
+    table: Table = module(source.read).read(data, **taken(given, source.takes, name_of(data)))
     return table
 
 
-def scan(data: Any, *, table: str | None = None, query: str | None = None) -> Feeder:
+def scan(data: Any, *, table: str | None = None, query: str | None = None, **given: Any) -> Feeder:
     """Open a table as a stream, whatever its size.
 
     `data` is a path to a Parquet, CSV or TSV file, to a folder of them or a pattern like
     `data/*.parquet`, or a list of those; a database (a file of DuckDB or SQLite, an address like
     `postgresql://user@host/database`, an open connection of DuckDB or ADBC) with the name of a
-    `table` or with a `query`; a relation of DuckDB, a LazyFrame of polars or a DataFrame of Spark.
-    The result can be given to `explain` in place of data.
+    `table` or with a `query`; a Delta Lake or Iceberg table; a relation of DuckDB, a LazyFrame of
+    polars, a table of Ibis or a DataFrame of Spark. Further options: encoding, snapshot, as for
+    `explain`. The result can be given to `explain` in place of data.
     """
-    for option, given in (("table", table), ("query", query)):
-        if given is not None and not (isinstance(given, str) and is_text(given)):
-            raise OptionError(f"{option} is {shown(given)}; allowed: a text")
+    for option, text in (("table", table), ("query", query)):
+        if text is not None and not (isinstance(text, str) and is_text(text)):
+            raise OptionError(f"{option} is {shown(text)}; allowed: a text")
     if table is not None and query is not None:
         raise OptionError("table= and query= are both given; one of them says what to read")
+    return _scanned(landed(data), table, query, given)
+
+
+def _scanned(data: Any, table: str | None, query: str | None, given: dict[str, Any]) -> Feeder:
     source = next((source for source in _sources_of(data) if source.stream is not None), None)
+    options = taken(given, () if source is None else source.takes, name_of(data))
     feeder: Feeder
     if source is not None and source.is_database:
         feeder = module(source.stream).stream(data, table, query)
     elif table is not None or query is not None:
         raise _no_database(data)
     elif source is not None:
-        feeder = module(source.stream).stream(data)
+        feeder = module(source.stream).stream(data, **options)
     elif recognise.is_feeder(data):
         feeder = data
     else:
         raise SourceError(
             f"cannot scan {name_of(data)}; allowed: paths of {', '.join(STREAMED_SUFFIXES)} files, "
-            "folders and patterns of them, databases, DuckDB relations, polars LazyFrames and "
-            "Spark frames"
+            "folders and patterns of them, databases, DuckDB relations, polars LazyFrames, Ibis "
+            "tables and Spark frames"
         )
+    if isinstance(data, PrivateCopy):
+        weakref.finalize(feeder, id, data)  # so that the copy lives as long as its feeder
     return feeder
 
 
-def feeder_of(data: Any, engine: Engine = "auto") -> Feeder | None:
-    """Return who feeds these data; None: they are to be read into memory.
+def feeder_of(data: Any, engine: Engine = "auto", **given: Any) -> Feeder | None:
+    """Return who feeds data that have landed; None: they are to be read into memory.
 
     "auto" streams what is larger than a gibibyte or no single file; "memory" streams nothing;
     "duckdb" streams every file it can; "spark" takes data of Spark only.
@@ -164,18 +221,27 @@ def feeder_of(data: Any, engine: Engine = "auto") -> Feeder | None:
             f'engine="spark" cannot read {name_of(data)}; give a Spark DataFrame or an address '
             "like spark://host:port/path"
         )
-    return scan(data) if engine != "auto" or _is_streamed(data) else None
+    is_streamed = engine != "auto" or _is_streamed(data)
+    return _scanned(data, None, None, given) if is_streamed else None
 
 
-def opened(
+def opened(data: Any, engine: Engine = "auto", **given: Any) -> Table | Feeder:
+    """Read a table into memory, or open it as a stream: the one door for whatever is given."""
+    data = landed(data)
+    feeder = feeder_of(data, engine, **given)
+    return _read(data, given) if feeder is None else feeder
+
+
+def named(
     source: str,
     engine: Engine = "auto",
     *,
     table: str | None = None,
     query: str | None = None,
     master: str | None = None,
-) -> Feeder | None:
-    """Return who feeds what a command names; None: it is to be read into memory."""
+    **given: Any,
+) -> Table | Feeder:
+    """Open what a command names: as `opened` does, a table of a database, or one of a cluster."""
     if master is not None or (engine == "spark" and not SPARK.recognises(source)):
         if master is None or engine not in ("auto", "spark"):
             raise OptionError(
@@ -186,8 +252,18 @@ def opened(
 
         return spark.connected(master, source if table is None else table)
     if table is not None or query is not None:
-        return scan(source, table=table, query=query)
-    return feeder_of(source, engine)
+        return scan(source, table=table, query=query, **given)
+    return opened(source, engine, **given)
+
+
+def taken(given: dict[str, Any], takes: tuple[str, ...], source: str) -> dict[str, Any]:
+    """Return the options that are given; refuse those that have no meaning for the source."""
+    known = {name: value for name, value in given.items() if value is not None}
+    check_names(known, tuple(OPTIONS))
+    for name in known:
+        if name not in takes:
+            raise OptionError(f"the option {name} is for {OPTIONS[name]}, not for {source}")
+    return known
 
 
 def suffix_of(path: PurePath, known: tuple[str, ...]) -> str | None:
@@ -199,6 +275,18 @@ def suffix_of(path: PurePath, known: tuple[str, ...]) -> str | None:
 def format_of(suffix: str) -> Format:
     """Return the format of files that end so."""
     return next(item for item in FORMATS if suffix in item.suffixes)
+
+
+def format_by_content(head: bytes) -> Format | None:
+    """Return the format of a file that begins so; texts are JSON or CSV; None: nobody knows."""
+    for item in FORMATS:
+        if any(map(head.startswith, item.magic)) and b"\0" in head:  # a column may be called ORC
+            return item
+    wide = encodings.wide_encoding(head)
+    text = head if wide is None else head.decode(wide, "ignore").encode()
+    if b"\0" in text:
+        return None
+    return JSON if _JSON.match(text) else CSV
 
 
 def module(name: str | None) -> Any:
@@ -224,11 +312,21 @@ def _is_streamed(data: Any) -> bool:
     source = next(_sources_of(data))
     if source.read is None or source.stream is None:
         return recognise.is_feeder(data) or source.stream is not None
+    if recognise.is_address(data):
+        return bool(module(source.stream).is_large(data))
     path = recognise.path_of(os.fsdecode(data))
     with contextlib.suppress(OSError, ValueError):  # for the reader, which says what is wrong
-        is_known = suffix_of(path, STREAMED_SUFFIXES) is not None
-        return is_known and path.stat().st_size > LARGE
+        return path.stat().st_size > LARGE and _can_be_streamed(path)
     return False
+
+
+def _can_be_streamed(path: Path) -> bool:
+    suffix = suffix_of(path, SUFFIXES)
+    if suffix is not None:
+        return suffix in STREAMED_SUFFIXES
+    with path.open("rb") as stream:
+        form = format_by_content(stream.read(1 << 16))
+    return form is None or form.stream is not None  # nobody knows: it may be compressed
 
 
 def _no_database(data: Any) -> OutlyingError:
@@ -236,8 +334,8 @@ def _no_database(data: Any) -> OutlyingError:
     if recognise.is_path(data) and not recognise.is_address(data):
         from outlying.sources.files import check_readable
 
-        source = os.fsdecode(data)
-        check_readable(source, recognise.path_of(source))
+        source = name_of(data)
+        check_readable(source, recognise.path_of(os.fsdecode(data)))
         return SourceError(
             f"{source}: is no database of DuckDB or SQLite; table= and query= are for databases"
         )

@@ -91,8 +91,7 @@ class Layout:
 
 def layout_of(file: InputFile) -> Layout:
     """Find what divides the fields of a file, and how many there are."""
-    with file.open_text() as stream:
-        lines = list(islice(stream, _LINES_LOOKED_AT))
+    lines = file.first_lines(_LINES_LOOKED_AT)
     blank = next((place for place, line in enumerate(lines) if line.strip()), len(lines))
     if blank == len(lines):
         raise file.error("the file is empty (nothing but blank lines)")

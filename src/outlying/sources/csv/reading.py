@@ -21,7 +21,8 @@ from outlying.sources.csv.layout import (
     table_of_texts,
 )
 from outlying.sources.duckdb import engine
-from outlying.sources.files import InputFile, check_text
+from outlying.sources.encodings import check_text
+from outlying.sources.files import InputFile
 from outlying.sources.sql import literal
 from outlying.table.table import Table
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING
 
 from outlying.errors import SourceError
@@ -35,8 +35,10 @@ from outlying.sources.duckdb.files import (
     partition_settings,
     path_list,
 )
-from outlying.sources.files import InputFile, check_compression, check_text
+from outlying.sources.encodings import check_text
+from outlying.sources.files import InputFile, check_compression
 from outlying.sources.local import Field, Shape
+from outlying.sources.passes import Batch
 from outlying.sources.paths import Files
 from outlying.sources.sql import identifier, literal, selected
 
@@ -73,6 +75,14 @@ class CsvFeeder(FilesFeeder):
         said = [f"column {name!r}: {kind.note}" for name, kind in pairs if kind.note]
         notes = [*self.files.notes, *([] if self._contents.header else [NO_HEADER]), *said]
         return Shape(shape.fields, shape.skipped, tuple(notes))
+
+    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+        try:
+            yield from super()._read(fields)
+        except SourceError:
+            for text in self._texts:  # a byte that is no text may be in any row
+                check_text(text)
+            raise
 
     def _query(self, connected: DuckDBPyConnection) -> str:  # noqa: ARG002
         contents = self._contents

@@ -1,0 +1,1 @@
+"""Workbooks: one of their sheets as a table."""
