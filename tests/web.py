@@ -19,6 +19,8 @@ class Server:
         self.files: dict[str, bytes] = {}
         self.redirects: dict[str, str] = {}
         self.password: str | None = None
+        self.is_compressed = False
+        self.authorizations: list[str | None] = []
         self.knows_ranges = True
         self.silent: set[str] = set()
         self.drips: set[str] = set()
@@ -70,6 +72,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, *, has_body: bool) -> None:
         state, path = self.server_state, unquote(self.path.split("?")[0].lstrip("/"))
         state.asked.append(f"{self.command} {path} {self.headers.get('Range', '')}".strip())
+        state.authorizations.append(self.headers.get("Authorization"))
         if path in state.silent:
             state.is_over.wait(60)
             self.close_connection = True
@@ -106,6 +109,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_response(200)
         if state.knows_ranges:
             self.send_header("Accept-Ranges", "bytes")
+        if state.is_compressed:
+            self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(part)))
         self.end_headers()
         if not has_body:

@@ -14,8 +14,10 @@ import pytest
 
 import outlying
 from outlying.errors import OptionError, SourceError
+from outlying.sources import read
 from outlying.sources.registry import feeder_of
 from tests import postgres
+from tests.carriers import column_values
 from tests.conftest import Run
 from tests.feeding import Count, rows_of, types_of
 from tests.sources.test_sources_agree import CSV, answer
@@ -82,6 +84,12 @@ def test_rows(connection: Any) -> None:
     assert feeder.fold(Count(), [], None) == 3
     assert feeder.source == f"{connection.name} t"
     assert types_of(feeder) == {"n": "int64", "word": "string", "day": "date32[day]", "x": "double"}
+
+
+def test_in_memory(connection: Any) -> None:
+    table = read(connection.table("t"))
+    assert sorted(column_values(table, "n")) == [1, 2, 3]
+    assert table.source == f"{connection.name} t"
 
 
 def test_queries(connection: Any) -> None:

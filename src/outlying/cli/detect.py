@@ -88,7 +88,7 @@ def detect(
     everything: bool,
     **given: Any,
 ) -> None:
-    """Find the rows of SOURCE that stand out: a CSV, TSV, Parquet or JSON lines file.
+    """Find the rows of SOURCE that stand out: any file or address that `explain` takes.
 
     Rows are ranked by their strongest findings, in large tables by feature bagging, or by the
     scores of a column (--score-column). Add --explain to learn why each of them stands out.

@@ -84,12 +84,13 @@ def explain(
     everything: bool,
     **given: Any,
 ) -> None:
-    """Explain one row of SOURCE, or many: a CSV, TSV, Parquet or JSON lines file, - for stdin.
+    """Explain one row of SOURCE, or many: a CSV, TSV, JSON, Parquet, Arrow, ORC or Excel file.
 
-    Or of what is read as a stream: a folder or pattern of such files, a database (DuckDB, SQLite,
-    postgresql://...) with --table, spark://HOST:PORT/path-or-table. Name the row by --row, by
-    --where, or give a new object by --object; name many by --rows, --rows-file, --where-file,
-    --where-true or --objects.
+    SOURCE may be compressed, an address (https://, s3://, gs://, az://), or - for standard input.
+    Or what is read as a stream: a folder or pattern of such files, a Delta Lake or Iceberg table,
+    a database (DuckDB, SQLite, postgresql://...) with --table, spark://HOST:PORT/path-or-table.
+    Name the row by --row, by --where, or give a new object by --object; name many by --rows,
+    --rows-file, --where-file, --where-true or --objects.
     """
     naming = Naming.taken_from(given)
     naming.check_standard_input(source)

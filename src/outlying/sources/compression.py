@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
+import importlib
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from outlying.errors import MissingExtraError, SourceError
 from outlying.sources.copies import CHUNK, PrivateCopy
@@ -27,6 +25,7 @@ _MAGIC = {
     "bzip2": rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)",
     "xz": rb"\xfd7zXZ\0",
 }
+_MODULES = {"gzip": "gzip", "bzip2": "bz2", "xz": "lzma"}
 
 
 def compression_of(head: bytes) -> str | None:
@@ -41,13 +40,10 @@ def named(name: str) -> str | None:
 
 def opened(path: Path, kind: str) -> IO[bytes]:
     """Open a compressed file; what comes are the bytes inside."""
-    ways: dict[str, Callable[[Path], Any]] = {
-        "gzip": gzip.open,
-        "bzip2": bz2.open,
-        "xz": lzma.open,
-        "zstd": _zstd,
-    }
-    stream: IO[bytes] = ways[kind](path)
+    if kind == "zstd":
+        return _zstd(path)
+    # imported here, as not every Python is built with all of them
+    stream: IO[bytes] = importlib.import_module(_MODULES[kind]).open(path)
     return stream
 
 
@@ -69,7 +65,11 @@ def chunks(source: str, path: Path, kind: str) -> Iterator[bytes]:
                         "which no table does; if it is one, unpack it and give that file"
                     )
                 yield chunk
-    except (EOFError, OSError, zlib.error, lzma.LZMAError):
+    except (EOFError, OSError, zlib.error):
+        raise incomplete(source, kind) from None
+    except Exception as error:
+        if type(error).__name__ != "LZMAError":  # whose module is not always there
+            raise
         raise incomplete(source, kind) from None
 
 
@@ -87,10 +87,11 @@ def incomplete(source: str, kind: str) -> SourceError:
     return SourceError(f"{source}: is not a complete {kind} file; copy or compress it again")
 
 
-def _zstd(path: Path) -> Any:
+def _zstd(path: Path) -> IO[bytes]:
     """Open with Arrow, as Python knows zstd from version 3.14 on only."""
     try:
         import pyarrow
     except ImportError:
         raise MissingExtraError("reading zstd files", "big") from None
-    return pyarrow.CompressedInputStream(pyarrow.OSFile(str(path)), "zstd")
+    stream: IO[bytes] = pyarrow.CompressedInputStream(pyarrow.OSFile(str(path)), "zstd")
+    return stream

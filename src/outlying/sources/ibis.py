@@ -7,18 +7,24 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from outlying.errors import OutlyingError, SourceError
-from outlying.sources.arrow.feeder import BatchFeeder
+from outlying.sources.arrow.feeder import BatchFeeder, collected
 from outlying.sources.databases.adbc import reason
 from outlying.sources.duckdb.feeder import DuckFeeder
 from outlying.sources.local import BATCH_ROWS, LocalFeeder
 from outlying.sources.passes import Batch
+from outlying.table.table import Table
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
-    from ibis.expr.types import Table
+    from ibis.expr.types import Table as IbisTable
 
 
-def stream(table: Table) -> LocalFeeder:
+def read(table: IbisTable) -> Table:
+    """Read all rows into memory, in no particular order."""
+    return collected(stream(table))
+
+
+def stream(table: IbisTable) -> LocalFeeder:
     """Feed from a table or a query, which runs once for every scan; only asked columns are read."""
     source = _source_of(table)
     with _told(source):
@@ -36,7 +42,7 @@ def stream(table: Table) -> LocalFeeder:
     return BatchFeeder(source, lambda: schema, batches, lambda: _told(source))
 
 
-def _of_duckdb(source: str, table: Table, connection: DuckDBPyConnection) -> LocalFeeder:
+def _of_duckdb(source: str, table: IbisTable, connection: DuckDBPyConnection) -> LocalFeeder:
     """Ask DuckDB itself, whose newer versions lack the method that Ibis calls for batches."""
     query = table.compile()
 
@@ -53,7 +59,7 @@ def _part_of(schema: Any, names: Sequence[str]) -> Any:
     return pyarrow.schema([schema.field(name) for name in names])
 
 
-def _source_of(table: Table) -> str:
+def _source_of(table: IbisTable) -> str:
     """Name a table as its database does; a query has no name."""
     with contextlib.suppress(Exception):  # whatever a backend makes of it
         return f"{table.get_backend().name} {table.get_name()}"

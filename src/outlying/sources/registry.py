@@ -107,11 +107,17 @@ class Source:
     read: str | None = None
     stream: str | None = None
     is_database: bool = False
+    is_streamed: bool = False
+    """Whether it is streamed unless told otherwise, although it could be read."""
     takes: tuple[str, ...] = ()
 
 
 def _database(recognises: Test, module: str) -> Source:
     return Source(recognises, stream=module, is_database=True)
+
+
+def _streamed(recognises: Test, module: str, *takes: str) -> Source:
+    return Source(recognises, read=module, stream=module, is_streamed=True, takes=takes)
 
 
 #: What options are for; each is a text.
@@ -127,7 +133,7 @@ SPARK = Source(recognise.is_of_spark, stream="spark")
 #: The first that recognises the data, and can do what is asked for, does it.
 SOURCES = (
     Source(recognise.is_array_or_mapping, read="arrays"),
-    Source(recognise.is_a("ibis", "Table"), stream="ibis"),
+    _streamed(recognise.is_a("ibis", "Table"), "ibis"),
     _database(recognise.has_scheme("postgresql", "postgres"), "databases.postgres"),
     SPARK,
     Source(recognise.has_scheme(*recognise.REMOTE), read="remote.parquet", stream="remote.parquet"),
@@ -138,8 +144,8 @@ SOURCES = (
     _database(recognise.is_connection, "databases.adbc"),
     Source(recognise.is_a("duckdb", "DuckDBPyRelation"), stream="duckdb.feeder"),
     Source(recognise.is_a("polars", "LazyFrame"), stream="lazy_frames"),
-    Source(recognise.is_delta, stream="lakes.delta", takes=("snapshot",)),
-    Source(recognise.is_iceberg, stream="lakes.iceberg", takes=("snapshot",)),
+    _streamed(recognise.is_delta, "lakes.delta", "snapshot"),
+    _streamed(recognise.is_iceberg, "lakes.iceberg", "snapshot"),
     Source(recognise.are_files, stream="files", takes=OF_FILES),
     Source(recognise.is_path, read="files", stream="files", takes=OF_FILES),
     Source(lambda _: True, read="frames"),
@@ -310,7 +316,7 @@ def _sources_of(data: Any) -> Iterator[Source]:
 def _is_streamed(data: Any) -> bool:
     """Return whether data are streamed unless told otherwise; of files, the large ones are."""
     source = next(_sources_of(data))
-    if source.read is None or source.stream is None:
+    if source.is_streamed or source.read is None or source.stream is None:
         return recognise.is_feeder(data) or source.stream is not None
     if recognise.is_address(data):
         return bool(module(source.stream).is_large(data))

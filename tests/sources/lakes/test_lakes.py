@@ -17,7 +17,9 @@ from pyiceberg.table import StaticTable
 
 import outlying
 from outlying.errors import MissingExtraError, OptionError, OutlyingError, SourceError
+from outlying.sources import read
 from outlying.sources.registry import feeder_of
+from tests.carriers import column_values
 from tests.conftest import Run
 from tests.feeding import Count, rows_of, types_of
 from tests.sources.test_sources_agree import CSV as PATIENTS
@@ -71,6 +73,16 @@ def test_rows(tmp_path: Path, lake: str) -> None:
         assert feeder.fold(Count(), [], None) == 4
         assert [column.name for column in feeder.skipped] == ["lists"]
         assert feeder.source == str(path)
+
+
+@every_lake
+def test_in_memory(tmp_path: Path, run: Run, lake: str) -> None:
+    path = LAKES[lake](tmp_path, TABLE)
+    table = read(path)
+    assert sorted(column_values(table, "n")) == [1, 2, 3]
+    assert (table.rows, [column.name for column in table.skipped]) == (3, ["lists"])
+    assert outlying.explain(path, row=0, engine="memory", references=0).population.rows == 3
+    assert run("detect", path, "--top", 1)[0] == 0
 
 
 @every_lake

@@ -118,6 +118,24 @@ class TestWeb:
             read(web.at("loop.csv"))
         assert sum("loop" in asked for asked in web.asked) <= 2 * (opening.MOST_REDIRECTS + 1)
 
+    def test_passwords_stay_with_their_server(self, web: Server) -> None:
+        with running() as other:
+            other.files["t.csv"] = CSV
+            web.redirects["t.csv"] = f"http://{other.address}/t.csv"
+            assert values_of(web.at("t.csv", f"me:{SECRET}@")) == ROWS
+            assert all(web.authorizations)
+            assert len(other.authorizations) > 0
+            assert not any(other.authorizations)
+
+    def test_servers_that_compress(self, web: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+        web.is_compressed = True
+        web.files["t.csv"] = gzip.compress(CSV)
+        assert values_of(web.at("t.csv")) == ROWS
+        web.files["t.csv"] = gzip.compress(CSV + bytes(1 << 24))
+        monkeypatch.setattr(compression, "HARMLESS", 1 << 20)
+        with pytest.raises(SourceError, match="which no table does"):
+            read(web.at("t.csv"))
+
     def test_faults(self, web: Server, impatient: None) -> None:
         web.files |= {"empty.csv": b"", "page.csv": b"<!DOCTYPE html>\n<html></html>"}
         cases = {

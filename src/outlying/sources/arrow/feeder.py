@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from outlying.errors import SourceError
-from outlying.sources.arrow.reading import ArrowFile, arrow_errors, usable
+from outlying.sources.arrow.reading import ArrowFile, arrow_errors, read_batches, usable
 from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape
 from outlying.sources.passes import Batch
 from outlying.sources.paths import Files
+from outlying.table.table import Table
 
 if TYPE_CHECKING:
     import pyarrow
@@ -87,6 +88,27 @@ class BatchFeeder(LocalFeeder):
         with self._told(), arrow_errors(self.source):
             for batch in self._batches(names):
                 yield from pieces(batch.select(names))
+
+
+def collected(feeder: LocalFeeder) -> Table:
+    """Read all rows of a stream into memory."""
+    schema = feeder.schema()
+    batches = feeder.fold(_Rows(), schema.names, workers=1)
+    return read_batches(feeder.source, schema, schema.names, feeder.skipped, batches)
+
+
+class _Rows:
+    """A pass that keeps what comes."""
+
+    def start(self) -> list[Batch]:
+        return []
+
+    def add(self, state: list[Batch], batch: Batch) -> list[Batch]:
+        state.append(batch)
+        return state
+
+    def merge(self, state: list[Batch], other: list[Batch]) -> list[Batch]:
+        return state + other
 
 
 def fields_of(schema: Any, names: Sequence[str]) -> tuple[Field, ...]:

@@ -91,7 +91,7 @@ def read_batches(
         source,
         [
             Reading(left_out[name]) if name in left_out else _column(nw, found, name)
-            for name in schema.names
+            for name in dict.fromkeys([*schema.names, *left_out])
         ],
     )
 

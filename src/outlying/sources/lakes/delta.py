@@ -9,15 +9,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from outlying.errors import MissingExtraError, OutlyingError, SourceError
-from outlying.sources.arrow.feeder import BatchFeeder
+from outlying.sources.arrow.feeder import BatchFeeder, collected
 from outlying.sources.lakes.snapshots import snapshot_of
 from outlying.sources.local import BATCH_ROWS
 from outlying.sources.passes import Batch
 from outlying.sources.recognise import is_address, name_of, path_of
 from outlying.sources.sql import first_line
+from outlying.table.table import Table
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
+
+
+def read(data: str | os.PathLike[str] | DeltaTable, snapshot: object = None) -> Table:
+    """Read all rows into memory, in no particular order."""
+    return collected(stream(data, snapshot))
 
 
 def stream(data: str | os.PathLike[str] | DeltaTable, snapshot: object = None) -> BatchFeeder:

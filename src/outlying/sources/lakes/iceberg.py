@@ -11,21 +11,28 @@ from pathlib import Path
 from typing import Any
 
 from outlying.errors import MissingExtraError, OutlyingError, SourceError
-from outlying.sources.arrow.feeder import BatchFeeder
+from outlying.sources.arrow.feeder import BatchFeeder, collected
 from outlying.sources.lakes.snapshots import snapshot_of
 from outlying.sources.passes import Batch
 from outlying.sources.recognise import name_of, path_of
 from outlying.sources.sql import first_line
+from outlying.table.table import Table
+
+
+def read(data: Any, snapshot: object = None) -> Table:
+    """Read all rows into memory, in no particular order."""
+    return collected(stream(data, snapshot))
 
 
 def stream(data: Any, snapshot: object = None) -> BatchFeeder:
     """Feed from a table in the state that it has now, or had; later changes do not matter."""
     try:
-        from pyiceberg.table import StaticTable, Table
+        from pyiceberg.table import StaticTable
+        from pyiceberg.table import Table as IcebergTable
     except ImportError:
         raise MissingExtraError("reading Iceberg tables", "iceberg") from None
     wanted = snapshot_of(snapshot)
-    is_open = isinstance(data, Table)
+    is_open = isinstance(data, IcebergTable)
     source = "Iceberg table" if is_open else name_of(data)
     with _told(source):
         table: Any = data if is_open else StaticTable.from_metadata(_metadata_of(source, data))

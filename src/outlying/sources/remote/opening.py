@@ -83,10 +83,12 @@ def _web_options(address: str, is_part: bool) -> tuple[str, dict[str, Any]]:
         sock_read=SECONDS_OF_SILENCE,
     )
     parts = urlsplit(address)
-    client: dict[str, Any] = {"timeout": limit, "trust_env": True}
+    # what comes compressed all the same is unpacked by us, within bounds
+    headers = {"Accept-Encoding": "identity"}
     if parts.username is not None:
         user = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
-        client["headers"] = {"Authorization": f"Basic {base64.b64encode(user).decode()}"}
+        headers["Authorization"] = f"Basic {base64.b64encode(user).decode()}"
+    client = {"timeout": limit, "trust_env": True, "auto_decompress": False, "headers": headers}
     host = parts.netloc.rpartition("@")[2]
     bare = urlunsplit((parts.scheme, host, parts.path, parts.query, ""))
     return bare, {"client_kwargs": client, "max_redirects": MOST_REDIRECTS}
