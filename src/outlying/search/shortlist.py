@@ -73,7 +73,7 @@ class RankedPairs:
 
     def has(self, place: int, context: Context) -> bool:
         """Return whether a property and a context are among them."""
-        if len(context) > self.contexts.shape[1]:
+        if len(context) > self.contexts.shape[1] or place > self._last:
             return False
         line = np.array([[NONE] * (self.contexts.shape[1] - len(context)) + list(context)])
         own = self._numbered(np.array([place]), line)
@@ -87,7 +87,11 @@ class RankedPairs:
     def _numbered(self, places: Places, contexts: Contexts) -> Places:
         """Return a number for each pair."""
         lines = np.concatenate([places[:, np.newaxis], contexts + 1], axis=1)
-        return keys(lines, len(self.own) + 1)
+        return keys(lines, max(len(self.own), self._last) + 1)
+
+    @functools.cached_property
+    def _last(self) -> int:
+        return int(self.places.max(initial=-1))
 
     @property
     def columns(self) -> Places:
