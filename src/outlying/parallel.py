@@ -100,7 +100,7 @@ def in_order(
     while done < len(items):
         takes_long, left = time.monotonic() - begin > PATIENCE, len(items) - done
         if workers > 1 and takes_long and left > workers * _FEW_ITEMS:
-            each = _CHUNKS_EACH if left >= workers * _CHUNKS_EACH * _WORTHWHILE else 1
+            each = min(_CHUNKS_EACH, max(1, left // (workers * _WORTHWHILE)))
             chunk = min(most, -(-left // (workers * each)))
             yield from _in_processes(work, items[done:], workers, row_of, chunk)
             return

@@ -257,7 +257,10 @@ def test_a_signal_that_ends_leaves_nothing_half_done(
 
 
 @LINUX
-def test_a_worker_that_is_killed_is_told_and_the_run_continued(many: Path, tmp_path: Path) -> None:
+def test_a_worker_that_is_killed_is_told_and_the_run_continued(
+    many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OUTLYING_SCREEN", "numpy")  # slow enough to be killed
     target, partial = tmp_path / "out", tmp_path / "out.partial"
     args = ("explain", many, "--rows", "1-300", *ALL[2:], "--format", "jsonl", "-o", target)
     process = started(*args)

@@ -13,7 +13,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-FOLDER = Path(__file__).parent
+#: Nowhere, where modules were sent to another machine as text.
+FOLDER = Path(__file__).parent if "__file__" in globals() else Path(os.devnull)
 BUILDS = FOLDER / "builds"  # not beside the modules: they are no extension modules
 SOURCES = tuple(FOLDER / name for name in ("screen.c", "search.c", "sweep.c"))
 HEADER = FOLDER / "screen.h"

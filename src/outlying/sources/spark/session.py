@@ -143,7 +143,7 @@ def _read(session: Any, what: str) -> tuple[Any, Callable[[], Any] | None]:
     path = PurePosixPath(what)
     bare = path.with_suffix("") if path.suffix in _PACKED else path
     known = suffix_of(bare, SUFFIXES)
-    form = _OWN.get(bare.suffix.lower()) if known is None else format_of(known).name
+    form = _OWN.get(bare.suffix.lower()) if known is None else format_of(known).name.lower()
     if form == "csv":
         separator = "\t" if known == ".tsv" else ","
         return session.read.csv(what, sep=separator, header=True, inferSchema=True), None
