@@ -131,6 +131,7 @@ def wide(lab: Lab) -> None:
         lab.measure(f"{columns}/outlying, one row", Spec("explain", **ours))
         lab.measure(f"{columns}/OutlierTree", Spec("trees", **table))
         if columns == middle:
+            lab.measure(f"{columns}/outlying, confidence", Spec("explain", **table, says=True))
             lab.measure(f"{columns}/outlying, all outlying rows", Spec("many", **ours))
 
 
