@@ -177,6 +177,9 @@ class Kernel:
         self._total = self._library.sweep_total
         self._total.argtypes = (pointer, number, ctypes.c_double)
         self._total.restype = number
+        self._variance = self._library.sweep_variance
+        self._variance.argtypes = (pointer, number, pointer)
+        self._variance.restype = ctypes.c_double
         self._taken = self._library.sweep_taken
         self._taken.argtypes = (pointer, pointer, number, pointer, pointer)
         self._taken.restype = number
@@ -187,6 +190,12 @@ class Kernel:
         self._search.argtypes = (pointer, pointer, pointer)
         self._free = self._library.search_free
         self._free.argtypes = (pointer,)
+
+    def function(self, name: str, result: Any, *arguments: Any) -> Any:
+        """Return a function of the library, given its types."""
+        found = self._library[name]
+        found.restype, found.argtypes = result, arguments
+        return found
 
     def level(self) -> int:
         """Return the level of x86-64 of this processor; 0 for others."""
@@ -248,6 +257,12 @@ class Kernel:
         values = np.ascontiguousarray(values)
         return int(self._total(_address(values), len(values), reach))
 
+    def variance(self, values: Floats) -> float:
+        """Return the variance of ascending values, not all equal, in units of their spread."""
+        values = np.ascontiguousarray(values)
+        room = np.empty(len(values))
+        return float(self._variance(_address(values), len(values), _address(room)))
+
     def taken(self, values: Floats, rows: Places, marks: Marks) -> Floats:
         """Return the values of marked rows."""
         taken = np.empty(len(values) + 1)
@@ -297,8 +312,12 @@ def _cells(values: Floats) -> tuple[float, float, npt.NDArray[np.int32]]:
     )
 
 
-def _address(array: npt.NDArray[Any]) -> int:
+def address_of(array: npt.NDArray[Any]) -> int:
+    """Return where an array lies in memory."""
     return int(array.__array_interface__["data"][0])
+
+
+_address = address_of
 
 
 def _check(is_done: int) -> None:

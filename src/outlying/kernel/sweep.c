@@ -64,3 +64,44 @@ EXPORT int64_t sweep_marked(const int64_t *rows, int64_t count, const uint8_t *c
     }
     return number;
 }
+
+/* Sums are taken as NumPy takes them: in eight lanes, blocks of up to 128 pair by pair. */
+enum { BLOCK = 128, LANES = 8 };
+
+static double sum_of(const double *numbers, int64_t count)
+{
+    if (count > BLOCK) {
+        int64_t half = count / 2;
+        half -= half % LANES;
+        return sum_of(numbers, half) + sum_of(numbers + half, count - half);
+    }
+    double sum = 0;
+    int64_t at = 0;
+    if (count >= LANES) {
+        double lanes[LANES];
+        memcpy(lanes, numbers, sizeof lanes);
+        for (at = LANES; at + LANES <= count; at += LANES)
+            for (int lane = 0; lane < LANES; lane++)
+                lanes[lane] += numbers[at + lane];
+        sum = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
+              ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+    }
+    for (; at < count; at++)
+        sum += numbers[at];
+    return sum;
+}
+
+/* Return the variance of ascending values, not all equal, in units of their spread; `room` takes as
+ * many numbers. */
+EXPORT double sweep_variance(const double *values, int64_t count, double *room)
+{
+    double least = values[0], spread = values[count - 1] - least, number = (double)count;
+    for (int64_t at = 0; at < count; at++)
+        room[at] = (values[at] - least) / spread;
+    double mean = sum_of(room, count) / number;
+    for (int64_t at = 0; at < count; at++) {
+        double deviation = room[at] - mean;
+        room[at] = deviation * deviation;
+    }
+    return sum_of(room, count) / number;
+}

@@ -29,6 +29,16 @@ def total_after(values: Floats, reach: float) -> int:
     return kernel.total(values, reach)
 
 
+def variance(values: Floats) -> float:
+    """Return the variance of ascending values, not all equal, in units of their spread."""
+    kernel, count = compiled(), len(values)
+    if kernel is not None:
+        return kernel.variance(values)
+    offsets = (values - values[0]) / (values[-1] - values[0])
+    deviations = offsets - np.add.reduce(offsets) / count
+    return float(np.add.reduce(deviations * deviations) / count)
+
+
 def taken(values: Floats, rows: Places, marks: Marks) -> Floats:
     """Return the values of marked rows, given values and their rows."""
     kernel = compiled()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -148,9 +148,10 @@ class NumericAttribute(_Attribute):
     @property
     def order(self) -> Rows:
         """The rows that have a value, by value."""
-        return self._once("order", self._ordered)
+        return self._once("order", self.by_value)
 
-    def _ordered(self) -> Rows:
+    def by_value(self) -> Rows:
+        """Put the rows that have a value in the order of these, anew."""
         known = np.flatnonzero(~self.column.missing())
         return np.asarray(known[np.argsort(self.column.values[known])])
 
@@ -222,16 +223,25 @@ class NumericAttribute(_Attribute):
 
     def typical(self, chosen: Mask | Rows) -> Typical | None:
         """Return what is typical among the rows of a context; None where all values are equal."""
-        return self._typical(self._values(chosen))
+        return self.typical_of(self._values(chosen), self._around)
 
-    def _typical(self, values: Floats) -> Typical | None:
+    def _around(self, values: Floats, width: float) -> float:
+        return mean_around(values, self.sorted, width)
+
+    def typical_of(
+        self, values: Floats, around: Callable[[Floats, float], float]
+    ) -> Typical | None:
+        """Return what is typical of ascending values; None where all are equal.
+
+        `around` counts how many of all values one of them has within a window on average.
+        """
         if len(values) == 0 or values[0] == values[-1]:
             return None
         known, width = len(values), bandwidth_of(values)
         inside = mean_neighbours(values, width)
-        around = inside if known == len(self.sorted) else mean_around(values, self.sorted, width)
+        outside = inside if known == len(self.sorted) else around(values, width)
         return Typical(
-            known, width, lift(inside / known, around / len(self.sorted)), {SCALES[0]: inside}
+            known, width, lift(inside / known, outside / len(self.sorted)), {SCALES[0]: inside}
         )
 
     def widen(self, typical: Typical, chosen: Mask | Rows, scales: Sequence[int]) -> None:
@@ -292,7 +302,11 @@ class NumericAttribute(_Attribute):
 
     def profile(self, mask: Mask, bandwidth: Bandwidth) -> NumericProfile:
         """Describe the values in a context."""
-        found = Distribution.of(taken(self.sorted, self.order, mask), bandwidth)
+        return self.profile_of(taken(self.sorted, self.order, mask), bandwidth)
+
+    def profile_of(self, values: Floats, bandwidth: Bandwidth = "fixed") -> NumericProfile:
+        """Describe ascending values."""
+        found = Distribution.of(values, bandwidth)
         return NumericProfile(found, self.column.form, self.exponent, bandwidth)
 
     def densities(self, mask: Mask, bandwidth: Bandwidth) -> tuple[Floats, Floats]:
@@ -389,9 +403,10 @@ class CategoricalAttribute(_Attribute):
 
     def typical(self, chosen: Mask | Rows) -> Typical | None:
         """Return what is typical among rows of a context; None if there is only one category."""
-        return self._typical(self.counts(chosen))
+        return self.typical_of(self.counts(chosen))
 
-    def _typical(self, counts: Counts) -> Typical | None:
+    def typical_of(self, counts: Counts) -> Typical | None:
+        """Return what is typical of rows by category; None if there is only one."""
         if np.count_nonzero(counts) < 2:
             return None
         known, total = int(counts.sum()), int(self.totals.sum())

@@ -17,15 +17,18 @@ from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
 
+from outlying.kernel.library import Kernel
+from outlying.kernel.look import as_words
 from outlying.method.measure import Typical
 from outlying.method.profiles import Profile
 from outlying.search import limits
 from outlying.search.attributes import Attribute
+from outlying.search.looks import Look, look_at
 from outlying.search.objects import CandidateCondition
 from outlying.search.screen.bitsets import Layout, Places, Words
 from outlying.search.screen.histograms import Histogram
 from outlying.search.screen.neighbours import Sample
-from outlying.search.threads import Lock
+from outlying.search.threads import Lock, Once
 from outlying.table.columns import Mask
 from outlying.table.conditions import Condition
 
@@ -135,6 +138,10 @@ class Cache:
         self._masks: LeastRecentlyUsed[int, Mask] = LeastRecentlyUsed(limits.MOST_BYTES, len)
         self._groups: LeastRecentlyUsed[Key, Group] = LeastRecentlyUsed(limits.MOST_GROUPS)
         self._sizes: LeastRecentlyUsed[Key, tuple[int, int]] = LeastRecentlyUsed(limits.MOST_GROUPS)
+        self._words: LeastRecentlyUsed[int, Words] = LeastRecentlyUsed(
+            limits.MOST_BYTES, lambda words: words.nbytes
+        )
+        self._once = Once()
         self._profiles: LeastRecentlyUsed[Key, Profile] = LeastRecentlyUsed(
             limits.MOST_BYTES, lambda profile: profile.nbytes
         )
@@ -163,6 +170,18 @@ class Cache:
     def mask(self, condition: int, make: Callable[[], Mask]) -> Mask:
         """Return which of all rows satisfy a condition."""
         return self._masks.get(condition, make)
+
+    def words(self, condition: int, make: Callable[[], Mask]) -> Words:
+        """Return which of all rows satisfy a condition, as bits."""
+        return self._words.get(condition, lambda: as_words(make()))
+
+    def known_words(self, attribute: Attribute) -> Words:
+        """Return which of all rows have a value of an attribute, as bits."""
+        return self._once(("known", attribute), lambda: as_words(~attribute.column.missing()))
+
+    def look(self, kernel: Kernel, attribute: Attribute) -> Look:
+        """Return who looks at an attribute by compiled code."""
+        return self._once(("look", attribute), lambda: look_at(kernel, attribute))
 
     def group(self, key: Key, make: Callable[[], Group]) -> Group:
         """Return a context as one property sees it."""

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from outlying.kernel.library import compiled
 from outlying.method.density import density_at
 from outlying.method.discretise import binned
 from outlying.method.measure import Summary
@@ -22,6 +23,7 @@ from outlying.search import limits
 from outlying.search.attributes import Attribute, attribute_of
 from outlying.search.batches import can_be_together
 from outlying.search.cache import Cache
+from outlying.search.compiled import CompiledExact
 from outlying.search.exhaustive import exhaustive
 from outlying.search.guided import guided_together, shortlisted_together
 from outlying.search.objects import CandidateCondition, ObjectProperty
@@ -141,7 +143,9 @@ class Prepared:
     def exact(self, row: int, progress: Progress | None = None) -> Exact:
         """Make ready to score the pairs of a row by all rows, which are in memory."""
         properties, conditions = self.asked_of(row, progress)
-        return Exact(properties, conditions, self.rows, self.options, self.cache, progress)
+        given = properties, conditions, self.rows, self.options, self.cache, progress
+        kernel = compiled() if self.options.bandwidth == "fixed" else None
+        return Exact(*given) if kernel is None else CompiledExact(kernel, *given)
 
     def _useful(self, conditions: list[CandidateCondition]) -> Iterator[CandidateCondition]:
         """Drop conditions that keep too few rows, or all: these say nothing.
@@ -242,15 +246,8 @@ class _InMemory:
         """Count the rows of a context, those that have the property, those near the object."""
         exact, own = self.exact, self.exact.properties[place]
         rows, known = exact.cache.sizes(
-            exact.key(place, context), lambda: self._sizes(own, context)
+            exact.key(place, context), lambda: exact.sizes(place, context)
         )
         scale = own.attribute.exponent - own.attribute.whole.exponent
         width = math.ldexp(2 * self.estimates[place, context].reach, scale)
         return rows, known, exact.near(place, context, width)
-
-    def _sizes(self, own: ObjectProperty, context: Context) -> tuple[int, int]:
-        mask = self.exact.mask(context)
-        rows = int(np.count_nonzero(mask))
-        if own.value is not None:
-            mask &= ~own.attribute.column.missing()
-        return rows, int(np.count_nonzero(mask))

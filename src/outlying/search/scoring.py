@@ -8,6 +8,7 @@ so that these places decide between ties.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -177,16 +178,19 @@ class Exact(Evaluation):
     ) -> None:
         super().__init__(properties, candidates, rows, options, progress)
         self.cache, self.numbers = cache, cache.numbers(candidates)
-        self.everything = np.ones(rows, dtype=bool)
 
     def measured(self, place: int, context: Context) -> tuple[int, Summary | None]:
-        """Count the rows of a context and summarise a property there; what is typical is shared."""
-        attribute = self.properties[place].attribute.whole
+        """Count the rows of a context and summarise a property there."""
         if self.options.bandwidth == "adaptive":
             mask = self.mask(context)
             return int(np.count_nonzero(mask)), self.summary(place, mask)
         if len(context) == 1 and self.candidates[context[0]].is_small:
             return self._measured_small(place, context)
+        return self._measured(place, context)
+
+    def _measured(self, place: int, context: Context) -> tuple[int, Summary | None]:
+        """Count and summarise; what is typical is shared among objects."""
+        attribute = self.properties[place].attribute.whole
         group = self.cache.group(self.key(place, context), lambda: self._group(attribute, context))
         if group.typical is None:
             return group.rows, None
@@ -254,11 +258,22 @@ class Exact(Evaluation):
 
     def mask_of(self, item: int) -> Mask:
         """Return which rows satisfy a condition."""
-        return self.cache.mask(self.numbers[item], lambda: self.candidates[item].test(None))
+        return self.cache.mask(self.numbers[item], self._test(item))
+
+    def _test(self, item: int) -> Callable[[], Mask]:
+        return functools.partial(self.candidates[item].test, None)
+
+    def sizes(self, place: int, context: Context) -> tuple[int, int]:
+        """Count the rows of a context, and those of them that have the property."""
+        mask, own = self.mask(context), self.properties[place]
+        rows = int(np.count_nonzero(mask))
+        if own.value is not None:
+            mask &= ~own.attribute.column.missing()
+        return rows, int(np.count_nonzero(mask))
 
     def mask(self, context: Context) -> Mask:
         """Return which rows satisfy all conditions of a context: DB_E."""
-        mask = self.everything.copy()
+        mask = np.ones(self.rows, dtype=bool)
         for item in context:
             mask &= self.mask_of(item)
         return mask
