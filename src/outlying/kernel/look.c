@@ -42,8 +42,8 @@ static int is_before(double value, double point, int is_right)
     return is_right ? value <= point : value < point;
 }
 
-/* Count the values before a point, of which there are at least `place`: by ever larger steps, then by
- * halves. */
+/* Count the values before a point, of which there are at least `place`: from where its cell begins by
+ * ever larger steps, then by halves. */
 static inline int64_t place_of(const struct column *c, double point, int is_right, int64_t place)
 {
     int64_t cell = cell_of(c, point), end = c->cell_starts[cell + 1], step = 1;

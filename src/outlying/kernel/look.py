@@ -16,7 +16,8 @@ from outlying.kernel.library import Floats, Kernel, Marks, Places, Words, addres
 Codes: TypeAlias = npt.NDArray[np.int32]
 
 _WORD = 64
-_VALUES_EACH = 2  # in a cell, on average
+_CELLS = 2  # for each value, to find values in
+_MOST_CELLS = 1 << 18
 _NUMBER, _REAL, _POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 _CONDITIONS = (_POINTER, _NUMBER, _NUMBER)
 
@@ -95,7 +96,7 @@ class WholeColumn:
         known = len(values)
         self._places = np.full(-(-rows // _WORD) * _WORD, known, dtype=np.int32)
         self._places[order] = np.arange(known, dtype=np.int32)
-        cells = max(1, known // _VALUES_EACH)
+        cells = min(max(1, _CELLS * known), _MOST_CELLS)
         spread = float(values[-1] - values[0]) if known else 0.0
         each = cells / spread if spread > 0 else 0.0
         self._starts = np.empty(cells + 1, dtype=np.int32)

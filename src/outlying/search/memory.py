@@ -100,11 +100,11 @@ class MemoryPopulation:
         if not self._goes_together(items):
             yield from map(finish, map(self.searched, items))
             return
-        rows = [int(item.row or 0) for item in items]
-        for item, row, found in zip(
-            items, rows, self.prepared.searched_together(rows), strict=True
-        ):
-            yield finish(self._described(self.prepared, item, row, *found))
+        prepared, rows = self.prepared, [int(item.row or 0) for item in items]
+        hashes = row_hashes(prepared, np.array(rows))
+        searched = prepared.searched_together(rows)
+        for item, row, own_hash, found in zip(items, rows, hashes, searched, strict=True):
+            yield finish(self._described(prepared, item, row, own_hash, *found))
 
     def searched(
         self, target: Target, progress: Progress | None = None, threads: int = 1
@@ -115,18 +115,25 @@ class MemoryPopulation:
         else:
             table = with_object(self.table, target.new, self.options)
             prepared, row = Prepared.of(table, self.options, has_new=True), self.table.rows
+        own_hash = None if target.new is not None else row_hashes(prepared, np.array([row]))[0]
         found = prepared.searched(row, progress, threads)
-        return self._described(prepared, target, row, *found)
+        return self._described(prepared, target, row, own_hash, *found)
 
     def _described(
-        self, prepared: Prepared, target: Target, row: int, exact: Exact, outcome: Outcome
+        self,
+        prepared: Prepared,
+        target: Target,
+        row: int,
+        own_hash: int | None,
+        exact: Exact,
+        outcome: Outcome,
     ) -> Searched:
         is_new, table = target.new is not None, prepared.table
         return Searched(
             row=None if is_new or target.key else row,
             key=target.key,
             values=table.values(row) if target.values is None else target.values,
-            row_hash=None if is_new else row_hashes(prepared, np.array([row]))[0],
+            row_hash=own_hash,
             table=table,
             rows=self.table.rows,
             selection=prepared.selection,
