@@ -177,6 +177,9 @@ class Kernel:
         self._total = self._library.sweep_total
         self._total.argtypes = (pointer, number, ctypes.c_double)
         self._total.restype = number
+        self._around = self._library.sweep_around
+        self._around.argtypes = (pointer, number, pointer, ctypes.c_double, pointer)
+        self._around.restype = None
         self._variance = self._library.sweep_variance
         self._variance.argtypes = (pointer, number, pointer)
         self._variance.restype = ctypes.c_double
@@ -256,6 +259,14 @@ class Kernel:
         """Add up, for each of ascending values, how many are at most so much larger."""
         values = np.ascontiguousarray(values)
         return int(self._total(_address(values), len(values), reach))
+
+    def around(self, values: Floats, before: Places, reach: float) -> Places:
+        """Count the rows around each of ascending values, given those before each, and all."""
+        values, before = np.ascontiguousarray(values), np.ascontiguousarray(before)
+        around = np.empty(len(values), dtype=np.int64)
+        own = _address(values), len(values), _address(before)
+        self._around(*own, reach, _address(around))
+        return around
 
     def variance(self, values: Floats) -> float:
         """Return the variance of ascending values, not all equal, in units of their spread."""

@@ -91,6 +91,22 @@ EXPORT int64_t sweep_total(const double *values, int64_t count, double reach)
     return sum;
 }
 
+/* Count the rows around each of ascending values, at most so far away; `before` are the rows before each
+ * value, and all of them. One value reaches another where the earlier of both reaches the later. */
+EXPORT void sweep_around(const double *values, int64_t count, const int64_t *before, double reach,
+                         int64_t *around)
+{
+    int64_t first = 0, end = 0;
+    for (int64_t at = 0; at < count; at++) {
+        double most = values[at] + reach;
+        while (end < count && values[end] <= most)
+            end++;
+        while (values[first] + reach < values[at])
+            first++;
+        around[at] = before[end] - before[first];
+    }
+}
+
 /* Take the values of marked rows; return how many there are. There is room for all. */
 EXPORT int64_t sweep_taken(const double *values, const int64_t *rows, int64_t count,
                            const uint8_t *marks, double *taken)

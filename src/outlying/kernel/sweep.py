@@ -29,6 +29,20 @@ def total_after(values: Floats, reach: float) -> int:
     return kernel.total(values, reach)
 
 
+def rows_around(values: Floats, before: Places, reach: float) -> Places:
+    """Count the rows at most so far from each value, given the rows before each, and all of them.
+
+    The relation is symmetric: a value is reached from the left by those whose window has not ended
+    before it, which a count of ends tells without more look-ups.
+    """
+    kernel = compiled()
+    if kernel is not None:
+        return kernel.around(values, before, reach)
+    right = values.searchsorted(values + reach, "right")
+    ended = np.bincount(right, weights=np.diff(before), minlength=len(values) + 1).cumsum()
+    return np.asarray(before[right] - ended[:-1].astype(np.int64))
+
+
 def variance(values: Floats) -> float:
     """Return the variance of ascending values, not all equal, in units of their spread."""
     kernel, count = compiled(), len(values)

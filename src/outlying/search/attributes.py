@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal, TypeAlias
 
@@ -223,26 +224,24 @@ class NumericAttribute(_Attribute):
 
     def typical(self, chosen: Mask | Rows) -> Typical | None:
         """Return what is typical among the rows of a context; None where all values are equal."""
-        return self.typical_of(self._values(chosen), self._around)
+        values = self._values(chosen)
+        found = self.typical_of(values)
+        if found is None:
+            return None
+        return self.with_lift(found, lambda: mean_around(values, self.sorted, found.width))
 
-    def _around(self, values: Floats, width: float) -> float:
-        return mean_around(values, self.sorted, width)
-
-    def typical_of(
-        self, values: Floats, around: Callable[[Floats, float], float]
-    ) -> Typical | None:
-        """Return what is typical of ascending values; None where all are equal.
-
-        `around` counts how many of all values one of them has within a window on average.
-        """
+    def typical_of(self, values: Floats) -> Typical | None:
+        """Return what is typical of ascending values but for the lift; None where all are equal."""
         if len(values) == 0 or values[0] == values[-1]:
             return None
-        known, width = len(values), bandwidth_of(values)
-        inside = mean_neighbours(values, width)
-        outside = inside if known == len(self.sorted) else around(values, width)
-        return Typical(
-            known, width, lift(inside / known, outside / len(self.sorted)), {SCALES[0]: inside}
-        )
+        width = bandwidth_of(values)
+        return Typical(len(values), width, math.nan, {SCALES[0]: mean_neighbours(values, width)})
+
+    def with_lift(self, typical: Typical, around: Callable[[], float]) -> Typical:
+        """Take how many of all rows a member has within its window on average; ask if need be."""
+        known, total, inside = typical.known, len(self.sorted), typical.neighbours[SCALES[0]]
+        outside = inside if known == total else around()
+        return dataclasses.replace(typical, lift=lift(inside / known, outside / total))
 
     def widen(self, typical: Typical, chosen: Mask | Rows, scales: Sequence[int]) -> None:
         """Count the neighbours of a typical member at further scales."""

@@ -39,12 +39,13 @@ Thing = TypeVar("Thing")
 _AT_HAND = 1 << 20  # bytes of bits for one property that a search does not put together again
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(slots=True)
 class Group:
     """A context as one property sees it."""
 
     rows: int
-    typical: Typical | None  # None where all values are equal
+    #: None where all values are equal; its lift is NaN until it is needed.
+    typical: Typical | None
 
 
 class LeastRecentlyUsed(Generic[Name, Thing]):

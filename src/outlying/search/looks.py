@@ -13,7 +13,7 @@ import numpy as np
 
 from outlying.kernel.library import Kernel
 from outlying.kernel.look import Conditions, Members, WholeColumn, counted_codes
-from outlying.method.density import Counts, Floats, mean_neighbours
+from outlying.method.density import Counts, mean_neighbours
 from outlying.method.measure import SAME_DENSITY, Typical
 from outlying.method.profiles import CategoricalProfile, NumericProfile
 from outlying.search.attributes import Attribute, CategoricalAttribute, NumericAttribute
@@ -32,11 +32,15 @@ class NumericLook:
         return self.column.members(context)
 
     def typical(self, members: Members) -> Typical | None:
-        """Return what is typical among them; None where all values are equal."""
-        return self.attribute.typical_of(members.values, self._around)
+        """Return what is typical among them but for the lift; None where all values are equal."""
+        return self.attribute.typical_of(members.values)
 
-    def _around(self, values: Floats, width: float) -> float:
-        return self.column.around(values, width / 2) / len(values)
+    def with_lift(self, typical: Typical, members: Members) -> Typical:
+        """Compare with all rows: that takes longest, and is asked for last."""
+        values, reach = members.values, typical.width / 2
+        return self.attribute.with_lift(
+            typical, lambda: self.column.around(values, reach) / len(values)
+        )
 
     def near(
         self, row: int, members: Members, typical: Typical, scales: Sequence[int], needed: float
@@ -78,6 +82,10 @@ class CategoricalLook:
     def typical(self, members: Counts) -> Typical | None:
         """Return what is typical among them; None where there is only one category."""
         return self.attribute.typical_of(members)
+
+    def with_lift(self, typical: Typical, members: Counts) -> Typical:  # noqa: ARG002
+        """Return what is known: counts tell all at once."""
+        return typical
 
     def near(
         self,

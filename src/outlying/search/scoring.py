@@ -159,6 +159,11 @@ class Evaluation:
             return None
         return self.hit(place, context, group, summary)
 
+    def reaching(self, place: int, context: Context) -> Hit | None:
+        """Score a property in a context; None, too, where the threshold is not reached."""
+        hit = self.look(place, context)
+        return hit if self.reaches(hit) else None
+
     def attributes(self, hit_property: int, context: Context) -> tuple[int, ...]:
         """Return the attributes of a pair, its property first; scales do not count."""
         return (hit_property, *(self.own[item] for item in context))
@@ -184,9 +189,12 @@ class Exact(Evaluation):
         if self.options.bandwidth == "adaptive":
             mask = self.mask(context)
             return int(np.count_nonzero(mask)), self.summary(place, mask)
-        if len(context) == 1 and self.candidates[context[0]].is_small:
+        if self._is_small(context):
             return self._measured_small(place, context)
         return self._measured(place, context)
+
+    def _is_small(self, context: Context) -> bool:
+        return len(context) == 1 and self.candidates[context[0]].is_small
 
     def _measured(self, place: int, context: Context) -> tuple[int, Summary | None]:
         """Count and summarise; what is typical is shared among objects."""
@@ -301,12 +309,33 @@ class ExactScores:
     def __init__(self, exact: Evaluation) -> None:
         self.exact = exact
         self.hits: dict[tuple[int, Context], Hit | None] = {}
+        self._failed: set[tuple[int, Context]] = set()  # known not to reach the threshold
 
     def look(self, place: int, context: Context) -> Hit | None:
         """Score a pair exactly."""
         if (place, context) not in self.hits:
             self.hits[place, context] = self.exact.look(place, context)
+            self._failed.discard((place, context))
         return self.hits[place, context]
+
+    def reaching(self, place: int, context: Context) -> Hit | None:
+        """Score a pair exactly where it reaches the threshold."""
+        key = place, context
+        if key in self.hits:
+            return self.hits[key] if self.exact.reaches(self.hits[key]) else None
+        if key in self._failed:
+            return None
+        hit = self.exact.reaching(place, context)
+        if hit is None:
+            self._failed.add(key)
+        else:
+            self.hits[key] = hit
+        return hit
+
+    @property
+    def looked(self) -> int:
+        """How many pairs were looked at."""
+        return len(self.hits) + len(self._failed)
 
 
 def no_progress(done: int, total: int) -> None:

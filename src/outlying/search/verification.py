@@ -23,7 +23,7 @@ class Verification:
 
     def __init__(self, short: Shortlist, scores: ExactScores, top: int) -> None:
         self.short, self.scores, self.exact, self.top = short, scores, scores.exact, top
-        self.failed: dict[Key, Hit | None] = {}  # below the threshold, or of too few rows
+        self.failed: dict[Key, None] = {}  # below the threshold, or of too few rows; in order
         self.hits: list[Hit] = []
         self.stories: dict[frozenset[int], float] = {}  # sets of columns, and their best score
         self.looked = self.dropped = 0  # of the ranked ones, and those that fail
@@ -40,7 +40,7 @@ class Verification:
             tuple(near),
             self.short.levels,
             self._is_cut(),
-            Effort(self.short.screened, len(self.scores.hits), self.dropped, self.short.unvisited),
+            Effort(self.short.screened, self.scores.looked, self.dropped, self.short.unvisited),
             self.short.alone,
             self.short.glance,
         )
@@ -78,9 +78,9 @@ class Verification:
         return shared
 
     def _take(self, place: int, context: Context) -> None:
-        hit = self.scores.look(place, context)
-        if hit is None or not self.exact.reaches(hit):
-            self.failed[place, context] = hit
+        hit = self.scores.reaching(place, context)
+        if hit is None:
+            self.failed[place, context] = None
             return
         if self.exact.options.minimality == "strict" or self._chosen(hit):
             self.hits.append(hit)
@@ -96,13 +96,12 @@ class Verification:
         """Return a pair that may be reported and reaches the threshold."""
         if not self.short.may_report(place, context):
             return None
-        hit = self.scores.look(place, context)
-        return hit if self.exact.reaches(hit) else None
+        return self.scores.reaching(place, context)
 
     def _closest(self, ranked: Iterable[Ranked]) -> list[Hit]:
         """Return the strongest pair of each property, where none reaches the threshold."""
-        looked = (self.scores.look(place, rank[-1]) for rank, place in ranked)
-        hits = [*self.failed.values(), *looked]
+        pairs = [*self.failed, *((place, rank[-1]) for rank, place in ranked)]
+        hits = [self.scores.look(place, context) for place, context in pairs]
         known = [hit for hit in hits if hit is not None and hit.outlierness > SAME_SCORE]
         best: dict[int, Hit] = {}
         for hit in sorted(known, key=rank_of):
