@@ -29,6 +29,7 @@ Marks: TypeAlias = npt.NDArray[np.bool_]
 VARIABLE = "OUTLYING_SCREEN"
 
 _FIGURES, _FOUND = 6, 8
+_LISTED = 3  # places for the conditions of a listed context
 _LANES = 8
 _CELLS = 4  # for each row nearby, to find values in
 #: So many conditions, and scales, fit into what is found in a context.
@@ -46,9 +47,13 @@ _BATCH_ARRAYS = (
         "least_rows",
         "discounts",
         "context",
+        "has",
         "first",
     ),
     *("object_of", "values", "levels", "own", "own_conditions", "own_places", "screened"),
+)
+_POOL_ARRAYS = (
+    *("row_words", "attribute_of", "least_rows", "has", "own", "own_conditions", "levels"),
 )
 
 
@@ -82,6 +87,7 @@ class _Batch(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("objects", "conditions", "contexts", "length")),
         *((name, ctypes.c_int64) for name in ("most", "beam", "strongest", "scales", "attribute")),
         ("row_stride", ctypes.c_int64),
+        ("object_words", ctypes.c_int64),
         *((name, ctypes.c_double) for name in ("close", "needed", "share_near")),
         *((name, ctypes.c_void_p) for name in _BATCH_ARRAYS),
     )
@@ -94,6 +100,27 @@ class _Results(ctypes.Structure):
         ("count", ctypes.c_int64),
         ("room", ctypes.c_int64),
         ("figures", ctypes.POINTER(ctypes.c_double)),
+        ("contexts", ctypes.POINTER(ctypes.c_int32)),
+    )
+
+
+class _Pool(ctypes.Structure):
+    """`struct pool` of contexts.c."""
+
+    _fields_ = (
+        *((name, ctypes.c_int64) for name in ("conditions", "objects", "most", "most_triples")),
+        ("row_stride", ctypes.c_int64),
+        ("object_words", ctypes.c_int64),
+        *((name, ctypes.c_void_p) for name in _POOL_ARRAYS),
+    )
+
+
+class _Listed(ctypes.Structure):
+    """`struct listed` of contexts.c."""
+
+    _fields_ = (
+        ("count", ctypes.c_int64),
+        ("room", ctypes.c_int64),
         ("contexts", ctypes.POINTER(ctypes.c_int32)),
     )
 
@@ -119,7 +146,7 @@ class Property:
         """Take arrays by their names in screen.h; rows without a value are of no group."""
         padded = -(-groups // _LANES) * _LANES
         is_plain = np.array_equal(group_of_word, np.arange(groups))
-        rung_bytes = padded * (2 * (padded + 2) + 3 * 8) + padded  # see `struct rung`
+        rung_bytes = padded * (2 * (padded + 2) + 2 * 8) + padded  # see `struct rung`
         self._kept: dict[str, npt.NDArray[Any]] = {
             "group_of_word": group_of_word.astype(np.int32),
             "made": np.zeros(rungs, dtype=np.uint8),
@@ -189,6 +216,11 @@ class Kernel:
         self._marked = self._library.sweep_marked
         self._marked.argtypes = (pointer, number, pointer, number)
         self._marked.restype = number
+        self._list = self._library.contexts_list
+        self._list.argtypes = (pointer, pointer)
+        self._free_list = self._library.contexts_free
+        self._free_list.argtypes = (pointer,)
+        self._free_list.restype = None
         self._search = self._library.search_property
         self._search.argtypes = (pointer, pointer, pointer)
         self._free = self._library.search_free
@@ -284,6 +316,17 @@ class Kernel:
         """Count the rows that have all of some marks."""
         addresses = np.array([_address(some) for some in marks], dtype=np.uint64)
         return int(self._marked(_address(rows), len(rows), _address(addresses), len(marks)))
+
+    def contexts(self, arrays: dict[str, npt.NDArray[Any]], **numbers: int) -> Contexts:
+        """List the short contexts of objects, by the names of `struct pool`; fill in the levels."""
+        own = {name: _address(arrays[name]) for name in _POOL_ARRAYS}
+        pool, listed = _Pool(**numbers, **own), _Listed()
+        done = self._list(ctypes.addressof(pool), ctypes.addressof(listed))
+        try:
+            _check(done)
+            return np.ctypeslib.as_array(listed.contexts, (listed.count, _LISTED)).copy()
+        finally:
+            self._free_list(ctypes.addressof(listed))
 
     def search(
         self, found: Property, most: int, arrays: dict[str, npt.NDArray[Any]], **numbers: float

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 import itertools
 from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, TypeAlias, TypeVar
@@ -109,11 +110,15 @@ def lay_out(known: Sequence[KnownCondition], layout: Layout) -> None:
 class OwnConditions:
     """The conditions of one object, and behind them none, in the order in which it has them."""
 
-    def __init__(self, known: Sequence[KnownCondition], marks: Mask) -> None:
-        """Take their marks: which of the rows nearby, the first of them screened, satisfy each."""
-        self.known, self.marks = known, marks
+    def __init__(self, known: Sequence[KnownCondition]) -> None:
+        self.known = known
         self.numbers: Places = np.array([item.number for item in known])
         self._at_hand: dict[Histogram, Words] = {}
+
+    @functools.cached_property
+    def marks(self) -> Mask:
+        """Which of the rows nearby, the first of them screened, satisfy each."""
+        return np.array([item.marks for item in self.known])
 
     def words(self, histogram: Histogram) -> Words:
         """Return the screened rows that satisfy each condition as bits, laid out for a property."""
@@ -161,12 +166,10 @@ class Cache:
     def own(self, candidates: Sequence[CandidateCondition]) -> OwnConditions:
         """Return the conditions of one object, marked."""
         known = [*map(self._known, candidates), self._none]
-        marks = np.empty((len(known), len(self.sample.nearby)), dtype=bool)
         for place, item in enumerate(known):
             if item.marks is None:
                 item.marks = candidates[place].test(self.sample.nearby)
-            marks[place] = item.marks
-        return OwnConditions(known, marks)
+        return OwnConditions(known)
 
     def mask(self, condition: int, make: Callable[[], Mask]) -> Mask:
         """Return which of all rows satisfy a condition."""

@@ -8,6 +8,7 @@ small: the contexts that may reach the threshold, those of up to one condition, 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
@@ -128,17 +129,21 @@ class Asked:
         self.most = exact.options.max_conditions
         self.conditions = cache.own(exact.candidates)
         self.contexts = CandidateContexts(
-            self.conditions.marks,
+            self.conditions,
             exact.own,
             self.sample,
             exact.least_rows,
             self.most,
             self.work,
         )
-        self.levels = self.contexts.levels
         self.screened = self.unvisited = 0
         options = exact.options
         self.needed = least_rarity(options.min_outlierness, options.measure)
+
+    @functools.cached_property
+    def levels(self) -> int:
+        """All contexts of up to so many conditions are screened."""
+        return self.contexts.levels
 
     @property
     def longest(self) -> int:
