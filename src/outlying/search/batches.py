@@ -87,7 +87,7 @@ class _Batch:
         attribute_of = np.full(len(self.pool), NONE, dtype=np.int32)
         own_places = np.full((len(asked), len(self.pool)), NONE, dtype=np.int32)
         for number, (each, own) in enumerate(zip(asked, self.own, strict=True)):
-            attribute_of[own] = each.exact.own
+            attribute_of[own] = each.exact.condition_families
             own_places[number, own] = np.arange(len(own))
         starts = np.cumsum([0, *map(len, self.own)], dtype=np.int64)
         self.arrays: dict[str, npt.NDArray[Any]] = {
@@ -160,7 +160,7 @@ class _Batch:
         for some in self._property(place, self._contexts(single), most=1):
             for number, here in zip(some.objects, some.slices, strict=True):
                 contexts = self.asked[number].contexts
-                without = np.flatnonzero(contexts.without(place))
+                without = np.flatnonzero(contexts.without(self.asked[number].exact.families[place]))
                 chosen = self.asked[number].promising(without, some.scored[here])
                 kept[number] = contexts.short[chosen]
         return self._contexts([kept[number] for number in range(len(self.asked))])
@@ -205,7 +205,7 @@ class _Batch:
             contexts=len(contexts["context"]),
             length=contexts["context"].shape[1],
             scales=min(histogram.scales, len(self.asked[0].exact.scales)),
-            attribute=place,
+            attribute=self.asked[0].exact.families[place],
         )
         order = np.lexsort((*own.T[::-1], figures[:, 0]))
         figures = np.ascontiguousarray(figures[order].T)
