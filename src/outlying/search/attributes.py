@@ -90,6 +90,9 @@ class _Attribute:
         self, row: int, known: int, total: int, options: Options
     ) -> list[CandidateCondition]:
         """Return the conditions that a row satisfies, from fine to coarse, by some of all rows."""
+        origin = self.column.origin
+        if origin is not None and (not origin.gives_conditions or self.column.is_missing(row)):
+            return []  # that its parent is missing, the parent says
         if not self.column.is_missing(row):
             return self._conditions(row, known, total, options)
         gaps = self.missingness

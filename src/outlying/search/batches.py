@@ -90,7 +90,7 @@ class _Batch:
         has[:, len(asked) :] = False
         has[:-1] = False
         for number, (each, own) in enumerate(zip(asked, self.own, strict=True)):
-            attribute_of[own] = each.exact.own
+            attribute_of[own] = each.exact.condition_families
             own_places[number, own] = np.arange(len(own))
             has[own, number] = True
         starts = np.cumsum([0, *map(len, self.own)], dtype=np.int64)
@@ -182,7 +182,7 @@ class _Batch:
         for some in self._property(place, self._contexts(single), most=1):
             for number, here in zip(some.objects, some.slices, strict=True):
                 contexts = self.asked[number].contexts
-                without = np.flatnonzero(contexts.without(place))
+                without = np.flatnonzero(contexts.without(self.asked[number].exact.families[place]))
                 chosen = self.asked[number].promising(without, some.scored[here])
                 kept[number] = contexts.short[chosen]
         return self._contexts([kept[number] for number in range(len(self.asked))])
@@ -227,7 +227,7 @@ class _Batch:
             contexts=len(contexts["context"]),
             length=contexts["context"].shape[1],
             scales=min(histogram.scales, len(self.asked[0].exact.scales)),
-            attribute=place,
+            attribute=self.asked[0].exact.families[place],
         )
         order = np.lexsort((*own.T[::-1], figures[:, 0]))
         figures = np.ascontiguousarray(figures[order].T)

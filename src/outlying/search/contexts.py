@@ -53,7 +53,7 @@ class CandidateContexts:
         most: int,
         work: Workspace,
     ) -> None:
-        """Take conditions, the attribute of each, and how long a context may be.
+        """Take conditions, the family of each, and how long a context may be.
 
         `least_rows` tells how many of all rows a context of so many conditions must keep. What goes
         together is found when it is asked for: compiled code finds it for many objects at once.
@@ -124,11 +124,11 @@ class CandidateContexts:
             start += len(part)
         return short
 
-    def without(self, attribute: int) -> Mask:
-        """Return which of the short contexts have no condition on an attribute."""
+    def without(self, family: int) -> Mask:
+        """Return which of the short contexts have no condition on a family."""
         found = np.ones(len(self.short), dtype=bool)
         for column in self.own[self.short.T]:
-            found &= column != attribute
+            found &= column != family
         return found
 
     def _are_large(self, contexts: Contexts) -> Mask:
@@ -144,15 +144,15 @@ class CandidateContexts:
         return large
 
     def extended(
-        self, leaders: list[Contexts], properties: Places, attributes: int
+        self, leaders: list[Contexts], properties: Places, families: int
     ) -> list[Contexts]:
-        """Extend the leaders of some properties by conditions on attributes not used by either.
+        """Extend the leaders of properties of some families by conditions on others.
 
         Each context once; only those that keep enough rows.
         """
         bases = np.concatenate(leaders)
         places = np.repeat(np.arange(len(leaders)), [len(some) for some in leaders])
-        free = np.ones((len(bases), attributes + 1), dtype=bool)
+        free = np.ones((len(bases), families + 1), dtype=bool)
         np.put_along_axis(free, self.own[bases], values=False, axis=1)
         np.put_along_axis(free, properties[places][:, np.newaxis], values=False, axis=1)
         free[:, NONE] = False

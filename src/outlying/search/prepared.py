@@ -34,7 +34,7 @@ from outlying.search.shortlist import Shortlist
 from outlying.search.verification import verified
 from outlying.table.columns import Rows
 from outlying.table.sampling import sample_rows
-from outlying.table.selection import Selection, check_width, is_asked_for, select
+from outlying.table.selection import Selection, check_width, is_asked_for
 from outlying.table.table import Table
 
 #: Rows of a context, those of them that have the property, those that lie near the object.
@@ -57,14 +57,15 @@ class Prepared:
     cache: Cache
 
     @classmethod
-    def of(cls, table: Table, options: Options, *, has_new: bool = False) -> Prepared:
-        """Prepare a table in memory, whose last row may be a new object.
+    def of(
+        cls, table: Table, options: Options, selection: Selection, *, has_new: bool = False
+    ) -> Prepared:
+        """Prepare chosen columns of a table in memory, whose last row may be a new object.
 
         Rows of a large table are drawn without it: so they are the same for all objects, and those
         that a pass draws, which never meets it.
         """
         asked = [column for column in table.columns if is_asked_for(column.name, options)]
-        selection = select(table, options)
         known = table.rows - 1 if has_new and table.rows - 1 > limits.NEARBY else table.rows
         rows = sample_rows((column.first(known) for column in asked), known, limits.NEARBY)
         return cls.by(table, table.rows, options, selection, rows)
@@ -74,10 +75,10 @@ class Prepared:
         cls, table: Table, rows: int, options: Options, selection: Selection, chosen: Rows
     ) -> Prepared:
         """Prepare chosen columns of a population by the rows that were drawn from it."""
-        check_width(len(selection.columns))
+        columns = (*selection.columns, *selection.derived)
+        check_width(len(columns))
         sample = _sample(chosen, rows, options)
         some = None if len(sample.nearby) == rows else sample.nearby
-        columns = selection.columns
         if options.discretise is not None:
             columns = tuple(binned(c, options.discretise, options.bins) for c in columns)
         ordered = sorted(columns, key=lambda column: column.name)
@@ -88,6 +89,11 @@ class Prepared:
     def sample(self) -> Sample:
         """The rows by which contexts are screened."""
         return self.cache.sample
+
+    @property
+    def families(self) -> int:
+        """How many columns of the table take part, each with what is derived from it."""
+        return len({attribute.column.family for attribute in self.attributes})
 
     @property
     def is_large(self) -> bool:

@@ -113,6 +113,8 @@ class Evaluation:
         self.needed = least_rarity(options.min_outlierness, "relative")
         places = {item.name: place for place, item in enumerate(properties)}
         self.own = [places[item.attribute] for item in candidates]
+        families = {name: place for place, name in enumerate(sorted({p.family for p in properties}))}
+        self.families = [families[item.family] for item in properties]
         self._overall: dict[int, Summary | None] = {}
 
     def least_rows(self, conditions: int) -> float:
@@ -164,9 +166,18 @@ class Evaluation:
         hit = self.look(place, context)
         return hit if self.reaches(hit) else None
 
-    def attributes(self, hit_property: int, context: Context) -> tuple[int, ...]:
-        """Return the attributes of a pair, its property first; scales do not count."""
-        return (hit_property, *(self.own[item] for item in context))
+    def families_of(self, place: int, context: Context) -> tuple[int, ...]:
+        """Return the columns of the table that a pair is about, that of its property first.
+
+        A column and what is derived from it are one family: they tell of the same cell.
+        """
+        families = self.families
+        return (families[place], *(families[self.own[item]] for item in context))
+
+    @property
+    def condition_families(self) -> list[int]:
+        """The family of each condition: contexts hold no two of one, nor of their property's."""
+        return [self.families[place] for place in self.own]
 
 
 class Exact(Evaluation):

@@ -56,7 +56,7 @@ class Verification:
                 shared = set() if self.top == 1 else self._shared_columns()
                 if not shared:
                     return
-                if shared.issubset(self.exact.attributes(place, rank[-1])):
+                if shared.issubset(self.exact.families_of(place, rank[-1])):
                     self.looked += 1
                     continue
             self.looked += 1
@@ -72,9 +72,9 @@ class Verification:
     def _shared_columns(self) -> set[int]:
         """Return the columns of the strongest pair that all others so far have, too."""
         first = max(self.hits, key=lambda hit: hit.score)
-        shared = set(self.exact.attributes(first.property, first.context))
+        shared = set(self.exact.families_of(first.property, first.context))
         for hit in self.hits:
-            shared &= set(self.exact.attributes(hit.property, hit.context))
+            shared &= set(self.exact.families_of(hit.property, hit.context))
         return shared
 
     def _take(self, place: int, context: Context) -> None:
@@ -88,7 +88,7 @@ class Verification:
 
     def _tell(self, hit: Hit) -> None:
         """Note a story, or another telling of one."""
-        columns = frozenset(self.exact.attributes(hit.property, hit.context))
+        columns = frozenset(self.exact.families_of(hit.property, hit.context))
         known = next((story for story in self.stories if story <= columns), columns)
         self.stories[known] = max(hit.score, self.stories.get(known, -math.inf))
 
