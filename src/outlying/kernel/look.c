@@ -130,19 +130,23 @@ static int64_t bits_between(const uint64_t *bits, int64_t first, int64_t end)
     return count;
 }
 
-/* Count the rows within ever larger distances of a point: of all rows that have a value, or of those
- * with bits. Return for how many distances: beyond the first, only while `needed` times as many rows are
- * no more than are known. */
-EXPORT int64_t look_near(const struct column *c, const uint64_t *bits, int64_t known, double point,
-                         const double *reaches, int64_t number, double needed, int64_t *near)
+/* Count the rows within ever larger distances of a point, some times half a width: of all rows that have
+ * a value, or of those with bits. Return for how many distances: beyond the first, only while `needed`
+ * times as many rows are no more than are known. For those from the place `have` on, `totals` are told how
+ * many values are at most so much larger than each, in all. */
+EXPORT int64_t look_near(const struct column *c, const uint64_t *bits, const double *values,
+                         int64_t known, double point, double width, const double *scales,
+                         int64_t number, double needed, int64_t have, int64_t *near, int64_t *totals)
 {
     int64_t at = 0;
     for (; at < number; at++) {
-        int64_t first = place_of(c, point - reaches[at], 0, 0);
-        int64_t end = place_of(c, point + reaches[at], 1, 0);
+        double reach = scales[at] * width / 2;
+        int64_t first = place_of(c, point - reach, 0, 0), end = place_of(c, point + reach, 1, 0);
         near[at] = bits ? bits_between(bits, first, end) : end - first;
         if (at > 0 && !((double)near[at] * needed <= (double)known))
             break;
+        if (at >= have)
+            totals[at] = sweep_total(values, known, reach);
     }
     return at;
 }

@@ -228,17 +228,20 @@ class NumericAttribute(_Attribute):
     def typical(self, chosen: Mask | Rows) -> Typical | None:
         """Return what is typical among the rows of a context; None where all values are equal."""
         values = self._values(chosen)
-        found = self.typical_of(values)
-        if found is None:
+        width = self.width_of(values)
+        if width is None:
             return None
-        return self.with_lift(found, lambda: mean_around(values, self.sorted, found.width))
+        neighbours = {SCALES[0]: mean_neighbours(values, width)}
+        return self.with_lift(
+            Typical(len(values), width, math.nan, neighbours),
+            lambda: mean_around(values, self.sorted, width),
+        )
 
-    def typical_of(self, values: Floats) -> Typical | None:
-        """Return what is typical of ascending values but for the lift; None where all are equal."""
+    def width_of(self, values: Floats) -> float | None:
+        """Return the Parzen bandwidth of ascending values; None where all are equal."""
         if len(values) == 0 or values[0] == values[-1]:
             return None
-        width = bandwidth_of(values)
-        return Typical(len(values), width, math.nan, {SCALES[0]: mean_neighbours(values, width)})
+        return bandwidth_of(values)
 
     def with_lift(self, typical: Typical, around: Callable[[], float]) -> Typical:
         """Take how many of all rows a member has within its window on average; ask if need be."""

@@ -6,17 +6,19 @@ numbers come from `Exact` by NumPy, bit by bit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from typing import TypeAlias
 
 import numpy as np
 
 from outlying.kernel.library import Kernel
 from outlying.kernel.look import Conditions, Members, WholeColumn, counted_codes
-from outlying.method.density import Counts, mean_neighbours
+from outlying.method.density import Counts, close_pairs
 from outlying.method.measure import SAME_DENSITY, Typical
 from outlying.method.profiles import CategoricalProfile, NumericProfile
 from outlying.search.attributes import Attribute, CategoricalAttribute, NumericAttribute
+
+Scales: TypeAlias = tuple[int, ...]
 
 
 class NumericLook:
@@ -31,35 +33,34 @@ class NumericLook:
         """Return the rows of a context, or all, that have a value."""
         return self.column.members(context)
 
-    def typical(self, members: Members) -> Typical | None:
-        """Return what is typical among them but for the lift; None where all values are equal."""
-        return self.attribute.typical_of(members.values)
+    def seen(
+        self, row: int, members: Members, typical: Typical | None, scales: Scales, needed: float
+    ) -> tuple[Typical | None, list[int]]:
+        """Count the members near a row at each scale that may show the needed rarity.
+
+        Returned, too, is what is typical at these scales, but perhaps for the lift; None where all
+        values are equal. It may be known already.
+        """
+        if typical is None:
+            width = self.attribute.width_of(members.values)
+            if width is None:
+                return None, []
+            typical = Typical(len(members.values), width, math.nan, {})
+        have, known = len(typical.neighbours), typical.known
+        point, least = self.attribute.scaled(row), needed * (1 - SAME_DENSITY)
+        near, after = self.column.near(members, point, typical.width, scales, least, have)
+        for scale, total in zip(scales[have:], after, strict=False):
+            typical.neighbours[scale] = close_pairs(total, known) / known
+        return typical, near
 
     def with_lift(self, typical: Typical, members: Members) -> Typical:
         """Compare with all rows: that takes longest, and is asked for last."""
-        values, reach = members.values, typical.width / 2
-        return self.attribute.with_lift(
-            typical, lambda: self.column.around(values, reach) / len(values)
-        )
-
-    def near(
-        self, row: int, members: Members, typical: Typical, scales: Sequence[int], needed: float
-    ) -> list[int]:
-        """Count the members near a row at each scale that may show the needed rarity."""
-        reaches = [scale * typical.width / 2 for scale in scales]
-        point = self.attribute.scaled(row)
-        return self.column.near(members, point, reaches, needed * (1 - SAME_DENSITY))
-
-    def widen(self, typical: Typical, members: Members, scales: Sequence[int]) -> None:
-        """Count the neighbours of a typical member at further scales."""
-        for scale in scales:
-            if scale not in typical.neighbours:
-                width = scale * typical.width
-                typical.neighbours[scale] = mean_neighbours(members.values, width)
+        reach, known = typical.width / 2, typical.known
+        return self.attribute.with_lift(typical, lambda: self.column.around(members, reach) / known)
 
     def rows_near(self, row: int, context: Conditions | None, width: float) -> int:
         """Count the rows of a context within a window around a row."""
-        return self.column.rows_near(context, self.attribute.scaled(row), width / 2)
+        return self.column.rows_near(context, self.attribute.scaled(row), width)
 
     def profile(self, members: Members) -> NumericProfile:
         """Describe the values in a context."""
@@ -79,27 +80,20 @@ class CategoricalLook:
             return self.attribute.totals
         return counted_codes(self.kernel, self.codes, len(self.attribute.categories), context)
 
-    def typical(self, members: Counts) -> Typical | None:
-        """Return what is typical among them; None where there is only one category."""
-        return self.attribute.typical_of(members)
+    def seen(
+        self,
+        row: int,
+        members: Counts,
+        typical: Typical | None,
+        scales: Scales,  # noqa: ARG002
+        needed: float,  # noqa: ARG002
+    ) -> tuple[Typical | None, list[int]]:
+        """Count the members of the category of a row; categories have one scale."""
+        return typical or self.attribute.typical_of(members), [int(members[self.codes[row]])]
 
     def with_lift(self, typical: Typical, members: Counts) -> Typical:  # noqa: ARG002
         """Return what is known: counts tell all at once."""
         return typical
-
-    def near(
-        self,
-        row: int,
-        members: Counts,
-        typical: Typical,  # noqa: ARG002
-        scales: Sequence[int],  # noqa: ARG002
-        needed: float,  # noqa: ARG002
-    ) -> list[int]:
-        """Count the members of the category of a row; there is one scale."""
-        return [int(members[self.codes[row]])]
-
-    def widen(self, typical: Typical, members: Counts, scales: Sequence[int]) -> None:
-        """Do nothing: categories have one scale."""
 
     def rows_near(self, row: int, context: Conditions | None, width: float) -> int:  # noqa: ARG002
         """Count the rows of a context that have the category of a row."""
