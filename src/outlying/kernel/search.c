@@ -29,7 +29,7 @@
 /* What is searched. Conditions have places in a pool; the last one stands for none. */
 struct batch {
     int64_t objects, conditions, contexts, length, most, beam, strongest, scales, attribute, row_stride;
-    int64_t object_words;
+    int64_t object_words, is_quick;
     double close, needed, share_near; /* the rarity that is given back, and that counts */
     const uint64_t *const *words;     /* of conditions, in the layout of the property */
     const uint64_t *const *near_words;
@@ -42,6 +42,7 @@ struct batch {
     const int64_t *first;        /* where the objects of each context begin in `object_of`; NULL if */
     const int32_t *object_of;    /* all that have its conditions and that many levels are in it */
     const double *values;  /* of objects; NaN for those that take no part */
+    const double *bars;    /* of a quick search: the least strengths that matter, by object */
     const int64_t *levels; /* of objects: all contexts of so many conditions are among the short */
     const int64_t *own;    /* where the conditions of objects begin in `own_conditions` */
     const int32_t *own_conditions;
@@ -78,6 +79,13 @@ struct range {
 struct state {
     double strong, leading;
     struct ranking beam, strongest;
+    int64_t kept; /* the last context that was given back; of a quick search only */
+};
+
+/* Contexts that were extended. */
+struct leaders {
+    int64_t count;
+    struct place places[MOST_KEPT];
 };
 
 /* By how much a bound is too large at least, so that rounding does not matter. */
@@ -91,7 +99,7 @@ struct seen {
     double inside[MOST_SCALES]; /* by scale; NaN where it is not known */
     const struct range *narrow, *wide; /* rows near each object, at least; NULL if not known */
     int may_lead;
-    double many, strength; /* see find_bounds */
+    double rare, narrow_most, strength, wide_strength; /* see find_bounds */
     const double *limits;
 };
 
@@ -106,6 +114,8 @@ struct run {
     double *strong, *leading; /* of objects: the least strengths that matter, the other way round */
     struct place *places; /* of all rankings */
     int32_t *members;     /* objects of a context */
+    struct leaders *leaders; /* of one object, by number of conditions */
+    int64_t *earlier;        /* for each context given back, the one before of the same object */
     struct results *results;
     int is_short_of_memory;
 };
@@ -362,7 +372,10 @@ static void keep(struct run *r, const struct place *place)
         int32_t *contexts = realloc(found->contexts, (size_t)(room * most) * sizeof *contexts);
         if (contexts != NULL)
             found->contexts = contexts;
-        if (figures == NULL || contexts == NULL) {
+        int64_t *earlier = realloc(r->earlier, (size_t)room * sizeof *earlier);
+        if (earlier != NULL)
+            r->earlier = earlier;
+        if (figures == NULL || contexts == NULL || earlier == NULL) {
             r->is_short_of_memory = 1;
             return;
         }
@@ -374,13 +387,18 @@ static void keep(struct run *r, const struct place *place)
         int64_t at = number - (most - place->length);
         context[number] = at < 0 ? -1 : place->context[at];
     }
-    found->count++;
+    struct state *state = &r->states[(int64_t)place->found[0]];
+    r->earlier[found->count] = state->kept;
+    state->kept = found->count++;
 }
 
 /* Whether a context is given back whatever else is found. */
-static int is_kept(const struct run *r, const struct place *place)
+static int is_kept(const struct run *r, int32_t length, int64_t object, double rarity,
+                   double strength)
 {
-    return place->length <= 1 || place->found[3] / place->found[4] >= r->b->close;
+    if (r->b->is_quick)
+        return length == 0 || (rarity >= r->b->close && strength >= r->b->bars[object]);
+    return length <= 1 || rarity >= r->b->close;
 }
 
 /* Whether a context may be extended, for objects all of whose shorter contexts are screened. */
@@ -407,26 +425,31 @@ static int is_ordinary(const struct run *r, const struct seen *c, int64_t object
     }
     double strength = rarity * t->lift * b->discounts[length];
     int leads = c->may_lead && length >= b->levels[object] && !(strength < state->leading);
+    if (b->is_quick)
+        return near > 0 && (rarity < b->close || strength < state->strong) && !leads;
     return near > 0 && rarity < b->close && strength < state->strong && !leads;
 }
 
-/* The same for most, soon: with more rows near it than `many` no wider window counts and it is not
- * rare, and with more than these by its least strength that matters it is not strong. */
+/* The same for most, soon: an object with more rows near it than `rare` is not rare, with more than
+ * `narrow_most` no wider window counts, and with more than these by its least strength that matters it
+ * is not strong, in the first window and in wider ones. */
 static void find_bounds(const struct run *r, struct seen *c, int32_t length)
 {
     const struct batch *b = r->b;
     const struct typical *t = &c->typical;
-    double many = larger(t->known / b->needed, t->inside / b->close) / b->share_near * SAFE;
-    double strength = t->inside * t->lift * b->discounts[length] / b->share_near * SAFE;
+    double more = SAFE / b->share_near, factor = t->lift * b->discounts[length] * more;
     c->limits = c->may_lead ? r->leading : r->strong;
-    c->many = length > 1 && c->narrow != NULL ? many : NAN;
-    c->strength = strength;
+    c->rare = length > 1 && c->narrow != NULL ? b->is_quick ? 0 : t->inside / b->close * more : NAN;
+    c->narrow_most = b->scales > 1 ? t->known / b->needed * more : 0;
+    c->strength = t->inside * factor;
+    c->wide_strength = b->is_quick ? t->known * factor : INFINITY; /* rare is not enough here */
 }
 
 static int is_surely_ordinary(const struct seen *c, int64_t object)
 {
-    double near = rows_within(c, c->narrow[object]);
-    return near > c->many && near > c->strength * c->limits[object];
+    double near = rows_within(c, c->narrow[object]), limit = c->limits[object];
+    return near > c->rare && near > c->strength * limit
+        && (near > c->narrow_most || near > c->wide_strength * limit);
 }
 
 /* Note what strengths matter to an object, the other way round. */
@@ -450,8 +473,10 @@ static void take(struct run *r, int64_t object, const int32_t *context, int32_t 
     double strength = rarity * found.lift * b->discounts[length];
     int64_t key = isnan(strength) ? -1 : key_of(strength);
     int is_long = key >= state->beam.least && key >= 0 && c->may_lead && length >= b->levels[object];
-    int is_strong = rarity > 1 + SAME_DENSITY && key >= 0 && key >= state->strongest.least;
-    if (!is_long && !is_strong && length > 1 && !(rarity >= b->close))
+    int is_strong = b->strongest > 0 && rarity > 1 + SAME_DENSITY && key >= 0
+                 && key >= state->strongest.least;
+    int is_given = is_kept(r, length, object, rarity, strength);
+    if (!is_long && !is_strong && !is_given)
         return;
     struct place place = placed(b, object, context, length);
     double figures[FOUND] = {(double)object, c->typical.rows, c->typical.known, found.inside,
@@ -467,7 +492,7 @@ static void take(struct run *r, int64_t object, const int32_t *context, int32_t 
         state->strong = strength_of(state->strongest.least);
     }
     note_limits(r, object);
-    if (is_kept(r, &place))
+    if (is_given)
         keep(r, &place);
 }
 
@@ -533,6 +558,20 @@ static struct seen seen_of(struct run *r, double rows, const uint64_t *near, int
 /* Whether objects are counted in the same layout as what is typical. */
 static int has_one_layout(const struct run *r) { return r->b->words == r->b->near_words; }
 
+/* See a context of conditions of the pool. */
+static struct seen look_at(struct run *r, const int32_t *context, int32_t length)
+{
+    const struct batch *b = r->b;
+    int64_t last = b->conditions - 1;
+    intersect_all(r->s.words, b->words, context, length, last, r->p->words);
+    r->s.words[r->p->words] = 0;
+    if (has_one_layout(r))
+        return seen_of(r, count_groups(r->p, &r->s), r->s.words, length);
+    intersect_all(r->near, b->near_words, context, length, last, r->p->near_words);
+    r->near[r->p->near_words] = 0;
+    return seen_of(r, count_groups(r->p, &r->s), r->near, length);
+}
+
 /* Find the objects of a context that have a value of the property; return how many. */
 static int64_t find_members(struct run *r, int64_t number, const int32_t *context, int32_t length)
 {
@@ -572,19 +611,11 @@ static void short_contexts(struct run *r)
         int64_t members = is_own ? 0 : find_members(r, number, context, length);
         if (members == 0)
             continue;
-        intersect_all(r->s.words, b->words, context, length, b->conditions - 1, r->p->words);
-        r->s.words[r->p->words] = 0;
-        if (!has_one_layout(r)) {
-            intersect_all(r->near, b->near_words, context, length, b->conditions - 1,
-                          r->p->near_words);
-            r->near[r->p->near_words] = 0;
-        }
-        const uint64_t *near = has_one_layout(r) ? r->s.words : r->near;
-        struct seen c = seen_of(r, count_groups(r->p, &r->s), near, length);
+        struct seen c = look_at(r, context, length);
         for (int64_t at = 0; at < members; at++) {
             int32_t object = r->members[at];
             b->screened[object]++;
-            if (isnan(c.many) || !is_surely_ordinary(&c, object))
+            if (isnan(c.rare) || !is_surely_ordinary(&c, object))
                 take(r, object, context, length, &c);
         }
     }
@@ -657,13 +688,76 @@ static void long_contexts(struct run *r, int64_t object)
 {
     struct state *state = &r->states[object];
     struct ranking *beam = &state->beam;
-    struct place leaders[MOST_KEPT];
+    for (int32_t length = 0; length < MOST_CONDITIONS; length++)
+        r->leaders[length].count = 0;
     while (beam->count > 0) {
-        int64_t count = beam->count;
-        memcpy(leaders, beam->places, (size_t)count * sizeof *leaders);
+        struct leaders *leaders = &r->leaders[beam->places[0].length];
+        leaders->count = beam->count;
+        memcpy(leaders->places, beam->places, (size_t)beam->count * sizeof *leaders->places);
         beam->count = beam->least = 0;
         state->leading = 0;
-        extend(r, object, leaders, count);
+        note_limits(r, object);
+        extend(r, object, leaders->places, leaders->count);
+    }
+}
+
+/* Whether a part of a context that was looked at was looked at, too: all short ones were, and of the
+ * others those with a leader in them. */
+static int was_seen(const struct run *r, int64_t object, const int32_t *part, int32_t length)
+{
+    if (length <= r->b->levels[object])
+        return 1;
+    const struct leaders *leaders = &r->leaders[length - 1];
+    for (int64_t number = 0; number < leaders->count; number++) {
+        const struct place *leader = &leaders->places[number];
+        int32_t shared = 0;
+        for (int32_t place = 0; place < leader->length; place++)
+            for (int32_t own = 0; own < length; own++)
+                shared += leader->context[place] == part[own];
+        if (shared == leader->length)
+            return 1;
+    }
+    return 0;
+}
+
+/* Give back a part of a context, by places among the object's own, where it reaches the threshold. */
+static void keep_part(struct run *r, int64_t object, const int32_t *part, int32_t length)
+{
+    const struct batch *b = r->b;
+    struct place place = {.length = length};
+    int32_t context[MOST_CONDITIONS];
+    for (int32_t number = 0; number < length; number++) {
+        place.context[number] = part[number];
+        context[number] = b->own_conditions[b->own[object] + part[number]];
+    }
+    struct seen c = look_at(r, context, length);
+    struct rarest found = rarest_of(r, &c, b->values[object]);
+    if (!(found.inside / found.near >= b->close))
+        return;
+    double figures[FOUND] = {(double)object, c.typical.rows, c.typical.known, found.inside,
+                             found.near,     found.width,    found.lift,      found.scale};
+    memcpy(place.found, figures, sizeof figures);
+    keep(r, &place);
+}
+
+/* A quick search gives back only what is strong; whether that is reported depends on parts of it. */
+static void keep_parts(struct run *r, int64_t object)
+{
+    int64_t most = r->b->most > 0 ? r->b->most : 1;
+    for (int64_t at = r->states[object].kept; at >= 0 && !r->is_short_of_memory; at = r->earlier[at]) {
+        int32_t own[MOST_CONDITIONS], length = 0;
+        for (int64_t number = 0; number < most; number++) {
+            own[length] = r->results->contexts[at * most + number];
+            length += own[length] >= 0;
+        }
+        for (uint32_t chosen = 1; chosen + 1 < (uint32_t)1 << length; chosen++) {
+            int32_t part[MOST_CONDITIONS], count = 0;
+            for (int32_t place = 0; place < length; place++)
+                if (chosen >> place & 1)
+                    part[count++] = own[place];
+            if (was_seen(r, object, part, count))
+                keep_part(r, object, part, count);
+        }
     }
 }
 
@@ -680,14 +774,18 @@ static int get_memory(struct run *r)
     r->leading = r->strong == NULL ? NULL : r->strong + r->b->objects;
     for (int64_t object = 0; r->strong != NULL && object < 2 * r->b->objects; object++)
         r->strong[object] = INFINITY;
+    r->leaders = calloc(MOST_CONDITIONS + 1, sizeof *r->leaders);
     r->states = calloc((size_t)r->b->objects + 1, sizeof *r->states);
     r->places = malloc((2 * (size_t)r->b->objects + 1) * MOST_KEPT * sizeof *r->places);
     for (int64_t object = 0; r->states != NULL && object < r->b->objects; object++) {
         r->states[object].beam.places = r->places + 2 * object * MOST_KEPT;
         r->states[object].strongest.places = r->places + (2 * object + 1) * MOST_KEPT;
+        r->states[object].kept = -1;
+        r->states[object].strong = r->b->is_quick ? r->b->bars[object] : 0.0;
     }
     return get_scratch(r->p, &r->s) && r->base != NULL && r->near_base != NULL && r->row_base != NULL
-        && r->near != NULL && r->before != NULL && r->members != NULL && r->strong != NULL && r->states != NULL && r->places != NULL;
+        && r->near != NULL && r->before != NULL && r->members != NULL && r->strong != NULL && r->leaders != NULL
+        && r->states != NULL && r->places != NULL;
 }
 
 static void free_memory(struct run *r)
@@ -703,6 +801,8 @@ static void free_memory(struct run *r)
     free(r->states);
     free(r->strong);
     free(r->members);
+    free(r->leaders);
+    free(r->earlier);
     free(r->places);
 }
 
@@ -718,9 +818,14 @@ EXPORT int search_property(const struct property *p, const struct batch *b, stru
             if (isnan(b->values[object]))
                 continue;
             long_contexts(&r, object);
-            for (int64_t number = 0; number < state->strongest.count; number++)
-                if (!is_kept(&r, &state->strongest.places[number]))
-                    keep(&r, &state->strongest.places[number]);
+            if (b->is_quick)
+                keep_parts(&r, object);
+            for (int64_t number = 0; number < state->strongest.count; number++) {
+                const struct place *place = &state->strongest.places[number];
+                double rarity = place->found[3] / place->found[4];
+                if (!is_kept(&r, place->length, object, rarity, INFINITY))
+                    keep(&r, place);
+            }
         }
     }
     free_memory(&r);

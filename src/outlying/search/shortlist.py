@@ -15,7 +15,8 @@ import numpy as np
 
 from outlying.method.density import Floats
 from outlying.search.contexts import as_tuple, keys, lengths, padded
-from outlying.search.scoring import Context, Glance
+from outlying.search.minimality import parts
+from outlying.search.scoring import Context, Evaluation, Glance
 from outlying.search.screen.bitsets import NONE, Contexts, Places
 from outlying.search.screen.histograms import Estimate
 from outlying.search.screening import Rank, ScreenedContexts
@@ -168,6 +169,27 @@ class Shortlist:
     def may_report(self, place: int, context: Context) -> bool:
         """Return whether a pair may be reported, or be a part that is."""
         return not context or self.ranked.has(place, context) or (place, context) in self.parts
+
+
+def parts_of(ranked: RankedPairs, chosen: RankedPairs) -> tuple[Key, ...]:
+    """Return what else must be known to tell whether chosen pairs are much stronger than parts."""
+    if len(chosen) == len(ranked):
+        return ()
+    own = {(place, rank[-1]) for rank, place in chosen}
+    needed = {(place, part) for place, context in own for part in parts(context) if part}
+    return tuple(key for key in sorted(needed - own) if ranked.has(*key))
+
+
+def small_pairs(exact: Evaluation) -> tuple[Key, ...]:
+    """Return the pairs whose context is a group too small to be drawn, for all properties."""
+    items = [place for place, item in enumerate(exact.candidates) if item.is_small]
+    families = exact.condition_families
+    return tuple(
+        (place, (item,))
+        for item in items
+        for place, family in enumerate(exact.families)
+        if family != families[item]
+    )
 
 
 def glance_of(found: Iterable[tuple[float, Iterable[int]]], rarities: Floats) -> Glance:

@@ -146,7 +146,7 @@ class CalendarDerivation:
         codes[known] = code_of[numbers]
         return CategoricalColumn(self.name, "text", frozen(codes), tuple(used), origin=self)
 
-    def said(self, value: Value) -> None:  # noqa: ARG002
+    def said(self, value: Value) -> None:
         """Return None: the part itself says it."""
 
 
