@@ -1,4 +1,4 @@
-"""Exact looks at all rows by compiled code: rows of a context by value, and those near an object."""
+"""Exact looks at all rows by compiled code: a context by value, and what is near an object."""
 
 from __future__ import annotations
 

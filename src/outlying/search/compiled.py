@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 from outlying.kernel.library import Kernel
 from outlying.kernel.look import Bits, Conditions
@@ -63,7 +63,7 @@ class CompiledExact(Exact):
         look = self.look_of(place)
         return self.cache.profile(
             self.key(place, context),
-            lambda: look.profile(look.members(self.conditions(context))),
+            lambda: look.profile(self.conditions(context)),
         )
 
     def look_of(self, place: int) -> Look:
@@ -90,7 +90,7 @@ class _Seen:
         if typical is None if known else self.rows < exact.least_rows(len(context)):
             self._group = known or exact.cache.group(key, lambda: Group(self.rows, None))
             return
-        self._members: Any = self.look.members(conditions)
+        self._members = cast(Any, self.look.members(conditions))  # each look knows its own
         row = exact.properties[place].row
         typical, self._near = self.look.seen(
             row, self._members, typical, exact.scales, exact.needed

@@ -40,7 +40,7 @@ class _Exhaustive:
 
     def level_wise(self, levels: int) -> None:
         """Visit every context up to this many conditions that the apriori join lets through."""
-        alone = self.visit((), self.exact.everything, (1 << len(self.exact.properties)) - 1)
+        alone = self.visit((), self.exact.mask(()), (1 << len(self.exact.properties)) - 1)
         alive: dict[Context, int] = {(): alone}
         for _ in range(min(levels, len(set(self.exact.own)))):  # one condition per attribute
             alive = self.next_level(alive)

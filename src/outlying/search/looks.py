@@ -62,9 +62,9 @@ class NumericLook:
         """Count the rows of a context within a window around a row."""
         return self.column.rows_near(context, self.attribute.scaled(row), width)
 
-    def profile(self, members: Members) -> NumericProfile:
+    def profile(self, context: Conditions | None) -> NumericProfile:
         """Describe the values in a context."""
-        return self.attribute.profile_of(members.values)
+        return self.attribute.profile_of(self.members(context).values)
 
 
 class CategoricalLook:
@@ -99,9 +99,9 @@ class CategoricalLook:
         """Count the rows of a context that have the category of a row."""
         return int(self.members(context)[self.codes[row]])
 
-    def profile(self, members: Counts) -> CategoricalProfile:
+    def profile(self, context: Conditions | None) -> CategoricalProfile:
         """Describe the categories in a context."""
-        return CategoricalProfile(members, self.attribute.categories)
+        return CategoricalProfile(self.members(context), self.attribute.categories)
 
 
 Look: TypeAlias = NumericLook | CategoricalLook
