@@ -46,8 +46,8 @@ class CompiledExact(Exact):
 
     def near(self, place: int, context: Context, width: float) -> int:
         """Count the rows of a context that lie within a window around the object."""
-        row, conditions = self.properties[place].row, self.conditions(context)
-        return self.look_of(place).rows_near(row, conditions, width)
+        row, bits = self.properties[place].row, self._bits(context) or [self.cache.all_bits]
+        return self.look_of(place).rows_near(row, Conditions(self.kernel, bits), width)
 
     def sizes(self, place: int, context: Context) -> tuple[int, int]:
         """Count the rows of a context, and those of them that have the property."""

@@ -95,10 +95,10 @@ class NumericLook:
             return mean_around(members.values, self.attribute.sorted, width)
         return self.column.around(members, width / 2) / len(members.values)
 
-    def rows_near(self, row: int, context: Conditions | None, width: float) -> int:
+    def rows_near(self, row: int, context: Conditions, width: float) -> int:
         """Count the rows of a context within a window around a row."""
         point, reach = self.attribute.scaled(row), width / 2
-        if self._raw is not None and context is not None:
+        if self._raw is not None:
             return self._raw.between(context, point - reach, point + reach)
         return self.members(context).near(point, width, SCALES[:1], 0.0, 1)[0][0]
 
@@ -135,7 +135,7 @@ class CategoricalLook:
         """Return what is known: counts tell all at once."""
         return typical
 
-    def rows_near(self, row: int, context: Conditions | None, width: float) -> int:  # noqa: ARG002
+    def rows_near(self, row: int, context: Conditions, width: float) -> int:  # noqa: ARG002
         """Count the rows of a context that have the category of a row."""
         return int(self.members(context)[self.codes[row]])
 
