@@ -1,4 +1,4 @@
-"""Exact looks at all rows by compiled code: rows of a context by value, and those near an object."""
+"""Exact looks at all rows by compiled code: a context by value, and what is near an object."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ class _Functions:
             *(_POINTER, _POINTER, _POINTER, _NUMBER, _REAL, _REAL),
             *(_POINTER, _NUMBER, _REAL, _NUMBER, _POINTER, _POINTER),
         )
-        self.near_rows = get("look_near_rows", _NUMBER, _POINTER, *_CONDITIONS, _REAL, _REAL)
+        self.gather = get("look_gather", _NUMBER, _POINTER, _REAL, *_CONDITIONS, _POINTER)
+        self.between = get("look_between", _NUMBER, _POINTER, _REAL, *_CONDITIONS, _REAL, _REAL)
         self.categories = get("look_categories", _NUMBER, _POINTER, *_CONDITIONS, _POINTER)
 
 
@@ -86,14 +87,42 @@ class Conditions:
 
 
 class Members:
-    """The rows of a context that have a value: their values, ascending, and their bits."""
+    """The rows of a context that have a value: their values, ascending, and perhaps their bits."""
 
-    __slots__ = ("_kept", "address", "bits", "values")
+    __slots__ = ("_bits", "_call", "_column", "_kept", "address", "values")
 
-    def __init__(self, values: Floats, kept: Floats, bits: int | None) -> None:
-        """Take where their bits are; None where the rows are all that there are."""
-        self.values, self._kept, self.bits = values, kept, bits
-        self.address = address_of(values)
+    def __init__(
+        self,
+        call: _Functions,
+        values: Floats,
+        kept: object,
+        column: int | None = None,
+        bits: int | None = None,
+    ) -> None:
+        """Take what to keep, and where bits are, with the column that they are laid out for."""
+        self._call, self.values, self._kept = call, values, kept
+        self._column, self._bits, self.address = column, bits, address_of(values)
+
+    def near(
+        self, point: float, width: float, scales: Sequence[float], needed: float, have: int
+    ) -> tuple[list[int], list[int]]:
+        """Count the members within some half widths of a point, as long as they may show a rarity.
+
+        Beyond the first only while `needed` times as many are no more than all. From the place
+        `have` on, it is also added up how many members are at most so much larger than each.
+        """
+        count = len(scales)
+        factors, near, totals = (_REAL * count)(*scales), (_NUMBER * count)(), (_NUMBER * count)()
+        counted = self._call.near(
+            *(self._column, self._bits, self.address, len(self.values), point, width),
+            *(factors, count, needed, have, near, totals),
+        )
+        return near[:counted], totals[have:counted]
+
+
+def all_members(kernel: Kernel, values: Floats) -> Members:
+    """Return all rows of a column, by their values, ascending."""
+    return Members(_functions(kernel), values, values)
 
 
 class WholeColumn:
@@ -120,52 +149,41 @@ class WholeColumn:
         )
         self._address = ctypes.addressof(self._struct)
         self._call.cells(self._address, address_of(self._starts))
-        self._all = Members(self.values, self.values, None)
 
-    def members(self, context: Conditions | None) -> Members:
-        """Return the rows of a context, or all."""
-        if context is None:
-            return self._all
+    def members(self, context: Conditions) -> Members:
+        """Return the rows of a context."""
         begin = len(self.values) // _WORD + 1
         room = np.empty(begin + context.rows)  # first the bits
         address = address_of(room)
         known = self._call.values(
             self._address, *context.given, address, address + begin * room.itemsize
         )
-        return Members(room[begin : begin + known], room, address)
+        values = room[begin : begin + known]
+        return Members(self._call, values, (self, room), self._address, address)
 
     def around(self, members: Members, reach: float) -> int:
         """Add up how many of all values lie within a distance of each of some members."""
         found = self._call.around(self._address, members.address, len(members.values), reach)
         return int(found)
 
-    def near(
-        self,
-        members: Members,
-        point: float,
-        width: float,
-        scales: Sequence[float],
-        needed: float,
-        have: int,
-    ) -> tuple[list[int], list[int]]:
-        """Count the members within some half widths of a point, as long as they may show a rarity.
 
-        Beyond the first only while `needed` times as many are no more than all. From the place
-        `have` on, it is also added up how many members are at most so much larger than each.
-        """
-        count = len(scales)
-        factors, near, totals = (_REAL * count)(*scales), (_NUMBER * count)(), (_NUMBER * count)()
-        counted = self._call.near(
-            *(self._address, members.bits, members.address, len(members.values), point, width),
-            *(factors, count, needed, have, near, totals),
-        )
-        return near[:counted], totals[have:counted]
+class RawColumn:
+    """A numeric column as it is, each value times a factor: for a few looks nothing is sorted."""
 
-    def rows_near(self, context: Conditions | None, point: float, width: float) -> int:
-        """Count the rows of a context, or all, within half a width of a point."""
-        if context is None:
-            return self.near(self._all, point, width, [1.0], 0.0, 1)[0][0]
-        return int(self._call.near_rows(self._address, *context.given, point, width / 2))
+    def __init__(self, kernel: Kernel, values: Floats, factor: float) -> None:
+        self._call, self._values = _functions(kernel), np.ascontiguousarray(values)
+        self._given = address_of(self._values), factor
+
+    def members(self, context: Conditions) -> Members:
+        """Return the rows of a context."""
+        room = np.empty(context.rows + 1)
+        values = room[: self._call.gather(*self._given, *context.given, address_of(room))]
+        values.sort()
+        return Members(self._call, values, room)
+
+    def between(self, context: Conditions, low: float, high: float) -> int:
+        """Count the rows of a context whose values lie between two others."""
+        return int(self._call.between(*self._given, *context.given, low, high))
 
 
 def counted_codes(

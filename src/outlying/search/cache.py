@@ -185,6 +185,11 @@ class Cache:
         """Return which of all rows satisfy a condition, as bits."""
         return self._bits.get(condition, lambda: Bits(make()))
 
+    @property
+    def all_bits(self) -> Bits:
+        """All rows, as bits."""
+        return self._once("all", lambda: Bits(np.ones(self.sample.rows, dtype=bool)))
+
     def known_bits(self, attribute: Attribute) -> Bits:
         """Return which of all rows have a value of an attribute, as bits."""
         return self._once(("known", attribute), lambda: Bits(~attribute.column.missing()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 from outlying.kernel.library import Kernel
 from outlying.kernel.look import Bits, Conditions
@@ -46,8 +46,8 @@ class CompiledExact(Exact):
 
     def near(self, place: int, context: Context, width: float) -> int:
         """Count the rows of a context that lie within a window around the object."""
-        row, conditions = self.properties[place].row, self.conditions(context)
-        return self.look_of(place).rows_near(row, conditions, width)
+        row, bits = self.properties[place].row, self._bits(context) or [self.cache.all_bits]
+        return self.look_of(place).rows_near(row, Conditions(self.kernel, bits), width)
 
     def sizes(self, place: int, context: Context) -> tuple[int, int]:
         """Count the rows of a context, and those of them that have the property."""
@@ -63,7 +63,7 @@ class CompiledExact(Exact):
         look = self.look_of(place)
         return self.cache.profile(
             self.key(place, context),
-            lambda: look.profile(look.members(self.conditions(context))),
+            lambda: look.profile(self.conditions(context)),
         )
 
     def look_of(self, place: int) -> Look:
@@ -90,7 +90,7 @@ class _Seen:
         if typical is None if known else self.rows < exact.least_rows(len(context)):
             self._group = known or exact.cache.group(key, lambda: Group(self.rows, None))
             return
-        self._members: Any = self.look.members(conditions)
+        self._members = cast(Any, self.look.members(conditions))  # each look knows its own
         row = exact.properties[place].row
         typical, self._near = self.look.seen(
             row, self._members, typical, exact.scales, exact.needed
