@@ -189,7 +189,10 @@ class NumericAttribute(_Attribute):
             return []
         found, value = self.segments(options.seed), self.scaled(row)
         around = candidates(self.sorted, found, value, known, total, options)
-        return [self._interval(low, high) for low, high in around]
+        return [
+            self._once((low, high), functools.partial(self._interval, low, high))
+            for low, high in around
+        ]
 
     def _interval(self, low: float, high: float) -> CandidateCondition:
         bounds = self.unscaled(low), self.unscaled(high)

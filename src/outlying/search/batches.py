@@ -40,7 +40,7 @@ from outlying.search.screening import (
 _FEW_PAIRS = 100_000
 #: A context of so many conditions has few enough parts to look at all of them.
 _MOST_IN_PARTS = 6
-_LEAST_OBJECTS, _MOST_OBJECTS, _OBJECTS_BY_COLUMNS = 16, 512, 12_800
+_LEAST_OBJECTS, _MOST_OBJECTS, _OBJECTS_BY_COLUMNS = 16, 1024, 102_400
 
 Item = TypeVar("Item")
 

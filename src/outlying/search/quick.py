@@ -19,7 +19,7 @@ from outlying.search import limits
 from outlying.search.batches import can_set_bars, screened_together
 from outlying.search.reporting import Reporting
 from outlying.search.scoring import Outcome
-from outlying.search.screen.bitsets import NONE
+from outlying.search.screen.bitsets import NONE, Places
 from outlying.search.screen.histograms import Estimate
 from outlying.search.screening import Asked, Bars, ScreenedContexts, ScreenedProperty
 from outlying.search.shortlist import Key, RankedPairs, Shortlist, glance_of, parts_of, small_pairs
@@ -50,10 +50,18 @@ class _RisingBars(Bars):
         self.is_whole = is_whole
         self._found: list[list[tuple[float, int]]] = [[] for _ in range(objects)]
 
-    def learn(self, number: int, scores: Floats, columns: Sequence[int]) -> None:
-        """Take the strengths of pairs of an object, and their columns as bits."""
+    def learn(self, number: int, scores: Floats, columns: Places) -> None:
+        """Take the strengths of pairs of an object with one property, and their columns.
+
+        Some of the strongest are enough: with fewer pairs a bar is lower.
+        """
+        some = np.argsort(-scores, kind="stable")[:_VERIFIED]
+        some = some[scores[some] >= self.least[number]]
+        if len(some) == 0:
+            return
         found = self._found[number]
-        found += zip(scores.tolist(), columns, strict=True)
+        for score, own in zip(scores[some].tolist(), columns[some].tolist(), strict=True):
+            found.append((score, sum({1 << column for column in own if column != NONE})))
         found.sort(reverse=True)
         if self.is_whole:
             least = found[0][0] - limits.SLACK - _OFF
@@ -108,11 +116,9 @@ class _Batch:
     def _report(self, number: int, place: int, scored: ScreenedContexts) -> None:
         self.reported[number].append((place, scored))
         if self.is_pruned and isinstance(self.bars, _RisingBars):
-            own, families = self.asked[number].contexts.own, self.asked[number].exact.families
-            columns = [
-                sum({1 << int(own[item]) for item in context if item != NONE}, 1 << families[place])
-                for context in scored.contexts
-            ]
+            exact, own = self.asked[number].exact, self.asked[number].contexts.own
+            family = np.full((len(scored.contexts), 1), exact.families[place])
+            columns = np.concatenate([family, own[scored.contexts]], axis=1)
             self.bars.learn(number, scored.scores, columns)
 
 

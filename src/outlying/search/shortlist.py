@@ -17,7 +17,7 @@ from outlying.method.density import Floats
 from outlying.search.contexts import as_tuple, keys, lengths, padded
 from outlying.search.minimality import parts
 from outlying.search.scoring import Context, Evaluation, Glance
-from outlying.search.screen.bitsets import NONE, Contexts, Places
+from outlying.search.screen.bitsets import Contexts, Places
 from outlying.search.screen.histograms import Estimate
 from outlying.search.screening import Rank, ScreenedContexts
 
@@ -94,19 +94,20 @@ class RankedPairs:
         """Return whether a property and a context are among them."""
         if len(context) > self.contexts.shape[1] or place > self._last:
             return False
-        line = np.array([[NONE] * (self.contexts.shape[1] - len(context)) + list(context)])
-        own = self._numbered(np.array([place]), line)
-        at = int(np.searchsorted(self._numbers, own[0]))
-        return at < len(self._numbers) and bool(self._numbers[at] == own[0])
+        number = place * self._base ** (self.contexts.shape[1] - len(context))
+        for item in context:
+            number = number * self._base + item + 1
+        return number in self._numbers
 
     @functools.cached_property
-    def _numbers(self) -> Places:
-        return np.sort(self._numbered(self.places, self.contexts))
+    def _numbers(self) -> frozenset[int]:
+        """A number for each pair; NONE counts as 0."""
+        lines = np.concatenate([self.places[:, np.newaxis], self.contexts + 1], axis=1)
+        return frozenset(keys(lines, self._base).tolist())
 
-    def _numbered(self, places: Places, contexts: Contexts) -> Places:
-        """Return a number for each pair."""
-        lines = np.concatenate([places[:, np.newaxis], contexts + 1], axis=1)
-        return keys(lines, max(len(self.own), self._last) + 1)
+    @functools.cached_property
+    def _base(self) -> int:
+        return max(len(self.own), self._last) + 1
 
     @functools.cached_property
     def _last(self) -> int:
