@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import hashlib
+import math
+import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -59,6 +63,15 @@ class TextFacts:
             self.distinct > MANY_SHARE * self.rows
         )
 
+    def joined(self, column: CategoricalColumn) -> TextFacts:
+        """Take in the texts of further rows."""
+        counts = dict(self.counts)
+        more = TextFacts.of(column)
+        for text, count in more.counts.items():
+            counts[text] = counts.get(text, 0) + count
+        distinct = self.distinct + len(counts) - len(self.counts)
+        return TextFacts(counts, distinct, self.rows + more.rows, self.is_whole)
+
     def some(self) -> Mapping[str, int]:
         """Return the texts by which shapes are judged: all, or those with the least hashes."""
         if len(self.counts) <= MOST_TEXTS:
@@ -73,14 +86,23 @@ class TextDerivation:
     """How a part is computed of each distinct text."""
 
     parent: str
-
-    part = Part.LENGTH
-    gives_conditions = False
+    part: ClassVar[Part]
+    gives_conditions: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
         """The name of the derived column."""
         return self.part.name_of(self.parent)
+
+    @property
+    def key(self) -> str:
+        """What tells it from a part of the same name that follows from other texts."""
+        return f"{self.name} by {hashlib.blake2b(repr(self).encode(errors='replace')).hexdigest()}"
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """NaN: most parts of texts are categories."""
+        return math.nan, math.nan
 
     def column(self, parent: Column) -> Column:
         """Compute the part of each text."""
@@ -108,32 +130,31 @@ class TextDerivation:
         return CategoricalColumn(self.name, "text", found, tuple(labels), origin=self)
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
 class Length(TextDerivation):
-    """How many characters a text has."""
+    """How many characters a text has, or words; as many at most as have been seen."""
+
+    most: int
+    part: Part
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """From none to the most that were seen."""
+        return 0.0, float(self.most)
 
     def parts(self, texts: Sequence[str]) -> list[float]:
-        """Count characters."""
-        return [float(len(text)) for text in texts]
-
-
-class Words(TextDerivation):
-    """How many words a text has."""
-
-    part = Part.WORDS
-
-    def parts(self, texts: Sequence[str]) -> list[float]:
-        """Count what white space separates."""
-        return [float(len(text.split())) for text in texts]
+        """Count characters, or what white space separates."""
+        return [float(min(_length(text, self.part), self.most)) for text in texts]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pattern(TextDerivation):
     """Which of the common patterns a text has."""
 
-    common: frozenset[str]
+    common: tuple[str, ...]
     is_collapsed: bool
-    part = Part.PATTERN
-    gives_conditions = True
+    part: ClassVar[Part] = Part.PATTERN
+    gives_conditions: ClassVar[bool] = True
 
     def patterns(self, texts: Sequence[str]) -> list[str]:
         """Return the patterns of texts, with or without the lengths of runs."""
@@ -142,17 +163,18 @@ class Pattern(TextDerivation):
 
     def parts(self, texts: Sequence[str]) -> list[str]:
         """Return common patterns; others are put together."""
-        return [text if text in self.common else ANOTHER for text in self.patterns(texts)]
+        common = frozenset(self.common)
+        return [text if text in common else ANOTHER for text in self.patterns(texts)]
 
     def said(self, value: Value) -> str | None:
         """Name a pattern that is not common."""
         pattern = self.patterns([str(value)])[0]
         if pattern in self.common:
             return None
-        usual = sorted(self.common, key=lambda common: (len(common), common))[:2]
+        usual = " or ".join(printable(common, 40) for common in self.common[:2])
         return (
             f"{_claim(self.parent, value)} has a rare pattern, {printable(pattern, 40)} "
-            f"instead of {' or '.join(printable(common, 40) for common in usual)}"
+            f"instead of {usual}"
         )
 
 
@@ -160,17 +182,17 @@ class Pattern(TextDerivation):
 class Characters(TextDerivation):
     """Whether a text has characters that are odd in its column."""
 
-    odd: frozenset[str]
-    part = Part.CHARACTERS
+    odd: str
+    part: ClassVar[Part] = Part.CHARACTERS
 
     def parts(self, texts: Sequence[str]) -> list[str]:
         """Look for odd characters."""
-        found = re.compile(f"[{re.escape(''.join(sorted(self.odd)))}]").search
+        found = re.compile(f"[{re.escape(self.odd)}]").search
         return [ODD if found(text) else USUAL for text in texts]
 
     def said(self, value: Value) -> str | None:
         """Name the odd characters."""
-        found = sorted(self.odd.intersection(str(value)))
+        found = sorted(set(self.odd).intersection(str(value)))
         if not found:
             return None
         named = ", ".join(_sign(char) for char in found[:3])
@@ -182,16 +204,17 @@ class Characters(TextDerivation):
 class Spelling(TextDerivation):
     """Whether a text looks like a misspelling of a frequent one."""
 
-    meant: Mapping[str, Intended]
-    part = Part.SPELLING
+    meant: tuple[tuple[str, Intended], ...]
+    part: ClassVar[Part] = Part.SPELLING
 
     def parts(self, texts: Sequence[str]) -> list[str]:
         """Look texts up."""
-        return [MISSPELT if text in self.meant else USUAL for text in texts]
+        meant = dict(self.meant)
+        return [MISSPELT if text in meant else USUAL for text in texts]
 
     def said(self, value: Value) -> str | None:
         """Say what was probably meant."""
-        meant = self.meant.get(str(value))
+        meant = dict(self.meant).get(str(value))
         if meant is None:
             return None
         return (
@@ -204,16 +227,17 @@ class Spelling(TextDerivation):
 class RepeatedTexts(TextDerivation):
     """Whether a text occurs more than once, where nearly all occur once."""
 
-    counts: Mapping[str, int]
-    part = Part.REPEATED
+    counts: tuple[tuple[str, int], ...]
+    part: ClassVar[Part] = Part.REPEATED
 
     def parts(self, texts: Sequence[str]) -> list[str]:
         """Look texts up."""
-        return [REPEATED if text in self.counts else ONCE for text in texts]
+        counts = dict(self.counts)
+        return [REPEATED if text in counts else ONCE for text in texts]
 
     def said(self, value: Value) -> str | None:
         """Say how often it occurs."""
-        return repeated_claim(self.parent, value, self.counts.get(str(value)), len(self.counts))
+        return repeated_claim(self.parent, value, dict(self.counts).get(str(value)), len(self.counts))
 
 
 def repeated_claim(parent: str, value: Value, count: int | None, others: int) -> str | None:
@@ -232,10 +256,10 @@ def text_derivations(parent: str, facts: TextFacts) -> Iterator[TextDerivation]:
     if facts.is_whole:
         meant = misspellings(facts.counts)
         if meant and _rows(facts, meant) <= MOST_ODD * facts.rows:
-            yield Spelling(parent, meant)
+            yield Spelling(parent, tuple(sorted(meant.items(), key=operator.itemgetter(0))))
         repeated = {text: count for text, count in facts.counts.items() if count > 1}
         if are_exceptions(repeated, facts.distinct, facts.rows):
-            yield RepeatedTexts(parent, repeated)
+            yield RepeatedTexts(parent, tuple(sorted(repeated.items())))
     if facts.has_many_texts:
         yield from _shapes(parent, facts.some())
 
@@ -254,13 +278,13 @@ def _shapes(parent: str, counts: Mapping[str, int]) -> Iterator[TextDerivation]:
     pattern = _pattern(parent, counts, rows)
     if pattern is not None:
         yield pattern
-    elif _differ(counts, lambda text: len(text.split())):
-        yield Words(parent)
-    if (pattern is None or pattern.is_collapsed) and _differ(counts, len):
-        yield Length(parent)
+    if pattern is None:
+        yield from _lengths(parent, counts, Part.WORDS)
+    if pattern is None or pattern.is_collapsed:
+        yield from _lengths(parent, counts, Part.LENGTH)
     odd = odd_characters(counts)
     if odd:
-        found = Characters(parent, odd)
+        found = Characters(parent, "".join(sorted(odd)))
         flagged = [t for t, part in zip(counts, found.parts(list(counts))) if part == ODD]
         if sum(counts[text] for text in flagged) <= MOST_ODD * rows:
             yield found
@@ -275,14 +299,22 @@ def _pattern(parent: str, counts: Mapping[str, int], rows: int) -> Pattern | Non
     for pattern, count in full.items():
         short[collapsed(pattern)] += count
     for found, is_collapsed in ((full, False), (short, True)):
-        common = frozenset(text for text, count in found.items() if count >= COMMON * rows)
+        common = [text for text, count in found.items() if count >= COMMON * rows]
         if sum(found[text] for text in common) >= NEARLY_ALL * rows:
-            return Pattern(parent, common, is_collapsed) if len(found) > 1 else None
+            common.sort(key=lambda text: (-found[text], text))
+            return Pattern(parent, tuple(common), is_collapsed) if len(found) > 1 else None
     return None
 
 
-def _differ(counts: Mapping[str, int], of: Callable[[str], int]) -> bool:
-    return len({of(text) for text in counts}) > 1
+def _lengths(parent: str, counts: Mapping[str, int], part: Part) -> Iterator[Length]:
+    """Return the lengths of texts, where they differ."""
+    lengths = {_length(text, part) for text in counts}
+    if len(lengths) > 1:
+        yield Length(parent, max(lengths), part)
+
+
+def _length(text: str, part: Part) -> int:
+    return len(text.split()) if part is Part.WORDS else len(text)
 
 
 def _rows(facts: TextFacts, texts: Mapping[str, object]) -> int:
