@@ -39,7 +39,9 @@ def load(name: str, data: Path | None = None) -> Table:
     return dirty.clean_table(data, part, name)
 
 
-def copy(name: str, kind: str, number: int, seed: int, data: Path | None = None) -> ErrorCase | None:
+def copy(
+    name: str, kind: str, number: int, seed: int, data: Path | None = None
+) -> ErrorCase | None:
     """Return a copy of a table with one error; None where no column can have such an error."""
     rng = rng_of(seed, name, kind, number)
     table = with_habit(load(name, data), kind, number, rng)
@@ -50,9 +52,7 @@ def copy(name: str, kind: str, number: int, seed: int, data: Path | None = None)
     return _case(name, kind, case, wrong.planted(table), (target(wrong),), data)
 
 
-def clean(
-    name: str, seed: int, most: int, data: Path | None = None, number: int = 0
-) -> ErrorCase:
+def clean(name: str, seed: int, most: int, data: Path | None = None, number: int = 0) -> ErrorCase:
     """Return a table with moments and keys, and nothing wrong, with some of its rows to explain."""
     rng = rng_of(seed, name, "habits", number)
     table = with_habit(with_habit(load(name, data), "hour", number, rng), "key", number, rng)

@@ -78,9 +78,9 @@ class CalendarFacts:
         if self.minutes.sum() < LEAST_ROWS:
             return
         months = _months(self.days)
-        if form != "date" and np.count_nonzero(self.minutes) > 1:
-            if len(self.days) >= LEAST_PERIODS[Part.HOUR]:
-                yield Part.HOUR
+        have_hours = form != "date" and np.count_nonzero(self.minutes) > 1
+        if have_hours and len(self.days) >= LEAST_PERIODS[Part.HOUR]:
+            yield Part.HOUR
         for part, numbers, periods in (
             (Part.WEEKDAY, _weekdays(self.days), (self.days + 3) // 7),
             (Part.DAY, _days_of_month(self.days), months),
@@ -159,7 +159,7 @@ class CalendarDerivation:
         codes[known] = code_of[numbers]
         return CategoricalColumn(self.name, "text", frozen(codes), tuple(used), origin=self)
 
-    def said(self, value: Value) -> None:  # noqa: ARG002
+    def said(self, value: Value) -> None:
         """Return None: the part itself says it."""
 
 

@@ -35,9 +35,7 @@ class KeyFacts:
 
     def merged(self, other: KeyFacts) -> KeyFacts:
         """Return the facts of the rows of both."""
-        values, places = np.unique(
-            np.concatenate([self.values, other.values]), return_inverse=True
-        )
+        values, places = np.unique(np.concatenate([self.values, other.values]), return_inverse=True)
         counts = np.zeros(len(values), dtype=np.int64)
         np.add.at(counts, places, np.concatenate([self.counts, other.counts]))
         return KeyFacts(values, counts)

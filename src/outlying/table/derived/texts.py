@@ -13,8 +13,8 @@ import hashlib
 import math
 import operator
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from outlying.table.derived.shape import collapsed, odd_characters, patterns
 from outlying.table.derived.spelling import Intended, misspellings
 from outlying.table.row_hash import label_hashes, splitmix64
 from outlying.table.selection import IDENTIFIER_ROWS, MOST_TEXTS
-from outlying.table.values import Value, printable
+from outlying.table.values import LARGEST_EXACT_INTEGER, Value, printable
 
 #: A column has many distinct texts from so many on, if they are this share of its rows.
 MANY_TEXTS = 50
@@ -35,6 +35,8 @@ NEARLY_ALL = 0.9
 #: What more rows have is no exception: odd characters, misspellings, repeated keys.
 MOST_ODD = 0.02
 MOST_REPEATED = 0.001
+
+_WHOLE = re.compile("-?[0-9]{1,40}")
 
 USUAL, ODD, MISSPELT, ANOTHER = "usual", "odd", "misspelt", "another"
 ONCE, REPEATED = "once", "repeated"
@@ -53,7 +55,11 @@ class TextFacts:
     def of(cls, column: CategoricalColumn) -> TextFacts:
         """Count the texts of a column in memory."""
         rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.labels))
-        counts = {str(label): count for label, count in zip(column.labels, rows.tolist()) if count}
+        counts = {
+            str(label): count
+            for label, count in zip(column.labels, rows.tolist(), strict=True)
+            if count
+        }
         return cls(counts, len(counts), int(rows.sum()), is_whole=True)
 
     @property
@@ -86,8 +92,12 @@ class TextDerivation:
     """How a part is computed of each distinct text."""
 
     parent: str
-    part: ClassVar[Part]
-    gives_conditions: ClassVar[bool] = False
+    part: Part
+
+    @property
+    def gives_conditions(self) -> bool:
+        """Whether it groups rows: only patterns do."""
+        return self.part is Part.PATTERN
 
     @property
     def name(self) -> str:
@@ -117,9 +127,7 @@ class TextDerivation:
         """Return None: the part itself says it."""
         return None
 
-    def _column(
-        self, parent: CategoricalColumn, parts: Sequence[float] | Sequence[str]
-    ) -> Column:
+    def _column(self, parent: CategoricalColumn, parts: Sequence[float] | Sequence[str]) -> Column:
         if self.part in (Part.LENGTH, Part.WORDS):
             values = np.array([*parts, np.nan])[parent.codes]
             return NumericColumn(self.name, "integer", frozen(values), self)
@@ -135,7 +143,6 @@ class Length(TextDerivation):
     """How many characters a text has, or words; as many at most as have been seen."""
 
     most: int
-    part: Part
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -153,8 +160,6 @@ class Pattern(TextDerivation):
 
     common: tuple[str, ...]
     is_collapsed: bool
-    part: ClassVar[Part] = Part.PATTERN
-    gives_conditions: ClassVar[bool] = True
 
     def patterns(self, texts: Sequence[str]) -> list[str]:
         """Return the patterns of texts, with or without the lengths of runs."""
@@ -183,7 +188,6 @@ class Characters(TextDerivation):
     """Whether a text has characters that are odd in its column."""
 
     odd: str
-    part: ClassVar[Part] = Part.CHARACTERS
 
     def parts(self, texts: Sequence[str]) -> list[str]:
         """Look for odd characters."""
@@ -205,7 +209,6 @@ class Spelling(TextDerivation):
     """Whether a text looks like a misspelling of a frequent one."""
 
     meant: tuple[tuple[str, Intended], ...]
-    part: ClassVar[Part] = Part.SPELLING
 
     def parts(self, texts: Sequence[str]) -> list[str]:
         """Look texts up."""
@@ -228,7 +231,6 @@ class RepeatedTexts(TextDerivation):
     """Whether a text occurs more than once, where nearly all occur once."""
 
     counts: tuple[tuple[str, int], ...]
-    part: ClassVar[Part] = Part.REPEATED
 
     def parts(self, texts: Sequence[str]) -> list[str]:
         """Look texts up."""
@@ -237,7 +239,9 @@ class RepeatedTexts(TextDerivation):
 
     def said(self, value: Value) -> str | None:
         """Say how often it occurs."""
-        return repeated_claim(self.parent, value, dict(self.counts).get(str(value)), len(self.counts))
+        return repeated_claim(
+            self.parent, value, dict(self.counts).get(str(value)), len(self.counts)
+        )
 
 
 def repeated_claim(parent: str, value: Value, count: int | None, others: int) -> str | None:
@@ -253,18 +257,35 @@ def repeated_claim(parent: str, value: Value, count: int | None, others: int) ->
 
 def text_derivations(parent: str, facts: TextFacts) -> Iterator[TextDerivation]:
     """Return the parts of a column of texts that may say something."""
+    if _are_long_numbers(facts.some()):
+        return
     if facts.is_whole:
         meant = misspellings(facts.counts)
         if meant and _rows(facts, meant) <= MOST_ODD * facts.rows:
-            yield Spelling(parent, tuple(sorted(meant.items(), key=operator.itemgetter(0))))
+            yield Spelling(
+                parent, Part.SPELLING, tuple(sorted(meant.items(), key=operator.itemgetter(0)))
+            )
         repeated = {text: count for text, count in facts.counts.items() if count > 1}
         if are_exceptions(repeated, facts.distinct, facts.rows):
-            yield RepeatedTexts(parent, tuple(sorted(repeated.items())))
+            yield RepeatedTexts(parent, Part.REPEATED, tuple(sorted(repeated.items())))
     if facts.has_many_texts:
         yield from _shapes(parent, facts.some())
 
 
-def are_exceptions(repeated: Mapping[object, int], distinct: int, rows: int) -> bool:
+def _are_long_numbers(texts: Iterable[str]) -> bool:
+    """Return whether these are whole numbers that are texts for being beyond floating point.
+
+    Whether they came as numbers or as texts must not make a difference; they have no shape.
+    """
+    is_long = False
+    for text in texts:
+        if not _WHOLE.fullmatch(text):
+            return False
+        is_long |= abs(int(text)) > LARGEST_EXACT_INTEGER
+    return is_long
+
+
+def are_exceptions(repeated: Mapping[Any, int], distinct: int, rows: int) -> bool:
     """Return whether what occurs more than once is so little that nothing should."""
     return (
         rows >= IDENTIFIER_ROWS
@@ -284,9 +305,9 @@ def _shapes(parent: str, counts: Mapping[str, int]) -> Iterator[TextDerivation]:
         yield from _lengths(parent, counts, Part.LENGTH)
     odd = odd_characters(counts)
     if odd:
-        found = Characters(parent, "".join(sorted(odd)))
-        flagged = [t for t, part in zip(counts, found.parts(list(counts))) if part == ODD]
-        if sum(counts[text] for text in flagged) <= MOST_ODD * rows:
+        found = Characters(parent, Part.CHARACTERS, "".join(sorted(odd)))
+        parts = zip(counts.values(), found.parts(list(counts)), strict=True)
+        if sum(count for count, part in parts if part == ODD) <= MOST_ODD * rows:
             yield found
 
 
@@ -302,7 +323,11 @@ def _pattern(parent: str, counts: Mapping[str, int], rows: int) -> Pattern | Non
         common = [text for text, count in found.items() if count >= COMMON * rows]
         if sum(found[text] for text in common) >= NEARLY_ALL * rows:
             common.sort(key=lambda text: (-found[text], text))
-            return Pattern(parent, tuple(common), is_collapsed) if len(found) > 1 else None
+            return (
+                Pattern(parent, Part.PATTERN, tuple(common), is_collapsed)
+                if len(found) > 1
+                else None
+            )
     return None
 
 
@@ -310,7 +335,7 @@ def _lengths(parent: str, counts: Mapping[str, int], part: Part) -> Iterator[Len
     """Return the lengths of texts, where they differ."""
     lengths = {_length(text, part) for text in counts}
     if len(lengths) > 1:
-        yield Length(parent, max(lengths), part)
+        yield Length(parent, part, max(lengths))
 
 
 def _length(text: str, part: Part) -> int:
