@@ -95,7 +95,7 @@ def is_slip(label: str, other: str) -> bool:
         return False
     if any(map(str.isdigit, changed)) and len(changed) != len(meant):
         return False
-    words = [word for word in _words_at(other, start, stop_other)]
+    words = list(_words_at(other, start, stop_other))
     if not words or not all(map(_can_be_misspelt, words)):
         return False
     return not _is_inflected(label.casefold(), other.casefold()) and not _is_other_ending(
