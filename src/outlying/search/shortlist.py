@@ -37,9 +37,7 @@ class RankedPairs:
         own: Places,
         families: Places,
     ) -> None:
-        """Take properties, contexts and estimates in order, the family of each condition, of each
-        property.
-        """
+        """Take pairs and their estimates in order, the family of each condition and property."""
         self.places, self.contexts, self.scores, self.rows = places, contexts, scores, rows
         self.own, self.families = own, families  # own: NONE behind the last one
 

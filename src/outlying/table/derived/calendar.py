@@ -8,6 +8,7 @@ single day the hour tells no more than the moment itself.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -77,9 +78,9 @@ class CalendarFacts:
         if self.minutes.sum() < LEAST_ROWS:
             return
         months = _months(self.days)
-        if form != "date" and np.count_nonzero(self.minutes) > 1:
-            if len(self.days) >= LEAST_PERIODS[Part.HOUR]:
-                yield Part.HOUR
+        have_hours = form != "date" and np.count_nonzero(self.minutes) > 1
+        if have_hours and len(self.days) >= LEAST_PERIODS[Part.HOUR]:
+            yield Part.HOUR
         for part, numbers, periods in (
             (Part.WEEKDAY, _weekdays(self.days), (self.days + 3) // 7),
             (Part.DAY, _days_of_month(self.days), months),
@@ -119,6 +120,18 @@ class CalendarDerivation:
     def gives_conditions(self) -> bool:
         """True: all parts of dates and times group rows."""
         return True
+
+    @property
+    def key(self) -> str:
+        """What tells it from the same part on a line with another beginning."""
+        return f"{self.name} from {self.cut}"
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The first and the last minute of the line; the days of a month."""
+        if self.part is Part.HOUR:
+            return self.cut * MINUTE, (self.cut + MINUTES - 1) * MINUTE
+        return (1.0, 31.0) if self.part is Part.DAY else (math.nan, math.nan)
 
     def column(self, parent: Column) -> Column:
         """Compute the part of each moment."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from outlying.options import Options
@@ -13,11 +13,13 @@ from outlying.table.derived.calendar import (
     CalendarFacts,
     calendar_derivations,
 )
+from outlying.table.derived.keys import KeyFacts, key_derivations
+from outlying.table.derived.texts import TextFacts, text_derivations
 from outlying.table.selection import Selection
 from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.values import Form
 
-Facts: TypeAlias = CalendarFacts
+Facts: TypeAlias = CalendarFacts | TextFacts | KeyFacts
 
 #: Columns that take no part as a whole may do so by their parts.
 _IN_PARTS = (SkipReason.IDENTIFIER, SkipReason.TOO_MANY_TEXTS)
@@ -27,38 +29,62 @@ def facts_of(column: Column) -> Facts | None:
     """Count what decides on the parts of a column in memory; None where it has none."""
     if column.is_numeric and column.form in DATES:
         return CalendarFacts.of(column.values)
-    return None
+    if column.is_numeric:
+        return KeyFacts.of(column.values) if column.form == "integer" else None
+    return TextFacts.of(column) if column.form == "text" and not column.are_of_numbers else None
 
 
 def derivations(parent: str, form: Form, facts: Facts) -> Iterator[Derivation]:
     """Return the parts of a column that may say something."""
-    yield from calendar_derivations(parent, form, facts)
+    if isinstance(facts, CalendarFacts):
+        yield from calendar_derivations(parent, form, facts)
+    elif isinstance(facts, KeyFacts):
+        if form == "integer":
+            yield from key_derivations(parent, facts)
+    else:
+        yield from text_derivations(parent, facts)
+
+
+def joined(facts: Facts, column: Column) -> Facts:
+    """Return facts with those of further rows of the column."""
+    if isinstance(facts, TextFacts):
+        return facts if column.is_numeric else facts.joined(column)
+    if not column.is_numeric:
+        return facts
+    if isinstance(facts, CalendarFacts):
+        return facts.merged(CalendarFacts.of(column.values))
+    return facts.merged(KeyFacts.of(column.values))
 
 
 def with_derived(selection: Selection, table: Table, options: Options) -> Selection:
     """Add what is derived from the columns of a table in memory."""
     facts = (
-        (column, facts_of(column))
+        (column.name, facts_of(column))
         for column in table.columns
         if may_have_parts(column.name, selection, options)
     )
-    known = {column.name: found for column, found in facts if found is not None}
-    return with_parts(selection, table, known, options)
-
-
-def with_parts(
-    selection: Selection, table: Table, facts: Mapping[str, Facts], options: Options
-) -> Selection:
-    """Add the derived columns that facts about all rows ask for."""
-    names = set(table.names)
+    known = {name: found for name, found in facts if found is not None}
+    by_name = {column.name: column for column in table.columns}
     derived = tuple(
-        derivation.column(column)
-        for column in table.columns
-        if column.name in facts
-        for derivation in derivations(column.name, column.form, facts[column.name])
-        if derivation.name not in names and derivation.name not in options.exclude
+        derivation.column(by_name[derivation.parent])
+        for derivation in chosen(table.columns, selection, known, options)
     )
     return dataclasses.replace(selection, derived=derived)
+
+
+def chosen(
+    columns: Sequence[Column],
+    selection: Selection,
+    facts: Mapping[str, Facts],
+    options: Options,
+) -> Iterator[Derivation]:
+    """Return the derived columns that facts about all rows ask for."""
+    names = {column.name for column in columns}
+    for column in columns:
+        if column.name in facts and may_have_parts(column.name, selection, options):
+            for derivation in derivations(column.name, column.form, facts[column.name]):
+                if derivation.name not in names and derivation.name not in options.exclude:
+                    yield derivation
 
 
 def may_have_parts(name: str, selection: Selection, options: Options) -> bool:
