@@ -302,6 +302,7 @@ def test_nothing_is_read_or_written_out_of_bounds() -> None:
     tests = (
         "same_bits",
         "look",
+        "counts",
         "sweeps",
         "rows_are_counted",
         "together",
