@@ -31,13 +31,11 @@ from outlying.search.screen.neighbours import Sample
 from outlying.search.screening import Asked, ScreenedProperty
 from outlying.table.columns import Mask
 from tests import naive, strategies
+from tests.kernel.builds import LESS, SANITIZED
 
-SANITIZED = "OUTLYING_TEST_SANITIZED"
-PORTABLE = "portable"  # without instructions of x86
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 LONGEST = 4  # conditions of a context
 SEEDS = st.integers(0, 2**32 - 1)
-LESS = 10 if os.environ.get(SANITIZED) else 1  # such a build is slow
 
 SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "normal": lambda rng, rows: rng.normal(size=rows),
@@ -51,23 +49,6 @@ SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "one value": lambda rng, rows: np.full(rows, 3.25),
     "two values": lambda rng, rows: np.append(np.zeros(rows - 1), 1.0),
 }
-
-
-@pytest.fixture(scope="session", params=[*build.names(), PORTABLE])
-def kernel(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Kernel:
-    """A build of the present source; those that this processor cannot run are skipped."""
-    name, folder = str(request.param), tmp_path_factory.mktemp("kernel")
-    flags = {build.GENERIC: (), PORTABLE: ("-U__SSE2__",)}.get(name, (f"-march={name}",))
-    if os.environ.get(SANITIZED):
-        flags = (*build.SANITIZED, *flags)
-    try:
-        path = build.compile_to(build.path_of(name, folder), flags)
-    except build.BuildError as error:
-        pytest.skip(str(error))
-    found = Kernel(name, path)
-    if found.level() and found.level() < build.LEVELS.get(name, 0):
-        pytest.skip(f"this processor cannot run {name}")
-    return found
 
 
 @pytest.fixture
@@ -161,11 +142,17 @@ def test_sweeps_are_those_of_numpy(
         assert found.tolist() == np.searchsorted(values, points, side).tolist()
     expected = np.searchsorted(values, values + reach, "right").sum()
     assert kernel.total(values, reach) == expected
+    before = np.concatenate(
+        [[0], np.cumsum(np.random.default_rng(seed).integers(1, 5, len(values)))]
+    )
+    around = before[np.searchsorted(values, values + reach, "right")]
+    reached = [int(np.count_nonzero(values[:at] + reach < values[at])) for at in range(len(values))]
+    around -= before[np.array(reached, dtype=np.int64)]
+    assert kernel.around(values, before, reach).tolist() == around.tolist()
     rng = np.random.default_rng(seed)
     rows = rng.permutation(len(values))
-    marks = rng.random((3, len(values))) < 0.5
-    assert kernel.taken(values, rows, marks[0]).tolist() == values[marks[0][rows]].tolist()
-    assert kernel.marked(rows, list(marks)) == np.count_nonzero(marks.all(axis=0))
+    marks = rng.random(len(values)) < 0.5
+    assert kernel.taken(values, rows, marks).tolist() == values[marks[rows]].tolist()
 
 
 @settings(max_examples=50 // LESS, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -314,13 +301,15 @@ def test_nothing_is_read_or_written_out_of_bounds() -> None:
     pytest_command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n0"]
     tests = (
         "same_bits",
+        "look",
+        "counts",
         "sweeps",
         "rows_are_counted",
         "together",
         f"(same_bytes and {build.names()[-1]})",
     )
     run = subprocess.run(
-        [*pytest_command, __file__, "-k", " or ".join(tests)],
+        [*pytest_command, str(Path(__file__).parent), "-k", " or ".join(tests)],
         cwd=ROOT,
         env=environment,
         capture_output=True,
