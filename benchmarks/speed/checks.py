@@ -115,9 +115,24 @@ def _paper(figures: Figures) -> Iterator[Check]:
 
 
 def _wide(figures: Figures) -> Iterator[Check]:
-    ours = next((name for name in figures if name.endswith("all outlying rows")), "")
-    by_tree = ratio(figures.get(ours), figures.get(f"{ours.split('/')[0]}/OutlierTree"))
-    yield Check("all outlying rows of a wide table: time by one fit of OutlierTree", by_tree, 2)
+    all_rows = next((name for name in figures if name.endswith("all outlying rows")), "")
+    columns = all_rows.split("/")[0]
+    tree, known = (
+        figures.get(f"{columns}/OutlierTree"),
+        figures.get(f"{columns}/outlying, confidence"),
+    )
+    one = ratio(figures.get(f"{columns}/command line, confidence"), tree)
+    yield Check("one row of a wide table, command line: time by one fit of OutlierTree", one, 2)
+    by_tree = ratio(figures.get(all_rows), tree)
+    yield Check("all outlying rows of a wide table: time by one fit of OutlierTree", by_tree, 4)
+    spent = known["stages"].get("confidence") if known and "stages" in known else None
+    yield Check("confidence in a wide table", spent, 3, "s")
+
+
+def _detection(figures: Figures) -> Iterator[Check]:
+    wide, long = figures.get("wide/outlying"), figures.get("long/outlying")
+    yield Check("every row of a wide table explained and ranked", _seconds(wide), 15, "s")
+    yield Check("every row of a long table explained and ranked", _seconds(long), 90, "s")
 
 
 def _seconds(figure: Figure | None) -> float | None:
@@ -132,4 +147,5 @@ _CHECKS: dict[str, Callable[[Figures], Iterator[Check]]] = {
     "many": _many,
     "paper": _paper,
     "wide": _wide,
+    "detection": _detection,
 }

@@ -19,7 +19,7 @@ import outlying
 from outlying.kernel import build, library
 from outlying.kernel.library import Kernel
 from outlying.method.density import Floats
-from outlying.search import batches, limits
+from outlying.search import batches, limits, quick
 from outlying.search.batches import screened_together
 from outlying.search.contexts import as_tuple
 from outlying.search.prepared import Prepared
@@ -205,6 +205,15 @@ def screened(prepared: Prepared, rows: list[int], threads: int) -> list[tuple[ob
     return [*sorted(found), *((each.screened, each.unvisited) for each in asked)]
 
 
+def set_low_limits(patch: pytest.MonkeyPatch, rows: int, *, is_whole: bool) -> None:
+    """Let small tables be searched as large ones are."""
+    patch.setattr(limits, "SCREENED", 10**6 if is_whole else rows // 2)
+    patch.setattr(limits, "NEARBY", 10**6 if is_whole else rows * 3 // 4)
+    patch.setattr(limits, "LEAST_SCREENED", 3)
+    patch.setattr(limits, "MOST_TRIPLES", 40)
+    patch.setattr(limits, "BEAM", 3)
+
+
 @settings(max_examples=60 // LESS, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=SEEDS,
@@ -219,11 +228,7 @@ def test_objects_are_screened_together_as_alone(
 ) -> None:
     """NumPy, one object after the other, and compiled code, all at once, keep the same."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limits, "SCREENED", 10**6 if is_whole else rows // 2)
-        patch.setattr(limits, "NEARBY", 10**6 if is_whole else rows * 3 // 4)
-        patch.setattr(limits, "LEAST_SCREENED", 3)
-        patch.setattr(limits, "MOST_TRIPLES", 40)
-        patch.setattr(limits, "BEAM", 3)
+        set_low_limits(patch, rows, is_whole=is_whole)
         if is_wide:
             patch.setattr(limits, "WIDE", 1)
             patch.setattr(limits, "MOST_PAIRS", 30)
@@ -239,6 +244,46 @@ def test_objects_are_screened_together_as_alone(
         patch.setattr(batches, "_FEW_PAIRS", 0)
         assert screened(prepared, asked, 1) == expected
         assert screened(prepared, asked, 3) == expected
+
+
+@settings(max_examples=40 // LESS, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    seed=SEEDS,
+    rows=st.sampled_from([30, 120, 300]),
+    columns=st.integers(2, 7),
+    most=st.integers(0, 5),
+    is_whole=st.booleans(),
+    theta=st.sampled_from([0.5, 0.8, 0.9]),
+    off=st.sampled_from([-0.6, 0.0, 0.5]),
+)
+def test_bars_do_not_change_what_quick_searches_find(
+    kernel: Kernel,
+    seed: int,
+    rows: int,
+    columns: int,
+    most: int,
+    is_whole: bool,
+    theta: float,
+    off: float,
+) -> None:
+    """With weak contexts left out, also too many of them at first, as with all; and as by NumPy."""
+    with pytest.MonkeyPatch.context() as patch:
+        set_low_limits(patch, rows, is_whole=is_whole)
+        table = mixed_table(seed, rows, columns)
+        assume(any(naive.takes_part(cells) for cells in table.values()))
+        options: dict[str, Any] = {"max_conditions": most, "min_outlierness": theta}
+        population = outlying.Explainer(table, **options).in_memory("this")
+        asked = [*range(12), 3]
+        patch.setenv(library.VARIABLE, "numpy")
+        expected = list(population.strongest(asked, 1))
+        patch.setattr(library, "_loaded", lambda _: kernel)
+        patch.delenv(library.VARIABLE)
+        patch.setattr(batches, "_FEW_PAIRS", 0)
+        patch.setattr(quick, "_OFF", off)
+        assert list(population.strongest(asked, 1)) == expected
+        assert list(population.strongest(asked, 3)) == expected
+        patch.setattr(quick, "can_set_bars", lambda _: False)
+        assert list(population.strongest(asked, 1)) == expected
 
 
 @pytest.fixture
