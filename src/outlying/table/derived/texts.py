@@ -295,13 +295,13 @@ def are_exceptions(repeated: Mapping[Any, int], distinct: int, rows: int) -> boo
 
 
 def _shapes(parent: str, counts: Mapping[str, int]) -> Iterator[TextDerivation]:
-    rows = sum(counts.values())
-    pattern = _pattern(parent, counts, rows)
+    rows, shapes = sum(counts.values()), _Shapes.of(counts)
+    pattern = shapes.pattern(parent, rows)
     if pattern is not None:
         yield pattern
-    if pattern is None:
+    else:
         yield from _lengths(parent, counts, Part.WORDS)
-    if pattern is None or pattern.is_collapsed:
+    if not shapes.are_codes and (pattern is None or pattern.is_collapsed):
         yield from _lengths(parent, counts, Part.LENGTH)
     odd = odd_characters(counts)
     if odd:
@@ -311,24 +311,43 @@ def _shapes(parent: str, counts: Mapping[str, int]) -> Iterator[TextDerivation]:
             yield found
 
 
-def _pattern(parent: str, counts: Mapping[str, int], rows: int) -> Pattern | None:
-    """Return the pattern, with lengths of runs where few have nearly all rows, or without."""
-    full = collections.Counter[str]()
-    for pattern, count in zip(patterns(list(counts)), counts.values(), strict=True):
-        full[pattern] += count
-    short = collections.Counter[str]()
-    for pattern, count in full.items():
-        short[collapsed(pattern)] += count
-    for found, is_collapsed in ((full, False), (short, True)):
-        common = [text for text, count in found.items() if count >= COMMON * rows]
-        if sum(found[text] for text in common) >= NEARLY_ALL * rows:
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Shapes:
+    """How many rows have each pattern, with the lengths of its runs, and without."""
+
+    full: collections.Counter[str]
+    short: collections.Counter[str]
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int]) -> _Shapes:
+        full: collections.Counter[str] = collections.Counter()
+        for pattern, count in zip(patterns(list(counts)), counts.values(), strict=True):
+            full[pattern] += count
+        short: collections.Counter[str] = collections.Counter()
+        for pattern, count in full.items():
+            short[collapsed(pattern)] += count
+        return cls(full, short)
+
+    @property
+    def are_codes(self) -> bool:
+        """Whether all texts are alike but for the lengths of numbers in them: these count on."""
+        return len(self.short) == 1 and "9" in next(iter(self.short))
+
+    def pattern(self, parent: str, rows: int) -> Pattern | None:
+        """Return the pattern; with the lengths of runs, if no common ones differ by these alone.
+
+        Numbers that count on have lengths of their own, which say nothing of a row.
+        """
+        for found, is_collapsed in ((self.full, False), (self.short, True)):
+            common = [text for text, count in found.items() if count >= COMMON * rows]
+            alike = len({collapsed(text) for text in common})
+            if sum(found[text] for text in common) < NEARLY_ALL * rows or alike < len(common):
+                continue
+            if len(found) == 1:
+                return None
             common.sort(key=lambda text: (-found[text], text))
-            return (
-                Pattern(parent, Part.PATTERN, tuple(common), is_collapsed)
-                if len(found) > 1
-                else None
-            )
-    return None
+            return Pattern(parent, Part.PATTERN, tuple(common), is_collapsed)
+        return None
 
 
 def _lengths(parent: str, counts: Mapping[str, int], part: Part) -> Iterator[Length]:
