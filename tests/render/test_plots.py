@@ -134,7 +134,7 @@ def test_durations_have_full_hours_and_days_on_their_axis() -> None:
     assert any(re.fullmatch("[0-9]+:[0-9][0-9]:00", text) for text in shown)
     assert any(re.fullmatch("[0-9]+ days", text) for text in shown)
     assert not any("10^" in text for text in shown)
-    assert ticks(pair.plot("property", axis="linear"))[:2] == ["0:00", "20 days"]
+    assert ticks(pair.plot("property", axis="linear"))[:2] == ["0:00:00", "20 days"]
 
 
 @pytest.mark.parametrize("unit", ["number", "day", "duration"])

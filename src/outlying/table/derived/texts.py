@@ -163,8 +163,7 @@ class Pattern(TextDerivation):
 
     def patterns(self, texts: Sequence[str]) -> list[str]:
         """Return the patterns of texts, with or without the lengths of runs."""
-        found = patterns(texts)
-        return [collapsed(pattern) for pattern in found] if self.is_collapsed else found
+        return patterns(texts, are_collapsed=self.is_collapsed)
 
     def parts(self, texts: Sequence[str]) -> list[str]:
         """Return common patterns; others are put together."""
