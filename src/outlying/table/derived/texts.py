@@ -32,8 +32,10 @@ MANY_SHARE = 0.2
 #: Patterns that fewer rows have are put together; the others must be those of nearly all rows.
 COMMON = 0.01
 NEARLY_ALL = 0.9
-#: What more rows have is no exception: odd characters, misspellings, repeated keys.
+#: What more rows have is no exception: odd characters, misspellings, repeated texts and keys (as a
+#: share of all of them).
 MOST_ODD = 0.02
+MOST_MISSPELT = 0.1
 MOST_REPEATED = 0.001
 
 _WHOLE = re.compile("-?[0-9]{1,40}")
@@ -96,8 +98,8 @@ class TextDerivation:
 
     @property
     def gives_conditions(self) -> bool:
-        """Whether it groups rows: only patterns do."""
-        return self.part is Part.PATTERN
+        """False: most parts of texts group rows no better than chance."""
+        return False
 
     @property
     def name(self) -> str:
@@ -160,6 +162,11 @@ class Pattern(TextDerivation):
 
     common: tuple[str, ...]
     is_collapsed: bool
+
+    @property
+    def gives_conditions(self) -> bool:
+        """Whether it groups rows: patterns of codes do, those of names and addresses do not."""
+        return not self.is_collapsed
 
     def patterns(self, texts: Sequence[str]) -> list[str]:
         """Return the patterns of texts, with or without the lengths of runs."""
@@ -260,7 +267,7 @@ def text_derivations(parent: str, facts: TextFacts) -> Iterator[TextDerivation]:
         return
     if facts.is_whole:
         meant = misspellings(facts.counts)
-        if meant and _rows(facts, meant) <= MOST_ODD * facts.rows:
+        if meant and _rows(facts, meant) <= MOST_MISSPELT * facts.rows:
             yield Spelling(
                 parent, Part.SPELLING, tuple(sorted(meant.items(), key=operator.itemgetter(0)))
             )
