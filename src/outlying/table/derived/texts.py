@@ -27,7 +27,7 @@ from outlying.table.selection import IDENTIFIER_ROWS, MOST_TEXTS
 from outlying.table.values import LARGEST_EXACT_INTEGER, Value, printable
 
 #: A column has many distinct texts from so many on, if they are this share of its rows.
-MANY_TEXTS = 50
+MANY_TEXTS = IDENTIFIER_ROWS
 MANY_SHARE = 0.2
 #: Patterns that fewer rows have are put together; the others must be those of nearly all rows.
 COMMON = 0.01
@@ -67,9 +67,7 @@ class TextFacts:
     @property
     def has_many_texts(self) -> bool:
         """Whether texts are so many that their shape is worth more than they are."""
-        return self.distinct >= min(MANY_TEXTS, IDENTIFIER_ROWS) and (
-            self.distinct > MANY_SHARE * self.rows
-        )
+        return self.distinct >= MANY_TEXTS and self.distinct > MANY_SHARE * self.rows
 
     def joined(self, column: CategoricalColumn) -> TextFacts:
         """Take in the texts of further rows."""
