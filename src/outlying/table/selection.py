@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from outlying.errors import ColumnError, InfiniteValueError
-from outlying.options import Options
+from outlying.options import ColumnType, Options
 from outlying.table.columns import Column, infinities_note
 from outlying.table.table import SkippedColumn, SkipReason, Table
+from outlying.table.text_columns import read_texts
 from outlying.table.values import Value, text_of
 
 #: A text column with a larger share of distinct values identifies rows rather than groups them.
@@ -171,11 +172,21 @@ def as_declared(table: Table, options: Options) -> Table:
     for name in (*wanted, *options.exclude, *(options.columns or ())):
         if name not in [skipped.name for skipped in table.skipped]:
             table.column(name)
-    columns = [
-        column.retyped(wanted[column.name]) if column.name in wanted else column
-        for column in table.columns
-    ]
-    return _finite(dataclasses.replace(table, columns=tuple(columns)), options)
+    columns, notes = [], list(table.notes)
+    for column in table.columns:
+        is_used = column.name in wanted or is_asked_for(column.name, options)
+        read, note = _as_read(column, wanted.get(column.name)) if is_used else (column, None)
+        columns.append(read)
+        notes += [] if note is None else [f"column {column.name!r} {note}"]
+    typed = dataclasses.replace(table, columns=tuple(columns), notes=tuple(notes))
+    return _finite(typed, options)
+
+
+def _as_read(column: Column, kind: ColumnType | None) -> tuple[Column, str | None]:
+    """Read a column as it is declared; texts also as what they show to be, and say so."""
+    if not column.is_numeric and column.form == "text" and kind != "categorical":
+        return read_texts(column, kind) or (column, None)
+    return (column if kind is None else column.retyped(kind)), None
 
 
 def with_object(table: Table, values: Mapping[str, Any], options: Options) -> Table:

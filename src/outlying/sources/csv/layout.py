@@ -42,12 +42,11 @@ def sniff(connected: DuckDBPyConnection, file: InputFile, layout: Layout, **more
     words = ", ".join(map(literal, UNTYPED_WORDS))
     settings = _settings(file, layout, **{"sample_size": "-1", "nullstr": f"[{words}]", **more})
     found = connected.execute(
-        f"SELECT HasHeader, Columns, DateFormat, TimestampFormat FROM sniff_csv(?, {settings})",  # noqa: S608
+        f"SELECT HasHeader, Columns FROM sniff_csv(?, {settings})",  # noqa: S608
         [engine.literal_path(file.path)],
     ).fetchall()
-    header, columns, dates, moments = found[0]
-    types = [column["type"] for column in columns]
-    return Sniffed(header, types, {"DATE": dates, "TIMESTAMP": moments})
+    header, columns = found[0]
+    return Sniffed(header, [column["type"] for column in columns])
 
 
 def _settings(file: InputFile, layout: Layout, **more: str) -> str:

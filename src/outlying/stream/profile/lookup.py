@@ -237,7 +237,7 @@ class LookupPass:
 
     def start(self) -> LookupState:
         """Return the state of no rows."""
-        counts = {field.name: ColumnCounts() for field in self.beside}
+        counts = {field.name: ColumnCounts.of(field) for field in self.beside}
         return LookupState(counts, RowSketch(self.most))
 
     def add(self, state: LookupState, batch: Batch) -> LookupState:

@@ -145,6 +145,10 @@ def _values(fields: Sequence[Field], rows: pyarrow.Table) -> Iterator[dict[str, 
 
 def _facts(field: Field, counts: ColumnCounts) -> ColumnFacts:
     missing = counts.missing + counts.infinite
+    if field.written is not None:
+        decision = counts.decision()
+        unread, ends = (0, (math.nan, math.nan)) if decision is None else decision.facts
+        return ColumnFacts(missing + unread, *ends, None, is_exact=True)
     if field.is_numeric:
         return ColumnFacts(missing, counts.low, counts.high, None, is_exact=True)
     seen = counts.distinct
@@ -180,6 +184,10 @@ def _notes(plan: ProfilePass, state: ProfileState) -> Iterator[str]:
         counts = state.counts[field.name]
         if field.form == "integer" and exceeds_floats(counts.low, counts.high):
             yield f"column {field.name!r}: whole numbers beyond 2**53 read as categories"
+    for field in plan.fields:
+        decision = state.counts[field.name].decision()
+        if decision is not None:
+            yield f"column {field.name!r} {decision.note}"
     for field in plan.fields:
         if state.counts[field.name].infinite:
             yield infinities_note(field.name, state.counts[field.name].infinite)

@@ -75,7 +75,7 @@ class ProfilePass:
 
     def start(self) -> ProfileState:
         """Return the state of no rows."""
-        counts = {field.name: ColumnCounts() for field in self.fields}
+        counts = {field.name: ColumnCounts.of(field) for field in self.fields}
         return ProfileState(counts, RowSketch(self.sketch_size))
 
     def add(self, state: ProfileState, batch: Batch) -> ProfileState:
