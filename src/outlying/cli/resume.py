@@ -42,12 +42,14 @@ _MEANING = {
     "rows": "the number of rows",
     "columns": "the columns",
     "skipped_columns": "the skipped columns",
+    "derived_columns": "the derived columns",
     "options": "the options",
     "fingerprint": "the content of the table",
     "targets": "the rows or objects to explain",
     "detection": "the detection",
 }
-_LONG = {"columns", "skipped_columns", "fingerprint", "targets", "detection"}
+_COLUMNS = ("columns", "skipped_columns", "derived_columns")
+_LONG = {"columns", "skipped_columns", "derived_columns", "fingerprint", "targets", "detection"}
 
 
 def line(content: Mapping[str, Any]) -> str:
@@ -74,7 +76,7 @@ def entry_beside(findings: Findings, population: Population) -> dict[str, Any]:
     content = entry(findings)
     if findings.population != population:
         own = heading(findings.population, findings.options)
-        content |= {name: own[name] for name in ("columns", "skipped_columns")}
+        content |= {name: own[name] for name in _COLUMNS}
     return content
 
 

@@ -53,7 +53,8 @@ struct scratch {
     uint64_t *words;
     int32_t *numbers;
     double *counts; /* the same numbers */
-    int16_t *pairs; /* and again, each with the next one; diagonals reach beyond the last group */
+    int32_t *pairs; /* and again, each with the next one; diagonals reach beyond the last group */
+    int32_t *before; /* running totals of the bits of `words` */
     double *totals; /* running totals of counts, and of sizes */
 };
 

@@ -20,12 +20,16 @@
 #define MOST_CONDITIONS 16
 #define MOST_KEPT 32  /* the beam, or the strongest */
 #define ROUNDED 39    /* bits of a strength that do not count */
-#define AROUND 8      /* ranges of words around an object */
+#define STEPS 16      /* windows an octave for which rows around objects are found */
+#define LEAST_POWER (-24)
+#define MOST_POWER 14
+#define WINDOWS (STEPS * (MOST_POWER - LEAST_POWER))
 #define FOUND 8       /* numbers that are given back for a context */
 
 /* What is searched. Conditions have places in a pool; the last one stands for none. */
 struct batch {
     int64_t objects, conditions, contexts, length, most, beam, strongest, scales, attribute, row_stride;
+    int64_t object_words;
     double close, needed, share_near; /* the rarity that is given back, and that counts */
     const uint64_t *const *words;     /* of conditions, in the layout of the property */
     const uint64_t *const *near_words;
@@ -34,8 +38,9 @@ struct batch {
     const double *least_rows;    /* that a context of so many conditions keeps */
     const double *discounts;     /* of strengths, by number of conditions */
     const int32_t *context;      /* `length` places each; the first ones are none in short ones */
-    const int64_t *first;        /* where the objects of each context begin in `object_of` */
-    const int32_t *object_of;
+    const uint64_t *has;         /* objects that have a condition, as bits of `object_words` */
+    const int64_t *first;        /* where the objects of each context begin in `object_of`; NULL if */
+    const int32_t *object_of;    /* all that have its conditions and that many levels are in it */
     const double *values;  /* of objects; NaN for those that take no part */
     const int64_t *levels; /* of objects: all contexts of so many conditions are among the short */
     const int64_t *own;    /* where the conditions of objects begin in `own_conditions` */
@@ -64,17 +69,19 @@ struct ranking {
     int64_t least;
 };
 
-/* Words around the object whose rows lie all within a radius of it: ever more words. */
-struct around {
-    double radii[AROUND]; /* ascending */
-    int32_t first[AROUND + 1], end[AROUND + 1]; /* behind none at all */
+/* Where the bits of the rows within a window around an object begin and end. */
+struct range {
+    int32_t first, end;
 };
 
-/* An object. What every context asks for is close together in memory. */
+/* An object, and the least strengths that matter: to be among the strongest, to be extended. */
 struct state {
-    struct around around;
+    double strong, leading;
     struct ranking beam, strongest;
 };
+
+/* By how much a bound is too large at least, so that rounding does not matter. */
+#define SAFE (1 + 1e-9)
 
 /* A context as all its objects see it. */
 struct seen {
@@ -82,6 +89,10 @@ struct seen {
     const int32_t *before;  /* running totals of their bits */
     struct typical typical;
     double inside[MOST_SCALES]; /* by scale; NaN where it is not known */
+    const struct range *narrow, *wide; /* rows near each object, at least; NULL if not known */
+    int may_lead;
+    double many, strength; /* see find_bounds */
+    const double *limits;
 };
 
 struct run {
@@ -90,9 +101,11 @@ struct run {
     struct scratch s;
     uint64_t *base, *near_base, *row_base, *near; /* words of a context to extend, and of one */
     int32_t *before;
-    int64_t *value_of_word; /* the first value in each word, or in a later one */
+    struct range *ranges[WINDOWS]; /* of all objects; NULL where not needed so far */
     struct state *states;
+    double *strong, *leading; /* of objects: the least strengths that matter, the other way round */
     struct place *places; /* of all rankings */
+    int32_t *members;     /* objects of a context */
     struct results *results;
     int is_short_of_memory;
 };
@@ -140,57 +153,57 @@ static int64_t end_within(const struct property *p, double value, double radius)
     return end;
 }
 
+/* The bits of rows by value that are not further than a radius from an object. */
+static struct range range_within(const struct property *p, double value, double radius)
+{
+    int64_t first = first_within(p, value, radius), end = end_within(p, value, radius);
+    if (end <= first)
+        return (struct range){0, 0};
+    if (p->slots == NULL)
+        return (struct range){(int32_t)first, (int32_t)end};
+    return (struct range){(int32_t)p->slots[first], (int32_t)p->slots[end - 1] + 1};
+}
+
+static double rows_within(const struct seen *c, struct range range)
+{
+    return bits_before(c, range.end) - bits_before(c, range.first);
+}
+
+static double radius_of(const struct property *p, double width)
+{
+    return isnan(width) || p->kind == CATEGORIES ? 0.0 : width / 2 * SAME;
+}
+
 /* Rows near an object within a window, at least itself, as if counted among the screened rows. */
 static double rows_near(const struct run *r, const struct seen *c, double value, double width)
 {
-    const struct property *p = r->p;
-    double radius = isnan(width) || p->kind == CATEGORIES ? 0.0 : width / 2 * SAME, number = 0;
-    int64_t first = first_within(p, value, radius), end = end_within(p, value, radius);
-    if (end > first) {
-        int64_t from = p->slots ? p->slots[first] : first;
-        int64_t to = (p->slots ? p->slots[end - 1] : end - 1) + 1;
-        number = bits_before(c, to) - bits_before(c, from);
-    }
-    return larger(number, 1.0) * r->b->share_near;
+    struct range range = range_within(r->p, value, radius_of(r->p, width));
+    return larger(rows_within(c, range), 1.0) * r->b->share_near;
 }
 
-static int64_t word_of(const struct property *p, int64_t place)
+/* The widest window of some that is no wider than this one; -1 if there is none. */
+static int window_of(double width)
 {
-    return (p->slots ? p->slots[place] : place) >> 6;
+    uint64_t bits;
+    memcpy(&bits, &width, sizeof bits);
+    int64_t window = (int64_t)(bits >> 48) - (1023 + LEAST_POWER) * STEPS;
+    return !(width > 0) || window < 0 ? -1 : window < WINDOWS ? (int)window : WINDOWS - 1;
 }
 
-/* Find the words around an object, so that rows near it can be bounded from below. */
-static void look_around(const struct run *r, struct around *around, double value)
+/* Where rows within a window around each object are, found when the window is first needed; NULL
+ * if there is none, or memory is short: this only serves to be fast. */
+static const struct range *ranges_within(struct run *r, int window)
 {
-    const struct property *p = r->p;
-    static const int64_t reaches[AROUND] = {0, 1, 2, 3, 4, 6, 8, 12};
-    int64_t place = place_after(p->near_values, p->near_count, value);
-    place = place > 0 ? place - 1 : 0;
-    int64_t word = p->near_count == 0 ? 0 : word_of(p, place);
-    int64_t words = p->near_count == 0 ? 0 : word_of(p, p->near_count - 1) + 1; /* with a value */
-    around->first[0] = around->end[0] = 0;
-    for (int number = 0; number < AROUND; number++) {
-        int64_t first = word - reaches[number], end = word + reaches[number] + 1;
-        first = first > 0 ? first : 0;
-        end = end < words ? end : words;
-        int64_t low = r->value_of_word[first], high = r->value_of_word[end] - 1;
-        around->first[number + 1] = (int32_t)first;
-        around->end[number + 1] = (int32_t)end;
-        around->radii[number] = high < low ? INFINITY
-                                           : larger(value - p->near_values[low],
-                                                    p->near_values[high] - value);
-    }
-}
-
-/* At least so many rows are near an object. */
-static double least_near(const struct run *r, const struct seen *c, const struct around *around,
-                         double width)
-{
-    double radius = width / 2 * SAME;
-    int number = 0;
-    for (int at = 0; at < AROUND; at++)
-        number += around->radii[at] <= radius;
-    return (c->before[around->end[number]] - c->before[around->first[number]]) * r->b->share_near;
+    if (window < 0 || r->ranges[window] != NULL)
+        return window < 0 ? NULL : r->ranges[window];
+    uint64_t bits = (uint64_t)(window + (1023 + LEAST_POWER) * STEPS) << 48;
+    struct range *found = malloc((size_t)r->b->objects * sizeof *found);
+    double width;
+    memcpy(&width, &bits, sizeof width);
+    for (int64_t object = 0; found != NULL && object < r->b->objects; object++)
+        found[object] = range_within(r->p, r->b->values[object], radius_of(r->p, width));
+    r->ranges[window] = found;
+    return found;
 }
 
 /* --- one object in one context ------------------------------------------------------------------ */
@@ -306,6 +319,15 @@ static void rank(struct ranking *ranking, int64_t most, const struct place *plac
         ranking->least = ranking->places[most - 1].key;
 }
 
+/* The least strength whose key is no less than this one; 0 for none. */
+static double strength_of(int64_t key)
+{
+    int64_t bits = (key << ROUNDED) - ((int64_t)1 << (ROUNDED - 1));
+    double strength;
+    memcpy(&strength, &bits, sizeof strength);
+    return key > 0 ? strength : 0.0;
+}
+
 static int64_t key_of(double strength)
 {
     int64_t bits;
@@ -361,33 +383,58 @@ static int is_kept(const struct run *r, const struct place *place)
     return place->length <= 1 || place->found[3] / place->found[4] >= r->b->close;
 }
 
-/* Whether an object's strength in a context may put it among those to extend. */
-static int may_lead(const struct batch *b, const struct state *state, int64_t object, int32_t length,
-                    const struct seen *c, int64_t key)
+/* Whether a context may be extended, for objects all of whose shorter contexts are screened. */
+static int may_lead(const struct batch *b, int32_t length, const struct seen *c)
 {
-    return length >= b->levels[object] && length < b->most
-        && c->typical.rows >= b->least_rows[length + 1] && key >= state->beam.least;
+    return length < b->most && c->typical.rows >= b->least_rows[length + 1];
 }
 
-/* Whether an object is too ordinary in a context, whatever the true number of rows near it: rarity
- * and strength grow as it falls. */
-static int is_ordinary(const struct run *r, const struct state *state, int64_t object,
-                       int32_t length, const struct seen *c)
+/* Whether an object is too ordinary in a context of several conditions: rarity and strength fall as
+ * the rows near it grow, and so many are near it at least. */
+static int is_ordinary(const struct run *r, const struct seen *c, int64_t object, int32_t length)
 {
     const struct batch *b = r->b;
-    if (length <= 1)
-        return 0;
     const struct typical *t = &c->typical;
-    double near = least_near(r, c, &state->around, t->width);
-    double rarity = t->inside / near; /* a typical member has no more rows near it than there are */
-    if (!(near * b->needed > t->known)) {
-        double wide = least_near(r, c, &state->around, 2 * t->width);
-        if (!(wide * b->needed > t->known))
+    const struct state *state = &r->states[object];
+    if (c->narrow == NULL)
+        return 0;
+    double near = rows_within(c, c->narrow[object]) * b->share_near;
+    double rarity = t->inside / near;
+    if (!(near * b->needed > t->known) && b->scales > 1) {
+        double wide = rows_within(c, c->wide[object]) * b->share_near;
+        if (!(wide * b->needed > t->known)) /* a typical member has no more rows near it than known */
             rarity = larger(rarity, t->known / wide);
     }
-    int64_t key = key_of(rarity * c->typical.lift * b->discounts[length]);
-    return near > 0 && rarity < b->close && !may_lead(b, state, object, length, c, key)
-        && key < state->strongest.least;
+    double strength = rarity * t->lift * b->discounts[length];
+    int leads = c->may_lead && length >= b->levels[object] && !(strength < state->leading);
+    return near > 0 && rarity < b->close && strength < state->strong && !leads;
+}
+
+/* The same for most, soon: with more rows near it than `many` no wider window counts and it is not
+ * rare, and with more than these by its least strength that matters it is not strong. */
+static void find_bounds(const struct run *r, struct seen *c, int32_t length)
+{
+    const struct batch *b = r->b;
+    const struct typical *t = &c->typical;
+    double many = larger(t->known / b->needed, t->inside / b->close) / b->share_near * SAFE;
+    double strength = t->inside * t->lift * b->discounts[length] / b->share_near * SAFE;
+    c->limits = c->may_lead ? r->leading : r->strong;
+    c->many = length > 1 && c->narrow != NULL ? many : NAN;
+    c->strength = strength;
+}
+
+static int is_surely_ordinary(const struct seen *c, int64_t object)
+{
+    double near = rows_within(c, c->narrow[object]);
+    return near > c->many && near > c->strength * c->limits[object];
+}
+
+/* Note what strengths matter to an object, the other way round. */
+static void note_limits(struct run *r, int64_t object)
+{
+    const struct state *state = &r->states[object];
+    r->strong[object] = 1 / state->strong;
+    r->leading[object] = 1 / (state->leading < state->strong ? state->leading : state->strong);
 }
 
 /* Look at an object in a context: is it to be given back, or among the strongest? */
@@ -396,16 +443,14 @@ static void take(struct run *r, int64_t object, const int32_t *context, int32_t 
 {
     const struct batch *b = r->b;
     struct state *state = &r->states[object];
-    b->screened[object]++;
-    if (is_ordinary(r, state, object, length, c))
+    if (length > 1 && is_ordinary(r, c, object, length))
         return;
     struct rarest found = rarest_of(r, c, b->values[object]);
     double rarity = found.inside / found.near;
     double strength = rarity * found.lift * b->discounts[length];
     int64_t key = isnan(strength) ? -1 : key_of(strength);
-    int is_long = key >= 0 && may_lead(b, state, object, length, c, key);
-    int is_strong = rarity > 1 + SAME_DENSITY && key >= 0
-                 && key >= state->strongest.least;
+    int is_long = key >= state->beam.least && key >= 0 && c->may_lead && length >= b->levels[object];
+    int is_strong = rarity > 1 + SAME_DENSITY && key >= 0 && key >= state->strongest.least;
     if (!is_long && !is_strong && length > 1 && !(rarity >= b->close))
         return;
     struct place place = placed(b, object, context, length);
@@ -413,10 +458,15 @@ static void take(struct run *r, int64_t object, const int32_t *context, int32_t 
                              found.near,     found.width,     found.lift,       found.scale};
     place.key = key;
     memcpy(place.found, figures, sizeof figures);
-    if (is_long)
+    if (is_long) {
         rank(&state->beam, b->beam, &place);
-    if (is_strong)
+        state->leading = strength_of(state->beam.least);
+    }
+    if (is_strong) {
         rank(&state->strongest, b->strongest, &place);
+        state->strong = strength_of(state->strongest.least);
+    }
+    note_limits(r, object);
     if (is_kept(r, &place))
         keep(r, &place);
 }
@@ -461,17 +511,52 @@ static void count_before(int32_t *before, const uint64_t *words, int64_t count)
 }
 
 /* See the context whose words are in the scratch memory. */
-static struct seen seen_of(const struct run *r, double rows, const uint64_t *near)
+static struct seen seen_of(struct run *r, double rows, const uint64_t *near, int32_t length)
 {
-    struct seen c = {near, r->before, typical_of(r->p, &r->s, rows), {0}};
-    count_before(r->before, near, r->p->near_words);
+    int has_one = near == r->s.words;
+    struct seen c = {.words = near, .before = has_one ? r->s.before : r->before};
+    c.typical = typical_of(r->p, &r->s, rows);
+    c.may_lead = may_lead(r->b, length, &c);
+    int window = window_of(c.typical.width);
+    c.narrow = ranges_within(r, window);
+    c.wide = ranges_within(r, window < 0 || window + STEPS >= WINDOWS ? window : window + STEPS);
+    if (c.wide == NULL)
+        c.narrow = NULL;
+    if (!has_one)
+        count_before(r->before, near, r->p->near_words);
     for (int place = 0; place < MOST_SCALES; place++)
         c.inside[place] = NAN;
+    find_bounds(r, &c, length);
     return c;
 }
 
 /* Whether objects are counted in the same layout as what is typical. */
 static int has_one_layout(const struct run *r) { return r->b->words == r->b->near_words; }
+
+/* Find the objects of a context that have a value of the property; return how many. */
+static int64_t find_members(struct run *r, int64_t number, const int32_t *context, int32_t length)
+{
+    const struct batch *b = r->b;
+    int64_t count = 0;
+    if (b->first != NULL) {
+        for (int64_t at = b->first[number]; at < b->first[number + 1]; at++) {
+            r->members[count] = b->object_of[at];
+            count += !isnan(b->values[b->object_of[at]]);
+        }
+        return count;
+    }
+    for (int64_t word = 0; word < b->object_words; word++) {
+        uint64_t objects = b->has[(b->conditions - 1) * b->object_words + word];
+        for (int32_t place = 0; place < length; place++)
+            objects &= b->has[context[place] * b->object_words + word];
+        for (; objects != 0; objects &= objects - 1) {
+            int32_t object = (int32_t)(word * 64 + __builtin_ctzll(objects));
+            r->members[count] = object;
+            count += !isnan(b->values[object]) && length <= b->levels[object];
+        }
+    }
+    return count;
+}
 
 static void short_contexts(struct run *r)
 {
@@ -484,7 +569,8 @@ static void short_contexts(struct run *r)
             length--;
         for (int32_t place = 0; place < length; place++)
             is_own |= b->attribute_of[context[place]] == b->attribute;
-        if (is_own)
+        int64_t members = is_own ? 0 : find_members(r, number, context, length);
+        if (members == 0)
             continue;
         intersect_all(r->s.words, b->words, context, length, b->conditions - 1, r->p->words);
         r->s.words[r->p->words] = 0;
@@ -494,10 +580,13 @@ static void short_contexts(struct run *r)
             r->near[r->p->near_words] = 0;
         }
         const uint64_t *near = has_one_layout(r) ? r->s.words : r->near;
-        struct seen c = seen_of(r, count_groups(r->p, &r->s), near);
-        for (int64_t at = b->first[number]; at < b->first[number + 1]; at++)
-            if (!isnan(b->values[b->object_of[at]]))
-                take(r, b->object_of[at], context, length, &c);
+        struct seen c = seen_of(r, count_groups(r->p, &r->s), near, length);
+        for (int64_t at = 0; at < members; at++) {
+            int32_t object = r->members[at];
+            b->screened[object]++;
+            if (isnan(c.many) || !is_surely_ordinary(&c, object))
+                take(r, object, context, length, &c);
+        }
     }
 }
 
@@ -555,8 +644,10 @@ static void extend(struct run *r, int64_t object, const struct place *leaders, i
             double rows = count_groups(r->p, &r->s);
             if (!has_one_layout(r))
                 intersect_words(r->near, r->near_base, b->near_words[condition], r->p->near_words);
-            struct seen c = seen_of(r, rows, has_one_layout(r) ? r->s.words : r->near);
+            const uint64_t *near = has_one_layout(r) ? r->s.words : r->near;
+            struct seen c = seen_of(r, rows, near, length + 1);
             context[length] = condition;
+            b->screened[object]++;
             take(r, object, context, length + 1, &c);
         }
     }
@@ -564,12 +655,14 @@ static void extend(struct run *r, int64_t object, const struct place *leaders, i
 
 static void long_contexts(struct run *r, int64_t object)
 {
-    struct ranking *beam = &r->states[object].beam;
+    struct state *state = &r->states[object];
+    struct ranking *beam = &state->beam;
     struct place leaders[MOST_KEPT];
     while (beam->count > 0) {
         int64_t count = beam->count;
         memcpy(leaders, beam->places, (size_t)count * sizeof *leaders);
         beam->count = beam->least = 0;
+        state->leading = 0;
         extend(r, object, leaders, count);
     }
 }
@@ -582,7 +675,11 @@ static int get_memory(struct run *r)
     r->row_base = malloc(((size_t)r->b->row_stride + 1) * sizeof *r->row_base);
     r->near = malloc(near * sizeof *r->near);
     r->before = malloc(near * sizeof *r->before);
-    r->value_of_word = malloc(near * sizeof *r->value_of_word);
+    r->members = malloc(((size_t)r->b->objects + 1) * sizeof *r->members);
+    r->strong = malloc((2 * (size_t)r->b->objects + 1) * sizeof *r->strong);
+    r->leading = r->strong == NULL ? NULL : r->strong + r->b->objects;
+    for (int64_t object = 0; r->strong != NULL && object < 2 * r->b->objects; object++)
+        r->strong[object] = INFINITY;
     r->states = calloc((size_t)r->b->objects + 1, sizeof *r->states);
     r->places = malloc((2 * (size_t)r->b->objects + 1) * MOST_KEPT * sizeof *r->places);
     for (int64_t object = 0; r->states != NULL && object < r->b->objects; object++) {
@@ -590,9 +687,7 @@ static int get_memory(struct run *r)
         r->states[object].strongest.places = r->places + (2 * object + 1) * MOST_KEPT;
     }
     return get_scratch(r->p, &r->s) && r->base != NULL && r->near_base != NULL && r->row_base != NULL
-        && r->near != NULL
-        && r->before != NULL && r->value_of_word != NULL && r->states != NULL
-        && r->places != NULL;
+        && r->near != NULL && r->before != NULL && r->members != NULL && r->strong != NULL && r->states != NULL && r->places != NULL;
 }
 
 static void free_memory(struct run *r)
@@ -603,23 +698,12 @@ static void free_memory(struct run *r)
     free(r->row_base);
     free(r->near);
     free(r->before);
-    free(r->value_of_word);
+    for (int window = 0; window < WINDOWS; window++)
+        free(r->ranges[window]);
     free(r->states);
+    free(r->strong);
+    free(r->members);
     free(r->places);
-}
-
-/* Find which values are in each word, and the words around each object. */
-static void find_values(struct run *r)
-{
-    const struct property *p = r->p;
-    int64_t place = 0;
-    for (int64_t word = 0; word <= p->near_words; word++) {
-        while (place < p->near_count && word_of(p, place) < word)
-            place++;
-        r->value_of_word[word] = place;
-    }
-    for (int64_t object = 0; object < r->b->objects; object++)
-        look_around(r, &r->states[object].around, r->b->values[object]);
 }
 
 /* Search a property for all objects of a batch; 0 if memory is short. */
@@ -628,7 +712,6 @@ EXPORT int search_property(const struct property *p, const struct batch *b, stru
     struct run r = {.p = p, .b = b, .results = results};
     int is_ready = get_memory(&r);
     if (is_ready) {
-        find_values(&r);
         short_contexts(&r);
         for (int64_t object = 0; object < b->objects; object++) {
             struct state *state = &r.states[object];

@@ -7,12 +7,13 @@ the last bit.
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from outlying.kernel.sweep import places_of, total_after
+from outlying.kernel.sweep import places_of, rows_around, total_after, variance
 from outlying.options import Bandwidth
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -59,22 +60,12 @@ def bandwidth_of(values: Floats) -> float:
     spread = values[-1] - values[0]
     if spread == 0.0:
         return 0.0
-    count = len(values)
-    offsets = (values - values[0]) / spread
-    deviations = offsets - np.add.reduce(offsets) / count
-    variance = np.add.reduce(deviations * deviations) / count
-    return bandwidth(float(np.sqrt(variance)), count, float(spread))
+    return bandwidth(math.sqrt(variance(values)), len(values), float(spread))
 
 
 def window_counts(values: Floats, width: float) -> Counts:
-    """Count, for each value, the values at most half a width away; a value counts itself.
-
-    The relation is symmetric: a value is reached from the left by those whose window has not ended
-    before it, which a count of ends tells without more look-ups.
-    """
-    right = places_of(values, values + width / 2, "right")
-    ended = np.cumsum(np.bincount(right, minlength=len(values) + 1))
-    return right - ended[:-1]
+    """Count, for each value, the values at most half a width away; a value counts itself."""
+    return rows_around(values, np.arange(len(values) + 1), width / 2)
 
 
 def close_pairs(values: Floats, width: float) -> int:

@@ -45,7 +45,7 @@ class NumericProfile:
         self.found, self.form, self.exponent = found, form, exponent
         self.known = found.known
         densities = found.densities(bandwidth)
-        order = np.argsort(densities, kind="stable")
+        order = found.by_density(bandwidth)
         self.ranked, self.rows = densities[order], found.rows[order]
         self.counted = np.cumsum(self.rows)
         share = TYPICAL_SHARE * self.known
@@ -60,7 +60,7 @@ class NumericProfile:
     def nbytes(self) -> int:
         """How much memory it takes, with its sketch."""
         own = 3 * self.ranked.nbytes + self.kept.nbytes + self.ends.nbytes
-        return own + 4 * self.found.values.nbytes + MOST_SKETCH_BYTES
+        return own + 6 * self.found.values.nbytes + MOST_SKETCH_BYTES
 
     def tail(self, summary: Summary) -> float:
         """Return the share of rows at least as rare as an object, at the scale of its summary."""

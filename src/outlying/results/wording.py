@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from outlying.results.terms import PYTHON, Terms
 from outlying.table.values import (
     Value,
+    lies_between,
     number_text,
     printable,
     range_text,
@@ -134,11 +135,8 @@ def _how_rare(pair: Pair, there: str) -> str:
 
 def _is_inside(pair: Pair) -> bool:
     """Return whether a number lies inside one of the ranges that are typical."""
-    place: Any = pair.value
     ranges: list[Any] = [item for item in pair.typical if isinstance(item, tuple)]
-    return any(
-        type(low) is type(place) is type(high) and low <= place <= high for low, high in ranges
-    )
+    return any(lies_between(low, high, pair.value) for low, high in ranges)
 
 
 def distance(pair: Pair) -> str:

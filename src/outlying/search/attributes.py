@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -89,6 +90,9 @@ class _Attribute:
         self, row: int, known: int, total: int, options: Options
     ) -> list[CandidateCondition]:
         """Return the conditions that a row satisfies, from fine to coarse, by some of all rows."""
+        origin = self.column.origin
+        if origin is not None and (not origin.gives_conditions or self.column.is_missing(row)):
+            return []  # that its parent is missing, the parent says
         if not self.column.is_missing(row):
             return self._conditions(row, known, total, options)
         gaps = self.missingness
@@ -148,9 +152,10 @@ class NumericAttribute(_Attribute):
     @property
     def order(self) -> Rows:
         """The rows that have a value, by value."""
-        return self._once("order", self._ordered)
+        return self._once("order", self.by_value)
 
-    def _ordered(self) -> Rows:
+    def by_value(self) -> Rows:
+        """Put the rows that have a value in the order of these, anew."""
         known = np.flatnonzero(~self.column.missing())
         return np.asarray(known[np.argsort(self.column.values[known])])
 
@@ -222,17 +227,24 @@ class NumericAttribute(_Attribute):
 
     def typical(self, chosen: Mask | Rows) -> Typical | None:
         """Return what is typical among the rows of a context; None where all values are equal."""
-        return self._typical(self._values(chosen))
+        values = self._values(chosen)
+        found = self.typical_of(values)
+        if found is None:
+            return None
+        return self.with_lift(found, lambda: mean_around(values, self.sorted, found.width))
 
-    def _typical(self, values: Floats) -> Typical | None:
+    def typical_of(self, values: Floats) -> Typical | None:
+        """Return what is typical of ascending values but for the lift; None where all are equal."""
         if len(values) == 0 or values[0] == values[-1]:
             return None
-        known, width = len(values), bandwidth_of(values)
-        inside = mean_neighbours(values, width)
-        around = inside if known == len(self.sorted) else mean_around(values, self.sorted, width)
-        return Typical(
-            known, width, lift(inside / known, around / len(self.sorted)), {SCALES[0]: inside}
-        )
+        width = bandwidth_of(values)
+        return Typical(len(values), width, math.nan, {SCALES[0]: mean_neighbours(values, width)})
+
+    def with_lift(self, typical: Typical, around: Callable[[], float]) -> Typical:
+        """Take how many of all rows a member has within its window on average; ask if need be."""
+        known, total, inside = typical.known, len(self.sorted), typical.neighbours[SCALES[0]]
+        outside = inside if known == total else around()
+        return dataclasses.replace(typical, lift=lift(inside / known, outside / total))
 
     def widen(self, typical: Typical, chosen: Mask | Rows, scales: Sequence[int]) -> None:
         """Count the neighbours of a typical member at further scales."""
@@ -292,7 +304,11 @@ class NumericAttribute(_Attribute):
 
     def profile(self, mask: Mask, bandwidth: Bandwidth) -> NumericProfile:
         """Describe the values in a context."""
-        found = Distribution.of(taken(self.sorted, self.order, mask), bandwidth)
+        return self.profile_of(taken(self.sorted, self.order, mask), bandwidth)
+
+    def profile_of(self, values: Floats, bandwidth: Bandwidth = "fixed") -> NumericProfile:
+        """Describe ascending values."""
+        found = Distribution.of(values, bandwidth)
         return NumericProfile(found, self.column.form, self.exponent, bandwidth)
 
     def densities(self, mask: Mask, bandwidth: Bandwidth) -> tuple[Floats, Floats]:
@@ -389,9 +405,10 @@ class CategoricalAttribute(_Attribute):
 
     def typical(self, chosen: Mask | Rows) -> Typical | None:
         """Return what is typical among rows of a context; None if there is only one category."""
-        return self._typical(self.counts(chosen))
+        return self.typical_of(self.counts(chosen))
 
-    def _typical(self, counts: Counts) -> Typical | None:
+    def typical_of(self, counts: Counts) -> Typical | None:
+        """Return what is typical of rows by category; None if there is only one."""
         if np.count_nonzero(counts) < 2:
             return None
         known, total = int(counts.sum()), int(self.totals.sum())

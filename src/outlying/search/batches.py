@@ -23,7 +23,7 @@ from outlying.search import limits
 from outlying.search.cache import lay_out
 from outlying.search.contexts import lengths
 from outlying.search.property_screen import Rarest
-from outlying.search.screen.bitsets import NONE, Layout, Places
+from outlying.search.screen.bitsets import BITS, NONE, Layout, Places, packed
 from outlying.search.screen.histograms import Histogram
 from outlying.search.screen.neighbours import Sample
 from outlying.search.screen.pairs import MOST_ROWS
@@ -86,15 +86,20 @@ class _Batch:
         ]
         attribute_of = np.full(len(self.pool), NONE, dtype=np.int32)
         own_places = np.full((len(asked), len(self.pool)), NONE, dtype=np.int32)
+        has = np.ones((len(self.pool), -(-len(asked) // BITS) * BITS), dtype=bool)
+        has[:, len(asked) :] = False
+        has[:-1] = False
         for number, (each, own) in enumerate(zip(asked, self.own, strict=True)):
-            attribute_of[own] = each.exact.own
+            attribute_of[own] = each.exact.condition_families
             own_places[number, own] = np.arange(len(own))
+            has[own, number] = True
         starts = np.cumsum([0, *map(len, self.own)], dtype=np.int64)
         self.arrays: dict[str, npt.NDArray[Any]] = {
             "attribute_of": attribute_of,
             "least_rows": np.array([asked[0].contexts.least_rows(n) for n in range(self.most + 2)]),
             "discounts": discounts(self.most + 1),
-            "levels": np.array([each.levels for each in asked]),
+            "levels": np.zeros(len(asked), dtype=np.int64),
+            "has": packed(has),
             "own": starts,
             "own_conditions": np.concatenate([np.empty(0, np.int32), *self.own]),
             "own_places": own_places,
@@ -104,6 +109,7 @@ class _Batch:
             "objects": len(asked),
             "conditions": len(self.pool),
             "row_stride": self.sample.layout.words,
+            "object_words": has.shape[1] // BITS,
             "beam": limits.BEAM,
             "strongest": limits.CLOSEST,
             "close": asked[0].needed / limits.MARGIN,
@@ -113,18 +119,34 @@ class _Batch:
 
     def screen(self, take: Take, threads: int) -> None:
         """Search all properties for all objects."""
-        wide = self.asked[0].is_wide
-        shared = None if wide else self._contexts([each.contexts.short for each in self.asked])
+        is_wide = self.asked[0].is_wide
+        if is_wide:
+            self.arrays["levels"][:] = [each.levels for each in self.asked]
+        else:
+            self.shared = self._listed()
 
         def search(place: int) -> list[ScreenedProperty]:
-            return self._property(place, self._chosen(place) if shared is None else shared)
+            return self._property(place, self._chosen(place) if is_wide else self.shared)
 
-        pairs = sum(len(each.contexts.short) for each in self.asked) * self.total
-        with mapping(1 if pairs < _FEW_PAIRS else threads) as mapped:
+        is_small = not is_wide and len(self.shared["context"]) * self.total < _FEW_PAIRS
+        with mapping(1 if is_small else threads) as mapped:
             for place, some in enumerate(mapped(search, range(self.total))):
                 self.asked[0].exact.progress(place, self.total)
                 for each in some:
                     take(each)
+
+    def _listed(self) -> dict[str, npt.NDArray[Any]]:
+        """List the short contexts of all objects, each once."""
+        names = ("conditions", "objects", "row_stride", "object_words")
+        found = self.kernel.contexts(
+            self.arrays,
+            **{name: int(self.numbers[name]) for name in names},
+            most=self.most,
+            most_triples=limits.MOST_TRIPLES,
+        )
+        for each, level in zip(self.asked, self.arrays["levels"].tolist(), strict=True):
+            each.levels = level
+        return {"context": found}
 
     def _contexts(self, short: Sequence[Places]) -> dict[str, npt.NDArray[Any]]:
         """List the contexts of all objects, given by their own conditions, each once."""
@@ -160,7 +182,7 @@ class _Batch:
         for some in self._property(place, self._contexts(single), most=1):
             for number, here in zip(some.objects, some.slices, strict=True):
                 contexts = self.asked[number].contexts
-                without = np.flatnonzero(contexts.without(place))
+                without = np.flatnonzero(contexts.without(self.asked[number].exact.families[place]))
                 chosen = self.asked[number].promising(without, some.scored[here])
                 kept[number] = contexts.short[chosen]
         return self._contexts([kept[number] for number in range(len(self.asked))])
@@ -205,7 +227,7 @@ class _Batch:
             contexts=len(contexts["context"]),
             length=contexts["context"].shape[1],
             scales=min(histogram.scales, len(self.asked[0].exact.scales)),
-            attribute=place,
+            attribute=self.asked[0].exact.families[place],
         )
         order = np.lexsort((*own.T[::-1], figures[:, 0]))
         figures = np.ascontiguousarray(figures[order].T)

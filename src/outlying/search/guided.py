@@ -107,7 +107,7 @@ class _GuidedSearch:
     def _short(self, top: int) -> Shortlist:
         """Rank the pairs that may be reported; of a sample, some of the strongest count."""
         reported = ((found.place, some) for found in self.searched for some in found.reported())
-        ranked = RankedPairs.of(reported, self.asked.contexts.own)
+        ranked = RankedPairs.of(reported, self.asked.contexts.own, self.exact.families)
         most = len(ranked) if self.sample.is_whole else limits.MOST_VERIFIED * (top + 1)
         chosen = ranked[:most]
         if not self.is_quick and most < len(ranked):
@@ -121,13 +121,20 @@ class _GuidedSearch:
             levels=min(self.asked.levels, self.asked.most),
             screened=self.asked.screened,
             unvisited=self.asked.unvisited,
-            alone=None if self.is_quick else np.array([found.alone() for found in self.searched]),
+            alone=None if self.is_quick else self._alone(),
             glance=self._glance(ranked),
             estimates={},
         )
 
+    def _alone(self) -> Floats:
+        """Return the strength of each family given the best single condition on each other."""
+        found = np.full((self.asked.families, self.asked.families), -math.inf)
+        lines = np.array([found.alone() for found in self.searched])
+        np.maximum.at(found, np.array(self.exact.families), lines)
+        return found
+
     def _glance(self, ranked: RankedPairs) -> Glance:
-        found = ((-rank[0], self.exact.attributes(place, rank[-1])) for rank, place in ranked)
+        found = ((-rank[0], self.exact.families_of(place, rank[-1])) for rank, place in ranked)
         return glance_of(found, np.array([found.rarity() for found in self.searched]))
 
     def _without_culprits(self, ranked: RankedPairs, most: int) -> Places:
@@ -155,9 +162,12 @@ class _GuidedSearch:
         """Return the pairs whose context is a group too small to be drawn, for all properties."""
         exact = self.exact
         items = [place for place, item in enumerate(exact.candidates) if item.is_small]
-        places = range(len(exact.properties))
+        families = exact.condition_families
         return tuple(
-            (place, (item,)) for item in items for place in places if place != exact.own[item]
+            (place, (item,))
+            for item in items
+            for place, family in enumerate(exact.families)
+            if family != families[item]
         )
 
     def _closest(self, top: int) -> list[Ranked]:
@@ -197,7 +207,7 @@ class _PropertySearch:
         if not quick:
             single = np.flatnonzero(conditions == 1)
             own = asked.contexts.own[scored.contexts[single, -1]]
-            self._alone = np.full(len(asked.exact.properties), -math.inf)
+            self._alone = np.full(asked.families, -math.inf)
             np.maximum.at(self._alone, own, scored.strengths[single])
 
     def reported(self) -> list[ScreenedContexts]:
@@ -209,7 +219,7 @@ class _PropertySearch:
         return sorted(map(self._scored.ranked, self._closest.tolist()))[: limits.CLOSEST]
 
     def alone(self) -> Floats:
-        """Return the strength given the best single condition on each attribute."""
+        """Return the strength given the best single condition on each family."""
         return self._alone
 
     def rarity(self) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import TypeAlias, overload
 
 import numpy as np
@@ -28,14 +28,24 @@ class RankedPairs:
     """Pairs by their estimates, the strongest first; ties: fewer conditions, more rows, names."""
 
     def __init__(
-        self, places: Places, contexts: Contexts, scores: Floats, rows: Floats, own: Places
+        self,
+        places: Places,
+        contexts: Contexts,
+        scores: Floats,
+        rows: Floats,
+        own: Places,
+        families: Places,
     ) -> None:
-        """Take properties, contexts and estimates in order, and the attribute of each condition."""
+        """Take properties, contexts and estimates in order, the family of each condition, of each
+        property.
+        """
         self.places, self.contexts, self.scores, self.rows = places, contexts, scores, rows
-        self.own = own  # NONE behind the last one
+        self.own, self.families = own, families  # own: NONE behind the last one
 
     @classmethod
-    def of(cls, found: Iterable[tuple[int, ScreenedContexts]], own: Places) -> RankedPairs:
+    def of(
+        cls, found: Iterable[tuple[int, ScreenedContexts]], own: Places, families: Sequence[int]
+    ) -> RankedPairs:
         """Put the contexts of properties in order."""
         some = list(found)
         width = max((scored.contexts.shape[1] for _, scored in some), default=1)
@@ -48,7 +58,14 @@ class RankedPairs:
         scores = np.concatenate([np.zeros(0), *(scored.scores for _, scored in some)])
         rows = np.concatenate([np.zeros(0), *(scored.rows for _, scored in some)])
         order = np.lexsort((places, *contexts.T[::-1], -rows, lengths(contexts), -scores))
-        return cls(places[order], contexts[order], scores[order], rows[order], own)
+        return cls(
+            places[order],
+            contexts[order],
+            scores[order],
+            rows[order],
+            own,
+            np.array(families, dtype=np.int64),
+        )
 
     def __len__(self) -> int:
         return len(self.places)
@@ -62,8 +79,9 @@ class RankedPairs:
     def __getitem__(self, place: int | slice | Places) -> Ranked | RankedPairs:
         """Return a pair, or some of them."""
         if not isinstance(place, int):
-            scores, rows = self.scores[place], self.rows[place]
-            return RankedPairs(self.places[place], self.contexts[place], scores, rows, self.own)
+            scores, rows, families = self.scores[place], self.rows[place], self.families
+            places, contexts = self.places[place], self.contexts[place]
+            return RankedPairs(places, contexts, scores, rows, self.own, families)
         context = as_tuple(self.contexts[place])
         rank = -float(self.scores[place]), len(context), -float(self.rows[place]), context
         return rank, int(self.places[place])
@@ -95,8 +113,9 @@ class RankedPairs:
 
     @property
     def columns(self) -> Places:
-        """The attributes of each pair, its property first; NONE where there are fewer."""
-        return np.concatenate([self.places[:, np.newaxis], self.own[self.contexts]], axis=1)
+        """The families of each pair, its property's first; NONE where there are fewer."""
+        first = self.families[self.places][:, np.newaxis]
+        return np.concatenate([first, self.own[self.contexts]], axis=1)
 
     def without(self, column: int) -> int | None:
         """Return where the strongest pair without a column is."""

@@ -50,7 +50,8 @@ def read_texts(
     if wanted is not None:
         _refuse_misfits(column, wanted, np.isnan(numbers))
     values = np.append(numbers, np.nan)[column.codes]
-    read = NumericColumn(column.name, reading.form, frozen(values), WrittenTexts(column, reading))
+    written = WrittenTexts(column, reading)
+    read = NumericColumn(column.name, reading.form, frozen(values), written=written)
     return read, None if decision is None else decision.note
 
 

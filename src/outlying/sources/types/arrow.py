@@ -174,7 +174,7 @@ class Field:
         """Return the column without rows."""
         none = CategoricalColumn(self.name, self.form, np.zeros(0, dtype=np.int32), ())
         if self.is_numeric:
-            return NumericColumn(self.name, self.read_as, np.zeros(0), self._written(none))
+            return NumericColumn(self.name, self.read_as, np.zeros(0), written=self._written(none))
         return dataclasses.replace(none, form=self.read_as)
 
     def _written(self, texts: CategoricalColumn) -> WrittenTexts | None:
@@ -203,7 +203,7 @@ class Field:
         if self.is_numeric:
             values = self.numbers(array).values + 0.0
             texts = None if self.written is None else self._written(self._categorical(array))
-            return NumericColumn(self.name, self.read_as, frozen(values), texts)
+            return NumericColumn(self.name, self.read_as, frozen(values), written=texts)
         return self._categorical(array)
 
     def _categorical(self, array: Array) -> CategoricalColumn:
