@@ -101,6 +101,8 @@ def claim(pair: Pair) -> str:
 
 def sentence(pair: Pair) -> str:
     """Say a pair so that it is understood without knowing about densities."""
+    if pair.detail is not None:
+        return _detailed(pair)
     there = " there" if pair.conditions else ""
     said = (
         f"{_name_and_value(pair)}{', which' if pair.value is None else ''} {_degree(pair)} among "
@@ -108,6 +110,15 @@ def sentence(pair: Pair) -> str:
         f"{_how_rare(pair, there)}."
     )
     return said + (f" {overall(pair)}" if pair.conditions else "")
+
+
+def _detailed(pair: Pair) -> str:
+    """Say a pair whose value is one of several odd ones: how few there are of them."""
+    like = "no other is like that" if pair.near <= 1 else f"{pair.near:,} are like that"
+    return (
+        f"{pair.detail}. This {_degree(pair)} among {group(pair)}: {like}, "
+        f"{times(pair.rarity)} fewer than usual."
+    )
 
 
 def _degree(pair: Pair) -> str:
@@ -166,6 +177,8 @@ def headline(pair: Pair) -> tuple[str, str, str]:
 
 
 def _expected(pair: Pair) -> str:
+    if pair.detail is not None:
+        return f"{pair.near:,} of {pair.known:,} rows"
     if pair.reaches_threshold and pair.gap is not None:
         return f"in a gap between {text_of(pair.gap[0])} and {text_of(pair.gap[1])}"
     if pair.value is None:
@@ -246,7 +259,9 @@ def _tail(asked: int, chance: float) -> str:
 
 
 def _name_and_value(pair: Pair, most: int = 80) -> str:
-    name = printable(pair.property, most)
+    if pair.detail is not None:
+        return pair.detail
+    name = printable(pair.property if pair.value is not None else pair.column, most)
     if pair.value is None:
         return f"{name} is missing"
     return f"{name} = {printable(text_of(pair.value), most)}"

@@ -13,11 +13,13 @@ from outlying.table.derived.calendar import (
     CalendarFacts,
     calendar_derivations,
 )
+from outlying.table.derived.keys import KeyFacts, key_derivations
+from outlying.table.derived.texts import TextFacts, text_derivations
 from outlying.table.selection import Selection
 from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.values import Form
 
-Facts: TypeAlias = CalendarFacts
+Facts: TypeAlias = CalendarFacts | TextFacts | KeyFacts
 
 #: Columns that take no part as a whole may do so by their parts.
 _IN_PARTS = (SkipReason.IDENTIFIER, SkipReason.TOO_MANY_TEXTS)
@@ -27,12 +29,19 @@ def facts_of(column: Column) -> Facts | None:
     """Count what decides on the parts of a column in memory; None where it has none."""
     if column.is_numeric and column.form in DATES:
         return CalendarFacts.of(column.values)
-    return None
+    if column.is_numeric:
+        return KeyFacts.of(column.values) if column.form == "integer" else None
+    return TextFacts.of(column) if column.form == "text" and not column.are_of_numbers else None
 
 
 def derivations(parent: str, form: Form, facts: Facts) -> Iterator[Derivation]:
     """Return the parts of a column that may say something."""
-    yield from calendar_derivations(parent, form, facts)
+    if isinstance(facts, CalendarFacts):
+        yield from calendar_derivations(parent, form, facts)
+    elif isinstance(facts, KeyFacts):
+        yield from key_derivations(parent, facts)
+    else:
+        yield from text_derivations(parent, facts)
 
 
 def with_derived(selection: Selection, table: Table, options: Options) -> Selection:

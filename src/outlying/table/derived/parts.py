@@ -13,6 +13,12 @@ class Part(enum.Enum):
     WEEKDAY = "weekday"
     DAY = "day of month"
     MONTH = "month"
+    LENGTH = "length"
+    WORDS = "words"
+    PATTERN = "pattern"
+    CHARACTERS = "characters"
+    SPELLING = "spelling"
+    REPEATED = "repeated"
 
     def name_of(self, parent: str) -> str:
         """Return the name of the derived column: that of its parent, and the part."""
