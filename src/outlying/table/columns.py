@@ -110,6 +110,13 @@ class NumericColumn:
         """Return the value of a row as people know it."""
         return value_of(self.form, float(self.values[row]))
 
+    def cell(self, row: int) -> Value:
+        """Return what stands in a row: its value, or a text that does not fit the others."""
+        value = self.value(row)
+        if value is not None or self.written is None:
+            return value
+        return self.written.texts.value(row)
+
     def same(self, row: int, rows: Rows) -> Mask:
         """Return a mask of those of some rows that hold what a row holds, be it nothing."""
         if self.is_missing(row):
@@ -237,6 +244,10 @@ class CategoricalColumn:
         """Return the category of a row."""
         code = int(self.codes[row])
         return None if code < 0 else self.labels[code]
+
+    def cell(self, row: int) -> Value:
+        """Return what stands in a row."""
+        return self.value(row)
 
     def same(self, row: int, rows: Rows) -> Mask:
         """Return a mask of those of some rows that hold what a row holds, be it nothing."""

@@ -81,8 +81,8 @@ class Table:
         )
 
     def values(self, row: int) -> dict[str, Value]:
-        """Return the values of one row by column."""
-        return {column.name: column.value(row) for column in self.columns}
+        """Return the values of one row by column, as they stand in the table."""
+        return {column.name: column.cell(row) for column in self.columns}
 
     def find(self, where: Mapping[str, Any]) -> int:
         """Return the only row that holds all these values."""

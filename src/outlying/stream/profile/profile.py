@@ -140,7 +140,7 @@ def _column(field: Field, rows: pyarrow.Table) -> Column:
 def _values(fields: Sequence[Field], rows: pyarrow.Table) -> Iterator[dict[str, Value]]:
     columns = [field.column(rows.column(field.name)) for field in fields]
     for row in range(len(rows)):
-        yield {column.name: column.value(row) for column in columns}
+        yield {column.name: column.cell(row) for column in columns}
 
 
 def _facts(field: Field, counts: ColumnCounts) -> ColumnFacts:

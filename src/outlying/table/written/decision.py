@@ -67,11 +67,12 @@ def decide(tally: Tally) -> Decision | None:
     are_listed = all(seen.texts is not None for seen in misfits) and len(listed) <= MOST_MISFITS
     if wanted is None and not (are_listed and _is_enough(reading, fitting, misfits)):
         return None
+    right, wrong = (sum(s.rows for s in some) for some in (fitting.values(), misfits))
     return Decision(
-        reading,
+        dataclasses.replace(reading, right=right, wrong=wrong),
         _note(reading, fitting, listed, tally.gaps),
         dict(sorted(listed.items())),
-        sum(tally.gaps.values()) + sum(seen.rows for seen in misfits),
+        sum(tally.gaps.values()) + wrong,
         _all_ends(reading, fitting.values()),
     )
 
@@ -193,7 +194,7 @@ def _misfits_note(reading: Reading, misfits: Mapping[str, int]) -> str:
     ranked = sorted(misfits, key=lambda text: (-misfits[text], text))
     named = ", ".join(f"'{printable(text)}'" for text in ranked[:_NAMED])
     more = f" and {len(ranked) - _NAMED:,} more" if len(ranked) > _NAMED else ""
-    none = "no date" if reading.is_of_dates else "no number"
+    none = f"no {reading.noun}"
     hold = "1 row holds" if rows == 1 else f"{rows:,} rows hold"
     return f"{hold} {none}: {named}{more}"
 
@@ -212,7 +213,7 @@ def _interest(example: str) -> tuple[int, int]:
 def _date_note(reading: Reading, fitting: Mapping[Style, Seen]) -> str:
     dates = {s: seen for s, seen in fitting.items() if isinstance(s, DateStyle)}
     ordered = {s: seen for s, seen in dates.items() if s.orders}
-    what = "times" if reading.form == "time" else "dates"
+    what = f"{reading.noun}s"
     if not ordered:
         return f"read as {what}: {_shown(reading, _first(dates.values()))}"
     words = f"read as {IN_WORDS[reading.order]}"

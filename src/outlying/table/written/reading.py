@@ -40,11 +40,18 @@ class Reading:
     point: str = "."
     order: Order = "dmy"
     is_declared: bool = False  # by the user: whatever Python reads is read, too
+    right: int = 0  # rows of the whole table that fit
+    wrong: int = 0  # rows that do not, although they hold a text that stands for something
 
     @property
     def is_of_dates(self) -> bool:
         """Whether texts are read as dates or times."""
         return self.form not in ("number", "integer")
+
+    @property
+    def noun(self) -> str:
+        """What a text is that fits, in words."""
+        return {"time": "time", "number": "number", "integer": "number"}.get(self.form, "date")
 
     def fits(self, style: Style) -> bool:
         """Return whether texts of a style are read."""
