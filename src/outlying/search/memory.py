@@ -22,7 +22,7 @@ from outlying.table import row_hash
 from outlying.table.columns import Rows
 from outlying.table.derived.choosing import with_derived
 from outlying.table.selection import Selection, as_declared, not_empty, select_any, with_object
-from outlying.table.table import Table
+from outlying.table.table import SkipReason, Table
 from outlying.table.targets import Asked, Target, Targets, targets_in
 
 Result = TypeVar("Result")
@@ -64,7 +64,12 @@ class MemoryPopulation:
         return self._once("selection", lambda: self._selected(self.table))
 
     def _selected(self, table: Table) -> Selection:
-        return with_derived(select_any(table, self.options), table, self.options)
+        """Choose columns; of a table with a new object, row numbers are those of the others."""
+        counting = None
+        if table is not self.table:
+            skipped = self.selection().skipped
+            counting = {item.name for item in skipped if item.why is SkipReason.ROW_NUMBER}
+        return with_derived(select_any(table, self.options, counting), table, self.options)
 
     def targets(
         self,

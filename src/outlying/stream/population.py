@@ -22,6 +22,7 @@ from outlying.search.references import References
 from outlying.search.scoring import Progress
 from outlying.stream.asking import AllAnswered, Asking, Placed, check_rows
 from outlying.stream.new_objects import checked, newcomers
+from outlying.stream.profile.evidence_pass import EvidencePass
 from outlying.stream.profile.lookup import (
     Lookup,
     LookupPass,
@@ -80,11 +81,12 @@ class StreamedPopulation:
 
     def _profiled(self, progress: Progress | None = None, workers: int | None = None) -> Profile:
         if self._profile is None:
-            self._keep(self.feeder.fold(self._plan, self._plan.columns, progress, workers))
+            state = self.feeder.fold(self._plan, self._plan.columns, progress, workers)
+            self._keep(state, workers)
         assert self._profile is not None  # noqa: S101 - just made
         return self._profile
 
-    def _keep(self, state: ProfileState) -> None:
+    def _keep(self, state: ProfileState, workers: int | None) -> None:
         """Keep what the first pass has found."""
         profile = finish(self._plan, state, self.table).with_notes(self.feeder.notes)
         not_empty(profile.selection)
@@ -93,6 +95,10 @@ class StreamedPopulation:
                 f"{self.feeder.source} has {profile.rows} rows; a row is explained by comparing it "
                 "with others, so at least two are needed"
             )
+        plan = EvidencePass.of(profile, self.options)
+        if plan.columns and not profile.is_whole:
+            profile = plan.finish(self.feeder.fold(plan, plan.columns, None, workers), profile)
+            not_empty(profile.selection)
         if profile.is_whole:
             self._memory = MemoryPopulation(profile.table, self.options, is_of_stream=True)
         self._profile = profile
@@ -104,7 +110,7 @@ class StreamedPopulation:
             both = Together([self._plan, plan])
             columns = list(dict.fromkeys([*self._plan.columns, *plan.columns]))
             first, state = self.feeder.fold(both, columns, progress, workers)
-            self._keep(first)
+            self._keep(first, workers)
         else:
             state = self.feeder.fold(plan, plan.columns, progress, workers)
         profile = self._profiled()
@@ -194,7 +200,8 @@ def _each(
 
 def _key(profile: Profile, values: Mapping[str, Any], where: Mapping[str, Any]) -> Key:
     """Name a row by what was looked for, as the table holds it, and by columns of identifiers."""
-    identifiers = [item.name for item in profile.skipped if item.why is SkipReason.IDENTIFIER]
+    naming = (SkipReason.IDENTIFIER, SkipReason.ROW_NUMBER)
+    identifiers = [item.name for item in profile.skipped if item.why in naming]
     return tuple((name, values[name]) for name in dict.fromkeys((*where, *identifiers)))
 
 

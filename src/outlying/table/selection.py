@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from outlying.errors import ColumnError, InfiniteValueError
 from outlying.options import ColumnType, Options
 from outlying.table.columns import Column, infinities_note
 from outlying.table.derived.parts import is_part_name
+from outlying.table.evidence import Copy, copies_in, counts_rows, row_numbers
 from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.text_columns import read_texts
 from outlying.table.values import Value, text_of
@@ -103,8 +104,13 @@ def check_width(columns: int) -> None:
         raise error
 
 
-def select_any(table: Table, options: Options) -> Selection:
-    """Return the columns to compare; there may be none."""
+def select_any(
+    table: Table, options: Options, counting: Collection[str] | None = None
+) -> Selection:
+    """Return the columns to compare; there may be none.
+
+    `counting` are those that count the rows, where a new object among these is not to decide it.
+    """
     declared = dict(options.types)
     used, skipped = [], [item for item in table.skipped if is_asked_for(item.name, options)]
     for column in table.columns:
@@ -115,7 +121,21 @@ def select_any(table: Table, options: Options) -> Selection:
                 used.append(column)
             else:
                 skipped.append(skip)
-    return Selection(tuple(used), tuple(skipped))
+    if counting is None:
+        counting = {column.name for column in used if counts_rows(column)} - set(declared)
+    others = [column for column in used if column.name not in counting]
+    skipped += [row_numbers(column.name) for column in used if column.name in counting]
+    return without_copies(Selection(tuple(others), tuple(skipped)), copies_in(others), options)
+
+
+def without_copies(selection: Selection, copies: Iterable[Copy], options: Options) -> Selection:
+    """Leave out columns that say nothing beside others, but not those whose type is declared."""
+    declared = dict(options.types)
+    found = {copy.name: copy.skipped() for copy in copies if copy.name not in declared}
+    used = tuple(column for column in selection.columns if column.name not in found)
+    return dataclasses.replace(
+        selection, columns=used, skipped=(*selection.skipped, *found.values())
+    )
 
 
 def optional_columns(table: Table, options: Options) -> set[str]:
@@ -126,6 +146,7 @@ def optional_columns(table: Table, options: Options) -> set[str]:
         column.name
         for column in table.columns
         if is_too_fine(ColumnSummary.of(column), is_declared=column.name in declared)
+        or (column.name not in declared and counts_rows(column))
     }
 
 

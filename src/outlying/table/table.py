@@ -29,6 +29,8 @@ class SkipReason(enum.Enum):
     CONSTANT = enum.auto()
     IDENTIFIER = enum.auto()
     TOO_MANY_TEXTS = enum.auto()
+    ROW_NUMBER = enum.auto()
+    COPY = enum.auto()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -20,9 +20,10 @@ from outlying.stream.profile.column_facts import (
 )
 from outlying.stream.profile.profile_pass import ProfilePass, ProfileState
 from outlying.table.columns import Column, infinities_note
+from outlying.table.evidence import Copy, row_numbers
 from outlying.table.sampling import systematic_sample
 from outlying.table.selection import ColumnSummary, Selection, is_too_fine, skipped_column
-from outlying.table.table import SkippedColumn, Table
+from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.values import Value
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Profile:
     skipped: tuple[SkippedColumn, ...]
     sample: pyarrow.Table  # the rows drawn, as they were read
     other_values: tuple[Mapping[str, Value], ...] = ()  # what rows looked for hold in other columns
+    copies: tuple[Copy, ...] = ()  # columns that say nothing beside others
 
     @property
     def is_whole(self) -> bool:
@@ -59,6 +61,13 @@ class Profile:
         """Put notes before those on the table."""
         table = dataclasses.replace(self.table, notes=(*notes, *self.table.notes))
         return dataclasses.replace(self, table=table)
+
+    def without_evidence(self, counting: Iterable[str], copies: Sequence[Copy]) -> Profile:
+        """Leave out columns that count rows, and copies of others."""
+        skipped = (*map(row_numbers, counting), *(copy.skipped() for copy in copies))
+        return dataclasses.replace(
+            self, skipped=(*self.skipped, *skipped), copies=(*self.copies, *copies)
+        )
 
     def ends(self, name: str) -> tuple[float, float]:
         """Return the least and the greatest number of a column."""
@@ -89,7 +98,13 @@ class Profile:
             column.name: self.facts[column.name].joined(column, _labels(known[column.name]))
             for column in new
         }
-        return (*unread, *_left_out(options, self.rows + 1, self.table.columns, facts))
+        own = {column.name: column for column in new}
+        counting = [item for item in self.skipped if item.why is SkipReason.ROW_NUMBER]
+        copies = (copy.skipped() for copy in self.copies if _still_holds(copy, known, own))
+        left_out = _left_out(options, self.rows + 1, self.table.columns, facts)
+        named = {item.name for item in counting}
+        others = (item for item in left_out if item.name not in named)
+        return (*unread, *others, *counting, *copies)
 
     @property
     def selection(self) -> Selection:
@@ -166,6 +181,14 @@ def _left_out(
         skip = skipped_column(column.name, summary, is_declared=is_declared, is_streamed=True)
         if skip is not None:
             yield skip
+
+
+def _still_holds(copy: Copy, known: Mapping[str, Column], new: Mapping[str, Column]) -> bool:
+    """Return whether a copy is one of a new object, too, given as columns of one row."""
+    one, other = (
+        known[name].with_value(new[name].cell(0)) for name in (copy.name, copy.original)
+    )
+    return copy.holds(one, other)
 
 
 def _labels(column: Column) -> int:
