@@ -28,6 +28,7 @@ from outlying.stream.profile.lookup import (
     LookupPass,
     Together,
     UnreadTable,
+    fields_for,
     with_found_rows,
 )
 from outlying.stream.profile.profile import Profile, finish
@@ -38,6 +39,7 @@ from outlying.table.targets import Asked, Key, Target, Targets
 
 if TYPE_CHECKING:
     from outlying.sources.passes import Feeder
+    from outlying.sources.types.arrow import Field
 
 _NEEDS_MEMORY = {
     "exact": (False, "exact=True searches all rows"),
@@ -103,9 +105,15 @@ class StreamedPopulation:
             self._memory = MemoryPopulation(profile.table, self.options, is_of_stream=True)
         self._profile = profile
 
-    def _found(self, lookup: Lookup, progress: Progress | None, workers: int | None) -> Profile:
+    def _found(
+        self,
+        lookup: Lookup,
+        fields: tuple[Field, ...],
+        progress: Progress | None,
+        workers: int | None,
+    ) -> Profile:
         """Find rows: in the first pass, or in one of their own where that has been made."""
-        plan = LookupPass.of(tuple(self._fields), lookup)
+        plan = LookupPass.of(fields, lookup)
         if self._profile is None:
             both = Together([self._plan, plan])
             columns = list(dict.fromkeys([*self._plan.columns, *plan.columns]))
@@ -128,10 +136,18 @@ class StreamedPopulation:
                 f"{self.table.source} is read as a stream, whose rows have no order and no "
                 "position; name the row by values that only it has: where={column: value}"
             )
+        if asked.index is not None:
+            raise RowError(
+                f"{self.table.source} is read as a stream, whose rows have no index; name the row "
+                "by values that only it has: where={column: value}"
+            )
         if asked.objects is not None:
             return self._new(asked, self._profiled(progress, workers))
-        lookup = Lookup.of(asked, UnreadTable(self._fields, self.table.skipped))
-        home = self._found(lookup, progress, workers)
+        fields = fields_for(
+            asked, self._fields, lambda: self._profiled(progress, workers).fields
+        )
+        lookup = Lookup.of(asked, UnreadTable(fields, self.table.skipped))
+        home = self._found(lookup, fields, progress, workers)
         count = home.table.rows - home.drawn
         wheres = lookup.wheres * count if lookup.is_for_every else lookup.wheres
         found = (self._row(home, place, where) for place, where in enumerate(wheres))

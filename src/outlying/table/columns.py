@@ -127,12 +127,12 @@ class NumericColumn:
         """Return a mask of the rows that hold exactly this value."""
         if is_missing(value):
             return self.missing()
-        number = self._number_of(value)
+        number = self.number_in(value)
         if np.isnan(number) and self.written is not None:
             return self.written.texts.matches(value)
         return np.asarray(self.values == number)
 
-    def _number_of(self, value: object) -> float:
+    def number_in(self, value: object) -> float:
         """Return the number that a value stands for; NaN for a text that does not fit the rest."""
         if self.written is not None and isinstance(value, str):
             return float(self.written.reading.numbers([value])[0])
@@ -144,7 +144,7 @@ class NumericColumn:
 
     def with_value(self, value: object) -> NumericColumn:
         """Return the column with one more row; ValueError says what would have been allowed."""
-        number = np.nan if is_missing(value) else self._number_of(value)
+        number = np.nan if is_missing(value) else self.number_in(value)
         whole = np.isnan(number) or number % 1 == 0
         form: Form = "number" if self.form == "integer" and not whole else self.form
         text = value if is_missing(value) or isinstance(value, str) else label_text(number)

@@ -7,6 +7,7 @@ categories. One that differs in a single row is a broken relation, and the best 
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -24,6 +25,7 @@ LEAST_VALUES = 3
 _TOLERANCE = 1e-9  # of the range: what rounding may change
 _LOOKED_AT = 64  # rows that tell most columns apart
 _DIGITS = 6
+_UNNAMED = re.compile(r" *|Unnamed: [0-9]+|__index_level_[0-9]+__")  # by pandas and Arrow, too
 
 
 def may_count_rows(column: Column, rows: int, low: float, high: float) -> bool:
@@ -46,6 +48,17 @@ def row_numbers(name: str) -> SkippedColumn:
     """Say of a column that it counts the rows."""
     reason = "counts the rows: it names them (declare its type as numeric to use it all the same)"
     return SkippedColumn(name, reason, SkipReason.ROW_NUMBER)
+
+
+def is_unnamed(name: str) -> bool:
+    """Return whether a column has no name of its own: that of an index that was written out."""
+    return _UNNAMED.fullmatch(name) is not None
+
+
+def row_names(name: str) -> SkippedColumn:
+    """Say of a column that it names the rows."""
+    what = "has no name of its own: it" if is_unnamed(name) else "is the index: it"
+    return SkippedColumn(name, f"{what} names the rows", SkipReason.ROW_NUMBER)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,14 @@ from outlying.errors import ColumnError, InfiniteValueError
 from outlying.options import ColumnType, Options
 from outlying.table.columns import Column, infinities_note
 from outlying.table.derived.parts import is_part_name
-from outlying.table.evidence import Copy, copies_in, counts_rows, row_numbers
+from outlying.table.evidence import (
+    Copy,
+    copies_in,
+    counts_rows,
+    is_unnamed,
+    row_names,
+    row_numbers,
+)
 from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.text_columns import read_texts
 from outlying.table.values import Value, text_of
@@ -113,14 +120,14 @@ def select_any(
     """
     declared = dict(options.types)
     used, skipped = [], [item for item in table.skipped if is_asked_for(item.name, options)]
-    for column in table.columns:
-        if is_asked_for(column.name, options):
-            summary = ColumnSummary.of(column)
-            skip = skipped_column(column.name, summary, is_declared=column.name in declared)
-            if skip is None:
-                used.append(column)
-            else:
-                skipped.append(skip)
+    skipped += [row_names(name) for name in table.index if is_asked_for(name, options)]
+    for column in compared(table, options):
+        summary = ColumnSummary.of(column)
+        skip = skipped_column(column.name, summary, is_declared=column.name in declared)
+        if skip is None:
+            used.append(column)
+        else:
+            skipped.append(skip)
     if counting is None:
         counting = {column.name for column in used if counts_rows(column)} - set(declared)
     others = [column for column in used if column.name not in counting]
@@ -141,13 +148,21 @@ def without_copies(selection: Selection, copies: Iterable[Copy], options: Option
 def optional_columns(table: Table, options: Options) -> set[str]:
     """Return the columns that a new object need not have: those that are not compared."""
     declared = dict(options.types)
-    unasked = {name for name in table.names if not is_asked_for(name, options)}
+    asked = list(compared(table, options))
+    unasked = set(table.names).difference(column.name for column in asked)
     return unasked | {
         column.name
-        for column in table.columns
+        for column in asked
         if is_too_fine(ColumnSummary.of(column), is_declared=column.name in declared)
-        or (column.name not in declared and counts_rows(column))
+        or (column.name not in declared and (is_unnamed(column.name) or counts_rows(column)))
     }
+
+
+def compared(table: Table, options: Options) -> Iterator[Column]:
+    """Return the columns that are compared if they say anything: not the index."""
+    for column in table.columns:
+        if is_asked_for(column.name, options) and column.name not in table.index:
+            yield column
 
 
 def is_asked_for(name: str, options: Options) -> bool:
@@ -177,6 +192,8 @@ def skipped_column(
     if summary.only is not None:
         reason = f"has the same value in every row: {text_of(summary.only)}"
         return SkippedColumn(name, reason, SkipReason.CONSTANT)
+    if is_unnamed(name) and not is_declared:
+        return row_names(name)
     if is_streamed and is_declared and summary.has_too_many_texts:
         reason = (
             f"has {texts} distinct texts, too many to compare where the table is "
@@ -201,7 +218,9 @@ def as_declared(table: Table, options: Options) -> Table:
             table.column(name)
     columns, notes = [], list(table.notes)
     for column in table.columns:
-        is_used = column.name in wanted or is_asked_for(column.name, options)
+        is_used = column.name in wanted or (
+            is_asked_for(column.name, options) and column.name not in table.index
+        )
         read, note = _as_read(column, wanted.get(column.name)) if is_used else (column, None)
         columns.append(read)
         notes += [] if note is None else [f"column {column.name!r} {note}"]
@@ -230,7 +249,7 @@ def _finite(table: Table, options: Options) -> Table:
     columns, notes = [], list(table.notes)
     for column in table.columns:
         kept, count = column, 0
-        if is_asked_for(column.name, options):
+        if is_asked_for(column.name, options) and column.name not in table.index:
             as_missing = options.infinite == "missing"
             kept, count = column.without_infinities(as_missing=as_missing)
         if count:

@@ -56,6 +56,7 @@ class Table:
     skipped: tuple[SkippedColumn, ...] = ()
     notes: tuple[str, ...] = ()
     frame_library: FrameLibrary = "pandas"  # whose dataframes the user works with
+    index: tuple[str, ...] = ()  # columns that name the rows, and say nothing about them
 
     @property
     def names(self) -> list[str]:

@@ -149,7 +149,7 @@ class ColumnCounts:
 
 def cells_of(field: Field, array: Array) -> Cells:
     """Return some cells as row hashes need them, without counting anything."""
-    if field.is_numeric and field.written is None:
+    if field.is_numeric:
         return _number_cells(field, field.numbers(array), array)
     coded = field.coded(array, are_distinct=False)
     return CodedCells(field.name, coded.codes, _label_hashes(field, coded))
