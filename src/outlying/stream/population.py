@@ -143,9 +143,7 @@ class StreamedPopulation:
             )
         if asked.objects is not None:
             return self._new(asked, self._profiled(progress, workers))
-        fields = fields_for(
-            asked, self._fields, lambda: self._profiled(progress, workers).fields
-        )
+        fields = fields_for(asked, self._fields, lambda: self._profiled(progress, workers).fields)
         lookup = Lookup.of(asked, UnreadTable(fields, self.table.skipped))
         home = self._found(lookup, fields, progress, workers)
         count = home.table.rows - home.drawn

@@ -28,6 +28,7 @@ from outlying.table.values import (
     LARGEST_EXACT_INTEGER,
     Form,
     Value,
+    day_of,
     is_missing,
     label_text,
     number_of,
@@ -36,7 +37,7 @@ from outlying.table.values import (
     whole_text,
     without_trailing_zero,
 )
-from outlying.table.written.reading import Reading
+from outlying.table.written.reading import Reading, is_gap
 
 Labels: TypeAlias = tuple[str, ...] | tuple[bool, ...]
 
@@ -115,7 +116,8 @@ class NumericColumn:
         value = self.value(row)
         if value is not None or self.written is None:
             return value
-        return self.written.texts.value(row)
+        text = self.written.texts.value(row)
+        return None if text is None or is_gap(str(text)) else text
 
     def same(self, row: int, rows: Rows) -> Mask:
         """Return a mask of those of some rows that hold what a row holds, be it nothing."""
@@ -397,7 +399,7 @@ def _number_in(column: Column, row: int, form: Form) -> float:
     try:
         if form == "number" and isinstance(value, (str, bool)):
             return float(value)
-        return number_of(form, value)
+        return day_of(value) if isinstance(value, (int, float)) else number_of(form, value)
     except ValueError:
         name, words = row_words(row)
         error = ColumnError(

@@ -31,6 +31,7 @@ from outlying.table.values import (
     EXPECTS,
     TIMES,
     Form,
+    day_of,
     is_missing,
     label_text,
     number_of,
@@ -234,7 +235,7 @@ class Field:
             if self.read_as == "number":
                 return float(label)
             if self.form in ("number", "integer"):
-                raise ValueError(EXPECTS[self.read_as])
+                return day_of(float(label))
             return number_of(self.read_as, label)
         except ValueError:
             raise ColumnError(

@@ -38,7 +38,6 @@ from outlying.table.values import (
     value_of,
     without_trailing_zero,
 )
-
 from outlying.table.written.styles import styles
 
 if TYPE_CHECKING:

@@ -185,9 +185,7 @@ def _left_out(
 
 def _still_holds(copy: Copy, known: Mapping[str, Column], new: Mapping[str, Column]) -> bool:
     """Return whether a copy is one of a new object, too, given as columns of one row."""
-    one, other = (
-        known[name].with_value(new[name].cell(0)) for name in (copy.name, copy.original)
-    )
+    one, other = (known[name].with_value(new[name].cell(0)) for name in (copy.name, copy.original))
     return copy.holds(one, other)
 
 

@@ -217,12 +217,17 @@ def _date_note(reading: Reading, fitting: Mapping[Style, Seen]) -> str:
     if not ordered:
         return f"read as {what}: {_shown(reading, _first(dates.values()))}"
     words = f"read as {IN_WORDS[reading.order]}"
-    certain = [seen for s, seen in ordered.items() if len(s.orders) == 1]
-    if certain:
-        return f"{words}: {printable(_first(certain))} leaves no other order"
-    other = "month/day/year" if reading.order == "dmy" else "day/month/year"
-    example = _first(ordered.values())
-    return f"{words}: {_shown(reading, example)}; nothing tells it from {other}"
+    rivals = [
+        order
+        for order in IN_WORDS
+        if order != reading.order and all(order in s.orders for s in ordered)
+    ]
+    if rivals:
+        shown = _shown(reading, _first(ordered.values()))
+        return f"{words}: {shown}; nothing tells it from {IN_WORDS[rivals[0]]}"
+    fewest = min(len(s.orders) for s in ordered)
+    example = printable(_first(seen for s, seen in ordered.items() if len(s.orders) == fewest))
+    return f"{words}: {example} leaves no other order"
 
 
 def _first(seen: Iterable[Seen]) -> str:
