@@ -169,7 +169,7 @@ def dates() -> Iterator[Case]:
     )
 
 
-_PLAIN = {"city": CITIES, "weight": WEIGHTS}
+_PLAIN: dict[str, Cells] = {"city": CITIES, "weight": WEIGHTS}
 
 
 def _layout(name: str, text: str, encoding: str = "utf-8", **more: Any) -> Case:
@@ -252,7 +252,7 @@ def workbooks() -> Iterator[Case]:
     """Sheets as people make them."""
     right: dict[str, Cells] = {"amount": AMOUNTS, "when": MOMENTS}
     cells = [[f"{x:,.2f} €", moment] for x, moment in zip(AMOUNTS, MOMENTS, strict=True)]
-    sheet = [["Report 2023", None], [None, None], ["amount", "when"], *cells]
+    sheet: list[Cells] = [["Report 2023", None], [None, None], ["amount", "when"], *cells]
     yield Case("a workbook with a title and money as text", "sheet.xlsx", workbook(sheet), right)
     mixed = [
         [x if n != 6 else "see note", m]

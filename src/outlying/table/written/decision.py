@@ -57,8 +57,9 @@ def decide(tally: Tally) -> Decision | None:
     if not rows_of_numbers and not rows_of_dates:
         return None
     is_of_numbers = rows_of_numbers >= rows_of_dates
-    reading = _number_reading(numbers) if is_of_numbers else _date_reading(dates)
-    reading = dataclasses.replace(reading, is_declared=wanted is not None)
+    is_declared = wanted is not None
+    reading = _number_reading(numbers, is_declared) if is_of_numbers else _date_reading(dates)
+    reading = dataclasses.replace(reading, is_declared=is_declared)
     misfits = [seen for style, seen in tally.seen.items() if not reading.fits(style)]
     fitting = {style: seen for style, seen in tally.seen.items() if reading.fits(style)}
     listed: dict[str, int] = {}
@@ -110,11 +111,12 @@ def _are_codes(fitting: Mapping[Style, Seen], has_misfits: bool, has_digits: boo
     return are_alike and (are_spaced or has_digits)
 
 
-def _number_reading(found: Mapping[NumberStyle, Seen]) -> Reading:
+def _number_reading(found: Mapping[NumberStyle, Seen], is_declared: bool) -> Reading:
     rows: dict[str, int] = {}
     for style, seen in found.items():
         rows[style.affix] = rows.get(style.affix, 0) + seen.rows
-    affix = max(sorted(rows), key=rows.__getitem__)
+    named = [affix for affix in sorted(rows) if affix or not is_declared]
+    affix = max(named, key=rows.__getitem__, default="")
     affixes = (affix,) if affix in ("", "%") else (affix, "")
     some = {style: seen for style, seen in found.items() if style.affix in affixes}
     point = _point(some, affix)
