@@ -72,10 +72,10 @@ def test_streams(rows: int, tmp_path: Path) -> None:
     path = write_delimited(tmp_path / "t.csv", given)
     parquet = tmp_path / "t.parquet"
     pd.DataFrame(given).to_parquet(parquet)
-    streamed = answers(path, derive=False, engine="duckdb")
-    assert answers(parquet, derive=False, engine="duckdb") == streamed
-    assert answers(pl.DataFrame(given).lazy(), derive=False) == streamed
-    in_memory = answers(given, derive=False)
+    streamed = answers(path, engine="duckdb")
+    assert answers(parquet, engine="duckdb") == streamed
+    assert answers(pl.DataFrame(given).lazy()) == streamed
+    in_memory = answers(given)
     assert [rounded(json.loads(text)) for text in in_memory] == [
         rounded(json.loads(text)) for text in streamed
     ]
@@ -95,8 +95,8 @@ def test_row_order(tmp_path: Path) -> None:
     other = frame.sample(frac=1, random_state=1).reset_index(drop=True)
     assert answers(other) == answers(frame)
     other.to_parquet(tmp_path / "t.parquet")
-    assert answers(tmp_path / "t.parquet", engine="duckdb", derive=False) == answers(
-        frame, derive=False
+    assert answers(tmp_path / "t.parquet", engine="duckdb") == answers(
+        frame
     )
 
 

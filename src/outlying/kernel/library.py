@@ -50,7 +50,7 @@ _BATCH_ARRAYS = (
         "has",
         "first",
     ),
-    *("object_of", "values", "levels", "own", "own_conditions", "own_places", "screened"),
+    *("object_of", "values", "bars", "levels", "own", "own_conditions", "own_places", "screened"),
 )
 _POOL_ARRAYS = (
     *("row_words", "attribute_of", "least_rows", "has", "own", "own_conditions", "levels"),
@@ -88,6 +88,7 @@ class _Batch(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("most", "beam", "strongest", "scales", "attribute")),
         ("row_stride", ctypes.c_int64),
         ("object_words", ctypes.c_int64),
+        ("is_quick", ctypes.c_int64),
         *((name, ctypes.c_double) for name in ("close", "needed", "share_near")),
         *((name, ctypes.c_void_p) for name in _BATCH_ARRAYS),
     )

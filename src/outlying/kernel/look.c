@@ -130,36 +130,69 @@ static int64_t bits_between(const uint64_t *bits, int64_t first, int64_t end)
     return count;
 }
 
-/* Count the rows within ever larger distances of a point: of all rows that have a value, or of those
- * with bits. Return for how many distances: beyond the first, only while `needed` times as many rows are
- * no more than are known. */
-EXPORT int64_t look_near(const struct column *c, const uint64_t *bits, int64_t known, double point,
-                         const double *reaches, int64_t number, double needed, int64_t *near)
+/* Count some of ascending values that are before a point. */
+static int64_t place_in(const double *values, int64_t count, double point, int is_right)
+{
+    int64_t place = 0;
+    while (count > 0) {
+        int64_t half = (count + 1) / 2;
+        int is_first = is_before(values[place + half - 1], point, is_right);
+        place += is_first ? half : 0;
+        count = is_first ? count - half : half - 1;
+    }
+    return place;
+}
+
+/* Count the rows within ever larger distances of a point, some times half a width: those with bits in a
+ * column, or without bits those of the given values. Return for how many distances: beyond the first, only while `needed`
+ * times as many rows are no more than are known. For those from the place `have` on, `totals` are told how
+ * many values are at most so much larger than each, in all. */
+EXPORT int64_t look_near(const struct column *c, const uint64_t *bits, const double *values,
+                         int64_t known, double point, double width, const double *scales,
+                         int64_t number, double needed, int64_t have, int64_t *near, int64_t *totals)
 {
     int64_t at = 0;
     for (; at < number; at++) {
-        int64_t first = place_of(c, point - reaches[at], 0, 0);
-        int64_t end = place_of(c, point + reaches[at], 1, 0);
-        near[at] = bits ? bits_between(bits, first, end) : end - first;
+        double reach = scales[at] * width / 2;
+        if (bits)
+            near[at] = bits_between(bits, place_of(c, point - reach, 0, 0),
+                                    place_of(c, point + reach, 1, 0));
+        else
+            near[at] = place_in(values, known, point + reach, 1) -
+                       place_in(values, known, point - reach, 0);
         if (at > 0 && !((double)near[at] * needed <= (double)known))
             break;
+        if (at >= have)
+            totals[at] = sweep_total(values, known, reach);
     }
     return at;
 }
 
-/* Count the rows of a context within a distance of a point. */
-EXPORT int64_t look_near_rows(const struct column *c, const uint64_t *const *conditions,
-                              int64_t number, int64_t words, double point, double reach)
+/* Take the values of the rows of a context, times a factor, in the order of the table, but for those that
+ * are missing; return how many there are. There is room for one more. */
+EXPORT int64_t look_gather(const double *values, double factor, const uint64_t *const *conditions,
+                           int64_t number, int64_t words, double *gathered)
 {
-    int64_t first = place_of(c, point - reach, 0, 0), end = place_of(c, point + reach, 1, 0);
     int64_t count = 0;
-    for (int64_t word = 0; word < words; word++) {
-        const int32_t *places = c->places + 64 * word;
+    for (int64_t word = 0; word < words; word++)
         for (uint64_t left = joined(conditions, number, word); left; left &= left - 1) {
-            int32_t place = places[__builtin_ctzll(left)];
-            count += place >= first && place < end;
+            double value = values[64 * word + __builtin_ctzll(left)] * factor + 0.0;
+            gathered[count] = value;
+            count += value == value;
         }
-    }
+    return count;
+}
+
+/* Count the rows of a context whose values, times a factor, lie between two others. */
+EXPORT int64_t look_between(const double *values, double factor, const uint64_t *const *conditions,
+                            int64_t number, int64_t words, double low, double high)
+{
+    int64_t count = 0;
+    for (int64_t word = 0; word < words; word++)
+        for (uint64_t left = joined(conditions, number, word); left; left &= left - 1) {
+            double value = values[64 * word + __builtin_ctzll(left)] * factor;
+            count += value >= low && value <= high;
+        }
     return count;
 }
 

@@ -1,4 +1,4 @@
-"""Exact looks at all rows by compiled code: rows of a context by value, and those near an object."""
+"""Exact looks at all rows by compiled code: a context by value, and what is near an object."""
 
 from __future__ import annotations
 
@@ -48,43 +48,81 @@ class _Functions:
         self.near = get(
             "look_near",
             _NUMBER,
-            *(_POINTER, _POINTER, _NUMBER, _REAL),
-            *(_POINTER, _NUMBER, _REAL, _POINTER),
+            *(_POINTER, _POINTER, _POINTER, _NUMBER, _REAL, _REAL),
+            *(_POINTER, _NUMBER, _REAL, _NUMBER, _POINTER, _POINTER),
         )
-        self.near_rows = get("look_near_rows", _NUMBER, _POINTER, *_CONDITIONS, _REAL, _REAL)
+        self.gather = get("look_gather", _NUMBER, _POINTER, _REAL, *_CONDITIONS, _POINTER)
+        self.between = get("look_between", _NUMBER, _POINTER, _REAL, *_CONDITIONS, _REAL, _REAL)
         self.categories = get("look_categories", _NUMBER, _POINTER, *_CONDITIONS, _POINTER)
 
 
 _functions = functools.cache(_Functions)
 
 
-def as_words(marks: Marks) -> Words:
-    """Return rows as bits, in their order."""
-    packed = np.zeros(-(-len(marks) // _WORD) * 8, dtype=np.uint8)
-    bits = np.packbits(marks, bitorder="little")
-    packed[: len(bits)] = bits
-    return packed.view("<u8").astype(np.uint64, copy=False)
+class Bits:
+    """Rows as bits, in their order."""
+
+    __slots__ = ("address", "nbytes", "words")
+
+    def __init__(self, marks: Marks) -> None:
+        packed = np.zeros(-(-len(marks) // _WORD) * 8, dtype=np.uint8)
+        bits = np.packbits(marks, bitorder="little")
+        packed[: len(bits)] = bits
+        self.words: Words = packed.view("<u8").astype(np.uint64, copy=False)
+        self.address, self.nbytes = address_of(self.words), self.words.nbytes
 
 
 class Conditions:
     """The conditions of a context, one at least, as exact looks read them."""
 
-    def __init__(self, kernel: Kernel, words: Sequence[Words]) -> None:
-        self._kept = words
-        self._addresses = np.array([address_of(some) for some in words], dtype=np.uint64)
+    __slots__ = ("_kept", "given", "rows")
+
+    def __init__(self, kernel: Kernel, conditions: Sequence[Bits]) -> None:
+        number = len(conditions)
+        addresses = (_POINTER * number)(*[some.address for some in conditions])
+        self._kept = conditions, addresses
         #: As arguments of functions.
-        self.given = address_of(self._addresses), len(words), len(words[0])
-        self.rows = int(_functions(kernel).rows(*self.given))
+        self.given = addresses, number, len(conditions[0].words)
+        self.rows: int = _functions(kernel).rows(*self.given)
 
 
 class Members:
-    """The rows of a context that have a value: their values, ascending, and their bits."""
+    """The rows of a context that have a value: their values, ascending, and perhaps their bits."""
 
-    __slots__ = ("bits", "values")
+    __slots__ = ("_bits", "_call", "_column", "_kept", "address", "values")
 
-    def __init__(self, values: Floats, bits: Words | None) -> None:
-        """Take no bits where the rows are all that there are."""
-        self.values, self.bits = values, bits
+    def __init__(
+        self,
+        call: _Functions,
+        values: Floats,
+        kept: object,
+        column: int | None = None,
+        bits: int | None = None,
+    ) -> None:
+        """Take what to keep, and where bits are, with the column that they are laid out for."""
+        self._call, self.values, self._kept = call, values, kept
+        self._column, self._bits, self.address = column, bits, address_of(values)
+
+    def near(
+        self, point: float, width: float, scales: Sequence[float], needed: float, have: int
+    ) -> tuple[list[int], list[int]]:
+        """Count the members within some half widths of a point, as long as they may show a rarity.
+
+        Beyond the first only while `needed` times as many are no more than all. From the place
+        `have` on, it is also added up how many members are at most so much larger than each.
+        """
+        count = len(scales)
+        factors, near, totals = (_REAL * count)(*scales), (_NUMBER * count)(), (_NUMBER * count)()
+        counted = self._call.near(
+            *(self._column, self._bits, self.address, len(self.values), point, width),
+            *(factors, count, needed, have, near, totals),
+        )
+        return near[:counted], totals[have:counted]
+
+
+def all_members(kernel: Kernel, values: Floats) -> Members:
+    """Return all rows of a column, by their values, ascending."""
+    return Members(_functions(kernel), values, values)
 
 
 class WholeColumn:
@@ -112,41 +150,40 @@ class WholeColumn:
         self._address = ctypes.addressof(self._struct)
         self._call.cells(self._address, address_of(self._starts))
 
-    def members(self, context: Conditions | None) -> Members:
-        """Return the rows of a context, or all."""
-        if context is None:
-            return Members(self.values, None)
-        values = np.empty(context.rows)
-        bits = np.empty(len(self.values) // _WORD + 1, dtype=np.uint64)
+    def members(self, context: Conditions) -> Members:
+        """Return the rows of a context."""
+        begin = len(self.values) // _WORD + 1
+        room = np.empty(begin + context.rows)  # first the bits
+        address = address_of(room)
         known = self._call.values(
-            self._address, *context.given, address_of(bits), address_of(values)
+            self._address, *context.given, address, address + begin * room.itemsize
         )
-        return Members(values[:known], bits)
+        values = room[begin : begin + known]
+        return Members(self._call, values, (self, room), self._address, address)
 
-    def around(self, values: Floats, reach: float) -> int:
-        """Add up how many of all values lie within a distance of each of some ascending ones."""
-        return int(self._call.around(self._address, address_of(values), len(values), reach))
+    def around(self, members: Members, reach: float) -> int:
+        """Add up how many of all values lie within a distance of each of some members."""
+        found = self._call.around(self._address, members.address, len(members.values), reach)
+        return int(found)
 
-    def near(
-        self, members: Members, point: float, reaches: Sequence[float], needed: float
-    ) -> list[int]:
-        """Count the members within distances of a point, as long as they may show a rarity.
 
-        Beyond the first only while `needed` times as many are no more than all.
-        """
-        distances, near = np.array(reaches), np.empty(len(reaches), dtype=np.int64)
-        counted = self._call.near(
-            *(self._address, None if members.bits is None else address_of(members.bits)),
-            *(len(members.values), point, address_of(distances), len(distances), needed),
-            address_of(near),
-        )
-        return [int(rows) for rows in near[:counted]]
+class RawColumn:
+    """A numeric column as it is, each value times a factor: for a few looks nothing is sorted."""
 
-    def rows_near(self, context: Conditions | None, point: float, reach: float) -> int:
-        """Count the rows of a context, or all, within a distance of a point."""
-        if context is None:
-            return self.near(self.members(None), point, [reach], 0.0)[0]
-        return int(self._call.near_rows(self._address, *context.given, point, reach))
+    def __init__(self, kernel: Kernel, values: Floats, factor: float) -> None:
+        self._call, self._values = _functions(kernel), np.ascontiguousarray(values)
+        self._given = address_of(self._values), factor
+
+    def members(self, context: Conditions) -> Members:
+        """Return the rows of a context."""
+        room = np.empty(context.rows + 1)
+        values = room[: self._call.gather(*self._given, *context.given, address_of(room))]
+        values.sort()
+        return Members(self._call, values, room)
+
+    def between(self, context: Conditions, low: float, high: float) -> int:
+        """Count the rows of a context whose values lie between two others."""
+        return int(self._call.between(*self._given, *context.given, low, high))
 
 
 def counted_codes(

@@ -68,14 +68,13 @@ def window_counts(values: Floats, width: float) -> Counts:
     return rows_around(values, np.arange(len(values) + 1), width / 2)
 
 
-def close_pairs(values: Floats, width: float) -> int:
-    """Count ordered pairs of values at most half a width apart, each value with itself included.
+def close_pairs(after: int, count: int) -> int:
+    """Count ordered pairs of values that are close, each value with itself included.
 
-    Half of the look-ups of `window_counts` suffice, as the relation is symmetric.
+    Given is, added up over all values, how many are no further off on the way up, or lie before: as
+    the relation is symmetric, half of the look-ups of `window_counts` suffice.
     """
-    count = len(values)
-    upper = total_after(values, width / 2) - count * (count - 1) // 2
-    return 2 * upper - count
+    return 2 * (after - count * (count - 1) // 2) - count
 
 
 def parzen(values: Floats, kind: Bandwidth = "fixed") -> Floats:
@@ -120,7 +119,7 @@ def _weight_before(points: Floats, weights: Floats, at: Floats, side: Any) -> Fl
 
 def mean_neighbours(values: Floats, width: float) -> float:
     """Return how many values lie within a window of a value on average, itself included."""
-    return close_pairs(values, width) / len(values)
+    return close_pairs(total_after(values, width / 2), len(values)) / len(values)
 
 
 def mean_around(values: Floats, everywhere: Floats, width: float) -> float:

@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 
 from outlying.kernel.sweep import rows_around
 from outlying.method.density import (
@@ -28,7 +29,8 @@ from outlying.method.density import (
 from outlying.method.measure import SCALES, Typical, lift, rarity
 from outlying.options import Bandwidth
 
-_SMALL = 1 << 16
+_MOST_COUNTED = 1 << 32
+_DIGIT = 16  # bits that are sorted by at a time
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -168,10 +170,10 @@ class Distribution:
     def by_density(self, bandwidth: Bandwidth = "fixed", scale: int = SCALES[0]) -> Counts:
         """Return the places of values from the rarest on: of equals the least comes first.
 
-        Small whole numbers are sorted fastest, and counts of rows have the order of densities.
+        Counts of rows have the order of densities, and whole numbers are sorted faster.
         """
-        if bandwidth == "fixed" and self.is_exact and self.known < _SMALL:
-            return np.argsort(self.neighbours(scale).astype(np.uint16), kind="stable")
+        if bandwidth == "fixed" and self.is_exact and self.known < _MOST_COUNTED:
+            return _order_of_counts(self.neighbours(scale).astype(np.uint32))
         return np.argsort(self.densities(bandwidth, scale), kind="stable")
 
     def densities_at(self, points: Floats, bandwidth: Bandwidth = "fixed") -> Floats:
@@ -179,6 +181,14 @@ class Distribution:
         if bandwidth == "adaptive":
             return parzen_at(self.values, points, self.width, bandwidth)
         return densities(self._between(points, self.width / 2), self.known, self.width)
+
+
+def _order_of_counts(counts: npt.NDArray[np.uint32]) -> Counts:
+    """Return the order of counts, of equals the first first: a radix sort by digits of 16 bits."""
+    order = np.argsort(counts.astype(np.uint16), kind="stable")
+    if len(counts) and int(counts.max()) >> _DIGIT:
+        order = order[np.argsort((counts >> _DIGIT).astype(np.uint16)[order], kind="stable")]
+    return order
 
 
 def typical_categories(counts: Counts, everywhere: Counts, total: int) -> Typical | None:

@@ -19,7 +19,7 @@ from outlying.results.pairs import Pair
 from outlying.results.stories import Story
 from outlying.search.objects import ObjectProperty
 from outlying.search.population import Measured, Searched
-from outlying.search.scoring import Context, Hit
+from outlying.search.scoring import Hit
 from outlying.table.derived.choosing import taking_part
 from outlying.table.values import Form, Value, lies_between
 

@@ -117,12 +117,9 @@ class NumericAttribute(_Attribute):
     def __init__(self, column: NumericColumn, rows: Rows | None = None) -> None:
         super().__init__(column, rows)
         values = column.values if rows is None else column.values[rows]
-        ordered = np.sort(values) + 0.0  # what is missing comes last; there is one zero
-        ordered = ordered[: len(ordered) - np.count_nonzero(np.isnan(ordered))]
         self.exponent = max(
-            exponent_of(_largest(ordered)), exponent_of(_largest(column.values)) - _SAFE_EXPONENT
+            exponent_of(_largest(values)), exponent_of(_largest(column.values)) - _SAFE_EXPONENT
         )
-        self.sorted: Floats = self._rescaled(self._without_vanishing(ordered))
         held = self._without_vanishing(column.values)
         if held is not column.values:
             self.column = dataclasses.replace(column, values=frozen(held))
@@ -136,6 +133,22 @@ class NumericAttribute(_Attribute):
         least = np.ldexp(1.0, self.exponent - _VANISHING)
         vanishes = (np.abs(values) < least) & (values != 0.0)
         return np.where(vanishes, 0.0, values) if vanishes.any() else values
+
+    @property
+    def sorted(self) -> Floats:
+        """The known values on the scale of this attribute, ascending."""
+        return self._once("sorted", self._sorted)
+
+    def _sorted(self) -> Floats:
+        values = self.column.values if self._rows is None else self.column.values[self._rows]
+        ordered = np.sort(values) + 0.0  # what is missing comes last; there is one zero
+        ordered = ordered[: len(ordered) - np.count_nonzero(np.isnan(ordered))]
+        return self._rescaled(ordered)
+
+    @property
+    def factor(self) -> float | None:
+        """What brings values to the scale of this attribute; None where a product might not."""
+        return 2.0**-self.exponent if abs(self.exponent) < _SAFE_EXPONENT else None
 
     @property
     def whole(self) -> NumericAttribute:
@@ -176,7 +189,10 @@ class NumericAttribute(_Attribute):
             return []
         found, value = self.segments(options.seed), self.scaled(row)
         around = candidates(self.sorted, found, value, known, total, options)
-        return [self._interval(low, high) for low, high in around]
+        return [
+            self._once((low, high), functools.partial(self._interval, low, high))
+            for low, high in around
+        ]
 
     def _interval(self, low: float, high: float) -> CandidateCondition:
         bounds = self.unscaled(low), self.unscaled(high)
@@ -187,8 +203,8 @@ class NumericAttribute(_Attribute):
 
     def _rescaled(self, values: Floats) -> Floats:
         """Divide values by the power of two of this attribute, exactly."""
-        if abs(self.exponent) < _SAFE_EXPONENT:
-            return values * 2.0**-self.exponent
+        if self.factor is not None:
+            return values * self.factor
         return np.ldexp(values, -self.exponent)
 
     def histogram(self, sample: Sample) -> NumericHistogram:
@@ -228,17 +244,20 @@ class NumericAttribute(_Attribute):
     def typical(self, chosen: Mask | Rows) -> Typical | None:
         """Return what is typical among the rows of a context; None where all values are equal."""
         values = self._values(chosen)
-        found = self.typical_of(values)
-        if found is None:
+        width = self.width_of(values)
+        if width is None:
             return None
-        return self.with_lift(found, lambda: mean_around(values, self.sorted, found.width))
+        neighbours = {SCALES[0]: mean_neighbours(values, width)}
+        return self.with_lift(
+            Typical(len(values), width, math.nan, neighbours),
+            lambda: mean_around(values, self.sorted, width),
+        )
 
-    def typical_of(self, values: Floats) -> Typical | None:
-        """Return what is typical of ascending values but for the lift; None where all are equal."""
+    def width_of(self, values: Floats) -> float | None:
+        """Return the Parzen bandwidth of ascending values; None where all are equal."""
         if len(values) == 0 or values[0] == values[-1]:
             return None
-        width = bandwidth_of(values)
-        return Typical(len(values), width, math.nan, {SCALES[0]: mean_neighbours(values, width)})
+        return bandwidth_of(values)
 
     def with_lift(self, typical: Typical, around: Callable[[], float]) -> Typical:
         """Take how many of all rows a member has within its window on average; ask if need be."""

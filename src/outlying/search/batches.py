@@ -27,20 +27,34 @@ from outlying.search.screen.bitsets import BITS, NONE, Layout, Places, packed
 from outlying.search.screen.histograms import Histogram
 from outlying.search.screen.neighbours import Sample
 from outlying.search.screen.pairs import MOST_ROWS
-from outlying.search.screening import Asked, ScreenedProperty, Take, discounts, screened_by_numpy
+from outlying.search.screening import (
+    Asked,
+    Bars,
+    ScreenedProperty,
+    Take,
+    discounts,
+    screened_by_numpy,
+)
 
 #: Pairs of context and property below which threads are not worth their start.
 _FEW_PAIRS = 100_000
-_LEAST_OBJECTS, _MOST_OBJECTS, _OBJECTS_BY_COLUMNS = 16, 512, 12_800
+#: A context of so many conditions has few enough parts to look at all of them.
+_MOST_IN_PARTS = 6
+_LEAST_OBJECTS, _MOST_OBJECTS, _OBJECTS_BY_COLUMNS = 16, 1024, 102_400
 
 Item = TypeVar("Item")
 
 
-def screened_together(asked: Sequence[Asked], take: Take, threads: int = 1) -> None:
-    """Screen objects of one population; let `take` have what may be reported, by property."""
+def screened_together(
+    asked: Sequence[Asked], take: Take, threads: int = 1, bars: Bars | None = None
+) -> None:
+    """Screen objects of one population; let `take` have what may be reported, by property.
+
+    With bars, only what reaches the threshold and them, and parts of it that reach the threshold.
+    """
     kernel = compiled()
     if kernel and asked and can_be_together(asked[0].exact.options, asked[0].sample):
-        _Batch(asked, kernel).screen(take, threads)
+        _Batch(asked, kernel, bars).screen(take, threads)
         return
     for number, each in enumerate(asked):
         screened_by_numpy(each, number, take)
@@ -58,6 +72,16 @@ def can_be_together(options: Options, sample: Sample) -> bool:
     )
 
 
+def can_set_bars(asked: Sequence[Asked]) -> bool:
+    """Return whether weak contexts can be left out: all parts of the others must be known."""
+    exact = asked[0].exact
+    return (
+        can_be_together(exact.options, asked[0].sample)
+        and not asked[0].is_wide
+        and exact.options.max_conditions <= _MOST_IN_PARTS
+    )
+
+
 def most_at_once(columns: int) -> int:
     """Return how many objects to screen together: memory is bounded."""
     return max(_LEAST_OBJECTS, min(_MOST_OBJECTS, _OBJECTS_BY_COLUMNS // max(1, columns)))
@@ -72,8 +96,9 @@ def batches(items: Sequence[Item], most: int) -> Iterator[Sequence[Item]]:
 class _Batch:
     """Objects, and what they have in common."""
 
-    def __init__(self, asked: Sequence[Asked], kernel: Kernel) -> None:
+    def __init__(self, asked: Sequence[Asked], kernel: Kernel, bars: Bars | None = None) -> None:
         self.asked, self.kernel, self.sample = asked, kernel, asked[0].sample
+        self.bars = bars
         exact = asked[0].exact
         self.total = len(exact.properties)
         self.most = min(exact.options.max_conditions, self.total)
@@ -111,8 +136,9 @@ class _Batch:
             "row_stride": self.sample.layout.words,
             "object_words": has.shape[1] // BITS,
             "beam": limits.BEAM,
-            "strongest": limits.CLOSEST,
-            "close": asked[0].needed / limits.MARGIN,
+            "is_quick": bars is not None,
+            "strongest": limits.CLOSEST if bars is None else 0,
+            "close": asked[0].needed * (1 / limits.MARGIN if bars is None else 1 - SAME_DENSITY),
             "needed": exact.needed * (1 - SAME_DENSITY),
             "share_near": len(self.sample.screened) / len(self.sample.nearby),
         }
@@ -219,6 +245,7 @@ class _Batch:
                 **self.arrays,
                 **contexts,
                 "values": values,
+                "bars": np.zeros(0) if self.bars is None else self.bars.products,
                 "words": words,
                 "near_words": words if one_layout else self._addresses(histogram.near_layout),
                 "screened": screened,
@@ -230,11 +257,14 @@ class _Batch:
             attribute=self.asked[0].exact.families[place],
         )
         order = np.lexsort((*own.T[::-1], figures[:, 0]))
-        figures = np.ascontiguousarray(figures[order].T)
+        figures, own = figures[order], own[order]
+        if self.bars is not None:  # parts of several contexts
+            is_new = np.ones(len(own), dtype=bool)
+            is_new[1:] = (np.diff(own, axis=0) != 0).any(axis=1) | (np.diff(figures[:, 0]) != 0)
+            figures, own = figures[is_new], own[is_new]
+        figures = np.ascontiguousarray(figures.T)
         with np.errstate(divide="ignore", invalid="ignore"):
-            scored = self.asked[0].scored(
-                own[order].astype(np.int64), Rarest(figures[1:]), histogram
-            )
+            scored = self.asked[0].scored(own.astype(np.int64), Rarest(figures[1:]), histogram)
         ends = np.searchsorted(figures[0], [*objects, len(self.asked)]).tolist()
         for number in objects:
             self.asked[number].screened += int(screened[number])

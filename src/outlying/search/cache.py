@@ -19,7 +19,7 @@ from typing import Generic, TypeAlias, TypeVar
 import numpy as np
 
 from outlying.kernel.library import Kernel
-from outlying.kernel.look import as_words
+from outlying.kernel.look import Bits
 from outlying.method.measure import Typical
 from outlying.method.profiles import Profile
 from outlying.search import limits
@@ -61,13 +61,19 @@ class LeastRecentlyUsed(Generic[Name, Thing]):
     def __len__(self) -> int:
         return len(self._things)
 
-    def get(self, name: Name, make: Callable[[], Thing]) -> Thing:
-        """Return a thing; two threads that make the same one at once both get the first."""
+    def find(self, name: Name) -> Thing | None:
+        """Return a thing that is there."""
         with self._lock:
             known = self._things.get(name)
             if known is not None:
                 self._things.move_to_end(name)
-                return known
+            return known
+
+    def get(self, name: Name, make: Callable[[], Thing]) -> Thing:
+        """Return a thing; two threads that make the same one at once both get the first."""
+        known = self.find(name)
+        if known is not None:
+            return known
         made = make()
         with self._lock:
             if name not in self._things:
@@ -144,8 +150,8 @@ class Cache:
         self._masks: LeastRecentlyUsed[int, Mask] = LeastRecentlyUsed(limits.MOST_BYTES, len)
         self._groups: LeastRecentlyUsed[Key, Group] = LeastRecentlyUsed(limits.MOST_GROUPS)
         self._sizes: LeastRecentlyUsed[Key, tuple[int, int]] = LeastRecentlyUsed(limits.MOST_GROUPS)
-        self._words: LeastRecentlyUsed[int, Words] = LeastRecentlyUsed(
-            limits.MOST_BYTES, lambda words: words.nbytes
+        self._bits: LeastRecentlyUsed[int, Bits] = LeastRecentlyUsed(
+            limits.MOST_BYTES, lambda bits: bits.nbytes
         )
         self._once = Once()
         self._profiles: LeastRecentlyUsed[Key, Profile] = LeastRecentlyUsed(
@@ -175,13 +181,18 @@ class Cache:
         """Return which of all rows satisfy a condition."""
         return self._masks.get(condition, make)
 
-    def words(self, condition: int, make: Callable[[], Mask]) -> Words:
+    def bits(self, condition: int, make: Callable[[], Mask]) -> Bits:
         """Return which of all rows satisfy a condition, as bits."""
-        return self._words.get(condition, lambda: as_words(make()))
+        return self._bits.get(condition, lambda: Bits(make()))
 
-    def known_words(self, attribute: Attribute) -> Words:
+    @property
+    def all_bits(self) -> Bits:
+        """All rows, as bits."""
+        return self._once("all", lambda: Bits(np.ones(self.sample.rows, dtype=bool)))
+
+    def known_bits(self, attribute: Attribute) -> Bits:
         """Return which of all rows have a value of an attribute, as bits."""
-        return self._once(("known", attribute), lambda: as_words(~attribute.column.missing()))
+        return self._once(("known", attribute), lambda: Bits(~attribute.column.missing()))
 
     def look(self, kernel: Kernel, attribute: Attribute) -> Look:
         """Return who looks at an attribute by compiled code."""
@@ -190,6 +201,10 @@ class Cache:
     def group(self, key: Key, make: Callable[[], Group]) -> Group:
         """Return a context as one property sees it."""
         return self._groups.get(key, make)
+
+    def known_group(self, key: Key) -> Group | None:
+        """Return a context as one property sees it, where that is known."""
+        return self._groups.find(key)
 
     def sizes(self, key: Key, make: Callable[[], tuple[int, int]]) -> tuple[int, int]:
         """Return the rows of a context, and those of them that have a property."""

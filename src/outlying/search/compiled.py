@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from typing import Any
+from typing import Any, cast
 
 from outlying.kernel.library import Kernel
-from outlying.kernel.look import Conditions
+from outlying.kernel.look import Bits, Conditions
 from outlying.method.measure import Summary, reaches
 from outlying.method.profiles import Profile
 from outlying.search.cache import Group
@@ -47,8 +46,8 @@ class CompiledExact(Exact):
 
     def near(self, place: int, context: Context, width: float) -> int:
         """Count the rows of a context that lie within a window around the object."""
-        row, conditions = self.properties[place].row, self.conditions(context)
-        return self.look_of(place).rows_near(row, conditions, width)
+        row, bits = self.properties[place].row, self._bits(context) or [self.cache.all_bits]
+        return self.look_of(place).rows_near(row, Conditions(self.kernel, bits), width)
 
     def sizes(self, place: int, context: Context) -> tuple[int, int]:
         """Count the rows of a context, and those of them that have the property."""
@@ -56,15 +55,15 @@ class CompiledExact(Exact):
         rows = self.rows if conditions is None else conditions.rows
         if own.value is None:
             return rows, rows
-        known = self.cache.known_words(own.attribute.whole)
-        return rows, Conditions(self.kernel, [*self._words(context), known]).rows
+        known = self.cache.known_bits(own.attribute.whole)
+        return rows, Conditions(self.kernel, [*self._bits(context), known]).rows
 
     def profile(self, place: int, context: Context) -> Profile:
         """Return what a description needs of a property in a context, once for all objects."""
         look = self.look_of(place)
         return self.cache.profile(
             self.key(place, context),
-            lambda: look.profile(look.members(self.conditions(context))),
+            lambda: look.profile(self.conditions(context)),
         )
 
     def look_of(self, place: int) -> Look:
@@ -73,37 +72,30 @@ class CompiledExact(Exact):
 
     def conditions(self, context: Context) -> Conditions | None:
         """Return the conditions of a context; None where there are none."""
-        return Conditions(self.kernel, self._words(context)) if context else None
+        return Conditions(self.kernel, self._bits(context)) if context else None
 
-    def _words(self, context: Context) -> list[Any]:
-        return [self.cache.words(self.numbers[item], self._test(item)) for item in context]
+    def _bits(self, context: Context) -> list[Bits]:
+        return [self.cache.bits(self.numbers[item], self._test(item)) for item in context]
 
 
 class _Seen:
-    """A property in a context, looked at once: its rows, what is typical, what is near the object."""
+    """A property in a context as the object sees it, looked at once."""
 
     def __init__(self, exact: CompiledExact, place: int, context: Context) -> None:
-        self.exact, self.own, self.look = exact, exact.properties[place], exact.look_of(place)
-        self._conditions = exact.conditions(context)
-        self.rows = exact.rows if self._conditions is None else self._conditions.rows
-        self._is_large = self.rows >= exact.least_rows(len(context))
-        self._group = exact.cache.group(exact.key(place, context), self._grouped)
-
-    def _grouped(self) -> Group:
-        return Group(self.rows, self.look.typical(self._members) if self._is_large else None)
-
-    @functools.cached_property
-    def _members(self) -> Any:
-        return self.look.members(self._conditions)
-
-    @functools.cached_property
-    def _near(self) -> list[int]:
-        """The rows near the object, scale by scale, for which it is known what is typical."""
-        typical, exact = self._group.typical, self.exact
-        assert typical is not None  # noqa: S101 - else nobody asks
-        near = self.look.near(self.own.row, self._members, typical, exact.scales, exact.needed)
-        self.look.widen(typical, self._members, exact.scales[: len(near)])
-        return near
+        self.look, key = exact.look_of(place), exact.key(place, context)
+        conditions = exact.conditions(context)
+        self.rows = exact.rows if conditions is None else conditions.rows
+        known = exact.cache.known_group(key)
+        typical, self._near = None if known is None else known.typical, list[int]()
+        if typical is None if known else self.rows < exact.least_rows(len(context)):
+            self._group = known or exact.cache.group(key, lambda: Group(self.rows, None))
+            return
+        self._members = cast(Any, self.look.members(conditions))  # each look knows its own
+        row = exact.properties[place].row
+        typical, self._near = self.look.seen(
+            row, self._members, typical, exact.scales, exact.needed
+        )
+        self._group = known or exact.cache.group(key, lambda: Group(self.rows, typical))
 
     def sketched(self) -> Summary | None:
         """Summarise the property, perhaps without its lift."""

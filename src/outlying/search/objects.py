@@ -55,6 +55,11 @@ class ObjectProperty:
         return self.attribute.column.name
 
     @property
+    def key(self) -> str:
+        """What a pass over all rows knows the attribute by."""
+        return self.attribute.column.key
+
+    @property
     def family(self) -> str:
         """The column of the table it is about: of a derived attribute, its parent."""
         return self.attribute.column.family

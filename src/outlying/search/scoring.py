@@ -113,7 +113,9 @@ class Evaluation:
         self.needed = least_rarity(options.min_outlierness, "relative")
         places = {item.name: place for place, item in enumerate(properties)}
         self.own = [places[item.attribute] for item in candidates]
-        families = {name: place for place, name in enumerate(sorted({p.family for p in properties}))}
+        families = {
+            name: place for place, name in enumerate(sorted({p.family for p in properties}))
+        }
         self.families = [families[item.family] for item in properties]
         self._overall: dict[int, Summary | None] = {}
 

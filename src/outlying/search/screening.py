@@ -115,6 +115,18 @@ class ScreenedProperty:
 Take: TypeAlias = Callable[[ScreenedProperty], None]
 
 
+class Bars:
+    """For each object, the strength below which nothing matters; -inf where all does."""
+
+    def __init__(self, least: Floats) -> None:
+        self.least = least
+
+    @property
+    def products(self) -> Floats:
+        """The same as products of rarity and lift, as strengths are compared while screening."""
+        return np.exp(self.least)
+
+
 def least_where_nan(numbers: Floats) -> Floats:
     """Put what is not comparable last in an order."""
     return np.where(np.isnan(numbers), -math.inf, numbers)

@@ -15,8 +15,9 @@ import numpy as np
 
 from outlying.method.density import Floats
 from outlying.search.contexts import as_tuple, keys, lengths, padded
-from outlying.search.scoring import Context, Glance
-from outlying.search.screen.bitsets import NONE, Contexts, Places
+from outlying.search.minimality import parts
+from outlying.search.scoring import Context, Evaluation, Glance
+from outlying.search.screen.bitsets import Contexts, Places
 from outlying.search.screen.histograms import Estimate
 from outlying.search.screening import Rank, ScreenedContexts
 
@@ -36,9 +37,7 @@ class RankedPairs:
         own: Places,
         families: Places,
     ) -> None:
-        """Take properties, contexts and estimates in order, the family of each condition, of each
-        property.
-        """
+        """Take pairs and their estimates in order, the family of each condition and property."""
         self.places, self.contexts, self.scores, self.rows = places, contexts, scores, rows
         self.own, self.families = own, families  # own: NONE behind the last one
 
@@ -93,19 +92,20 @@ class RankedPairs:
         """Return whether a property and a context are among them."""
         if len(context) > self.contexts.shape[1] or place > self._last:
             return False
-        line = np.array([[NONE] * (self.contexts.shape[1] - len(context)) + list(context)])
-        own = self._numbered(np.array([place]), line)
-        at = int(np.searchsorted(self._numbers, own[0]))
-        return at < len(self._numbers) and bool(self._numbers[at] == own[0])
+        number = place * self._base ** (self.contexts.shape[1] - len(context))
+        for item in context:
+            number = number * self._base + item + 1
+        return number in self._numbers
 
     @functools.cached_property
-    def _numbers(self) -> Places:
-        return np.sort(self._numbered(self.places, self.contexts))
+    def _numbers(self) -> frozenset[int]:
+        """A number for each pair; NONE counts as 0."""
+        lines = np.concatenate([self.places[:, np.newaxis], self.contexts + 1], axis=1)
+        return frozenset(keys(lines, self._base).tolist())
 
-    def _numbered(self, places: Places, contexts: Contexts) -> Places:
-        """Return a number for each pair."""
-        lines = np.concatenate([places[:, np.newaxis], contexts + 1], axis=1)
-        return keys(lines, max(len(self.own), self._last) + 1)
+    @functools.cached_property
+    def _base(self) -> int:
+        return max(len(self.own), self._last) + 1
 
     @functools.cached_property
     def _last(self) -> int:
@@ -168,6 +168,27 @@ class Shortlist:
     def may_report(self, place: int, context: Context) -> bool:
         """Return whether a pair may be reported, or be a part that is."""
         return not context or self.ranked.has(place, context) or (place, context) in self.parts
+
+
+def parts_of(ranked: RankedPairs, chosen: RankedPairs) -> tuple[Key, ...]:
+    """Return what else must be known to tell whether chosen pairs are much stronger than parts."""
+    if len(chosen) == len(ranked):
+        return ()
+    own = {(place, rank[-1]) for rank, place in chosen}
+    needed = {(place, part) for place, context in own for part in parts(context) if part}
+    return tuple(key for key in sorted(needed - own) if ranked.has(*key))
+
+
+def small_pairs(exact: Evaluation) -> tuple[Key, ...]:
+    """Return the pairs whose context is a group too small to be drawn, for all properties."""
+    items = [place for place, item in enumerate(exact.candidates) if item.is_small]
+    families = exact.condition_families
+    return tuple(
+        (place, (item,))
+        for item in items
+        for place, family in enumerate(exact.families)
+        if family != families[item]
+    )
 
 
 def glance_of(found: Iterable[tuple[float, Iterable[int]]], rarities: Floats) -> Glance:

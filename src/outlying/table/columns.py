@@ -61,6 +61,14 @@ class Derivation(Protocol):
     def gives_conditions(self) -> bool:
         """Whether it groups rows; if not, it is only ever a property."""
 
+    @property
+    def key(self) -> str:
+        """Something that tells it from a derivation of the same name by other facts."""
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the greatest number that it gives; NaN where it gives categories."""
+
     def column(self, parent: Column) -> Column:
         """Compute the column from its parent, or from any rows of it."""
 
@@ -88,6 +96,11 @@ class NumericColumn:
     def family(self) -> str:
         """The column of the table whose cells it tells of: itself, or the one it comes from."""
         return self.name if self.origin is None else self.origin.parent
+
+    @property
+    def key(self) -> str:
+        """What a pass knows it by: derived columns of one name may follow from other facts."""
+        return self.name if self.origin is None else self.origin.key
 
     def __len__(self) -> int:
         return len(self.values)
@@ -221,6 +234,11 @@ class CategoricalColumn:
     def family(self) -> str:
         """The column of the table whose cells it tells of: itself, or the one it comes from."""
         return self.name if self.origin is None else self.origin.parent
+
+    @property
+    def key(self) -> str:
+        """What a pass knows it by: derived columns of one name may follow from other facts."""
+        return self.name if self.origin is None else self.origin.key
 
     def __len__(self) -> int:
         return len(self.codes)

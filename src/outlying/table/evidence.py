@@ -140,7 +140,7 @@ def _scaled(values: Floats) -> Floats | None:
     low, high = np.fmin.reduce(values), np.fmax.reduce(values)
     if not (np.isfinite(low) and np.isfinite(high) and low < high and np.isfinite(high - low)):
         return None
-    return (values - low) / (high - low)
+    return np.asarray((values - low) / (high - low))
 
 
 def _by_appearance(codes: Codes) -> Codes:

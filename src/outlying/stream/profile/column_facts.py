@@ -10,6 +10,7 @@ import numpy as np
 from outlying.sources.types import arrow_numpy as arrays
 from outlying.sources.types.arrow import Array, Coded, Field, Numbers, arrow, whole
 from outlying.stream.profile.bottom_k import DistinctCounter
+from outlying.stream.profile.part_facts import PartCounts
 from outlying.table.columns import Column, Floats
 from outlying.table.row_hash import (
     MISSING_HASH,
@@ -76,13 +77,14 @@ class ColumnCounts:
     distinct: DistinctCounter = dataclasses.field(
         default_factory=lambda: DistinctCounter(MOST_TEXTS)
     )
+    parts: PartCounts | None = None  # of columns from which others may be derived
     tally: Tally | None = None  # of texts that may be numbers or dates
 
     @classmethod
-    def of(cls, field: Field) -> ColumnCounts:
+    def of(cls, field: Field, *, has_parts: bool = False) -> ColumnCounts:
         """Return the counts of no row of a column."""
         tally = tally_for(field.wanted, has_ends=True) if field.may_be_written else None
-        return cls(tally=tally)
+        return cls(parts=PartCounts() if has_parts else None, tally=tally)
 
     def decision(self) -> Decision | None:
         """Return how texts are to be read; None: as they are."""
@@ -97,6 +99,8 @@ class ColumnCounts:
         self.distinct.merge(other.distinct)
         if self.tally is not None and other.tally is not None:
             self.tally.merge(other.tally)
+        if self.parts is not None and other.parts is not None:
+            self.parts.merge(other.parts)
 
     def _widen(self, low: float | int, high: float | int) -> None:
         """Widen the range of known numbers."""
@@ -117,6 +121,8 @@ class ColumnCounts:
         self.distinct.add(hashes)
         if self.tally is not None:
             self.tally.add(_Texts(coded), coded.counts)
+        if self.parts is not None and field.form == "text":
+            self.parts.add_texts(coded, hashes)
         return CodedCells(field.name, coded.codes, hashes)
 
     def _add_numbers(self, field: Field, array: Array) -> Cells:
@@ -124,6 +130,8 @@ class ColumnCounts:
         self.missing += found.missing
         self.infinite += found.infinite
         self._look_at(field, found, array)
+        if self.parts is not None:
+            self.parts.add_numbers(field, found.values)
         cells = _number_cells(field, found, array)
         if field.is_compared and _may_be_long(field, array):
             if isinstance(cells, HashedCells):

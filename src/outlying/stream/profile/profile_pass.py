@@ -19,6 +19,7 @@ from outlying.sources.types.arrow_numpy import of_numbers
 from outlying.stream.profile.bottom_k import RowSketch
 from outlying.stream.profile.column_facts import ColumnCounts
 from outlying.table.columns import Rows
+from outlying.table.derived.parts import is_part_name
 from outlying.table.row_hash import salted_sums, splitmix64
 from outlying.table.sampling import SKETCH_SIZE
 from outlying.table.selection import Selection, is_asked_for, not_empty
@@ -75,7 +76,8 @@ class ProfilePass:
 
     def start(self) -> ProfileState:
         """Return the state of no rows."""
-        counts = {field.name: ColumnCounts.of(field) for field in self.fields}
+        has_parts = self.options.derive
+        counts = {f.name: ColumnCounts.of(f, has_parts=has_parts) for f in self.fields}
         return ProfileState(counts, RowSketch(self.sketch_size))
 
     def add(self, state: ProfileState, batch: Batch) -> ProfileState:
@@ -118,7 +120,7 @@ def _check_names(table: Table, options: Options) -> None:
     """Refuse options that name a column which does not exist."""
     unread = {column.name for column in table.skipped}
     for name in (*dict(options.types), *options.exclude, *(options.columns or ())):
-        if name not in unread:
+        if name not in unread and not is_part_name(name, table.names):
             table.column(name)
 
 

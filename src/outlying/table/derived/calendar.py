@@ -8,6 +8,7 @@ single day the hour tells no more than the moment itself.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -63,10 +64,15 @@ class CalendarFacts:
     minutes: Counts
 
     @classmethod
-    def of(cls, values: Floats) -> CalendarFacts:
-        """Count moments in microseconds; NaN is missing."""
-        days, minutes = _split(values[~np.isnan(values)])
-        return cls(_distinct(days), np.bincount(minutes, minlength=MINUTES))
+    def of(cls, values: Floats, rows: Counts | None = None) -> CalendarFacts:
+        """Count moments in microseconds, or `rows` of each; NaN is missing."""
+        known = ~np.isnan(values)
+        days, minutes = _split(values[known])
+        if rows is None:
+            return cls(_distinct(days), np.bincount(minutes, minlength=MINUTES))
+        counted = np.zeros(MINUTES, dtype=np.int64)
+        np.add.at(counted, minutes, rows[known])
+        return cls(_distinct(days), counted)
 
     def merged(self, other: CalendarFacts) -> CalendarFacts:
         """Return the facts of the rows of both."""
@@ -77,9 +83,9 @@ class CalendarFacts:
         if self.minutes.sum() < LEAST_ROWS:
             return
         months = _months(self.days)
-        if form != "date" and np.count_nonzero(self.minutes) > 1:
-            if len(self.days) >= LEAST_PERIODS[Part.HOUR]:
-                yield Part.HOUR
+        have_hours = form != "date" and np.count_nonzero(self.minutes) > 1
+        if have_hours and len(self.days) >= LEAST_PERIODS[Part.HOUR]:
+            yield Part.HOUR
         for part, numbers, periods in (
             (Part.WEEKDAY, _weekdays(self.days), (self.days + 3) // 7),
             (Part.DAY, _days_of_month(self.days), months),
@@ -120,6 +126,18 @@ class CalendarDerivation:
         """True: all parts of dates and times group rows."""
         return True
 
+    @property
+    def key(self) -> str:
+        """What tells it from the same part on a line with another beginning."""
+        return f"{self.name} from {self.cut}"
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The first and the last minute of the line; the days of a month."""
+        if self.part is Part.HOUR:
+            return self.cut * MINUTE, (self.cut + MINUTES - 1) * MINUTE
+        return (1.0, 31.0) if self.part is Part.DAY else (math.nan, math.nan)
+
     def column(self, parent: Column) -> Column:
         """Compute the part of each moment."""
         assert parent.is_numeric  # noqa: S101 - moments are numbers inside
@@ -146,7 +164,7 @@ class CalendarDerivation:
         codes[known] = code_of[numbers]
         return CategoricalColumn(self.name, "text", frozen(codes), tuple(used), origin=self)
 
-    def said(self, value: Value) -> None:  # noqa: ARG002
+    def said(self, value: Value) -> None:
         """Return None: the part itself says it."""
 
 

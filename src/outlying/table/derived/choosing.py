@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from outlying.options import Options
@@ -40,35 +40,52 @@ def derivations(parent: str, form: Form, facts: Facts) -> Iterator[Derivation]:
     if isinstance(facts, CalendarFacts):
         yield from calendar_derivations(parent, form, facts)
     elif isinstance(facts, KeyFacts):
-        yield from key_derivations(parent, facts)
+        if form == "integer":
+            yield from key_derivations(parent, facts)
     else:
         yield from text_derivations(parent, facts)
+
+
+def joined(facts: Facts, column: Column) -> Facts:
+    """Return facts with those of further rows of the column."""
+    if isinstance(facts, TextFacts):
+        return facts if column.is_numeric else facts.joined(column)
+    if not column.is_numeric:
+        return facts
+    if isinstance(facts, CalendarFacts):
+        return facts.merged(CalendarFacts.of(column.values))
+    return facts.merged(KeyFacts.of(column.values))
 
 
 def with_derived(selection: Selection, table: Table, options: Options) -> Selection:
     """Add what is derived from the columns of a table in memory."""
     facts = (
-        (column, facts_of(column))
+        (column.name, facts_of(column))
         for column in table.columns
         if may_have_parts(column.name, selection, options)
     )
-    known = {column.name: found for column, found in facts if found is not None}
-    return with_parts(selection, table, known, options)
-
-
-def with_parts(
-    selection: Selection, table: Table, facts: Mapping[str, Facts], options: Options
-) -> Selection:
-    """Add the derived columns that facts about all rows ask for."""
-    names = set(table.names)
+    known = {name: found for name, found in facts if found is not None}
+    by_name = {column.name: column for column in table.columns}
     derived = tuple(
-        derivation.column(column)
-        for column in table.columns
-        if may_have_parts(column.name, selection, options)
-        for derivation in _parts_of(column, facts.get(column.name))
-        if derivation.name not in names and derivation.name not in options.exclude
+        derivation.column(by_name[derivation.parent])
+        for derivation in chosen(table.columns, selection, known, options)
     )
     return dataclasses.replace(selection, derived=derived)
+
+
+def chosen(
+    columns: Sequence[Column],
+    selection: Selection,
+    facts: Mapping[str, Facts],
+    options: Options,
+) -> Iterator[Derivation]:
+    """Return the derived columns that facts about all rows ask for."""
+    names = {column.name for column in columns}
+    for column in columns:
+        if may_have_parts(column.name, selection, options):
+            for derivation in _parts_of(column, facts.get(column.name)):
+                if derivation.name not in names and derivation.name not in options.exclude:
+                    yield derivation
 
 
 def _parts_of(column: Column, facts: Facts | None) -> Iterator[Derivation]:

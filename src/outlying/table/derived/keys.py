@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,18 +29,20 @@ class KeyFacts:
     counts: Counts
 
     @classmethod
-    def of(cls, values: Floats) -> KeyFacts:
-        """Count whole numbers; NaN is missing."""
-        return cls(*np.unique(values[~np.isnan(values)], return_counts=True))
+    def of(cls, values: Floats, rows: Counts | None = None) -> KeyFacts:
+        """Count whole numbers, or `rows` of each; NaN is missing."""
+        known = ~np.isnan(values)
+        if rows is None:
+            return cls(*np.unique(values[known], return_counts=True))
+        distinct, places = np.unique(values[known], return_inverse=True)
+        counts = np.zeros(len(distinct), dtype=np.int64)
+        np.add.at(counts, places, rows[known])
+        return cls(distinct, counts)
 
     def merged(self, other: KeyFacts) -> KeyFacts:
         """Return the facts of the rows of both."""
-        values, places = np.unique(
-            np.concatenate([self.values, other.values]), return_inverse=True
-        )
-        counts = np.zeros(len(values), dtype=np.int64)
-        np.add.at(counts, places, np.concatenate([self.counts, other.counts]))
-        return KeyFacts(values, counts)
+        values = np.concatenate([self.values, other.values])
+        return KeyFacts.of(values, np.concatenate([self.counts, other.counts]))
 
     @property
     def rows(self) -> int:
@@ -70,30 +74,40 @@ class RepeatedKeys:
     """Whether a key occurs more than once, where nearly all occur once."""
 
     parent: str
-    counts: Mapping[float, int]
+    counts: tuple[tuple[float, int], ...]
 
-    gives_conditions = False
+    gives_conditions: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
         """The name of the derived column."""
         return Part.REPEATED.name_of(self.parent)
 
+    @property
+    def key(self) -> str:
+        """What tells it from the same part by other rows."""
+        return f"{self.name} of {self.counts}"
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """NaN: these are categories."""
+        return math.nan, math.nan
+
     def column(self, parent: Column) -> Column:
         """Look keys up."""
         assert parent.is_numeric  # noqa: S101 - keys of this kind are whole numbers
-        codes = np.isin(parent.values, list(self.counts)).astype(np.int32)
+        codes = np.isin(parent.values, list(dict(self.counts))).astype(np.int32)
         codes[np.isnan(parent.values)] = -1
         return CategoricalColumn(self.name, "text", frozen(codes), (ONCE, REPEATED), origin=self)
 
     def said(self, value: Value) -> str | None:
         """Say how often it occurs."""
         number = float(value) if isinstance(value, (int, float)) else np.nan
-        return repeated_claim(self.parent, value, self.counts.get(number), len(self.counts))
+        return repeated_claim(self.parent, value, dict(self.counts).get(number), len(self.counts))
 
 
 def key_derivations(parent: str, facts: KeyFacts) -> Iterator[RepeatedKeys]:
     """Return whether keys occur more than once, where few do."""
     repeated = facts.repeated
     if are_exceptions(repeated, len(facts.values), facts.rows) and facts.are_keys:
-        yield RepeatedKeys(parent, repeated)
+        yield RepeatedKeys(parent, tuple(repeated.items()))

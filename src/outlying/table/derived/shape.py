@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 _SEPARATOR = "\x1f"
 _RUN = re.compile(r"([Aa9])\1+")
 #: What is ordinary in any text, beside letters, digits and spaces.
-_PUNCTUATION = frozenset(" .,'’-–&/()#\":;!?+%*@_")
+_PUNCTUATION = frozenset(" .,'-&/()#\":;!?+%*@_\u2019\u2013")
 #: Letters of a script that fewer of the rows hold are odd, as are other signs.
 _FEW = 0.01
 
@@ -66,8 +66,7 @@ def odd_characters(counts: Mapping[str, int]) -> frozenset[str]:
     return frozenset(
         char
         for char, count in rows.items()
-        if not char.isdigit()
-        and (scripts[script_of(char)] if char.isalpha() else count) <= few
+        if not char.isdigit() and (scripts[script_of(char)] if char.isalpha() else count) <= few
     )
 
 

@@ -22,7 +22,7 @@ LEAST_TOGETHER = 5
 RARER = 20
 #: Letters that a label must have for one edit, and for two.
 LEAST_LETTERS = {1: 5, 2: 10}
-#: The word that is misspelt has so many letters: what is shorter is a code, or stands for something.
+#: The word that is misspelt has so many letters: shorter ones are codes, or abbreviations.
 LEAST_WORD = 4
 #: Beyond so many comparisons only labels with one edit are looked for, by their deletions.
 MOST_COMPARISONS = 4_000_000
@@ -95,7 +95,7 @@ def is_slip(label: str, other: str) -> bool:
         return False
     if any(map(str.isdigit, changed)) and len(changed) != len(meant):
         return False
-    words = [word for word in _words_at(other, start, stop_other)]
+    words = list(_words_at(other, start, stop_other))
     if not words or not all(map(_can_be_misspelt, words)):
         return False
     return not _is_inflected(label.casefold(), other.casefold()) and not _is_other_ending(

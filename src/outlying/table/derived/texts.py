@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import hashlib
+import math
+import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +24,7 @@ from outlying.table.derived.shape import collapsed, odd_characters, patterns
 from outlying.table.derived.spelling import Intended, misspellings
 from outlying.table.row_hash import label_hashes, splitmix64
 from outlying.table.selection import IDENTIFIER_ROWS, MOST_TEXTS
-from outlying.table.values import Value, printable
+from outlying.table.values import LARGEST_EXACT_INTEGER, Value, printable
 
 #: A column has many distinct texts from so many on, if they are this share of its rows.
 MANY_TEXTS = 50
@@ -31,6 +35,8 @@ NEARLY_ALL = 0.9
 #: What more rows have is no exception: odd characters, misspellings, repeated keys.
 MOST_ODD = 0.02
 MOST_REPEATED = 0.001
+
+_WHOLE = re.compile("-?[0-9]{1,40}")
 
 USUAL, ODD, MISSPELT, ANOTHER = "usual", "odd", "misspelt", "another"
 ONCE, REPEATED = "once", "repeated"
@@ -49,7 +55,11 @@ class TextFacts:
     def of(cls, column: CategoricalColumn) -> TextFacts:
         """Count the texts of a column in memory."""
         rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.labels))
-        counts = {str(label): count for label, count in zip(column.labels, rows.tolist()) if count}
+        counts = {
+            str(label): count
+            for label, count in zip(column.labels, rows.tolist(), strict=True)
+            if count
+        }
         return cls(counts, len(counts), int(rows.sum()), is_whole=True)
 
     @property
@@ -58,6 +68,15 @@ class TextFacts:
         return self.distinct >= min(MANY_TEXTS, IDENTIFIER_ROWS) and (
             self.distinct > MANY_SHARE * self.rows
         )
+
+    def joined(self, column: CategoricalColumn) -> TextFacts:
+        """Take in the texts of further rows."""
+        counts = dict(self.counts)
+        more = TextFacts.of(column)
+        for text, count in more.counts.items():
+            counts[text] = counts.get(text, 0) + count
+        distinct = self.distinct + len(counts) - len(self.counts)
+        return TextFacts(counts, distinct, self.rows + more.rows, self.is_whole)
 
     def some(self) -> Mapping[str, int]:
         """Return the texts by which shapes are judged: all, or those with the least hashes."""
@@ -73,14 +92,27 @@ class TextDerivation:
     """How a part is computed of each distinct text."""
 
     parent: str
+    part: Part
 
-    part = Part.LENGTH
-    gives_conditions = False
+    @property
+    def gives_conditions(self) -> bool:
+        """Whether it groups rows: only patterns do."""
+        return self.part is Part.PATTERN
 
     @property
     def name(self) -> str:
         """The name of the derived column."""
         return self.part.name_of(self.parent)
+
+    @property
+    def key(self) -> str:
+        """What tells it from a part of the same name that follows from other texts."""
+        return f"{self.name} by {hashlib.blake2b(repr(self).encode(errors='replace')).hexdigest()}"
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """NaN: most parts of texts are categories."""
+        return math.nan, math.nan
 
     def column(self, parent: Column) -> Column:
         """Compute the part of each text."""
@@ -95,9 +127,7 @@ class TextDerivation:
         """Return None: the part itself says it."""
         return None
 
-    def _column(
-        self, parent: CategoricalColumn, parts: Sequence[float] | Sequence[str]
-    ) -> Column:
+    def _column(self, parent: CategoricalColumn, parts: Sequence[float] | Sequence[str]) -> Column:
         if self.part in (Part.LENGTH, Part.WORDS):
             values = np.array([*parts, np.nan])[parent.codes]
             return NumericColumn(self.name, "integer", frozen(values), self)
@@ -108,32 +138,28 @@ class TextDerivation:
         return CategoricalColumn(self.name, "text", found, tuple(labels), origin=self)
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
 class Length(TextDerivation):
-    """How many characters a text has."""
+    """How many characters a text has, or words; as many at most as have been seen."""
+
+    most: int
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """From none to the most that were seen."""
+        return 0.0, float(self.most)
 
     def parts(self, texts: Sequence[str]) -> list[float]:
-        """Count characters."""
-        return [float(len(text)) for text in texts]
-
-
-class Words(TextDerivation):
-    """How many words a text has."""
-
-    part = Part.WORDS
-
-    def parts(self, texts: Sequence[str]) -> list[float]:
-        """Count what white space separates."""
-        return [float(len(text.split())) for text in texts]
+        """Count characters, or what white space separates."""
+        return [float(min(_length(text, self.part), self.most)) for text in texts]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pattern(TextDerivation):
     """Which of the common patterns a text has."""
 
-    common: frozenset[str]
+    common: tuple[str, ...]
     is_collapsed: bool
-    part = Part.PATTERN
-    gives_conditions = True
 
     def patterns(self, texts: Sequence[str]) -> list[str]:
         """Return the patterns of texts, with or without the lengths of runs."""
@@ -142,17 +168,18 @@ class Pattern(TextDerivation):
 
     def parts(self, texts: Sequence[str]) -> list[str]:
         """Return common patterns; others are put together."""
-        return [text if text in self.common else ANOTHER for text in self.patterns(texts)]
+        common = frozenset(self.common)
+        return [text if text in common else ANOTHER for text in self.patterns(texts)]
 
     def said(self, value: Value) -> str | None:
         """Name a pattern that is not common."""
         pattern = self.patterns([str(value)])[0]
         if pattern in self.common:
             return None
-        usual = sorted(self.common, key=lambda common: (len(common), common))[:2]
+        usual = " or ".join(printable(common, 40) for common in self.common[:2])
         return (
             f"{_claim(self.parent, value)} has a rare pattern, {printable(pattern, 40)} "
-            f"instead of {' or '.join(printable(common, 40) for common in usual)}"
+            f"instead of {usual}"
         )
 
 
@@ -160,17 +187,16 @@ class Pattern(TextDerivation):
 class Characters(TextDerivation):
     """Whether a text has characters that are odd in its column."""
 
-    odd: frozenset[str]
-    part = Part.CHARACTERS
+    odd: str
 
     def parts(self, texts: Sequence[str]) -> list[str]:
         """Look for odd characters."""
-        found = re.compile(f"[{re.escape(''.join(sorted(self.odd)))}]").search
+        found = re.compile(f"[{re.escape(self.odd)}]").search
         return [ODD if found(text) else USUAL for text in texts]
 
     def said(self, value: Value) -> str | None:
         """Name the odd characters."""
-        found = sorted(self.odd.intersection(str(value)))
+        found = sorted(set(self.odd).intersection(str(value)))
         if not found:
             return None
         named = ", ".join(_sign(char) for char in found[:3])
@@ -182,16 +208,16 @@ class Characters(TextDerivation):
 class Spelling(TextDerivation):
     """Whether a text looks like a misspelling of a frequent one."""
 
-    meant: Mapping[str, Intended]
-    part = Part.SPELLING
+    meant: tuple[tuple[str, Intended], ...]
 
     def parts(self, texts: Sequence[str]) -> list[str]:
         """Look texts up."""
-        return [MISSPELT if text in self.meant else USUAL for text in texts]
+        meant = dict(self.meant)
+        return [MISSPELT if text in meant else USUAL for text in texts]
 
     def said(self, value: Value) -> str | None:
         """Say what was probably meant."""
-        meant = self.meant.get(str(value))
+        meant = dict(self.meant).get(str(value))
         if meant is None:
             return None
         return (
@@ -204,16 +230,18 @@ class Spelling(TextDerivation):
 class RepeatedTexts(TextDerivation):
     """Whether a text occurs more than once, where nearly all occur once."""
 
-    counts: Mapping[str, int]
-    part = Part.REPEATED
+    counts: tuple[tuple[str, int], ...]
 
     def parts(self, texts: Sequence[str]) -> list[str]:
         """Look texts up."""
-        return [REPEATED if text in self.counts else ONCE for text in texts]
+        counts = dict(self.counts)
+        return [REPEATED if text in counts else ONCE for text in texts]
 
     def said(self, value: Value) -> str | None:
         """Say how often it occurs."""
-        return repeated_claim(self.parent, value, self.counts.get(str(value)), len(self.counts))
+        return repeated_claim(
+            self.parent, value, dict(self.counts).get(str(value)), len(self.counts)
+        )
 
 
 def repeated_claim(parent: str, value: Value, count: int | None, others: int) -> str | None:
@@ -229,18 +257,35 @@ def repeated_claim(parent: str, value: Value, count: int | None, others: int) ->
 
 def text_derivations(parent: str, facts: TextFacts) -> Iterator[TextDerivation]:
     """Return the parts of a column of texts that may say something."""
+    if _are_long_numbers(facts.some()):
+        return
     if facts.is_whole:
         meant = misspellings(facts.counts)
         if meant and _rows(facts, meant) <= MOST_ODD * facts.rows:
-            yield Spelling(parent, meant)
+            yield Spelling(
+                parent, Part.SPELLING, tuple(sorted(meant.items(), key=operator.itemgetter(0)))
+            )
         repeated = {text: count for text, count in facts.counts.items() if count > 1}
         if are_exceptions(repeated, facts.distinct, facts.rows):
-            yield RepeatedTexts(parent, repeated)
+            yield RepeatedTexts(parent, Part.REPEATED, tuple(sorted(repeated.items())))
     if facts.has_many_texts:
         yield from _shapes(parent, facts.some())
 
 
-def are_exceptions(repeated: Mapping[object, int], distinct: int, rows: int) -> bool:
+def _are_long_numbers(texts: Iterable[str]) -> bool:
+    """Return whether these are whole numbers that are texts for being beyond floating point.
+
+    Whether they came as numbers or as texts must not make a difference; they have no shape.
+    """
+    is_long = False
+    for text in texts:
+        if not _WHOLE.fullmatch(text):
+            return False
+        is_long |= abs(int(text)) > LARGEST_EXACT_INTEGER
+    return is_long
+
+
+def are_exceptions(repeated: Mapping[Any, int], distinct: int, rows: int) -> bool:
     """Return whether what occurs more than once is so little that nothing should."""
     return (
         rows >= IDENTIFIER_ROWS
@@ -254,15 +299,15 @@ def _shapes(parent: str, counts: Mapping[str, int]) -> Iterator[TextDerivation]:
     pattern = _pattern(parent, counts, rows)
     if pattern is not None:
         yield pattern
-    elif _differ(counts, lambda text: len(text.split())):
-        yield Words(parent)
-    if (pattern is None or pattern.is_collapsed) and _differ(counts, len):
-        yield Length(parent)
+    if pattern is None:
+        yield from _lengths(parent, counts, Part.WORDS)
+    if pattern is None or pattern.is_collapsed:
+        yield from _lengths(parent, counts, Part.LENGTH)
     odd = odd_characters(counts)
     if odd:
-        found = Characters(parent, odd)
-        flagged = [t for t, part in zip(counts, found.parts(list(counts))) if part == ODD]
-        if sum(counts[text] for text in flagged) <= MOST_ODD * rows:
+        found = Characters(parent, Part.CHARACTERS, "".join(sorted(odd)))
+        parts = zip(counts.values(), found.parts(list(counts)), strict=True)
+        if sum(count for count, part in parts if part == ODD) <= MOST_ODD * rows:
             yield found
 
 
@@ -275,14 +320,26 @@ def _pattern(parent: str, counts: Mapping[str, int], rows: int) -> Pattern | Non
     for pattern, count in full.items():
         short[collapsed(pattern)] += count
     for found, is_collapsed in ((full, False), (short, True)):
-        common = frozenset(text for text, count in found.items() if count >= COMMON * rows)
+        common = [text for text, count in found.items() if count >= COMMON * rows]
         if sum(found[text] for text in common) >= NEARLY_ALL * rows:
-            return Pattern(parent, common, is_collapsed) if len(found) > 1 else None
+            common.sort(key=lambda text: (-found[text], text))
+            return (
+                Pattern(parent, Part.PATTERN, tuple(common), is_collapsed)
+                if len(found) > 1
+                else None
+            )
     return None
 
 
-def _differ(counts: Mapping[str, int], of: Callable[[str], int]) -> bool:
-    return len({of(text) for text in counts}) > 1
+def _lengths(parent: str, counts: Mapping[str, int], part: Part) -> Iterator[Length]:
+    """Return the lengths of texts, where they differ."""
+    lengths = {_length(text, part) for text in counts}
+    if len(lengths) > 1:
+        yield Length(parent, part, max(lengths))
+
+
+def _length(text: str, part: Part) -> int:
+    return len(text.split()) if part is Part.WORDS else len(text)
 
 
 def _rows(facts: TextFacts, texts: Mapping[str, object]) -> int:

@@ -7,6 +7,7 @@ part says what they are.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -28,6 +29,16 @@ class WrittenAs:
     def name(self) -> str:
         """The name of the derived column."""
         return Part.WRITTEN.name_of(self.parent)
+
+    @property
+    def key(self) -> str:
+        """What tells it from the same part where other texts fit."""
+        return f"{self.name} as {self.reading}"
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """NaN: it gives categories."""
+        return math.nan, math.nan
 
     @property
     def gives_conditions(self) -> bool:
