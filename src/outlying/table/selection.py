@@ -130,6 +130,7 @@ def select_any(
             skipped.append(skip)
     if counting is None:
         counting = {column.name for column in used if counts_rows(column)} - set(declared)
+        counting = set() if len(counting) == len(used) else counting  # what else is there?
     others = [column for column in used if column.name not in counting]
     skipped += [row_numbers(column.name) for column in used if column.name in counting]
     return without_copies(Selection(tuple(others), tuple(skipped)), copies_in(others), options)

@@ -110,6 +110,8 @@ class EvidencePass:
     def finish(self, state: EvidenceState, profile: Profile) -> Profile:
         """Return the profile without the columns that are no evidence."""
         counting = [name for name in self.counting if self._counts(name, state, profile)]
+        if len(counting) == len(profile.selection.columns):
+            counting = []  # what else is there?
         copies = [copy for copy in self.copies if self._holds(copy, state)]
         return profile.without_evidence(counting, copies)
 
