@@ -22,8 +22,8 @@ from outlying.table import row_hash
 from outlying.table.columns import Rows
 from outlying.table.derived.choosing import with_derived
 from outlying.table.selection import Selection, as_declared, not_empty, select_any, with_object
-from outlying.table.table import Table
-from outlying.table.targets import Asked, Target, Targets, targets_in
+from outlying.table.table import SkipReason, Table
+from outlying.table.targets import Asked, Key, Target, Targets, targets_in
 
 Result = TypeVar("Result")
 
@@ -66,7 +66,12 @@ class MemoryPopulation:
         return self._once("selection", lambda: self._selected(self.table))
 
     def _selected(self, table: Table) -> Selection:
-        return with_derived(select_any(table, self.options), table, self.options)
+        """Choose columns; of a table with a new object, row numbers are those of the others."""
+        counting = None
+        if table is not self.table:
+            skipped = self.selection().skipped
+            counting = {item.name for item in skipped if item.why is SkipReason.ROW_NUMBER}
+        return with_derived(select_any(table, self.options, counting), table, self.options)
 
     def targets(
         self,
@@ -150,7 +155,7 @@ class MemoryPopulation:
         is_new, table = target.new is not None, prepared.table
         return Searched(
             row=None if is_new or target.key else row,
-            key=target.key,
+            key=target.key or (() if is_new else _name_of(prepared, row)),
             values=table.values(row) if target.values is None else target.values,
             row_hash=own_hash,
             table=table,
@@ -205,6 +210,13 @@ class MemoryPopulation:
         """Find the natural intervals of all columns."""
         for attribute in self.prepared.attributes:
             attribute.find_intervals(self.options.seed)
+
+
+def _name_of(prepared: Prepared, row: int) -> Key:
+    """Return the values of a row in columns that name rows."""
+    skipped = prepared.selection.skipped
+    names = [item.name for item in skipped if item.why is SkipReason.ROW_NUMBER]
+    return tuple((name, prepared.table.column(name).value(row)) for name in names)
 
 
 def row_hashes(prepared: Prepared, rows: Rows) -> list[int]:

@@ -42,7 +42,7 @@ from outlying.search.shortlist import Shortlist
 from outlying.search.verification import verified
 from outlying.table.columns import Rows
 from outlying.table.sampling import sample_rows
-from outlying.table.selection import Selection, check_width, is_asked_for
+from outlying.table.selection import Selection, check_width, compared
 from outlying.table.table import Table
 
 #: Rows of a context, those of them that have the property, those that lie near the object.
@@ -75,7 +75,7 @@ class Prepared:
         Rows of a large table are drawn without it: so they are the same for all objects, and those
         that a pass draws, which never meets it.
         """
-        asked = [column for column in table.columns if is_asked_for(column.name, options)]
+        asked = list(compared(table, options))
         known = table.rows - 1 if has_new and table.rows - 1 > limits.NEARBY else table.rows
         rows = sample_rows((column.first(known) for column in asked), known, limits.NEARBY)
         return cls.by(table, table.rows, options, selection, rows)
