@@ -22,7 +22,7 @@ import numpy as np
 from outlying.errors import OutputError
 from outlying.options import Options
 from outlying.render.files import final_path, is_special
-from outlying.results.findings import Findings, Population, entry, heading
+from outlying.results.findings import Population, heading
 from outlying.results.patterns import Patterns
 from outlying.table.table import Table
 from outlying.table.targets import Targets
@@ -67,15 +67,6 @@ def header(
         "targets": {"count": len(targets), "rows": rows, "objects": objects},
     }
     return dict(json.loads(line(whole)))
-
-
-def entry_beside(findings: Findings, population: Population) -> dict[str, Any]:
-    """Return one object, with its own columns where a new object brings other ones into play."""
-    content = entry(findings)
-    if findings.population != population:
-        own = heading(findings.population, findings.options)
-        content |= {name: own[name] for name in ("columns", "skipped_columns")}
-    return content
 
 
 def fingerprint(table: Table) -> str:
