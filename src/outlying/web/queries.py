@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, get_args
+from typing import Any, TypeAlias, get_args
+
+from starlette.datastructures import ImmutableMultiDict
 
 from outlying.errors import OptionError, shown
 from outlying.options import Options, check_choice, check_names, check_whole
@@ -15,6 +17,8 @@ from outlying.table.conditions import Condition
 from outlying.table.values import plain, printable, range_text, text_of
 
 Params: TypeAlias = list[tuple[str, str]]
+#: A query string, or a form.
+Given: TypeAlias = ImmutableMultiDict[Any, Any]
 
 MOST_ROWS = 500
 """Rows on one page."""
@@ -25,16 +29,6 @@ _PAGE = 50
 _FIELDS = ("attribute", "kind", "low", "high", "value")
 _NUMBERS = ("min_outlierness", "min_confidence")
 _WHOLE = ("max_conditions", "references")
-
-
-class Given(Protocol):
-    """The query string of a request."""
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        """Return the last value of a name."""
-
-    def getlist(self, key: Any) -> list[Any]:
-        """Return all values of a name."""
 
 
 class Filter(browse.Filter):

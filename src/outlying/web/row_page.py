@@ -1,0 +1,199 @@
+"""What the page of a row, or of a new object, shows: its cells, its stories, its options."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from outlying.render.cells import CellStrip, cell_strip
+from outlying.render.html import terms_of
+from outlying.results.findings import Findings
+from outlying.results.pairs import Pair
+from outlying.results.stories import Story
+from outlying.results.terms import PYTHON
+from outlying.sources.duckdb.browse import ColumnFacts
+from outlying.table.values import Value, plain, printable
+from outlying.web.addresses import Addresses
+from outlying.web.queries import Filter, OptionsQuery, Params, Query
+from outlying.web.sliders import sliders
+from outlying.web.table_page import KINDS, cell_text
+from outlying.web.tables import TableEntry, Twins
+
+#: Columns of the twins besides those of the story.
+_OTHER_COLUMNS = 6
+_SLIDERS = ("min_outlierness", "min_support", "max_conditions")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Asked:
+    """What is explained: a row by its number, or a new object by its texts."""
+
+    values: Mapping[str, str]
+    number: int | None = None
+
+    @property
+    def heading(self) -> str:
+        """How the page calls it."""
+        return "A new object" if self.number is None else f"Row {self.number:,}"
+
+    def address(self, addresses: Addresses, suffix: str = "") -> str:
+        """Return the address of its page."""
+        if self.number is None:
+            return addresses.new(self.values, suffix)
+        return addresses.row(self.number, suffix)
+
+    def pairs(self) -> Params:
+        """Return what its address holds besides options."""
+        if self.number is not None:
+            return []
+        return [(f"v.{name}", value) for name, value in self.values.items() if value != ""]
+
+
+def texts_of(values: Mapping[str, Value]) -> dict[str, str]:
+    """Return values as a form holds them; a missing one is empty."""
+    return {name: _field_text(value) for name, value in values.items()}
+
+
+def _field_text(value: Value) -> str:
+    found = plain(value)
+    if found is None:
+        return ""
+    return str(found).lower() if isinstance(found, bool) else str(found)
+
+
+class RowPage:
+    """A row or a new object in words and links."""
+
+    def __init__(self, entry: TableEntry, asked: Asked, addresses: Addresses) -> None:
+        self.entry, self.asked, self.addresses = entry, asked, addresses
+
+    def context(self) -> dict[str, Any]:
+        """Return what the template shows, explained or not."""
+        number, rows = self.asked.number, self.entry.rows or 0
+        options = self.addresses.options
+        usual = OptionsQuery(tuple(item for item in options.given if item[0] not in _SLIDERS))
+        plainly = dataclasses.replace(self.addresses, options=usual)
+        return {
+            "heading": self.asked.heading,
+            "about": f"compared with {rows:,} rows of {printable(self.entry.name, 60)}",
+            "path": self.addresses.path("/new" if number is None else f"/row/{number}"),
+            "neighbours": [] if number is None else list(self._neighbours(number, rows)),
+            "change": None
+            if number is None
+            else self.addresses.to("/new", [("from", str(number))]),
+            "kept": self.asked.pairs() + self.addresses.kept,
+            "options": sliders(options.options, rows),
+            "reset": self.asked.address(plainly) if options != usual else None,
+            "form": self._form(None) if number is None else None,
+            "strip": None,
+            "plain": [
+                {"name": printable(name, 60), "value": printable(text, 80) or "missing"}
+                for name, text in self.asked.values.items()
+            ],
+        }
+
+    def _neighbours(self, number: int, rows: int) -> Any:
+        if number > 1:
+            yield {"name": "Previous", "href": self.addresses.row(number - 1), "rel": "prev"}
+        if number < rows:
+            yield {"name": "Next", "href": self.addresses.row(number + 1), "rel": "next"}
+
+    def explained(self, findings: Findings, twins: Mapping[int, Twins]) -> dict[str, Any]:
+        """Return what the template shows of findings; twins by the place of their story."""
+        told = {
+            id(story.headline): self._story(story, findings, twins.get(place))
+            for place, story in enumerate(findings.stories)
+        }
+
+        def context_of(pair: Pair) -> dict[str, Any]:
+            return told[id(pair)]
+
+        return {
+            "findings": findings,
+            "strip": cell_strip(findings),
+            "form": self._form(cell_strip(findings)) if self.asked.number is None else None,
+            "context_of": context_of,
+            "notes": (*findings.notes, *PYTHON.hints(findings.hints)),
+            "terms": terms_of(findings.options.measure),
+        }
+
+    # --- stories ----------------------------------------------------------------------------------
+
+    def _story(self, story: Story, findings: Findings, twins: Twins | None) -> dict[str, Any]:
+        filters = tuple(map(Filter.of_condition, story.headline.conditions))
+        found = {
+            "conditions": [
+                {"text": str(condition), "href": self.addresses.table(Query(filters=(item,)))}
+                for condition, item in zip(story.headline.conditions, filters, strict=True)
+            ],
+            "group": self.addresses.table(Query(filters=filters)),
+            "ordinary": None,
+            "twins": [],
+        }
+        return found if twins is None else found | self._alike(story, findings, twins)
+
+    def _alike(self, story: Story, findings: Findings, twins: Twins) -> dict[str, Any]:
+        names = list(dict.fromkeys((story.culprit, *story.columns)))
+        others = [column.name for column in self.entry.columns if column.name not in names]
+        names += others[:_OTHER_COLUMNS]
+        places = {column.name: place for place, column in enumerate(self.entry.columns)}
+        own, odd = findings.object, story.headline.property
+        return self._ordinary(odd, twins) | {
+            "twins_title": _twins_title(len(twins.twins)),
+            "twin_columns": [{"text": printable(n, 40), "is_odd": n == odd} for n in names],
+            "own_cells": [cell_text(own.get(name)) or "missing" for name in names],
+            "twins": [
+                {
+                    "number": f"{twin.number:,}",
+                    "href": self.addresses.row(twin.number),
+                    "cells": [cell_text(twin.cells[places[name]]) or "missing" for name in names],
+                }
+                for twin in twins.twins
+            ],
+        }
+
+    def _ordinary(self, odd: str, twins: Twins) -> dict[str, Any]:
+        """Return at which value the odd cell would be ordinary, and the address to try that."""
+        value = twins.ordinary_at
+        if value is None:
+            return {}
+        changed = {**self.asked.values, odd: _field_text(value)}
+        return {"ordinary": cell_text(value), "change": self.addresses.new(changed)}
+
+    # --- the form ---------------------------------------------------------------------------------
+
+    def _form(self, strip: CellStrip | None) -> dict[str, Any]:
+        cells = {} if strip is None else {c.name: c for c in (*strip.shown, *strip.folded)}
+        fields = []
+        for column in self.entry.columns:
+            cell = cells.get(printable(column.name, 60))
+            fields.append(
+                {
+                    "name": column.name,
+                    "value": self.asked.values.get(column.name, ""),
+                    "hint": _hint(column),
+                    "choices": [text for item in column.categories if (text := _field_text(item))],
+                    "is_number": column.type == "numeric",
+                    "heat": 0 if cell is None else cell.heat,
+                    "odd": None if cell is None else cell.odd,
+                    "look": ""
+                    if cell is None
+                    else "odd"
+                    if cell.odd
+                    else "warm"
+                    if cell.heat
+                    else "",
+                }
+            )
+        return {"kept": self.addresses.kept, "fields": fields}
+
+
+def _twins_title(count: int) -> str:
+    return "An ordinary row like this one" if count == 1 else f"{count} ordinary rows like this one"
+
+
+def _hint(column: ColumnFacts) -> str:
+    if column.low is None or column.high is None:
+        return KINDS[column.type]
+    return f"{cell_text(column.low)} to {cell_text(column.high)}"

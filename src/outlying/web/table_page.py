@@ -1,0 +1,226 @@
+"""What the page of a table shows: one part of its rows, and the ways to see others."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from starlette.datastructures import QueryParams
+
+from outlying.errors import OptionError
+from outlying.sources.duckdb.browse import ColumnFacts
+from outlying.table.values import Value, printable, text_of
+from outlying.web.addresses import Addresses
+from outlying.web.queries import Filter, OptionsQuery, Params, Query, real, whole
+from outlying.web.tables import Page, PageRow, TableEntry
+
+#: A page of more columns is slow to draw; others are switched on under "Columns".
+MOST_COLUMNS = 60
+_LONGEST = 80  # characters of a cell
+
+KINDS = {"numeric": "number", "categorical": "category", "datetime": "date"}
+RULES = {
+    "equals": "is",
+    "contains": "contains",
+    "least": "is at least",
+    "most": "is at most",
+    "missing": "is missing",
+    "present": "is known",
+}
+
+
+class TablePage:
+    """One page of a table in words and links."""
+
+    def __init__(self, entry: TableEntry, query: Query, addresses: Addresses) -> None:
+        self.entry, self.query, self.addresses = entry, query, addresses
+        self._skipped = dict(entry.skipped)
+        self._types = dict(addresses.options.options.types)
+        self._shown = [column for column in entry.columns if column.name not in addresses.hidden]
+
+    def context(self, page: Page) -> dict[str, Any]:
+        """Return what the template shows."""
+        query, shown = self.query, self._shown[:MOST_COLUMNS]
+        return {
+            "about": _size(self.entry),
+            "notes": self.entry.notes,
+            "path": self.addresses.path(),
+            "query": query,
+            "kept": self._kept(),
+            "all_columns": [self._choice(*item) for item in enumerate(self.entry.columns)],
+            "rules": [{"name": name, "label": label} for name, label in RULES.items()],
+            "chips": list(self._chips()),
+            "all_rows": self.addresses.table(Query(limit=query.limit)),
+            "columns": [self._head(column) for column in shown],
+            "rows": [self._row(row, shown) for row in page.rows],
+            "pager": self._pager(page),
+            "json": self.addresses.table(query, ".json"),
+            "more_columns": _left_off(len(self._shown) - len(shown)),
+        }
+
+    def _kept(self) -> dict[str, Params]:
+        """Return for each form what else its address has to hold."""
+        first = dataclasses.replace(self.query, offset=0)
+        options, everything = self.addresses.options, self.addresses.kept
+        untyped = OptionsQuery(tuple(item for item in options.given if item[0] != "types"))
+        return {
+            "odd": everything,
+            "search": dataclasses.replace(first, search="").to_params() + everything,
+            "filter": first.to_params() + everything,
+            "columns": self.query.to_params() + untyped.to_params(),
+        }
+
+    def _choice(self, place: int, column: ColumnFacts) -> dict[str, Any]:
+        chosen = self._types.get(column.name, "")
+        usual = f"{KINDS[column.type]} (as read)"
+        kinds = [("", usual), *(item for item in KINDS.items() if item[0] != column.type)]
+        reason = self._skipped.get(column.name)
+        return {
+            "place": place,
+            "name": column.name,
+            "is_shown": column.name not in self.addresses.hidden,
+            "missing": f"{column.missing:,}",
+            "compared": "yes" if reason is None else f"no, it {printable(reason, 120)}",
+            "kinds": [
+                {"value": value, "label": label, "is_chosen": value == chosen}
+                for value, label in kinds
+            ],
+        }
+
+    def _chips(self) -> Any:
+        query = dataclasses.replace(self.query, offset=0)
+        if query.search:
+            without = self.addresses.table(dataclasses.replace(query, search=""))
+            yield {"text": f"contains “{printable(query.search, 60)}”", "without": without}
+        for item in query.filters:
+            left = tuple(other for other in query.filters if other is not item)
+            without = self.addresses.table(dataclasses.replace(query, filters=left))
+            yield {"text": printable(str(item), 120), "without": without}
+        if query.rows is not None:
+            without = self.addresses.table(dataclasses.replace(query, rows=None))
+            yield {"text": _these(len(query.rows)), "without": without}
+
+    def _head(self, column: ColumnFacts) -> dict[str, Any]:
+        is_sorted = self.query.sort == column.name
+        down = is_sorted and not self.query.descending
+        again = dataclasses.replace(self.query, sort=column.name, descending=down, offset=0)
+        kind = self._types.get(column.name, column.type)
+        return {
+            "name": column.name,
+            "kind": KINDS[kind],
+            "look": "right" if column.type == "numeric" else "",
+            "order": ("descending" if self.query.descending else "ascending") * is_sorted,
+            "arrow": ("▼" if self.query.descending else "▲") * is_sorted,
+            "sort": self.addresses.table(again),
+            "is_skipped": column.name in self._skipped,
+        }
+
+    def _row(self, row: PageRow, shown: list[ColumnFacts]) -> dict[str, Any]:
+        blame = row.blame or {}
+        values = dict(zip((column.name for column in self.entry.columns), row.cells, strict=True))
+        return {
+            "number": f"{row.number:,}",
+            "href": self.addresses.row(row.number),
+            "is_explained": row.blame is not None,
+            "cells": [
+                {
+                    "text": cell_text(values[column.name]),
+                    "heat": round(100 * blame.get(column.name, 0)),
+                    "look": "right" if column.type == "numeric" else "",
+                }
+                for column in shown
+            ],
+        }
+
+    def _pager(self, page: Page) -> dict[str, Any]:
+        limit, offset = page.limit, page.offset
+        last = max(0, (page.total - 1) // limit * limit)
+        places = [
+            ("First", 0 if offset else None, ""),
+            ("Previous", max(0, offset - limit) if offset else None, "prev"),
+            ("Next", offset + limit if offset < last else None, "next"),
+            ("Last", last if offset < last else None, ""),
+        ]
+        return {
+            "about": _range(page, self.entry.rows or 0),
+            "steps": [
+                {"name": name, "rel": rel, "href": None if at is None else self._at(at)}
+                for name, at, rel in places
+            ],
+        }
+
+    def _at(self, offset: int) -> str:
+        return self.addresses.table(dataclasses.replace(self.query, offset=offset))
+
+
+def cell_text(value: Value) -> str | None:
+    """Return a cell as text; None where it is missing."""
+    return None if value is None else printable(text_of(value), _LONGEST)
+
+
+def _size(entry: TableEntry) -> str:
+    size = f"{entry.rows:,} rows, {len(entry.columns):,} columns"
+    return f"{size}. Click a row to see why it is odd, or that it is not."
+
+
+def _these(count: int) -> str:
+    return "one row of a pattern" if count == 1 else f"{count:,} rows of a pattern"
+
+
+def _left_off(count: int) -> str:
+    return f"{count:,} more columns are not shown; switch others off to see them" if count else ""
+
+
+def _range(page: Page, rows: int) -> str:
+    if not page.total:
+        return "No rows"
+    first, last = page.offset + 1, page.offset + len(page.rows)
+    said = f"Rows {first:,} to {last:,} of {page.total:,}"
+    return said if page.total == rows else f"{said} that match, of {rows:,} in all"
+
+
+# --- forms -------------------------------------------------------------------------------------
+
+
+def sent(entry: TableEntry, params: QueryParams, addresses: Addresses) -> str | None:
+    """Return the address that a form of the page asks for; None where no form was sent."""
+    if "on" in params:
+        query = Query.of(params)
+        added = _filter(entry, params)
+        filters = (*(item for item in query.filters if item != added), added)
+        return addresses.table(dataclasses.replace(query, filters=filters, offset=0))
+    if "columns" in params:
+        return _chosen(entry, params, addresses).table(Query.of(params))
+    return None
+
+
+def _filter(entry: TableEntry, params: QueryParams) -> Filter:
+    place = whole("on", params["on"], 0)
+    if place >= len(entry.columns):
+        raise OptionError(f"on is {place}; allowed: 0 to {len(entry.columns) - 1}")
+    column, rule, text = entry.columns[place], params.get("rule", ""), params.get("to", "")
+    if rule in ("missing", "present"):
+        return Filter.read({"attribute": column.name, "kind": rule})
+    if rule in ("least", "most"):
+        end = real("value", text) if column.type == "numeric" else text
+        ends = (end, None) if rule == "least" else (None, end)
+        return Filter(column.name, "interval", *ends)
+    if rule == "equals" and column.type == "numeric":
+        number = real("value", text)
+        return Filter(column.name, "interval", number, number)
+    return Filter(column.name, "equals" if rule == "equals" else "contains", value=text)
+
+
+def _chosen(entry: TableEntry, params: QueryParams, addresses: Addresses) -> Addresses:
+    """Return the addresses with the columns and types that were chosen."""
+    shown = set(params.getlist("show"))
+    columns = list(enumerate(entry.columns))
+    hidden = tuple(column.name for place, column in columns if str(place) not in shown)
+    types = {
+        column.name: params[f"type{place}"]
+        for place, column in columns
+        if params.get(f"type{place}")
+    }
+    found = {name: value for name, value in addresses.options.keywords.items() if name != "types"}
+    options = OptionsQuery.checked(found | ({"types": types} if types else {}))
+    return Addresses(addresses.table_id, options, hidden)
