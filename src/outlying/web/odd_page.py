@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from outlying.errors import OptionError
@@ -50,46 +51,46 @@ def asked(entry: TableEntry, addresses: Addresses, top: int) -> dict[str, Any]:
 
 def found(job: Job, addresses: Addresses) -> dict[str, Any]:
     """Return what was found: the pattern of most rows first, in each the oddest rows first."""
-    detection = job.detection
     rows = {
-        flagged.row: _row(flagged, findings, detection.settings, addresses)
-        for flagged, findings in zip(detection.rows, job.explained, strict=True)
+        flagged.row: _row(flagged, findings, job, addresses)
+        for flagged, findings in zip(job.detection.rows, job.explained, strict=True)
     }
-    stories = [_story(pattern, rows, addresses) for pattern in job.patterns]
+    patterns = sorted(job.patterns, key=lambda pattern: pattern.property is None)
     return {
-        "stories": stories,
-        "summary": _summary(job.patterns, len(rows)),
-        "notes": (f"Ranked by {detector(detection.settings)}.", *detection.notes),
+        "stories": [_story(pattern, rows, addresses) for pattern in patterns],
+        "summary": _summary(patterns, len(rows)),
+        "notes": (f"Ranked by {detector(job.detection.settings)}.", *job.detection.notes),
     }
 
 
 def _story(pattern: Pattern, rows: dict[int, Any], addresses: Addresses) -> dict[str, Any]:
     numbers = tuple(row + 1 for row in pattern.rows)
-    name = pattern.name
     return {
-        "name": f"{name[0].upper()}{name[1:]}" if pattern.property is None else name,
+        "name": "No single cell stands out" if pattern.property is None else pattern.name,
         "count": "1 row" if pattern.count == 1 else f"{pattern.count:,} rows",
         "href": addresses.table(Query(rows=numbers)),
-        "rows": [rows[row] for row in rows if row in set(pattern.rows)],
+        "rows": [rows[row] for row in rows if row in pattern.rows],
     }
 
 
-def _row(
-    flagged: Flagged, findings: Findings, settings: Any, addresses: Addresses
-) -> dict[str, Any]:
+def _row(flagged: Flagged, findings: Findings, job: Job, addresses: Addresses) -> dict[str, Any]:
     pair = next((pair for pair in findings.pairs if pair.exceptional), None)
+    said = f"odd by its {reason(flagged, job.detection.settings)}"
+    if flagged.rarer_than is not None:
+        others = f"{flagged.rarer_than:,} of {job.detection.population.rows:,} rows"
+        said = f"rarer, all its values together, than {others}"
     return {
         "number": f"{flagged.row + 1:,}",
         "href": addresses.row(flagged.row + 1),
         "pair": pair,
-        "words": f"{reason(flagged, settings)[0].upper()}{reason(flagged, settings)[1:]}",
+        "words": said,
     }
 
 
-def _summary(patterns: tuple[Pattern, ...], count: int) -> str:
+def _summary(patterns: Sequence[Pattern], count: int) -> str:
     told = sum(pattern.property is not None for pattern in patterns)
-    rows = "one row" if count == 1 else f"{count:,} rows"
+    rows = "The oddest row shows" if count == 1 else f"The {count:,} oddest rows show"
     if not told:
-        return f"These {count:,} rows are the oddest, but none of them is exceptional."
+        return "These rows are the oddest, but no single cell of them is exceptional."
     kinds = "one pattern" if told == 1 else f"{told:,} patterns"
-    return f"The oddest {rows} show {kinds}. Pick a row to see why."
+    return f"{rows} {kinds}. Pick a row to see why."
