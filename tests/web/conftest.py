@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tests.web.serving import PATIENTS, Served, opened, served
+from tests.serving import PATIENTS, Served, opened, served
 
 
 @pytest.fixture(scope="session")

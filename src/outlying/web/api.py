@@ -163,7 +163,7 @@ async def story(request: Request) -> Response:
     return JSONResponse(payloads.twins(found))
 
 
-async def document(request: Request) -> Response:
+async def document(_: Request) -> Response:
     """Return the OpenAPI document."""
     return JSONResponse(openapi.document())
 

@@ -21,7 +21,7 @@ from outlying.web.limits import LimitError, NotFoundError, NotReadyError
 from outlying.web.safety import Door, Safety
 from outlying.web.service import Service
 
-_STATUS = {NotFoundError: 404, NotReadyError: 409}
+_STATUS: dict[type[Exception], int] = {NotFoundError: 404, NotReadyError: 409}
 
 
 def application(service: Service, door: Door) -> Starlette:

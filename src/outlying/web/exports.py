@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import threading
-from collections.abc import Callable
 from typing import Any
 
 from outlying.errors import MissingExtraError
@@ -30,14 +29,10 @@ _DRAWING = threading.Lock()
 
 def exported(job: Job, form: str) -> bytes:
     """Return the result of a job in one of the formats."""
-    write: Callable[[Job], str | bytes] = {
-        "html": _page,
-        "json": _json,
-        "csv": _csv,
-        "png": _picture,
-    }[form]
-    found = write(job)
-    return found.encode("utf-8", "backslashreplace") if isinstance(found, str) else found
+    if form == "png":
+        return _picture(job)
+    write = {"html": _page, "json": _json, "csv": _csv}[form]
+    return write(job).encode("utf-8", "backslashreplace")
 
 
 def _json(job: Job) -> str:

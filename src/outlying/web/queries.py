@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias, get_args
+from typing import Any, TypeAlias, cast, get_args
 
 from starlette.datastructures import ImmutableMultiDict
 
@@ -54,7 +54,7 @@ class Filter(browse.Filter):
             raise OptionError(f"filter is {shown(given)}; needed: an object with an attribute")
         check_names(given, _FIELDS)
         check_choice("filter's kind", given.get("kind"), get_args(FilterKind))
-        found = cls(**{name: given.get(name) for name in _FIELDS})
+        found = cls(*(cast(Any, given.get(name)) for name in _FIELDS))
         for end in (found.low, found.high, found.value):
             if not isinstance(end, (str, int, float, bool, type(None))):
                 raise OptionError(f"filter holds {shown(end)}; allowed: a text or a number")

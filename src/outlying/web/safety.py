@@ -25,14 +25,14 @@ _HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 _SAFE = ("GET", "HEAD")
 _OWN_SITE = ("same-origin", "none")
-_NO_TOKEN = "open the address that `outlying serve` has printed: it holds the token"
+_COME_IN = "open the address that `outlying serve` has printed: it holds the token"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -92,12 +92,12 @@ class Safety:
             return self._entered(scope, given[-1], query)
         if self._is_known(headers):
             return None
-        return _refused(scope, 401, _NO_TOKEN)
+        return _refused(scope, 401, _COME_IN)
 
     def _entered(self, scope: Scope, token: str, query: list[tuple[str, str]]) -> Response:
         """Turn the token of an address into a cookie, and lead to the address without it."""
         if not _same(token, self._door.token):
-            return _refused(scope, 401, f"the token is not that of this server; {_NO_TOKEN}")
+            return _refused(scope, 401, f"the token is not that of this server; {_COME_IN}")
         rest = urlencode([(name, value) for name, value in query if name != "token"])
         path = "/" + scope["raw_path"].decode("latin-1").lstrip("/")  # never another host
         answer = RedirectResponse(f"{path}?{rest}" if rest else path, 303)

@@ -50,7 +50,7 @@ def checked_name(given: str | None) -> str:
 
 
 def _path_for(name: str, service: Service) -> Path:
-    """Return where to write a file: all that is left of its name is how it ends, if that is known."""
+    """Return where to write a file; of its own name, only a known ending is left."""
     suffix = registry.suffix_of(Path(name), registry.SUFFIXES) or ""
     return service.workspace.new_path(suffix)
 

@@ -152,7 +152,9 @@ class Browser:
 
         self.source, self.rows, self.columns = source, rows, tuple(columns)
         self._places = {facts.name: place for place, facts in enumerate(columns)}
-        self._connected = duckdb.connect(str(path), read_only=True, config={"memory_limit": _MEMORY})
+        self._connected = duckdb.connect(
+            str(path), read_only=True, config={"memory_limit": _MEMORY}
+        )
         self._orders: collections.OrderedDict[View, npt.NDArray[np.int32]] = (
             collections.OrderedDict()
         )
@@ -220,7 +222,8 @@ class Browser:
         Numbers differ by their distance as a share of the column's spread, categories by 0 or 1; a
         gap differs from every value, and not from a gap.
         """
-        parts, parameters = ["0.0"], []
+        parts: list[str] = ["0.0"]
+        parameters: list[Any] = []
         for name, value in distance.items():
             place = self.place(name)
             column, facts = f"c{place}", self.columns[place]
@@ -261,8 +264,7 @@ class Browser:
             return [int(number) for (number,) in found.fetchall()]
         if order is None:
             query, parameters = self._ordered(view)
-            found = cursor.execute(query, parameters).fetchnumpy()["n"]
-            order = np.asarray(found, dtype=np.int32)
+            order = np.asarray(cursor.execute(query, parameters).fetchnumpy()["n"], dtype=np.int32)
             self._keep(self._orders, view, order, _ORDERS)
         return [int(number) for number in order[offset : offset + limit]]
 
@@ -293,7 +295,8 @@ class Browser:
         if not numbers:
             return []
         first, last = min(numbers), max(numbers)
-        where, parameters = "n BETWEEN ? AND ?", [first, last]
+        parameters: list[Any] = [first, last]
+        where = "n BETWEEN ? AND ?"
         if last - first >= 2 * len(numbers):
             where, parameters = "n = ANY(?)", [list(numbers)]
         found = cursor.execute(f"SELECT * FROM t WHERE {where}", parameters).fetchall()  # noqa: S608
@@ -371,7 +374,9 @@ def _text(column: str, facts: ColumnFacts) -> str:
         return column
     if facts.form in ("date", "datetime", "instant"):
         moment = f"make_timestamp(CAST({column} AS BIGINT))"
-        return f"strftime({moment}, '{'%Y-%m-%d' if facts.form == 'date' else '%Y-%m-%d %H:%M:%S'}')"
+        return (
+            f"strftime({moment}, '{'%Y-%m-%d' if facts.form == 'date' else '%Y-%m-%d %H:%M:%S'}')"
+        )
     if facts.form == "time":
         return f"strftime(make_timestamp(CAST({column} AS BIGINT)), '%H:%M:%S')"
     if facts.form == "duration":

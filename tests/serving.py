@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx
 
-PATIENTS = Path(__file__).parents[2] / "src" / "outlying" / "data" / "patients.csv"
+PATIENTS = Path(__file__).parents[1] / "src" / "outlying" / "data" / "patients.csv"
 
 
 @dataclasses.dataclass
