@@ -213,7 +213,9 @@ class Jobs:
 
     def heard(self, process: Process, message: Message) -> None:
         """Take in what a worker process says."""
-        job = next((j for j in self._running if j.process is process and j.id == message.task), None)
+        job = next(
+            (j for j in self._running if j.process is process and j.id == message.task), None
+        )
         if job is None:
             return
         if isinstance(message, Progress):

@@ -50,7 +50,12 @@ def python(entry: TableEntry, job: Job) -> str:
     task = job.task
     if isinstance(task, Explain):
         data, reading = _python_data(entry.sourcing)
-        arguments = [data, _python_target(entry, job, task), *reading, *_python_options(task.options.given)]
+        arguments = [
+            data,
+            _python_target(entry, job, task),
+            *reading,
+            *_python_options(task.options.given),
+        ]
         call = f"outlying.explain({', '.join(arguments)})"
         return f"import outlying\n\nfindings = {call}\nprint(findings.to_json(indent=2))\n"
     if not isinstance(task, Detect):

@@ -67,7 +67,9 @@ def serve(
             port = int(listening.getsockname()[1])
             door = Door.of(settings.token, _names(settings), port)
             service = Service(workspace, settings.limits, sources)
-            address = f"http://{_shown_host(settings.host)}:{port}{settings.path}?token={door.token}"
+            address = (
+                f"http://{_shown_host(settings.host)}:{port}{settings.path}?token={door.token}"
+            )
             config = uvicorn.Config(
                 application(service, door),
                 log_level="error",

@@ -29,7 +29,17 @@ from outlying.sources.duckdb.browse import Browser, write_copy
 from outlying.table.table import Table
 from outlying.table.targets import Asked
 from outlying.web.limits import LimitError
-from outlying.web.tasks import Charge, Detect, Detected, Done, Explain, Facts, Failed, Progress, Task
+from outlying.web.tasks import (
+    Charge,
+    Detect,
+    Detected,
+    Done,
+    Explain,
+    Facts,
+    Failed,
+    Progress,
+    Task,
+)
 
 _KEPT = 3  # populations, each prepared with options of its own
 _SELDOM = 0.1  # seconds between two words of progress
