@@ -77,7 +77,7 @@ class Visitor:
 
     @property
     def path(self) -> str:
-        return urlsplit(self.browser.driver.current_url).path
+        return str(urlsplit(self.browser.driver.current_url).path)
 
     @property
     def query(self) -> dict[str, list[str]]:

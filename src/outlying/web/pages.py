@@ -74,9 +74,9 @@ async def table(request: Request) -> Response:
     moved_to = table_page.sent(entry, request.query_params, addresses)
     if moved_to is not None:
         return RedirectResponse(moved_to, 303)
-    query = Query.of(request.query_params)
+    query, left = Query.of(request.query_params), table_page.left_of(request.query_params)
     page = await _service(request).tables.page(entry.id, query)
-    shown = table_page.TablePage(entry, query, addresses).context(page)
+    shown = table_page.TablePage(entry, query, addresses, left).context(page)
     return _view("table.html", entry, addresses, "table", problem="", **shown)
 
 

@@ -14,7 +14,7 @@ from outlying.web.addresses import Addresses
 from outlying.web.queries import Filter, OptionsQuery, Params, Query, real, whole
 from outlying.web.tables import Page, PageRow, TableEntry
 
-#: A page of more columns is slow to draw; others are switched on under "Columns".
+#: A page of more columns is slow to draw; the others are some steps to the right.
 MOST_COLUMNS = 60
 _LONGEST = 80  # characters of a cell
 
@@ -32,43 +32,80 @@ RULES = {
 class TablePage:
     """One page of a table in words and links."""
 
-    def __init__(self, entry: TableEntry, query: Query, addresses: Addresses) -> None:
+    def __init__(
+        self, entry: TableEntry, query: Query, addresses: Addresses, left: int = 0
+    ) -> None:
         self.entry, self.query, self.addresses = entry, query, addresses
         self._skipped = dict(entry.skipped)
         self._types = dict(addresses.options.options.types)
-        self._shown = [column for column in entry.columns if column.name not in addresses.hidden]
+        self._left = min(left, max(0, len(entry.columns) - 1))
+        self._columns = _window(entry, self._left)
 
     def context(self, page: Page) -> dict[str, Any]:
         """Return what the template shows."""
-        query, shown = self.query, self._shown[:MOST_COLUMNS]
+        query, hidden = self.query, self.addresses.hidden
+        shown = [column for _, column in self._columns if column.name not in hidden]
         return {
             "about": _size(self.entry),
             "notes": self.entry.notes,
             "path": self.addresses.path(),
             "query": query,
             "kept": self._kept(),
-            "all_columns": [self._choice(*item) for item in enumerate(self.entry.columns)],
+            "choices": [self._choice(*item) for item in self._columns],
+            "names": [column.name for column in self.entry.columns],
             "rules": [{"name": name, "label": label} for name, label in RULES.items()],
             "chips": list(self._chips()),
-            "all_rows": self.addresses.table(Query(limit=query.limit)),
+            "all_rows": self._to(Query(limit=query.limit)),
             "columns": [self._head(column) for column in shown],
             "rows": [self._row(row, shown) for row in page.rows],
             "pager": self._pager(page),
             "json": self.addresses.table(query, ".json"),
-            "more_columns": _left_off(len(self._shown) - len(shown)),
+            "aside": self._aside(),
         }
 
     def _kept(self) -> dict[str, Params]:
         """Return for each form what else its address has to hold."""
         first = dataclasses.replace(self.query, offset=0)
-        options, everything = self.addresses.options, self.addresses.kept
+        options, everything = self.addresses.options, [*self.addresses.kept, *self._at_left]
         untyped = OptionsQuery(tuple(item for item in options.given if item[0] != "types"))
         return {
-            "odd": everything,
+            "odd": self.addresses.kept,
             "search": dataclasses.replace(first, search="").to_params() + everything,
             "filter": first.to_params() + everything,
-            "columns": self.query.to_params() + untyped.to_params(),
+            "columns": [*self.query.to_params(), *untyped.to_params(), *self._elsewhere()],
         }
+
+    def _elsewhere(self) -> Params:
+        """Return what was chosen for columns that are not on this page."""
+        here = {column.name for _, column in self._columns}
+        hidden = [("hide", name) for name in self.addresses.hidden if name not in here]
+        types = [("type", f"{n}={kind}") for n, kind in self._types.items() if n not in here]
+        return [*hidden, *types, *self._at_left]
+
+    @property
+    def _at_left(self) -> Params:
+        return [("left", str(self._left))] if self._left else []
+
+    def _aside(self) -> dict[str, Any] | None:
+        """Return the ways to columns further left and right, where there are too many."""
+        count, left = len(self.entry.columns), self._left
+        if count <= MOST_COLUMNS:
+            return None
+        last = left + len(self._columns)
+        steps = [
+            ("Columns to the left", max(0, left - MOST_COLUMNS) if left else None),
+            ("Columns to the right", last if last < count else None),
+        ]
+        return {
+            "about": f"Columns {left + 1:,} to {last:,} of {count:,}",
+            "steps": [
+                {"name": name, "rel": "", "href": None if at is None else self._beside(at)}
+                for name, at in steps
+            ],
+        }
+
+    def _beside(self, left: int) -> str:
+        return self.addresses.to(pairs=[*self.query.to_params(), ("left", str(left))])
 
     def _choice(self, place: int, column: ColumnFacts) -> dict[str, Any]:
         chosen = self._types.get(column.name, "")
@@ -90,14 +127,14 @@ class TablePage:
     def _chips(self) -> Any:
         query = dataclasses.replace(self.query, offset=0)
         if query.search:
-            without = self.addresses.table(dataclasses.replace(query, search=""))
+            without = self._to(dataclasses.replace(query, search=""))
             yield {"text": f"contains “{printable(query.search, 60)}”", "without": without}
         for item in query.filters:
             left = tuple(other for other in query.filters if other is not item)
-            without = self.addresses.table(dataclasses.replace(query, filters=left))
+            without = self._to(dataclasses.replace(query, filters=left))
             yield {"text": printable(str(item), 120), "without": without}
         if query.rows is not None:
-            without = self.addresses.table(dataclasses.replace(query, rows=None))
+            without = self._to(dataclasses.replace(query, rows=None))
             yield {"text": _these(len(query.rows)), "without": without}
 
     def _head(self, column: ColumnFacts) -> dict[str, Any]:
@@ -111,7 +148,7 @@ class TablePage:
             "look": "right" if column.type == "numeric" else "",
             "order": ("descending" if self.query.descending else "ascending") * is_sorted,
             "arrow": ("▼" if self.query.descending else "▲") * is_sorted,
-            "sort": self.addresses.table(again),
+            "sort": self._to(again),
             "is_skipped": column.name in self._skipped,
         }
 
@@ -150,7 +187,11 @@ class TablePage:
         }
 
     def _at(self, offset: int) -> str:
-        return self.addresses.table(dataclasses.replace(self.query, offset=offset))
+        return self._to(dataclasses.replace(self.query, offset=offset))
+
+    def _to(self, query: Query) -> str:
+        """Return the address of other rows, with the same columns."""
+        return self.addresses.to(pairs=[*query.to_params(), *self._at_left])
 
 
 def cell_text(value: Value) -> str | None:
@@ -167,8 +208,9 @@ def _these(count: int) -> str:
     return "one row of a pattern" if count == 1 else f"{count:,} rows of a pattern"
 
 
-def _left_off(count: int) -> str:
-    return f"{count:,} more columns are not shown; switch others off to see them" if count else ""
+def _window(entry: TableEntry, left: int) -> list[tuple[int, ColumnFacts]]:
+    """Return the columns that are on a page, each with its place in the table."""
+    return list(enumerate(entry.columns))[left : left + MOST_COLUMNS]
 
 
 def _range(page: Page, rows: int) -> str:
@@ -182,6 +224,11 @@ def _range(page: Page, rows: int) -> str:
 # --- forms -------------------------------------------------------------------------------------
 
 
+def left_of(params: QueryParams) -> int:
+    """Return the first column that a page shows."""
+    return whole("left", params.get("left") or 0, 0)
+
+
 def sent(entry: TableEntry, params: QueryParams, addresses: Addresses) -> str | None:
     """Return the address that a form of the page asks for; None where no form was sent."""
     if "on" in params:
@@ -190,7 +237,9 @@ def sent(entry: TableEntry, params: QueryParams, addresses: Addresses) -> str | 
         filters = (*(item for item in query.filters if item != added), added)
         return addresses.table(dataclasses.replace(query, filters=filters, offset=0))
     if "columns" in params:
-        return _chosen(entry, params, addresses).table(Query.of(params))
+        left = [("left", params["left"])] if left_of(params) else []
+        pairs = [*Query.of(params).to_params(), *left]
+        return _chosen(entry, params, addresses).to(pairs=pairs)
     return None
 
 
@@ -213,14 +262,13 @@ def _filter(entry: TableEntry, params: QueryParams) -> Filter:
 
 def _chosen(entry: TableEntry, params: QueryParams, addresses: Addresses) -> Addresses:
     """Return the addresses with the columns and types that were chosen."""
-    shown = set(params.getlist("show"))
-    columns = list(enumerate(entry.columns))
+    shown, columns = set(params.getlist("show")), _window(entry, left_of(params))
     hidden = tuple(column.name for place, column in columns if str(place) not in shown)
     types = {
         column.name: params[f"type{place}"]
         for place, column in columns
         if params.get(f"type{place}")
     }
-    found = {name: value for name, value in addresses.options.keywords.items() if name != "types"}
-    options = OptionsQuery.checked(found | ({"types": types} if types else {}))
-    return Addresses(addresses.table_id, options, hidden)
+    found = addresses.options.keywords
+    found["types"] = found.get("types", {}) | types
+    return Addresses(addresses.table_id, OptionsQuery.checked(found), (*addresses.hidden, *hidden))

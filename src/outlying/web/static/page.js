@@ -35,8 +35,7 @@ function replace(page, fresh, focus) {
   const kept = state();
   main().replaceWith(document.adoptNode(fresh));
   document.title = page.title;
-  const tabs = page.querySelector(".tabs");
-  if (tabs) document.querySelector(".tabs")?.replaceWith(document.adoptNode(tabs));
+  document.querySelector(".bar-top").replaceWith(document.adoptNode(page.querySelector(".bar-top")));
   restore(kept, focus);
   begin();
 }
