@@ -17,6 +17,7 @@ from outlying.web.tables import Page, PageRow, TableEntry
 #: A page of more columns is slow to draw; the others are some steps to the right.
 MOST_COLUMNS = 60
 _LONGEST = 80  # characters of a cell
+_MOST_NAMED = 3  # columns that cannot be shown
 
 KINDS = {"numeric": "number", "categorical": "category", "datetime": "date"}
 RULES = {
@@ -47,7 +48,7 @@ class TablePage:
         shown = [column for _, column in self._columns if column.name not in hidden]
         return {
             "about": _size(self.entry),
-            "notes": self.entry.notes,
+            "notes": [*self.entry.notes, *_unusable(self.entry)],
             "path": self.addresses.path(),
             "query": query,
             "kept": self._kept(),
@@ -202,6 +203,15 @@ def cell_text(value: Value) -> str | None:
 def _size(entry: TableEntry) -> str:
     size = f"{entry.rows:,} rows, {len(entry.columns):,} columns"
     return f"{size}. Click a row to see why it is odd, or that it is not."
+
+
+def _unusable(entry: TableEntry) -> list[str]:
+    """Name the columns that are not shown, as they cannot be read."""
+    shown = {column.name for column in entry.columns}
+    left = [(name, reason) for name, reason in entry.skipped if name not in shown]
+    more = [f"{len(left) - _MOST_NAMED:,} more columns are not shown."] * (len(left) > _MOST_NAMED)
+    named = left[:_MOST_NAMED]
+    return [f"Column {printable(name, 60)} is not shown: it {why}." for name, why in named] + more
 
 
 def _these(count: int) -> str:
