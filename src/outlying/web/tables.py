@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import re
+import shutil
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -31,6 +32,7 @@ Column: TypeAlias = ColumnFacts
 _AGAIN = "again"  # the reading of a table that is known already
 _PROCESSES = 6  # that hold tables at the same time
 _EXPLAINED = 5_000  # rows of a table whose blame is remembered
+_FAINT = 4  # a row of which nothing is exceptional has a quarter of the shade
 _THREADS = anyio.CapacityLimiter(8)  # that look around in copies at the same time
 
 
@@ -148,7 +150,7 @@ class Tables:
         """Take in a table; it is read when it is opened."""
         self.check_room()
         name = _unused(_slug(sourcing.title), self._entries)
-        entry = TableEntry(name, sourcing, self._workspace.new_path(".duckdb"), held)
+        entry = TableEntry(name, sourcing, self._workspace.new_path(".copy"), held)
         self._entries[name] = entry
         return entry
 
@@ -160,9 +162,9 @@ class Tables:
         del self._entries[name]
         self._jobs.forget(name)
         self._close(entry)
-        for path in (entry.copy, entry.sourcing.file):
-            if path is not None:
-                path.unlink(missing_ok=True)
+        shutil.rmtree(entry.copy, ignore_errors=True)
+        if entry.sourcing.file is not None:
+            entry.sourcing.file.unlink(missing_ok=True)
         return entry
 
     def close(self) -> None:
@@ -234,7 +236,7 @@ class Tables:
     # --- processes ------------------------------------------------------------------------------
 
     def _reading(self, entry: TableEntry, job: Job) -> Process:
-        entry.copy.unlink(missing_ok=True)
+        shutil.rmtree(entry.copy, ignore_errors=True)
         entry.process = self._started(entry, job.id)
         return entry.process
 
@@ -308,7 +310,7 @@ def check_number(entry: TableEntry, number: int | None) -> None:
 
 
 def _remember(entry: TableEntry, number: int, findings: Findings) -> None:
-    most = max(findings.blame.values(), default=0.0)
+    most = max(findings.blame.values(), default=0.0) * (1 if findings.exceptional else _FAINT)
     shares = {name: round(share / most, 3) for name, share in findings.blame.items() if share > 0}
     entry.blame.pop(number, None)
     entry.blame[number] = shares if most > 0 else {}

@@ -41,6 +41,7 @@ from outlying.web.tasks import (
     Task,
 )
 
+_POLITE = 10
 _KEPT = 3  # populations, each prepared with options of its own
 _SELDOM = 0.1  # seconds between two words of progress
 
@@ -53,6 +54,8 @@ def main(connection: Connection, charge: Charge) -> None:
     """Hold the table until the server closes the connection."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.umask(0o077)
+    if hasattr(os, "nice"):
+        os.nice(_POLITE)  # who looks around goes first
     tempfile.tempdir = str(charge.folder)
     worker = Worker(connection, charge)
     if worker.attempt(charge.task, worker.read):

@@ -1,8 +1,9 @@
 """A copy of a table to look around in: pages of rows, sorted, filtered and searched by DuckDB.
 
-The copy is a file that one process writes and another opens. Numbers are as the core holds them, so
-that a value reads the same in a page of rows and in a finding. Columns are called c0, c1, ...:
-names of tables never become SQL.
+The copy is a folder that one process writes and another opens: a database that finds rows, and
+files from which the cells of a page are taken. Numbers are as the core holds them, so that a value
+reads the same in a page of rows and in a finding. Columns are called c0, c1, ...: names of tables
+never become SQL.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy.typing as npt
 
 from outlying.errors import ColumnError, OptionError, RowError, unknown_name
 from outlying.options import ColumnType
+from outlying.sources.cell_files import CellFiles, write_cells
 from outlying.sources.duckdb import engine
 from outlying.sources.types.arrow_numpy import of_texts
 from outlying.table.columns import Column
@@ -30,12 +32,16 @@ if TYPE_CHECKING:
 
 FilterKind = Literal["equals", "interval", "missing", "present", "contains"]
 Number: TypeAlias = int
+_Orders: TypeAlias = "collections.OrderedDict[View, npt.NDArray[np.int32]]"
 
 MOST_CATEGORIES = 30
 """So many of the commonest categories are named by a column's facts."""
 _MEMORY = "512MB"
 _SHALLOW = 2_000  # rows from the top that are found without an order of all
-_ORDERS = 24  # orders of rows that are kept
+_ORDERS = 24  # orders of all rows that are kept
+_HEADS = 500  # beginnings of orders that are kept
+_DATABASE = "rows.duckdb"
+_CELLS = "cells"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -99,15 +105,18 @@ class Rows:
     cells: list[list[Value]]
 
 
-def write_copy(table: Table, path: Path) -> tuple[ColumnFacts, ...]:
-    """Write the copy of a table to a new file, and return the facts of its columns."""
+def write_copy(table: Table, folder: Path) -> tuple[ColumnFacts, ...]:
+    """Write the copy of a table to a new folder, and return the facts of its columns."""
     import duckdb
     import pyarrow
+
+    folder.mkdir(mode=0o700)
+    write_cells(table.columns, folder / _CELLS)
 
     arrays = {"n": pyarrow.array(np.arange(1, table.rows + 1, dtype=np.int32))}
     arrays |= {f"c{place}": _array(column) for place, column in enumerate(table.columns)}
     given = pyarrow.table(arrays)
-    with engine.plain_errors(table.source), duckdb.connect(str(path)) as connected:
+    with engine.plain_errors(table.source), duckdb.connect(str(folder / _DATABASE)) as connected:
         connected.execute("SET enable_progress_bar = false")
         connected.register("given", given)
         connected.execute("CREATE TABLE t AS SELECT * FROM given")
@@ -147,17 +156,20 @@ def _facts(column: Column) -> ColumnFacts:
 class Browser:
     """The copy of a table, opened to be read by any number of threads."""
 
-    def __init__(self, path: Path, source: str, rows: int, columns: Sequence[ColumnFacts]) -> None:
+    def __init__(
+        self, folder: Path, source: str, rows: int, columns: Sequence[ColumnFacts]
+    ) -> None:
         import duckdb
 
+        forms = [(facts.form, facts.type != "categorical") for facts in columns]
+        self._cells = CellFiles(folder / _CELLS, forms)
         self.source, self.rows, self.columns = source, rows, tuple(columns)
         self._places = {facts.name: place for place, facts in enumerate(columns)}
         self._connected = duckdb.connect(
-            str(path), read_only=True, config={"memory_limit": _MEMORY}
+            str(folder / _DATABASE), read_only=True, config={"memory_limit": _MEMORY}
         )
-        self._orders: collections.OrderedDict[View, npt.NDArray[np.int32]] = (
-            collections.OrderedDict()
-        )
+        self._orders: _Orders = collections.OrderedDict()
+        self._heads: _Orders = collections.OrderedDict()
         self._counts: collections.OrderedDict[View, int] = collections.OrderedDict()
         self._lock = threading.Lock()
 
@@ -176,15 +188,14 @@ class Browser:
         with engine.plain_errors(self.source), self._connected.cursor() as cursor:
             total = self._count(cursor, view)
             numbers = self._numbers(cursor, view, offset, limit)
-            return Rows(total, numbers, self._cells(cursor, numbers))
+            return Rows(total, numbers, self._rows(numbers))
 
     def some(self, numbers: Sequence[Number]) -> Rows:
         """Return rows by their numbers."""
         for number in numbers:
             if not 1 <= number <= self.rows:
                 raise OptionError(f"row {number} does not exist: there are {self.rows:,} rows")
-        with engine.plain_errors(self.source), self._connected.cursor() as cursor:
-            return Rows(self.rows, list(numbers), self._cells(cursor, numbers))
+        return Rows(self.rows, list(numbers), self._rows(numbers))
 
     def first_by(
         self, filters: Sequence[Filter], distance: Distance, without: int, limit: int
@@ -196,7 +207,7 @@ class Browser:
         with engine.plain_errors(self.source), self._connected.cursor() as cursor:
             found = cursor.execute(query, [*parameters, without, *more, limit]).fetchall()
             numbers = [int(number) for (number,) in found]
-            return Rows(len(numbers), numbers, self._cells(cursor, numbers))
+            return Rows(len(numbers), numbers, self._rows(numbers))
 
     def key(self, number: Number) -> dict[str, Value]:
         """Return values that only this row has: of a stream, rows have no other name."""
@@ -257,22 +268,29 @@ class Browser:
     ) -> list[Number]:
         if view.is_whole and view.sort is None:
             return list(range(offset + 1, min(self.rows, offset + limit) + 1))
-        order = self._known_order(view)
+        order = self._known(self._orders, view)
         if order is None and offset + limit <= _SHALLOW:
-            query, parameters = self._ordered(view)
-            found = cursor.execute(f"{query} LIMIT ? OFFSET ?", [*parameters, limit, offset])
-            return [int(number) for (number,) in found.fetchall()]
-        if order is None:
-            query, parameters = self._ordered(view)
-            order = np.asarray(cursor.execute(query, parameters).fetchnumpy()["n"], dtype=np.int32)
+            order = self._known(self._heads, view)
+            if order is None:
+                order = self._found(cursor, view, _SHALLOW)
+                self._keep(self._heads, view, order, _HEADS)
+        elif order is None:
+            order = self._found(cursor, view, self.rows)
             self._keep(self._orders, view, order, _ORDERS)
         return [int(number) for number in order[offset : offset + limit]]
 
-    def _known_order(self, view: View) -> npt.NDArray[np.int32] | None:
+    def _found(self, cursor: DuckDBPyConnection, view: View, limit: int) -> npt.NDArray[np.int32]:
+        query, parameters = self._ordered(view)
+        if limit < self.rows:
+            query, parameters = f"{query} LIMIT ?", [*parameters, limit]
+        found = cursor.execute(query, parameters).fetchnumpy()["n"]
+        return np.asarray(found, dtype=np.int32)
+
+    def _known(self, kept: _Orders, view: View) -> npt.NDArray[np.int32] | None:
         with self._lock:
-            found = self._orders.get(view)
+            found = kept.get(view)
             if found is not None:
-                self._orders.move_to_end(view)
+                kept.move_to_end(view)
             return found
 
     def _keep(
@@ -291,23 +309,8 @@ class Browser:
             first = f"c{self.place(view.sort)} {way} NULLS LAST, "
         return f"SELECT n FROM t WHERE {where} ORDER BY {first}n", parameters  # noqa: S608
 
-    def _cells(self, cursor: DuckDBPyConnection, numbers: Sequence[Number]) -> list[list[Value]]:
-        if not numbers:
-            return []
-        first, last = min(numbers), max(numbers)
-        parameters: list[Any] = [first, last]
-        where = "n BETWEEN ? AND ?"
-        if last - first >= 2 * len(numbers):
-            where, parameters = "n = ANY(?)", [list(numbers)]
-        found = cursor.execute(f"SELECT * FROM t WHERE {where}", parameters).fetchall()  # noqa: S608
-        rows = {row[0]: row[1:] for row in found}
-        return [self._values(rows[number]) for number in numbers]
-
-    def _values(self, cells: Sequence[Any]) -> list[Value]:
-        return [
-            cell if cell is None else _value(facts, cell)
-            for facts, cell in zip(self.columns, cells, strict=True)
-        ]
+    def _rows(self, numbers: Sequence[Number]) -> list[list[Value]]:
+        return self._cells.rows([number - 1 for number in numbers])
 
     # --- conditions -----------------------------------------------------------------------------
 
@@ -356,12 +359,6 @@ Distance: TypeAlias = "dict[str, Value]"
 
 def _holding(name: str, value: Value) -> Filter:
     return Filter(name, "missing") if value is None else Filter(name, "equals", value=value)
-
-
-def _value(facts: ColumnFacts, cell: Any) -> Value:
-    if facts.type != "categorical":
-        return value_of(facts.form, float(cell))
-    return cell == "true" if facts.form == "boolean" else str(cell)
 
 
 def _label(value: Any) -> str:
