@@ -226,6 +226,13 @@ def test_odd_rows_are_found_through_a_reload_and_in_two_tabs(visitor: Visitor) -
     visitor.says("stands out", ".answer")
     odd = visitor.one(".upright .odd")
     assert odd.text.split() == ["resting_pulse", "64.7", "1"]
+    visitor.says("of the 20 oddest", ".heading")
+    visitor.click(".actions a", "Next odd row")
+    visitor.browser.until(lambda: visitor.path != "/t/patients/row/86")
+    visitor.click(".actions a", "Previous odd row")
+    visitor.arrive("/t/patients/row/86", odd="20")
+    visitor.click(".actions a", "All odd rows")
+    visitor.arrive("/t/patients/odd", top="20")
 
 
 def test_the_demo_is_told_and_followed(visitor: Visitor) -> None:
@@ -239,6 +246,11 @@ def test_the_demo_is_told_and_followed(visitor: Visitor) -> None:
         "resting_pulse",
     ]
     assert len(visitor.all(".answer > .cards .plot:not(.strip):not(.cdf) line.mark")) == 3
+    visitor.browser.ask("window.same = true")
+    visitor.click(".lines a.number", "3")
+    top = "document.querySelector('#finding-3').getBoundingClientRect().top"
+    assert 0 <= visitor.browser.ask(top) < 400
+    assert visitor.browser.ask("window.same && !document.querySelector('.busy')")
     visitor.click("a.chip", "training = intense")
     visitor.arrive("/t/patients")
     assert set(visitor.cells("training")) == {"intense"}
@@ -339,7 +351,13 @@ def test_keys_are_enough(visitor: Visitor) -> None:
     press(Keys.ARROW_DOWN)
     press(Keys.ARROW_UP)
     assert driver.switch_to.active_element.text == "71"
-    press(Keys.ENTER)
+    visitor.one("#sort-3").send_keys(Keys.ENTER)
+    visitor.arrive("/t/patients", sort="age", search="P007")
+    visitor.browser.until(lambda: driver.switch_to.active_element.get_attribute("id") == "sort-3")
+    driver.back()
+    visitor.browser.until(lambda: "sort" not in visitor.query)
+    visitor.browser.until(lambda: visitor.cells("Row")[1] == "71")
+    visitor.all("[data-row]")[1].send_keys(Keys.ENTER)
     visitor.arrive("/t/patients/row/71")
     visitor.settled()
     summary = visitor.one(".along summary")

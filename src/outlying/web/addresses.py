@@ -47,9 +47,10 @@ class Addresses:
         """Return the address of the table, or of a part of it."""
         return self.to(pairs=() if query is None else query.to_params(), suffix=suffix)
 
-    def row(self, number: int, suffix: str = "") -> str:
-        """Return the address of an explained row; rows count from 1."""
-        return self.to(f"/row/{number}", suffix=suffix)
+    def row(self, number: int, suffix: str = "", top: int | None = None) -> str:
+        """Return the address of an explained row, from 1; picked among so many odd ones or not."""
+        pairs = () if top is None else (("odd", str(top)),)
+        return self.to(f"/row/{number}", pairs, suffix)
 
     def odd(self, top: int | None = None, suffix: str = "") -> str:
         """Return the address of what stands out: to be asked for, or so many rows of it."""

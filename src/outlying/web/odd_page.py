@@ -81,7 +81,7 @@ def _row(flagged: Flagged, findings: Findings, job: Job, addresses: Addresses) -
         said = f"rarer, all its values together, than {others}"
     return {
         "number": f"{flagged.row + 1:,}",
-        "href": addresses.row(flagged.row + 1),
+        "href": addresses.row(flagged.row + 1, top=job.detection.settings.top),
         "pair": pair,
         "words": said,
     }

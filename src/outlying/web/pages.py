@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
 from collections.abc import Sequence
-from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-import outlying
 from outlying.errors import ObjectError
-from outlying.render import html
-from outlying.render.templating import environment
 from outlying.table.values import printable
 from outlying.web import odd_page, table_page
 from outlying.web.addresses import Addresses
@@ -27,9 +21,7 @@ from outlying.web.row_page import Asked, RowPage, texts_of
 from outlying.web.service import Service
 from outlying.web.sliders import is_moved, moved
 from outlying.web.tables import TableEntry, Twins
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
+from outlying.web.templating import page, style_sheet
 
 #: A page waits so many seconds for an answer before it shows progress instead.
 PATIENCE = 0.7
@@ -53,7 +45,7 @@ async def start(request: Request) -> Response:
         {"name": entry.name, "href": Addresses(entry.id).table(), "about": _about(entry)}
         for entry in _service(request).tables.list()
     ]
-    return _page("start.html", tables=tables, upload="/api/v1/tables", kinds=_KINDS)
+    return page("start.html", tables=tables, upload="/api/v1/tables", kinds=_KINDS)
 
 
 def _about(entry: TableEntry) -> str:
@@ -75,8 +67,8 @@ async def table(request: Request) -> Response:
     if moved_to is not None:
         return RedirectResponse(moved_to, 303)
     query, left = Query.of(request.query_params), table_page.left_of(request.query_params)
-    page = await _service(request).tables.page(entry.id, query)
-    shown = table_page.TablePage(entry, query, addresses, left).context(page)
+    rows = await _service(request).tables.page(entry.id, query)
+    shown = table_page.TablePage(entry, query, addresses, left).context(rows)
     return _view("table.html", entry, addresses, "table", problem="", **shown)
 
 
@@ -93,7 +85,7 @@ async def _opened(request: Request) -> tuple[TableEntry, Response | None]:
         return entry, None
     shown = {"heading": printable(entry.name, 60), "words": "Reading the table"}
     job = _progress(service.jobs.get(entry.job))
-    return entry, _page("waiting.html", 202, job=job, waiting=True, **shown)
+    return entry, page("waiting.html", 202, job=job, waiting=True, **shown)
 
 
 def _unread(entry: TableEntry) -> Response:
@@ -104,7 +96,7 @@ def _unread(entry: TableEntry) -> Response:
         "problem": entry.error or "",
     }
     back = {"href": "/", "name": "Back to the start"}
-    return _page("error.html", 400, again=again, back=back, **said)
+    return page("error.html", 400, again=again, back=back, **said)
 
 
 async def read_again(request: Request) -> Response:
@@ -166,7 +158,19 @@ async def row(request: Request) -> Response:
         return waiting
     number = whole("row", request.path_params["number"], 1)
     values = await _service(request).tables.values(entry.id, number)
-    return await _explained(request, entry, Asked(texts_of(values), number), addresses, "")
+    asked = Asked(texts_of(values), number, *_among_odd(request, addresses))
+    return await _explained(request, entry, asked, addresses, "")
+
+
+def _among_odd(request: Request, addresses: Addresses) -> tuple[int | None, tuple[int, ...]]:
+    """Return how many odd rows were found where this one was picked, and which, if it was."""
+    given = request.query_params.get("odd")
+    if given is None:
+        return None, ()
+    job = _looked_for(request, addresses, top := odd_page.number_of(given))
+    if job.state != "done":
+        return None, ()
+    return top, tuple(row + 1 for row in job.detection.positions)
 
 
 async def new(request: Request) -> Response:
@@ -312,7 +316,7 @@ def error_page(request: Request, status: int, message: str) -> Response:
     heading = {404: "There is no such page", 429: "Too much at once"}.get(
         status, "That did not work"
     )
-    return _page("error.html", status, heading=heading, problem=message, back=back, again="")
+    return page("error.html", status, heading=heading, problem=message, back=back, again="")
 
 
 def _view(
@@ -321,48 +325,7 @@ def _view(
     """Show a view of a table."""
     links = {"table": addresses.table(), "odd": addresses.odd(), "new": addresses.to("/new")}
     shown = {"name": entry.name, "links": links}
-    return _page(template, table=shown, here=here, **context)
-
-
-def _page(template: str, status: int = 200, **context: Any) -> Response:
-    text = _environment().get_template(template).render(**context)
-    return HTMLResponse(text.encode("utf-8", "backslashreplace"), status)
-
-
-async def style(request: Request) -> Response:  # noqa: ARG001 - all routes are called alike
-    """Send the style of all pages: that of the cards, and what is around them."""
-    return Response(_style(), media_type="text/css")
-
-
-@functools.cache
-def _style() -> str:
-    return _environment().get_template("page.css").render(cards=html.style_sheet())
-
-
-@functools.cache
-def _environment() -> Environment:
-    found = html.with_cards(environment("outlying.web"))
-    found.filters["percent_of"] = _percent_of
-    static = resources.files("outlying.web") / "static"
-    found.globals["version"] = outlying.__version__
-    found.globals["assets"] = {
-        "style": f"/style.css?{outlying.__version__}",
-        "script": f"/static/page.js?{_digest((static / 'page.js').read_bytes())}",
-        "icon": "/static/icon.svg",
-    }
-    return found
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.blake2b(content, digest_size=4).hexdigest()
-
-
-def _percent_of(number: float, name: str) -> Any:
-    """Return a percentage as an attribute that the style sheet knows: no styles are inline."""
-    from markupsafe import Markup
-
-    step = 1 if name == "heat" else 0.5
-    return Markup('data-{}="{:g}"').format(name, round(number / step) * step)
+    return page(template, table=shown, here=here, **context)
 
 
 def _service(request: Request) -> Service:
@@ -372,7 +335,7 @@ def _service(request: Request) -> Service:
 
 ROUTES: Sequence[BaseRoute] = [
     Route("/", start),
-    Route("/style.css", style),
+    Route("/style.css", style_sheet),
     Route("/t/{table}", table, methods=["GET"]),
     Route("/t/{table}", read_again, methods=["POST"]),
     Route("/t/{table}/odd", odd, methods=["GET"]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from outlying.render.cells import CellStrip, cell_strip
@@ -27,10 +27,15 @@ _SLIDERS = ("min_outlierness", "min_support", "max_conditions")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Asked:
-    """What is explained: a row by its number, or a new object by its texts."""
+    """What is explained: a row by its number, or a new object by its texts.
+
+    A row that was picked among the odd ones of a table is seen together with these.
+    """
 
     values: Mapping[str, str]
     number: int | None = None
+    top: int | None = None  # how many odd rows were asked for
+    odd: tuple[int, ...] = ()  # their numbers, the oddest first
 
     @property
     def heading(self) -> str:
@@ -41,12 +46,12 @@ class Asked:
         """Return the address of its page."""
         if self.number is None:
             return addresses.new(self.values, suffix)
-        return addresses.row(self.number, suffix)
+        return addresses.row(self.number, suffix, self.top)
 
     def pairs(self) -> Params:
         """Return what its address holds besides options."""
         if self.number is not None:
-            return []
+            return [] if self.top is None else [("odd", str(self.top))]
         return [(f"v.{name}", value) for name, value in self.values.items() if value != ""]
 
 
@@ -76,7 +81,7 @@ class RowPage:
         plainly = dataclasses.replace(self.addresses, options=usual)
         return {
             "heading": self.asked.heading,
-            "about": f"compared with {rows:,} rows of {printable(self.entry.name, 60)}",
+            "about": self._about(rows),
             "path": self.addresses.path("/new" if number is None else f"/row/{number}"),
             "neighbours": [] if number is None else list(self._neighbours(number, rows)),
             "change": None
@@ -93,11 +98,26 @@ class RowPage:
             ],
         }
 
-    def _neighbours(self, number: int, rows: int) -> Any:
-        if number > 1:
-            yield {"name": "Previous", "href": self.addresses.row(number - 1), "rel": "prev"}
-        if number < rows:
-            yield {"name": "Next", "href": self.addresses.row(number + 1), "rel": "next"}
+    def _about(self, rows: int) -> str:
+        compared = f"compared with {rows:,} rows of {printable(self.entry.name, 60)}"
+        if self.asked.number not in self.asked.odd:
+            return compared
+        place, count = self.asked.odd.index(self.asked.number) + 1, len(self.asked.odd)
+        return f"{compared}; number {place:,} of the {count:,} oddest"
+
+    def _neighbours(self, number: int, rows: int) -> Iterator[dict[str, Any]]:
+        """Yield the ways to the rows before and after: of the odd ones, where it was picked."""
+        order: Sequence[int] = self.asked.odd if number in self.asked.odd else range(1, rows + 1)
+        kind, top = ("odd ", self.asked.top) if order is self.asked.odd else ("", None)
+        place = order.index(number)
+        if place > 0:
+            href = self.addresses.row(order[place - 1], top=top)
+            yield {"name": f"Previous {kind}row", "href": href, "rel": "prev"}
+        if place + 1 < len(order):
+            href = self.addresses.row(order[place + 1], top=top)
+            yield {"name": f"Next {kind}row", "href": href, "rel": "next"}
+        if top is not None:
+            yield {"name": "All odd rows", "href": self.addresses.odd(top), "rel": ""}
 
     def explained(self, findings: Findings, twins: Mapping[int, Twins]) -> dict[str, Any]:
         """Return what the template shows of findings; twins by the place of their story."""

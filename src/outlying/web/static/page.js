@@ -4,7 +4,8 @@
 document.documentElement.classList.add("scripted");
 
 const main = () => document.getElementById("main");
-let asked = 0;    // pages asked for so far: an answer that comes late is dropped
+let asked = 0;     // pages asked for so far: an answer that comes late is dropped
+let shown = "";    // the page that is shown
 let events = null; // where the work in progress reports
 
 // --- Pages: only what is inside of <main> is replaced ---------------------------------------------
@@ -56,7 +57,6 @@ function fail(words) {
 function state() {
   const active = document.activeElement;
   return {
-    path: main().dataset.path,
     open: [...main().querySelectorAll("details")].map((item) => [name(item), item.open]),
     focus: active && main().contains(active) ? active.id : "",
     caret: active && "selectionStart" in active ? active.selectionStart : null,
@@ -86,7 +86,7 @@ function remember() {
 }
 
 addEventListener("popstate", async () => {
-  if (main().dataset.path === undefined) return;
+  if (shown === location.pathname + location.search) return; // a place on the same page
   await show(location.href, { history: "stay" });
   window.scrollTo(0, history.state?.top ?? 0);
 });
@@ -148,6 +148,13 @@ function follow(job) {
     job.querySelector("[data-progress]").textContent = [told.stage, figures].filter(Boolean).join(": ");
   });
 }
+
+// A page that nobody sees leaves its connection to others: browsers have few.
+document.addEventListener("visibilitychange", () => {
+  const job = main().querySelector("[data-events]");
+  if (document.hidden) stop();
+  else if (job && !events) follow(job);
+});
 
 function stop() {
   events?.close();
@@ -277,7 +284,7 @@ function drops(form) {
 
 function begin() {
   stop();
-  main().dataset.path ??= location.pathname;
+  shown = location.pathname + location.search;
   for (const button of main().querySelectorAll("[data-copy]")) button.hidden = false;
   const job = main().querySelector("[data-events]"), drop = main().querySelector("[data-upload]");
   if (job) follow(job);
