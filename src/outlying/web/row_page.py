@@ -17,7 +17,7 @@ from outlying.table.values import Value, plain, printable
 from outlying.web.addresses import Addresses
 from outlying.web.queries import Filter, OptionsQuery, Params, Query
 from outlying.web.sliders import sliders
-from outlying.web.table_page import KINDS, cell_text
+from outlying.web.table_page import KINDS, cell_text, column_texts
 from outlying.web.tables import TableEntry, Twins
 
 #: Columns of the twins besides those of the story.
@@ -159,17 +159,18 @@ class RowPage:
         names += others[:_OTHER_COLUMNS]
         places = {column.name: place for place, column in enumerate(self.entry.columns)}
         own, odd = findings.object, story.headline.property
+        columns = [
+            column_texts([own.get(name), *(twin.cells[places[name]] for twin in twins.twins)])
+            for name in names
+        ]
+        lines = [[text or "missing" for text in line] for line in zip(*columns, strict=True)]
         return self._ordinary(odd, twins) | {
             "twins_title": _twins_title(len(twins.twins)),
             "twin_columns": [{"text": printable(n, 40), "is_odd": n == odd} for n in names],
-            "own_cells": [cell_text(own.get(name)) or "missing" for name in names],
+            "own_cells": lines[0],
             "twins": [
-                {
-                    "number": f"{twin.number:,}",
-                    "href": self.addresses.row(twin.number),
-                    "cells": [cell_text(twin.cells[places[name]]) or "missing" for name in names],
-                }
-                for twin in twins.twins
+                {"number": f"{n:,}", "href": self.addresses.row(n), "cells": line}
+                for n, line in zip((twin.number for twin in twins.twins), lines[1:], strict=True)
             ],
         }
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from starlette.datastructures import QueryParams
@@ -58,7 +60,7 @@ class TablePage:
             "chips": list(self._chips()),
             "all_rows": self._to(Query(limit=query.limit)),
             "columns": [self._head(column) for column in shown],
-            "rows": [self._row(row, shown) for row in page.rows],
+            "rows": self._rows(page, shown),
             "pager": self._pager(page),
             "json": self.addresses.table(query, ".json"),
             "aside": self._aside(),
@@ -125,7 +127,7 @@ class TablePage:
             ],
         }
 
-    def _chips(self) -> Any:
+    def _chips(self) -> Iterator[dict[str, str]]:
         query = dataclasses.replace(self.query, offset=0)
         if query.search:
             without = self._to(dataclasses.replace(query, search=""))
@@ -153,20 +155,31 @@ class TablePage:
             "is_skipped": column.name in self._skipped,
         }
 
-    def _row(self, row: PageRow, shown: list[ColumnFacts]) -> dict[str, Any]:
+    def _rows(self, page: Page, shown: list[ColumnFacts]) -> list[dict[str, Any]]:
+        places = {column.name: place for place, column in enumerate(self.entry.columns)}
+        texts = [
+            column_texts([row.cells[places[column.name]] for row in page.rows]) for column in shown
+        ]
+        return [
+            self._row(row, shown, [column[place] for column in texts])
+            for place, row in enumerate(page.rows)
+        ]
+
+    def _row(
+        self, row: PageRow, shown: list[ColumnFacts], texts: list[str | None]
+    ) -> dict[str, Any]:
         blame = row.blame or {}
-        values = dict(zip((column.name for column in self.entry.columns), row.cells, strict=True))
         return {
             "number": f"{row.number:,}",
             "href": self.addresses.row(row.number),
             "is_explained": row.blame is not None,
             "cells": [
                 {
-                    "text": cell_text(values[column.name]),
+                    "text": text,
                     "heat": round(100 * blame.get(column.name, 0)),
                     "look": "right" if column.type == "numeric" else "",
                 }
-                for column in shown
+                for column, text in zip(shown, texts, strict=True)
             ],
         }
 
@@ -198,6 +211,20 @@ class TablePage:
 def cell_text(value: Value) -> str | None:
     """Return a cell as text; None where it is missing."""
     return None if value is None else printable(text_of(value), _LONGEST)
+
+
+def column_texts(values: Sequence[Value]) -> list[str | None]:
+    """Return the cells of a column as texts, its numbers with the same number of decimals."""
+    texts = [cell_text(value) for value in values]
+    fractions = [isinstance(value, float) and math.isfinite(value) for value in values]
+    plain = [text or "" for text, is_one in zip(texts, fractions, strict=True) if is_one]
+    if any("e" in text for text in plain):
+        return texts
+    decimals = max((len(text.removesuffix(".0").partition(".")[2]) for text in plain), default=0)
+    return [
+        f"{value:.{decimals}f}" if is_one else text
+        for value, text, is_one in zip(values, texts, fractions, strict=True)
+    ]
 
 
 def _size(entry: TableEntry) -> str:
