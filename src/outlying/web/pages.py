@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from outlying.errors import ObjectError
+from outlying.results.pairs import Pair
 from outlying.table.values import printable
 from outlying.web import odd_page, table_page
 from outlying.web.addresses import Addresses
@@ -243,9 +244,17 @@ def _asked_for(
 
 async def _twins(request: Request, entry: TableEntry, job: Job) -> dict[int, Twins]:
     """Return ordinary rows like this one for each story that is told in full."""
-    tables, stories = _service(request).tables, job.findings.stories
-    places = [place for place, story in enumerate(stories) if story.exceptional]
+    tables, known = _service(request).tables, {column.name for column in entry.columns}
+    places = [
+        place
+        for place, story in enumerate(job.findings.stories)
+        if story.exceptional and _named(story.headline) <= known
+    ]
     return {place: await tables.twins(entry.id, job.findings, place) for place in places}
+
+
+def _named(pair: Pair) -> set[str]:
+    return {pair.property, *(condition.attribute for condition in pair.conditions)}
 
 
 async def explain_again(request: Request) -> Response:

@@ -13,6 +13,7 @@ from outlying.results.pairs import Pair
 from outlying.results.stories import Story
 from outlying.results.terms import PYTHON
 from outlying.sources.duckdb.browse import ColumnFacts
+from outlying.table.conditions import Condition
 from outlying.table.values import Value, plain, printable
 from outlying.web.addresses import Addresses
 from outlying.web.queries import Filter, OptionsQuery, Params, Query
@@ -141,23 +142,33 @@ class RowPage:
     # --- stories ----------------------------------------------------------------------------------
 
     def _story(self, story: Story, findings: Findings, twins: Twins | None) -> dict[str, Any]:
-        filters = tuple(map(Filter.of_condition, story.headline.conditions))
+        """Return what a card says besides; what is derived from a column has no rows to show."""
+        conditions, known = story.headline.conditions, self._known
+        hrefs = [self._group(item) if item.attribute in known else None for item in conditions]
         found = {
             "conditions": [
-                {"text": str(condition), "href": self.addresses.table(Query(filters=(item,)))}
-                for condition, item in zip(story.headline.conditions, filters, strict=True)
+                {"text": str(condition), "href": href}
+                for condition, href in zip(conditions, hrefs, strict=True)
             ],
-            "group": self.addresses.table(Query(filters=filters)),
+            "group": self._group(*conditions) if all(hrefs) else None,
             "ordinary": None,
             "twins": [],
         }
         return found if twins is None else found | self._alike(story, findings, twins)
 
+    @property
+    def _known(self) -> dict[str, int]:
+        """The place of each column of the table."""
+        return {column.name: place for place, column in enumerate(self.entry.columns)}
+
+    def _group(self, *conditions: Condition) -> str:
+        filters = tuple(map(Filter.of_condition, conditions))
+        return self.addresses.table(Query(filters=filters))
+
     def _alike(self, story: Story, findings: Findings, twins: Twins) -> dict[str, Any]:
-        names = list(dict.fromkeys((story.culprit, *story.columns)))
-        others = [column.name for column in self.entry.columns if column.name not in names]
-        names += others[:_OTHER_COLUMNS]
-        places = {column.name: place for place, column in enumerate(self.entry.columns)}
+        places = self._known
+        told = [n for n in dict.fromkeys((story.culprit, *story.columns)) if n in places]
+        names = [*told, *[name for name in places if name not in told][:_OTHER_COLUMNS]]
         own, odd = findings.object, story.headline.property
         columns = [
             column_texts([own.get(name), *(twin.cells[places[name]] for twin in twins.twins)])
@@ -177,7 +188,7 @@ class RowPage:
     def _ordinary(self, odd: str, twins: Twins) -> dict[str, Any]:
         """Return at which value the odd cell would be ordinary, and the address to try that."""
         value = twins.ordinary_at
-        if value is None:
+        if value is None or odd not in self._known:
             return {}
         changed = {**self.asked.values, odd: _field_text(value)}
         return {"ordinary": cell_text(value), "change": self.addresses.new(changed)}
