@@ -72,6 +72,15 @@ def served(
         process.stderr.close()
 
 
+def descendants(pid: int) -> list[int]:
+    """Return all processes below one."""
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []
+    return [below for child in map(int, children) for below in (child, *descendants(child))]
+
+
 def finished(client: httpx.Client, job: dict[str, Any], seconds: float = 60) -> dict[str, Any]:
     """Wait until a job is over."""
     end = time.monotonic() + seconds

@@ -29,7 +29,7 @@ from urllib.parse import urlencode
 import httpx
 import numpy as np
 
-from tests.serving import Served, finished, opened, served
+from tests.serving import Served, descendants, finished, opened, served
 
 ROWS_PATH = "/api/v1/tables/big/rows"
 _REST = 5.0  # seconds after which memory is looked at
@@ -132,7 +132,8 @@ def load(server: tuple[str, str], rows: int, clients: int, seconds: float, out: 
         for kind, some in pager.times.items():
             times[kind] += some
     explained = [each for asker in askers for each in asker.times]
-    out.send((dict(times), explained, [e for t in (*pagers, *askers) for e in t.errors]))
+    errors = [*(e for each in pagers for e in each.errors), *(e for a in askers for e in a.errors)]
+    out.send((dict(times), explained, errors))
 
 
 def memory(server: Served) -> tuple[int, int]:
@@ -145,8 +146,7 @@ def memory(server: Served) -> tuple[int, int]:
         return 0
 
     pid = server.process.pid
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return resident(pid), sum(resident(int(child)) for child in children)
+    return resident(pid), sum(map(resident, descendants(pid)))
 
 
 def told(name: str, times: list[float]) -> Iterator[str]:

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from outlying.web.safety import POLICY
-from tests.serving import PATIENTS, Served, finished, opened, served
+from tests.serving import PATIENTS, Served, descendants, finished, opened, served
 
 TABLES = "/api/v1/tables"
 UPLOAD = {"params": {"name": "a.csv"}, "content": b"a,b\n1,2\n"}
@@ -192,9 +192,6 @@ def _gone(condition: object, seconds: float = 10) -> bool:
     return not condition()  # type: ignore[operator]
 
 
-def _workers(server: Served) -> list[int]:
-    tasks = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
-    return [int(pid) for pid in tasks.read_text().split()]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
@@ -204,7 +201,7 @@ def test_nothing_is_left_after_a_signal_and_nothing_open_after_a_kill(tmp_path: 
             opened(client, "patients")
             client.post(TABLES, params={"name": "a.csv"}, content=b"a,b\n1,2\n3,4\n")
             cookie = {"Cookie": httpx.get(first.address).headers["set-cookie"].split(";")[0]}
-        private, workers = _private(tmp_path), _workers(first)
+        private, workers = _private(tmp_path), descendants(first.process.pid)
         assert _files(private)
         for path in _files(private):
             assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
@@ -221,7 +218,7 @@ def test_nothing_is_left_after_a_signal_and_nothing_open_after_a_kill(tmp_path: 
             job = client.post(f"{TABLES}/patients/open").json()
             finished(client, job)
             client.post(f"{TABLES}/patients/detections", json={"top": 5})
-        workers = _workers(second)
+        workers = descendants(second.process.pid)
         assert second.stop(signal.SIGTERM) == 0
         assert not list(tmp_path.glob("outlying-*"))
         assert _gone(lambda: any(Path(f"/proc/{pid}").exists() for pid in workers))

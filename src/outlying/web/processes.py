@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import multiprocessing
 import os
+import sys
 import threading
 from collections.abc import Callable
+from multiprocessing.context import BaseContext
 from pathlib import Path
 
 from outlying.web import worker
 from outlying.web.tasks import Charge, Message, Task
 
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+
+
+@functools.cache
+def _context() -> BaseContext:
+    """Return how processes are started: not by forks of the server, which has threads.
+
+    On Linux a helper has loaded all modules, and is forked instead: that takes milliseconds.
+    """
+    if sys.platform != "linux":
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([worker.__name__, "duckdb", "pyarrow.parquet"])
+    return context
 
 
 class Process:
@@ -25,7 +41,7 @@ class Process:
         heard: Callable[[Process, Message], None],
         died: Callable[[Process, str], None],
     ) -> None:
-        context = multiprocessing.get_context("spawn")  # the server has threads: no forks
+        context = _context()
         self._connection, theirs = context.Pipe()
         self._process = context.Process(target=worker.main, args=(theirs, charge), daemon=True)
         self._process.start()

@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import os
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -41,7 +42,7 @@ from outlying.web.tasks import (
     Task,
 )
 
-_POLITE = 10
+_POLITE = 5  # how far threads that explain stand back behind those who look around
 _KEPT = 3  # populations, each prepared with options of its own
 _SELDOM = 0.1  # seconds between two words of progress
 
@@ -54,8 +55,6 @@ def main(connection: Connection, charge: Charge) -> None:
     """Hold the table until the server closes the connection."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.umask(0o077)
-    if hasattr(os, "nice"):
-        os.nice(_POLITE)  # who looks around goes first
     tempfile.tempdir = str(charge.folder)
     worker = Worker(connection, charge)
     if worker.attempt(charge.task, worker.read):
@@ -81,8 +80,12 @@ class Worker:
         if task is None:
             self._cancelled.add(name)
             return
-        work: Callable[[_Teller], Any] = lambda tell: self._done(task, tell)  # noqa: E731
-        threading.Thread(target=self.attempt, args=(name, work), daemon=True).start()
+        threading.Thread(target=self._work, args=(name, task), daemon=True).start()
+
+    def _work(self, name: str, task: Task) -> None:
+        if sys.platform == "linux":  # where each thread has a priority of its own
+            os.nice(_POLITE)
+        self.attempt(name, lambda tell: self._done(task, tell))
 
     def attempt(self, name: str, work: Callable[[_Teller], Any]) -> bool:
         """Work on a task, and send what comes of it, be it an error."""
