@@ -17,6 +17,10 @@ from outlying.web.reproduce import DETECT_OPTIONS
 from outlying.web.service import MOST_FLAGGED
 from outlying.web.tables import TableEntry
 
+_STREAMED = (
+    "This table is read as a stream, as it may be larger than memory: its rows can be explained "
+    "one by one, but not ranked. Serve it with --engine memory where it is not that large."
+)
 #: Rows that a first look finds.
 USUAL = 20
 
@@ -45,7 +49,9 @@ def asked(entry: TableEntry, addresses: Addresses, top: int) -> dict[str, Any]:
         "notes": (),
         "stories": [],
         "along": None,
-        "problem": "",
+        "problem": _STREAMED if entry.is_streamed else "",
+        "state": "streamed" if entry.is_streamed else "new",
+        "job": None,
     }
 
 

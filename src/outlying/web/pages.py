@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from outlying.errors import ObjectError
+from outlying.errors import ObjectError, OptionError
 from outlying.results.pairs import Pair
 from outlying.table.values import printable
 from outlying.web import odd_page, table_page
@@ -64,13 +64,18 @@ async def table(request: Request) -> Response:
     entry, waiting = await _opened(request)
     if waiting is not None:
         return waiting
-    moved_to = table_page.sent(entry, request.query_params, addresses)
-    if moved_to is not None:
-        return RedirectResponse(moved_to, 303)
+    problem = ""
+    try:
+        moved_to = table_page.sent(entry, request.query_params, addresses)
+        if moved_to is not None:
+            return RedirectResponse(moved_to, 303)
+    except OptionError as error:
+        problem = error.shell_message()
     query, left = Query.of(request.query_params), table_page.left_of(request.query_params)
     rows = await _service(request).tables.page(entry.id, query)
     shown = table_page.TablePage(entry, query, addresses, left).context(rows)
-    return _view("table.html", entry, addresses, "table", problem="", **shown)
+    status = 400 if problem else 200
+    return _view("table.html", entry, addresses, "table", status, problem=problem, **shown)
 
 
 async def _opened(request: Request) -> tuple[TableEntry, Response | None]:
@@ -117,8 +122,8 @@ async def odd(request: Request) -> Response:
         return waiting
     given = request.query_params.get("top")
     top = odd_page.number_of(given)
-    shown = odd_page.asked(entry, addresses, top) | {"state": "new", "job": None}
-    if given is not None:
+    shown = odd_page.asked(entry, addresses, top)
+    if given is not None and not entry.is_streamed:
         job = _looked_for(request, addresses, top)
         await job.finished(PATIENCE)
         shown |= _detected(job, addresses, top, entry)
@@ -320,7 +325,7 @@ def error_page(request: Request, status: int, message: str) -> Response:
     """Show what went wrong, and a way back."""
     table_id = request.path_params.get("table")
     back = {"href": "/", "name": "Back to the start"}
-    if table_id is not None and request.url.path != Addresses(table_id).path():
+    if table_id is not None and (request.url.query or request.url.path.count("/") > 2):
         back = {"href": Addresses(table_id).table(), "name": "Back to the table"}
     heading = {404: "There is no such page", 429: "Too much at once"}.get(
         status, "That did not work"
@@ -329,12 +334,17 @@ def error_page(request: Request, status: int, message: str) -> Response:
 
 
 def _view(
-    template: str, entry: TableEntry, addresses: Addresses, here: str, **context: Any
+    template: str,
+    entry: TableEntry,
+    addresses: Addresses,
+    here: str,
+    status: int = 200,
+    **context: Any,
 ) -> Response:
     """Show a view of a table."""
     links = {"table": addresses.table(), "odd": addresses.odd(), "new": addresses.to("/new")}
     shown = {"name": entry.name, "links": links}
-    return page(template, table=shown, here=here, **context)
+    return page(template, status, table=shown, here=here, **context)
 
 
 def _service(request: Request) -> Service:

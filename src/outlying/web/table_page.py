@@ -51,6 +51,7 @@ class TablePage:
         return {
             "about": _size(self.entry),
             "notes": [*self.entry.notes, *_unusable(self.entry)],
+            "can_rank": not self.entry.is_streamed,
             "path": self.addresses.path(),
             "query": query,
             "kept": self._kept(),
