@@ -23,5 +23,5 @@ def fast_pairs(table: strategies.Table, row: int, options: dict[str, Any]) -> li
     hits, _ = assembly.grouped(searched.outcome.best, searched.exact, 10_000)
     best: dict[tuple[int, ...], Hit] = {}
     for hit in hits:
-        best.setdefault(searched.exact.attributes(hit.property, hit.context), hit)
-    return [assembly.pair_of(hit, searched.exact) for hit in best.values()]
+        best.setdefault(searched.exact.families_of(hit.property, hit.context), hit)
+    return [assembly.pair_of(hit, searched.exact, searched.values) for hit in best.values()]

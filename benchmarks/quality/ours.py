@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import outlying
@@ -46,17 +47,26 @@ class Paper(Ours):
         "scales": "one",
         "max_conditions": 3,
         "min_support": 0.2,
+        "derive": False,
         "references": 0,
     }
 
 
 def guesses(findings: outlying.Findings) -> tuple[Guess, ...]:
     """Read the first pairs; where they are headlines of stories, the culprit is the odd column."""
-    pairs = [guess(pair) for pair in findings.pairs[:FIRST]]
     stories = getattr(findings, "stories", ())
+    pairs = [
+        _of_columns(guess(pair), story.columns)
+        for pair, story in zip(findings.pairs[:FIRST], stories, strict=False)
+    ]
     culprits = [getattr(story, "culprit", None) for story in stories[: len(pairs)]]
     blamed = (_blamed(*both) for both in zip(pairs, culprits, strict=False))
     return (*blamed, *pairs[len(culprits) :])
+
+
+def _of_columns(guess: Guess, columns: Sequence[str]) -> Guess:
+    """Name the columns of the table, not what was derived from them."""
+    return dataclasses.replace(guess, columns=frozenset(columns))
 
 
 def _blamed(guess: Guess, culprit: str | None) -> Guess:

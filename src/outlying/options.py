@@ -67,6 +67,7 @@ class Options:
     exclude: tuple[str, ...] = ()
     types: tuple[tuple[str, ColumnType], ...] = ()
     infinite: Infinite = "error"
+    derive: bool = True
     discretise: Discretise | None = None
     bins: int = 10
     references: int | None = None
@@ -317,6 +318,7 @@ _EXPLANATION: dict[str, Check] = {
     "exclude": lambda name, value: _names(name, () if value is None else value),
     "types": lambda name, value: _types(name, {} if value is None else value),
     "infinite": _one_of(Infinite),
+    "derive": check_flag,
     "discretise": _or_none(_one_of(Discretise)),
     "bins": _at_least(2),
     "references": _or_none(_at_least(0)),
@@ -332,6 +334,7 @@ PAPER: dict[str, Any] = {
     "measure": "paper",
     "scales": "one",
     "interval": "span",
+    "derive": False,
 }
 _BAGGING: dict[str, Check] = {
     "rounds": _at_least(1),

@@ -13,7 +13,9 @@ from outlying.search.shortlist import RankedPairs
 def pairs() -> RankedPairs:
     """Return two pairs of far more properties than there are conditions."""
     places, contexts = np.array([4, 0]), np.array([[NONE, 1], [0, 1]])
-    return RankedPairs(places, contexts, np.array([5.0, 4.0]), np.ones(2), np.array([7, 8, NONE]))
+    return RankedPairs(
+        places, contexts, np.array([5.0, 4.0]), np.ones(2), np.array([7, 8, NONE]), np.arange(9)
+    )
 
 
 def test_they_know_which_they_hold() -> None:

@@ -167,7 +167,7 @@ def test_values_in_json(value: Value, expected: object) -> None:
         (dt.datetime(2024, 5, 17, 8, 30), "2024-05-17 08:30"),
         (dt.datetime(2024, 5, 17, 8, 30, 5, tzinfo=UTC), "2024-05-17 08:30:05 UTC"),
         (dt.datetime(2024, 5, 17, 8, 30, 0, 5), "2024-05-17 08:30:00.000005"),
-        (dt.time(8, 30), "08:30:00"),
+        (dt.time(8, 30), "08:30"),
         (dt.datetime(2024, 5, 17, 8, 30, 0, 5000), "2024-05-17 08:30:00.005"),
         (dt.timedelta(hours=36), "1 day, 12:00:00"),
         (dt.timedelta(hours=-36), "-1 day, 12:00:00"),

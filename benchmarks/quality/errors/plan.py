@@ -9,12 +9,12 @@ from typing import Any
 
 from benchmarks.quality import peers
 from benchmarks.quality.cases import Method
-from benchmarks.quality.errors import copies, dirty, examples, faint, groups, tables
+from benchmarks.quality.errors import copies, dirty, examples, faint, groups, habits, tables
 from benchmarks.quality.errors.copies import ErrorCase
 from benchmarks.quality.errors.injector import KINDS
 from benchmarks.quality.ours import Ours
 
-PARTS = ("errors", "dirty", "groups", "faint", "examples")
+PARTS = ("errors", "habits", "dirty", "groups", "faint", "examples")
 WIDE = 20  # columns
 
 
@@ -24,6 +24,7 @@ class Amounts:
 
     errors: int = 6  # copies of a real table for each kind of error
     errors_wide: int = 2  # of one of many columns, which takes long
+    habits: int = 6  # copies of a table for each kind of error in texts, times and keys
     shares: tuple[float, ...] = copies.SHARES
     clean: int = copies.CLEAN
     cells: int = 15
@@ -39,6 +40,7 @@ FULL = Amounts()
 MIDDLE = Amounts(
     errors=3,
     errors_wide=0,
+    habits=6,
     shares=(0.02,),
     clean=30,
     cells=8,
@@ -52,6 +54,7 @@ MIDDLE = Amounts(
 SHORT = Amounts(
     errors=1,
     errors_wide=0,
+    habits=3,
     shares=(0.02,),
     clean=8,
     cells=4,
@@ -107,6 +110,7 @@ def plan(settings: Settings) -> list[Recipe]:
     """Return the recipes in the order of the report."""
     parts = {
         "errors": _errors,
+        "habits": _habits,
         "dirty": _dirty,
         "groups": _groups,
         "faint": _faint,
@@ -151,6 +155,24 @@ def _errors(settings: Settings) -> Iterator[Recipe]:
         for share in amounts.shares:
             yield Recipe(copies.batch, (name, share, seed), 2 * weight)
         yield Recipe(copies.clean, (name, seed, amounts.clean), 2 * weight)
+
+
+def _habits(settings: Settings) -> Iterator[Recipe]:
+    """Plan typos, wrong hours and keys in real tables, and typos in those of data.gov."""
+    amounts, seed, data = settings.amounts, settings.seed, settings.data
+    for name in () if tables.lacking() else tables.names():
+        if len(tables.load(name)) > WIDE and not amounts.errors_wide:
+            continue
+        weight = len(next(iter(tables.load(name).values())))
+        for kind in habits.KINDS:
+            for number in range(amounts.habits):
+                yield Recipe(habits.copy, (name, kind, number, seed), weight)
+        yield Recipe(habits.clean, (name, seed, amounts.clean), 2 * weight)
+    if data is None or not settings.has_dirty:
+        return
+    for name in sorted({name for part in dirty.PARTS for name in dirty.names(data, part)}):
+        for number in range(amounts.habits):
+            yield Recipe(habits.copy, (name, "typo", number, seed, data))
 
 
 def _dirty(settings: Settings) -> Iterator[Recipe]:

@@ -27,6 +27,8 @@ def page(rows: Sequence[Row], settings: Settings) -> str:
         *_section(found, methods, "copies by table", "By table, all kinds of error", _cell),
         *_section(found, methods, "batches", "1 to 3% of the rows wrong at once", _cell),
         *_section(found, methods, "batches by kind", "The same by kind of error", _cell),
+        *_section(found, methods, "habits", "Typos, wrong hours, keys that are given twice", _cell),
+        *_section(found, methods, "habits by table", "By table", _cell),
         *_section(found, methods, "data.gov", "Tables of data.gov, one wrong cell", _cell),
         *_section(found, methods, "data.gov by table", "By table", _cell),
         *_section(found, methods, "hospital", "The hospital table", _cell),

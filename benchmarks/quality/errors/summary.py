@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from benchmarks.quality.errors import dirty, tables
+from benchmarks.quality.errors import dirty, habits, tables
 from benchmarks.quality.errors.injector import GROSS, KINDS, SUBTLE
 from benchmarks.quality.errors.run import Row, failures
 from benchmarks.quality.ours import Ours
@@ -67,6 +67,8 @@ def groups_of(row: Row) -> Iterator[tuple[str, str]]:
     """Yield the groups that a row counts in; a clean row counts in all groups of its tables."""
     if row.part == "errors":
         yield from _error_groups(row)
+    elif row.part == "habits":
+        yield from _habit_groups(row)
     elif row.source == "hospital":
         yield "hospital", row.kind
     elif row.part == "dirty":
@@ -87,9 +89,16 @@ def _error_groups(row: Row) -> Iterator[tuple[str, str]]:
         yield "copies by table", f"{row.source} ({row.half})"
 
 
+def _habit_groups(row: Row) -> Iterator[tuple[str, str]]:
+    for kind in (row.kind,) if not row.is_clean else habits.KINDS:
+        yield from (("habits", f"{kind}, {half}") for half in (row.half, "all"))
+    if not row.is_clean:
+        yield "habits by table", f"{row.source} ({row.half})"
+
+
 def _place(group: str) -> int:
     """Put sets of errors and halves in their order; other groups stay as they come."""
-    known = [f"{name}, {half}" for name in (*SETS, *dirty.PARTS) for half in HALVES]
+    known = [f"{name}, {half}" for name in (*SETS, *habits.KINDS, *dirty.PARTS) for half in HALVES]
     known += KINDS
     return known.index(group) if group in known else len(known)
 

@@ -26,6 +26,7 @@ from outlying.sources import registry
 from outlying.table.table import Table
 from outlying.table.targets import Targets
 
+_OF_COLUMNS = ("columns", "exclude", "types", "infinite", "derive")
 _FOR_EXPLAIN = ("pairs", "references")
 
 
@@ -152,7 +153,7 @@ class _Request:
         if "pairs" in explaining:
             explaining["top"] = check_whole("pairs", explaining.pop("pairs"), 1)
         Options.of(**explaining)
-        columns = {name: known.pop(name) for name in ("columns", "exclude", "types", "infinite")}
+        columns = {name: known.pop(name) for name in _OF_COLUMNS}
         score_column, lowest = known.pop("score_column", None), known.pop("lowest")
         _check_scores(score_column, lowest, bagging)
         detector = _checked_detector(known.pop("detector"), score_column, bagging)
@@ -173,6 +174,7 @@ class _Request:
             "exclude": names(self.columns["exclude"], table),
             "types": types(self.columns["types"], table),
             "infinite": self.columns["infinite"],
+            "derive": self.columns["derive"],
         }
 
     def detection(self, explainer: Explainer, workers: int | None, progress: Any) -> Detection:

@@ -48,9 +48,17 @@ _COLUMN_OPTIONS: tuple[Decorator, ...] = tuple(
 )
 
 
+_DERIVE: Decorator = click.option(
+    "--derive/--no-derive",
+    default=True,
+    show_default=True,
+    help="Compare parts of columns, too: hours, patterns, spelling.",
+)
+
+
 def column_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that choose columns and their types."""
-    return decorated(command, _COLUMN_OPTIONS)
+    return decorated(command, (*_COLUMN_OPTIONS, _DERIVE))
 
 
 def names(given: Sequence[str], table: Table) -> list[str]:

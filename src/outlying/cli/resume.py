@@ -42,12 +42,13 @@ _MEANING = {
     "rows": "the number of rows",
     "columns": "the columns",
     "skipped_columns": "the skipped columns",
+    "derived_columns": "the derived columns",
     "options": "the options",
     "fingerprint": "the content of the table",
     "targets": "the rows or objects to explain",
     "detection": "the detection",
 }
-_LONG = {"columns", "skipped_columns", "fingerprint", "targets", "detection"}
+_LONG = {"columns", "skipped_columns", "derived_columns", "fingerprint", "targets", "detection"}
 
 
 def line(content: Mapping[str, Any]) -> str:

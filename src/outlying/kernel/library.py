@@ -29,6 +29,7 @@ Marks: TypeAlias = npt.NDArray[np.bool_]
 VARIABLE = "OUTLYING_SCREEN"
 
 _FIGURES, _FOUND = 6, 8
+_LISTED = 3  # places for the conditions of a listed context
 _LANES = 8
 _CELLS = 4  # for each row nearby, to find values in
 #: So many conditions, and scales, fit into what is found in a context.
@@ -46,9 +47,13 @@ _BATCH_ARRAYS = (
         "least_rows",
         "discounts",
         "context",
+        "has",
         "first",
     ),
-    *("object_of", "values", "levels", "own", "own_conditions", "own_places", "screened"),
+    *("object_of", "values", "bars", "levels", "own", "own_conditions", "own_places", "screened"),
+)
+_POOL_ARRAYS = (
+    *("row_words", "attribute_of", "least_rows", "has", "own", "own_conditions", "levels"),
 )
 
 
@@ -82,6 +87,8 @@ class _Batch(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("objects", "conditions", "contexts", "length")),
         *((name, ctypes.c_int64) for name in ("most", "beam", "strongest", "scales", "attribute")),
         ("row_stride", ctypes.c_int64),
+        ("object_words", ctypes.c_int64),
+        ("is_quick", ctypes.c_int64),
         *((name, ctypes.c_double) for name in ("close", "needed", "share_near")),
         *((name, ctypes.c_void_p) for name in _BATCH_ARRAYS),
     )
@@ -94,6 +101,27 @@ class _Results(ctypes.Structure):
         ("count", ctypes.c_int64),
         ("room", ctypes.c_int64),
         ("figures", ctypes.POINTER(ctypes.c_double)),
+        ("contexts", ctypes.POINTER(ctypes.c_int32)),
+    )
+
+
+class _Pool(ctypes.Structure):
+    """`struct pool` of contexts.c."""
+
+    _fields_ = (
+        *((name, ctypes.c_int64) for name in ("conditions", "objects", "most", "most_triples")),
+        ("row_stride", ctypes.c_int64),
+        ("object_words", ctypes.c_int64),
+        *((name, ctypes.c_void_p) for name in _POOL_ARRAYS),
+    )
+
+
+class _Listed(ctypes.Structure):
+    """`struct listed` of contexts.c."""
+
+    _fields_ = (
+        ("count", ctypes.c_int64),
+        ("room", ctypes.c_int64),
         ("contexts", ctypes.POINTER(ctypes.c_int32)),
     )
 
@@ -119,7 +147,7 @@ class Property:
         """Take arrays by their names in screen.h; rows without a value are of no group."""
         padded = -(-groups // _LANES) * _LANES
         is_plain = np.array_equal(group_of_word, np.arange(groups))
-        rung_bytes = padded * (2 * (padded + 2) + 3 * 8) + padded  # see `struct rung`
+        rung_bytes = padded * (2 * (padded + 2) + 2 * 8) + padded  # see `struct rung`
         self._kept: dict[str, npt.NDArray[Any]] = {
             "group_of_word": group_of_word.astype(np.int32),
             "made": np.zeros(rungs, dtype=np.uint8),
@@ -177,16 +205,33 @@ class Kernel:
         self._total = self._library.sweep_total
         self._total.argtypes = (pointer, number, ctypes.c_double)
         self._total.restype = number
+        self._around = self._library.sweep_around
+        self._around.argtypes = (pointer, number, pointer, ctypes.c_double, pointer)
+        self._around.restype = None
+        self._variance = self._library.sweep_variance
+        self._variance.argtypes = (pointer, number, pointer)
+        self._variance.restype = ctypes.c_double
         self._taken = self._library.sweep_taken
         self._taken.argtypes = (pointer, pointer, number, pointer, pointer)
         self._taken.restype = number
         self._marked = self._library.sweep_marked
         self._marked.argtypes = (pointer, number, pointer, number)
         self._marked.restype = number
+        self._list = self._library.contexts_list
+        self._list.argtypes = (pointer, pointer)
+        self._free_list = self._library.contexts_free
+        self._free_list.argtypes = (pointer,)
+        self._free_list.restype = None
         self._search = self._library.search_property
         self._search.argtypes = (pointer, pointer, pointer)
         self._free = self._library.search_free
         self._free.argtypes = (pointer,)
+
+    def function(self, name: str, result: Any, *arguments: Any) -> Any:
+        """Return a function of the library, given its types."""
+        found = self._library[name]
+        found.restype, found.argtypes = result, arguments
+        return found
 
     def level(self) -> int:
         """Return the level of x86-64 of this processor; 0 for others."""
@@ -248,6 +293,20 @@ class Kernel:
         values = np.ascontiguousarray(values)
         return int(self._total(_address(values), len(values), reach))
 
+    def around(self, values: Floats, before: Places, reach: float) -> Places:
+        """Count the rows around each of ascending values, given those before each, and all."""
+        values, before = np.ascontiguousarray(values), np.ascontiguousarray(before)
+        around = np.empty(len(values), dtype=np.int64)
+        own = _address(values), len(values), _address(before)
+        self._around(*own, reach, _address(around))
+        return around
+
+    def variance(self, values: Floats) -> float:
+        """Return the variance of ascending values, not all equal, in units of their spread."""
+        values = np.ascontiguousarray(values)
+        room = np.empty(len(values))
+        return float(self._variance(_address(values), len(values), _address(room)))
+
     def taken(self, values: Floats, rows: Places, marks: Marks) -> Floats:
         """Return the values of marked rows."""
         taken = np.empty(len(values) + 1)
@@ -258,6 +317,17 @@ class Kernel:
         """Count the rows that have all of some marks."""
         addresses = np.array([_address(some) for some in marks], dtype=np.uint64)
         return int(self._marked(_address(rows), len(rows), _address(addresses), len(marks)))
+
+    def contexts(self, arrays: dict[str, npt.NDArray[Any]], **numbers: int) -> Contexts:
+        """List the short contexts of objects, by the names of `struct pool`; fill in the levels."""
+        own = {name: _address(arrays[name]) for name in _POOL_ARRAYS}
+        pool, listed = _Pool(**numbers, **own), _Listed()
+        done = self._list(ctypes.addressof(pool), ctypes.addressof(listed))
+        try:
+            _check(done)
+            return np.ctypeslib.as_array(listed.contexts, (listed.count, _LISTED)).copy()
+        finally:
+            self._free_list(ctypes.addressof(listed))
 
     def search(
         self, found: Property, most: int, arrays: dict[str, npt.NDArray[Any]], **numbers: float
@@ -297,8 +367,12 @@ def _cells(values: Floats) -> tuple[float, float, npt.NDArray[np.int32]]:
     )
 
 
-def _address(array: npt.NDArray[Any]) -> int:
+def address_of(array: npt.NDArray[Any]) -> int:
+    """Return where an array lies in memory."""
     return int(array.__array_interface__["data"][0])
+
+
+_address = address_of
 
 
 def _check(is_done: int) -> None:

@@ -45,9 +45,10 @@ struct lanes {
 /* A rung: what is missing for a row to be its own neighbour, how many of all rows are near a row of
  * each group, the number of diagonals of each eight groups, and the diagonals. */
 struct rung {
-    double *rest, *around, *own; /* `own`: the share of pairs of rows of the same group */
-    int16_t *shares;             /* two diagonals side by side, beginning with the next group */
-    int64_t *diagonals;          /* by two */
+    double *around;
+    int32_t *rest, *own; /* `own`: the share of pairs of rows of the same group */
+    int64_t *diagonals;  /* by two */
+    int16_t *shares;     /* two diagonals side by side, beginning with the next group */
 };
 
 /* The words of a context's conditions from one word to another. A negative number is no condition;
@@ -77,27 +78,93 @@ static void intersect(uint64_t *found, const uint64_t *bits, int64_t stride, int
         memcpy(found + from, before + from, (size_t)(to - from) * sizeof *found);
 }
 
-/* Count the rows by group; return all rows, those without a value included. */
+/* Two numbers as two of 16 bits, one behind the other in memory. */
+static int32_t side_by_side(int32_t one, int32_t next)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return (int32_t)((uint32_t)one << 16 | (uint32_t)next);
+#else
+    return (int32_t)((uint32_t)next << 16 | (uint32_t)one);
+#endif
+}
+
+#if defined(__AVX2__)
+/* The bits of eight words, in their order. */
+static __m256i bits_of_eight(const uint64_t *words)
+{
+    const __m256i low = _mm256_set1_epi8(15), zero = _mm256_setzero_si256();
+    const __m256i bits = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4,
+                                          0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
+    __m256i sums[2];
+    for (int half = 0; half < 2; half++) {
+        __m256i some = _mm256_loadu_si256((const __m256i *)(words + 4 * half));
+        __m256i even = _mm256_shuffle_epi8(bits, _mm256_and_si256(some, low));
+        __m256i odd = _mm256_shuffle_epi8(
+            bits, _mm256_and_si256(_mm256_srli_epi16(some, 4), low));
+        sums[half] = _mm256_sad_epu8(_mm256_add_epi8(even, odd), zero);
+    }
+    __m256 both = _mm256_shuffle_ps(_mm256_castsi256_ps(sums[0]), _mm256_castsi256_ps(sums[1]), 0x88);
+    return _mm256_permute4x64_epi64(_mm256_castps_si256(both), 0xd8);
+}
+
+/* Running totals of eight numbers, up to each. */
+static __m256i running(__m256i numbers)
+{
+    numbers = _mm256_add_epi32(numbers, _mm256_slli_si256(numbers, 4));
+    numbers = _mm256_add_epi32(numbers, _mm256_slli_si256(numbers, 8));
+    __m256i lower = _mm256_permutevar8x32_epi32(numbers, _mm256_set1_epi32(3));
+    return _mm256_add_epi32(numbers, _mm256_blend_epi32(_mm256_setzero_si256(), lower, 0xf0));
+}
+
+/* Count the bits of words, eight at a time, and their running totals; return how many were done. */
+static int64_t count_eights(const struct property *p, const struct scratch *s, int32_t *rows)
+{
+    int64_t word = 0;
+    for (; word + 8 <= p->words; word += 8) {
+        __m256i numbers = bits_of_eight(s->words + word);
+        __m256i totals = _mm256_add_epi32(running(numbers), _mm256_set1_epi32(*rows));
+        _mm256_storeu_si256((__m256i *)(s->numbers + word), numbers);
+        _mm256_storeu_si256((__m256i *)(s->before + word),  _mm256_sub_epi32(totals, numbers));
+        *rows = _mm256_extract_epi32(totals, 7);
+    }
+    return word;
+}
+#else
+static int64_t count_eights(const struct property *p, const struct scratch *s, int32_t *rows)
+{
+    (void)p, (void)s, (void)rows;
+    return 0;
+}
+#endif
+
+/* Count the rows by group, and note running totals by word; return all rows, those without a value
+ * included. */
 double count_groups(const struct property *p, const struct scratch *s)
 {
-    int64_t rows = 0;
-    memset(s->numbers, 0, ((size_t)p->padded + 1) * sizeof *s->numbers);
-    for (int64_t word = 0; word < p->words; word++) {
-        int number = popcount(s->words[word]);
-        rows += number;
-        if (p->is_plain)
+    int32_t rows = 0;
+    if (p->is_plain) {
+        for (int64_t word = count_eights(p, s, &rows); word < p->words; word++) {
+            int32_t number = popcount(s->words[word]);
+            s->before[word] = rows;
+            rows += number;
             s->numbers[word] = number;
-        else
+        }
+    } else {
+        memset(s->numbers, 0, ((size_t)p->padded + 1) * sizeof *s->numbers);
+        for (int64_t word = 0; word < p->words; word++) {
+            int32_t number = popcount(s->words[word]);
+            s->before[word] = rows;
+            rows += number;
             s->numbers[p->group_of_word[word]] += number;
+        }
+        s->numbers[p->groups] = 0; /* rows without a value */
     }
-    s->numbers[p->groups] = 0; /* rows without a value */
+    s->before[p->words] = rows;
     for (int64_t group = 0; group < p->padded; group++)
         s->counts[group] = s->numbers[group];
     if (p->kind == LADDER)
-        for (int64_t group = 0; group < p->padded; group++) {
-            s->pairs[2 * group] = (int16_t)s->numbers[group];
-            s->pairs[2 * group + 1] = (int16_t)s->numbers[group + 1];
-        }
+        for (int64_t group = 0; group < p->padded; group++)
+            s->pairs[group] = side_by_side(s->numbers[group], s->numbers[group + 1]);
     return (double)rows;
 }
 
@@ -144,10 +211,6 @@ static double weighted(const struct property *p, const double *counts, const dou
 
 static double variance(const struct property *p, const double *counts, double known, double mean)
 {
-    if (p->kind == LADDER) {
-        double found = weighted(p, counts, p->squares) / known - mean * mean;
-        return found < LEAST_VARIANCE ? LEAST_VARIANCE : found;
-    }
     struct lanes sums = {{0}, {0}};
     int64_t groups = 0;
     for (int64_t group = 0; group < p->padded; group += LANES) {
@@ -161,16 +224,32 @@ static double variance(const struct property *p, const double *counts, double kn
     return groups > 1 ? of_lanes(sums) / known : 0.0;
 }
 
+/* Known rows, mean and variance, where groups have an inner spread. */
+static double moments(const struct property *p, const double *counts, double *known, double *mean)
+{
+    struct lanes rows = {{0}, {0}}, sums = {{0}, {0}}, squares = {{0}, {0}};
+    for (int64_t group = 0; group < p->padded; group += LANES) {
+        struct lanes some = load(counts + group);
+        add(&rows, some);
+        add(&sums, product(some, load(p->means + group)));
+        add(&squares, product(some, load(p->squares + group)));
+    }
+    *known = of_lanes(rows);
+    *mean = of_lanes(sums) / *known;
+    double found = of_lanes(squares) / *known - *mean * *mean;
+    return found < LEAST_VARIANCE ? LEAST_VARIANCE : found;
+}
+
 /* --- pairs by tables of shares ---------------------------------------------------------------- */
 
 static struct rung rung_at(const struct property *p, int64_t number)
 {
     struct rung rung;
-    rung.rest = (double *)(p->ladder + number * p->rung_bytes);
-    rung.around = rung.rest + p->padded;
-    rung.own = rung.around + p->padded;
-    rung.diagonals = (int64_t *)(rung.own + p->padded);
-    rung.shares = (int16_t *)(rung.diagonals + p->padded / LANES);
+    rung.around = (double *)(p->ladder + number * p->rung_bytes);
+    rung.diagonals = (int64_t *)(rung.around + p->padded);
+    rung.rest = (int32_t *)(rung.diagonals + p->padded / LANES);
+    rung.own = rung.rest + p->padded;
+    rung.shares = (int16_t *)(rung.own + p->padded);
     return rung;
 }
 
@@ -208,9 +287,10 @@ static void make_rung(const struct property *p, const struct scratch *s, int64_t
         int64_t most = 0;
         for (int64_t lane = 0; lane < LANES && group + lane < p->groups; lane++) {
             int64_t one = group + lane;
-            rung.own[one] = parts_within(p, one, one, radius);
-            rung.rest[one] = PARTS - rung.own[one];
-            around[one] += rung.own[one] * p->sizes[one] + rung.rest[one];
+            double own = parts_within(p, one, one, radius);
+            rung.own[one] = (int32_t)own;
+            rung.rest[one] = (int32_t)(PARTS - own);
+            around[one] += own * p->sizes[one] + (PARTS - own);
             for (int64_t other = one + 1; other < p->groups; other++) {
                 if (p->lows[other] - p->highs[one] > radius * SAME) /* as are all further groups */
                     break;
@@ -230,23 +310,44 @@ static void make_rung(const struct property *p, const struct scratch *s, int64_t
     atomic_store_explicit(p->made + number, 1, memory_order_release);
 }
 
-/* Sums over some diagonals, two at a time: shares times the counts of the groups they lead to. */
-static void along_diagonals(const int16_t *shares, const int16_t *pairs, int64_t number,
+/* Ordered pairs of rows within the window of a rung, in parts: each number of rows times what is near
+ * one of them, in its own group and, twice, in the later ones along diagonals, two of these at a time.
+ * All are whole numbers, and those of one group stay below 2**31. */
+#if defined(__AVX2__)
+static double pairs_on(const struct property *p, const struct rung *rung, const struct scratch *s)
+{
+    __m256i found = _mm256_setzero_si256();
+    for (int64_t group = 0; group < p->padded; group += LANES) {
+        const __m256i *shares = (const __m256i *)(rung->shares + group * (p->padded + 2));
+        const int32_t *pairs = s->pairs + group + 1;
+        int64_t diagonals = rung->diagonals[group / LANES];
+        __m256i near = _mm256_setzero_si256();
+        for (int64_t two = 0; two < diagonals; two++) {
+            __m256i counts = _mm256_loadu_si256((const __m256i *)(pairs + two * 2));
+            near = _mm256_add_epi32(
+                near, _mm256_madd_epi16(_mm256_loadu_si256(shares + two), counts));
+        }
+        __m256i rows = _mm256_loadu_si256((const __m256i *)(s->numbers + group));
+        __m256i own = _mm256_loadu_si256((const __m256i *)(rung->own + group));
+        near = _mm256_add_epi32(_mm256_add_epi32(near, near), _mm256_mullo_epi32(rows, own));
+        near = _mm256_add_epi32(near, _mm256_loadu_si256((const __m256i *)(rung->rest + group)));
+        __m256i odd = _mm256_mul_epi32(_mm256_srli_epi64(rows, 32), _mm256_srli_epi64(near, 32));
+        found = _mm256_add_epi64(found, _mm256_add_epi64(_mm256_mul_epi32(rows, near), odd));
+    }
+    int64_t parts[4];
+    _mm256_storeu_si256((__m256i *)parts, found);
+    return (double)(parts[0] + parts[1] + parts[2] + parts[3]);
+}
+#else
+/* Shares along diagonals times the numbers of rows that they lead to, for each of eight groups. */
+static void along_diagonals(const int16_t *shares, const int32_t *pairs, int64_t number,
                             int32_t *near)
 {
-#if defined(__AVX2__)
-    __m256i sums = _mm256_setzero_si256();
-    for (int64_t two = 0; two < number; two++) {
-        __m256i some = _mm256_loadu_si256((const __m256i *)(shares + two * 2 * LANES));
-        __m256i counts = _mm256_loadu_si256((const __m256i *)(pairs + two * 4));
-        sums = _mm256_add_epi32(sums, _mm256_madd_epi16(some, counts));
-    }
-    _mm256_storeu_si256((__m256i *)near, sums);
-#elif defined(__SSE2__)
+#if defined(__SSE2__)
     __m128i low = _mm_setzero_si128(), high = _mm_setzero_si128();
     for (int64_t two = 0; two < number; two++) {
         const __m128i *some = (const __m128i *)(shares + two * 2 * LANES);
-        const __m128i *counts = (const __m128i *)(pairs + two * 4);
+        const __m128i *counts = (const __m128i *)(pairs + two * 2);
         low = _mm_add_epi32(low, _mm_madd_epi16(_mm_loadu_si128(some), _mm_loadu_si128(counts)));
         high = _mm_add_epi32(
             high, _mm_madd_epi16(_mm_loadu_si128(some + 1), _mm_loadu_si128(counts + 1)));
@@ -256,36 +357,42 @@ static void along_diagonals(const int16_t *shares, const int16_t *pairs, int64_t
 #else
     memset(near, 0, LANES * sizeof *near);
     for (int64_t two = 0; two < number; two++)
-        for (int lane = 0; lane < 2 * LANES; lane++)
-            near[lane / 2] += (int32_t)shares[two * 2 * LANES + lane] * pairs[two * 4 + lane];
+        for (int lane = 0; lane < LANES; lane++) {
+            int16_t counts[2];
+            memcpy(counts, pairs + two * 2 + lane, sizeof counts);
+            const int16_t *some = shares + (two * LANES + lane) * 2;
+            near[lane] += (int32_t)some[0] * counts[0] + (int32_t)some[1] * counts[1];
+        }
 #endif
 }
 
 static double pairs_on(const struct property *p, const struct rung *rung, const struct scratch *s)
 {
-    struct lanes sums = {{0}, {0}};
+    int64_t found = 0;
     for (int64_t group = 0; group < p->padded; group += LANES) {
         int32_t near[LANES];
-        double twice[LANES];
-        along_diagonals(rung->shares + group * (p->padded + 2), s->pairs + 2 * (group + 1),
+        const int32_t *numbers = s->numbers + group, *own = rung->own + group;
+        along_diagonals(rung->shares + group * (p->padded + 2), s->pairs + group + 1,
                         rung->diagonals[group / LANES], near);
         for (int lane = 0; lane < LANES; lane++)
-            twice[lane] = 2.0 * near[lane];
-        struct lanes counts = load(s->counts + group), all = load(rung->rest + group);
-        add(&all, product(load(rung->own + group), counts));
-        add(&all, load(twice));
-        add(&sums, product(counts, all));
+            found += (int64_t)numbers[lane]
+                   * (2 * near[lane] + numbers[lane] * own[lane] + rung->rest[group + lane]);
     }
-    return of_lanes(sums);
+    return (double)found;
 }
+#endif
 
 /* Pairs within the context, and of a row of it and any row; the latter only where asked for. */
 static void pairs_by_ladder(const struct property *p, const struct scratch *s, double width,
                             double *pairs, double *others)
 {
     static const double least = 1.0 / (1 << -LEAST_POWER), most = (1 << MOST_POWER) * (1 - 1e-9);
-    int power;
-    double mantissa = frexp(smaller(larger(width, least), most), &power);
+    uint64_t bits;
+    double mantissa = smaller(larger(width, least), most);
+    memcpy(&bits, &mantissa, sizeof bits);
+    int power = (int)(bits >> 52) - 1022; /* as by frexp */
+    bits = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)1022 << 52;
+    memcpy(&mantissa, &bits, sizeof mantissa);
     int upper = mantissa >= HALF_ROOT;
     double low = upper ? HALF_ROOT : 0.5, high = upper ? 1.0 : HALF_ROOT;
     double way = (mantissa - low) / (high - low);
@@ -375,9 +482,15 @@ static struct typical typical_number(const struct property *p, const struct scra
 {
     struct typical t;
     double pairs, others;
-    t.known = sum(p, s->counts);
-    t.centre = weighted(p, s->counts, p->means) / t.known;
-    t.width = sqrt(variance(p, s->counts, t.known, t.centre)) * p->widths[(int64_t)t.known];
+    double spread;
+    if (p->kind == LADDER) {
+        spread = moments(p, s->counts, &t.known, &t.centre);
+    } else {
+        t.known = sum(p, s->counts);
+        t.centre = weighted(p, s->counts, p->means) / t.known;
+        spread = variance(p, s->counts, t.known, t.centre);
+    }
+    t.width = sqrt(spread) * p->widths[(int64_t)t.known];
     if (!(t.width > 0))
         t.width = NAN;
     close_pairs(p, s, t.width, &pairs, &others);
@@ -416,12 +529,13 @@ struct typical typical_of(const struct property *p, const struct scratch *s, dou
 int get_scratch(const struct property *p, struct scratch *s)
 {
     s->words = malloc(((size_t)p->words + 1) * sizeof *s->words);
-    s->numbers = malloc(((size_t)p->padded + 1) * sizeof *s->numbers);
+    s->numbers = calloc((size_t)p->padded + 1, sizeof *s->numbers);
     s->counts = calloc((size_t)p->padded, sizeof *s->counts);
-    s->pairs = calloc(4 * (size_t)p->padded + 4 * LANES, sizeof *s->pairs);
+    s->pairs = calloc(2 * (size_t)p->padded + 2 * LANES, sizeof *s->pairs);
+    s->before = malloc(((size_t)p->words + 1) * sizeof *s->before);
     s->totals = malloc(2 * ((size_t)p->groups + 1) * sizeof *s->totals);
     return s->words != NULL && s->numbers != NULL && s->counts != NULL && s->pairs != NULL
-        && s->totals != NULL;
+        && s->before != NULL && s->totals != NULL;
 }
 
 void free_scratch(struct scratch *s)
@@ -430,6 +544,7 @@ void free_scratch(struct scratch *s)
     free(s->numbers);
     free(s->counts);
     free(s->pairs);
+    free(s->before);
     free(s->totals);
 }
 

@@ -53,7 +53,8 @@ struct scratch {
     uint64_t *words;
     int32_t *numbers;
     double *counts; /* the same numbers */
-    int16_t *pairs; /* and again, each with the next one; diagonals reach beyond the last group */
+    int32_t *pairs; /* and again, each with the next one; diagonals reach beyond the last group */
+    int32_t *before; /* running totals of the bits of `words` */
     double *totals; /* running totals of counts, and of sizes */
 };
 
@@ -69,6 +70,7 @@ OURS void free_scratch(struct scratch *s);
 OURS double count_groups(const struct property *p, const struct scratch *s);
 OURS struct typical typical_of(const struct property *p, const struct scratch *s, double rows);
 OURS double inside_of(const struct property *p, const struct scratch *s, double known, double width);
+EXPORT int64_t sweep_total(const double *values, int64_t count, double reach);
 OURS int64_t place_after(const double *numbers, int64_t count, double number);
 
 static inline int popcount(uint64_t word) { return __builtin_popcountll(word); }

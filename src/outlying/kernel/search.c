@@ -20,12 +20,16 @@
 #define MOST_CONDITIONS 16
 #define MOST_KEPT 32  /* the beam, or the strongest */
 #define ROUNDED 39    /* bits of a strength that do not count */
-#define AROUND 8      /* ranges of words around an object */
+#define STEPS 16      /* windows an octave for which rows around objects are found */
+#define LEAST_POWER (-24)
+#define MOST_POWER 14
+#define WINDOWS (STEPS * (MOST_POWER - LEAST_POWER))
 #define FOUND 8       /* numbers that are given back for a context */
 
 /* What is searched. Conditions have places in a pool; the last one stands for none. */
 struct batch {
     int64_t objects, conditions, contexts, length, most, beam, strongest, scales, attribute, row_stride;
+    int64_t object_words, is_quick;
     double close, needed, share_near; /* the rarity that is given back, and that counts */
     const uint64_t *const *words;     /* of conditions, in the layout of the property */
     const uint64_t *const *near_words;
@@ -34,9 +38,11 @@ struct batch {
     const double *least_rows;    /* that a context of so many conditions keeps */
     const double *discounts;     /* of strengths, by number of conditions */
     const int32_t *context;      /* `length` places each; the first ones are none in short ones */
-    const int64_t *first;        /* where the objects of each context begin in `object_of` */
-    const int32_t *object_of;
+    const uint64_t *has;         /* objects that have a condition, as bits of `object_words` */
+    const int64_t *first;        /* where the objects of each context begin in `object_of`; NULL if */
+    const int32_t *object_of;    /* all that have its conditions and that many levels are in it */
     const double *values;  /* of objects; NaN for those that take no part */
+    const double *bars;    /* of a quick search: the least strengths that matter, by object */
     const int64_t *levels; /* of objects: all contexts of so many conditions are among the short */
     const int64_t *own;    /* where the conditions of objects begin in `own_conditions` */
     const int32_t *own_conditions;
@@ -64,17 +70,26 @@ struct ranking {
     int64_t least;
 };
 
-/* Words around the object whose rows lie all within a radius of it: ever more words. */
-struct around {
-    double radii[AROUND]; /* ascending */
-    int32_t first[AROUND + 1], end[AROUND + 1]; /* behind none at all */
+/* Where the bits of the rows within a window around an object begin and end. */
+struct range {
+    int32_t first, end;
 };
 
-/* An object. What every context asks for is close together in memory. */
+/* An object, and the least strengths that matter: to be among the strongest, to be extended. */
 struct state {
-    struct around around;
+    double strong, leading;
     struct ranking beam, strongest;
+    int64_t kept; /* the last context that was given back; of a quick search only */
 };
+
+/* Contexts that were extended. */
+struct leaders {
+    int64_t count;
+    struct place places[MOST_KEPT];
+};
+
+/* By how much a bound is too large at least, so that rounding does not matter. */
+#define SAFE (1 + 1e-9)
 
 /* A context as all its objects see it. */
 struct seen {
@@ -82,6 +97,10 @@ struct seen {
     const int32_t *before;  /* running totals of their bits */
     struct typical typical;
     double inside[MOST_SCALES]; /* by scale; NaN where it is not known */
+    const struct range *narrow, *wide; /* rows near each object, at least; NULL if not known */
+    int may_lead;
+    double rare, narrow_most, strength, wide_strength; /* rows near an object; see find_bounds */
+    const double *limits;
 };
 
 struct run {
@@ -90,9 +109,16 @@ struct run {
     struct scratch s;
     uint64_t *base, *near_base, *row_base, *near; /* words of a context to extend, and of one */
     int32_t *before;
-    int64_t *value_of_word; /* the first value in each word, or in a later one */
+    struct range *ranges[WINDOWS]; /* of all objects; NULL where not needed so far */
     struct state *states;
+    double *strong, *leading; /* of objects: the least strengths that matter, the other way round */
     struct place *places; /* of all rankings */
+    int32_t *members;     /* objects of a context */
+    uint64_t *with_value; /* objects that have the property and so many levels, as bits */
+    struct seen seen;     /* the context that is looked at */
+    double per_near, per_rare, per_needed; /* what bounds are made of; see find_bounds */
+    struct leaders *leaders; /* of one object, by number of conditions */
+    int64_t *earlier;        /* for each context given back, the one before of the same object */
     struct results *results;
     int is_short_of_memory;
 };
@@ -140,57 +166,57 @@ static int64_t end_within(const struct property *p, double value, double radius)
     return end;
 }
 
+/* The bits of rows by value that are not further than a radius from an object. */
+static struct range range_within(const struct property *p, double value, double radius)
+{
+    int64_t first = first_within(p, value, radius), end = end_within(p, value, radius);
+    if (end <= first)
+        return (struct range){0, 0};
+    if (p->slots == NULL)
+        return (struct range){(int32_t)first, (int32_t)end};
+    return (struct range){(int32_t)p->slots[first], (int32_t)p->slots[end - 1] + 1};
+}
+
+static double rows_within(const struct seen *c, struct range range)
+{
+    return bits_before(c, range.end) - bits_before(c, range.first);
+}
+
+static double radius_of(const struct property *p, double width)
+{
+    return isnan(width) || p->kind == CATEGORIES ? 0.0 : width / 2 * SAME;
+}
+
 /* Rows near an object within a window, at least itself, as if counted among the screened rows. */
 static double rows_near(const struct run *r, const struct seen *c, double value, double width)
 {
-    const struct property *p = r->p;
-    double radius = isnan(width) || p->kind == CATEGORIES ? 0.0 : width / 2 * SAME, number = 0;
-    int64_t first = first_within(p, value, radius), end = end_within(p, value, radius);
-    if (end > first) {
-        int64_t from = p->slots ? p->slots[first] : first;
-        int64_t to = (p->slots ? p->slots[end - 1] : end - 1) + 1;
-        number = bits_before(c, to) - bits_before(c, from);
-    }
-    return larger(number, 1.0) * r->b->share_near;
+    struct range range = range_within(r->p, value, radius_of(r->p, width));
+    return larger(rows_within(c, range), 1.0) * r->b->share_near;
 }
 
-static int64_t word_of(const struct property *p, int64_t place)
+/* The widest window of some that is no wider than this one; -1 if there is none. */
+static int window_of(double width)
 {
-    return (p->slots ? p->slots[place] : place) >> 6;
+    uint64_t bits;
+    memcpy(&bits, &width, sizeof bits);
+    int64_t window = (int64_t)(bits >> 48) - (1023 + LEAST_POWER) * STEPS;
+    return !(width > 0) || window < 0 ? -1 : window < WINDOWS ? (int)window : WINDOWS - 1;
 }
 
-/* Find the words around an object, so that rows near it can be bounded from below. */
-static void look_around(const struct run *r, struct around *around, double value)
+/* Where rows within a window around each object are, found when the window is first needed; NULL
+ * if there is none, or memory is short: this only serves to be fast. */
+static const struct range *ranges_within(struct run *r, int window)
 {
-    const struct property *p = r->p;
-    static const int64_t reaches[AROUND] = {0, 1, 2, 3, 4, 6, 8, 12};
-    int64_t place = place_after(p->near_values, p->near_count, value);
-    place = place > 0 ? place - 1 : 0;
-    int64_t word = p->near_count == 0 ? 0 : word_of(p, place);
-    int64_t words = p->near_count == 0 ? 0 : word_of(p, p->near_count - 1) + 1; /* with a value */
-    around->first[0] = around->end[0] = 0;
-    for (int number = 0; number < AROUND; number++) {
-        int64_t first = word - reaches[number], end = word + reaches[number] + 1;
-        first = first > 0 ? first : 0;
-        end = end < words ? end : words;
-        int64_t low = r->value_of_word[first], high = r->value_of_word[end] - 1;
-        around->first[number + 1] = (int32_t)first;
-        around->end[number + 1] = (int32_t)end;
-        around->radii[number] = high < low ? INFINITY
-                                           : larger(value - p->near_values[low],
-                                                    p->near_values[high] - value);
-    }
-}
-
-/* At least so many rows are near an object. */
-static double least_near(const struct run *r, const struct seen *c, const struct around *around,
-                         double width)
-{
-    double radius = width / 2 * SAME;
-    int number = 0;
-    for (int at = 0; at < AROUND; at++)
-        number += around->radii[at] <= radius;
-    return (c->before[around->end[number]] - c->before[around->first[number]]) * r->b->share_near;
+    if (window < 0 || r->ranges[window] != NULL)
+        return window < 0 ? NULL : r->ranges[window];
+    uint64_t bits = (uint64_t)(window + (1023 + LEAST_POWER) * STEPS) << 48;
+    struct range *found = malloc((size_t)r->b->objects * sizeof *found);
+    double width;
+    memcpy(&width, &bits, sizeof width);
+    for (int64_t object = 0; found != NULL && object < r->b->objects; object++)
+        found[object] = range_within(r->p, r->b->values[object], radius_of(r->p, width));
+    r->ranges[window] = found;
+    return found;
 }
 
 /* --- one object in one context ------------------------------------------------------------------ */
@@ -306,6 +332,15 @@ static void rank(struct ranking *ranking, int64_t most, const struct place *plac
         ranking->least = ranking->places[most - 1].key;
 }
 
+/* The least strength whose key is no less than this one; 0 for none. */
+static double strength_of(int64_t key)
+{
+    int64_t bits = (key << ROUNDED) - ((int64_t)1 << (ROUNDED - 1));
+    double strength;
+    memcpy(&strength, &bits, sizeof strength);
+    return key > 0 ? strength : 0.0;
+}
+
 static int64_t key_of(double strength)
 {
     int64_t bits;
@@ -340,7 +375,10 @@ static void keep(struct run *r, const struct place *place)
         int32_t *contexts = realloc(found->contexts, (size_t)(room * most) * sizeof *contexts);
         if (contexts != NULL)
             found->contexts = contexts;
-        if (figures == NULL || contexts == NULL) {
+        int64_t *earlier = realloc(r->earlier, (size_t)room * sizeof *earlier);
+        if (earlier != NULL)
+            r->earlier = earlier;
+        if (figures == NULL || contexts == NULL || earlier == NULL) {
             r->is_short_of_memory = 1;
             return;
         }
@@ -352,42 +390,92 @@ static void keep(struct run *r, const struct place *place)
         int64_t at = number - (most - place->length);
         context[number] = at < 0 ? -1 : place->context[at];
     }
-    found->count++;
+    struct state *state = &r->states[(int64_t)place->found[0]];
+    r->earlier[found->count] = state->kept;
+    state->kept = found->count++;
 }
 
 /* Whether a context is given back whatever else is found. */
-static int is_kept(const struct run *r, const struct place *place)
+static int is_kept(const struct run *r, int32_t length, int64_t object, double rarity,
+                   double strength)
 {
-    return place->length <= 1 || place->found[3] / place->found[4] >= r->b->close;
+    if (r->b->is_quick)
+        return length == 0 || (rarity >= r->b->close && strength >= r->b->bars[object]);
+    return length <= 1 || rarity >= r->b->close;
 }
 
-/* Whether an object's strength in a context may put it among those to extend. */
-static int may_lead(const struct batch *b, const struct state *state, int64_t object, int32_t length,
-                    const struct seen *c, int64_t key)
+/* Whether a context may be extended, for objects all of whose shorter contexts are screened. */
+static int may_lead(const struct batch *b, int32_t length, const struct seen *c)
 {
-    return length >= b->levels[object] && length < b->most
-        && c->typical.rows >= b->least_rows[length + 1] && key >= state->beam.least;
+    return length < b->most && c->typical.rows >= b->least_rows[length + 1];
 }
 
-/* Whether an object is too ordinary in a context, whatever the true number of rows near it: rarity
- * and strength grow as it falls. */
-static int is_ordinary(const struct run *r, const struct state *state, int64_t object,
-                       int32_t length, const struct seen *c)
+/* Find how many rows must be near an object at least that it is too ordinary in a context of several
+ * conditions: with more than `rare` it is not rare, with more than `narrow_most` no wider window
+ * counts, and with more than these by its least strength that matters it is not strong, in the first
+ * window and in wider ones. */
+static void find_bounds(const struct run *r, struct seen *c, int32_t length)
 {
     const struct batch *b = r->b;
-    if (length <= 1)
-        return 0;
     const struct typical *t = &c->typical;
-    double near = least_near(r, c, &state->around, t->width);
-    double rarity = t->inside / near; /* a typical member has no more rows near it than there are */
-    if (!(near * b->needed > t->known)) {
-        double wide = least_near(r, c, &state->around, 2 * t->width);
-        if (!(wide * b->needed > t->known))
-            rarity = larger(rarity, t->known / wide);
+    double factor = t->lift * b->discounts[length] * r->per_near;
+    c->limits = c->may_lead ? r->leading : r->strong;
+    c->rare = b->is_quick ? 0 : t->inside * r->per_rare;
+    c->narrow_most = b->scales > 1 ? t->known * r->per_needed : 0;
+    c->strength = t->inside * factor;
+    c->wide_strength = b->is_quick ? t->known * factor : INFINITY; /* rare is not enough here */
+}
+
+/* Drop objects of a context that are too ordinary by these bounds; return how many are left. */
+static int64_t drop_many(const struct run *r, const struct seen *c, int64_t members)
+{
+    int64_t left = 0;
+    for (int64_t at = 0; at < members; at++) {
+        int32_t object = r->members[at];
+        double near = rows_within(c, c->narrow[object]), limit = c->limits[object];
+        int is_ordinary = (near > c->rare) & (near > c->strength * limit)
+                        & ((near > c->narrow_most) | (near > c->wide_strength * limit));
+        r->members[left] = object;
+        left += !is_ordinary;
     }
-    int64_t key = key_of(rarity * c->typical.lift * b->discounts[length]);
-    return near > 0 && rarity < b->close && !may_lead(b, state, object, length, c, key)
-        && key < state->strongest.least;
+    return left;
+}
+
+/* Whether an object is too ordinary in a context of several conditions: rarity and strength fall as
+ * the rows near it grow, and so many are near it at least. */
+static int is_ordinary(const struct run *r, const struct seen *c, int64_t object, int32_t length)
+{
+    const struct batch *b = r->b;
+    const struct typical *t = &c->typical;
+    const struct state *state = &r->states[object];
+    double near = rows_within(c, c->narrow[object]) * b->share_near;
+    double rarity = t->inside / near, wide = rows_within(c, c->wide[object]) * b->share_near;
+    if (b->scales > 1 && !(wide * b->needed > t->known))
+        rarity = larger(rarity, t->known / wide); /* no rarity is larger */
+    double strength = rarity * t->lift * b->discounts[length];
+    int leads = c->may_lead & (length >= b->levels[object]) & !(strength < state->leading);
+    int is_common = rarity < b->close, is_weak = strength < state->strong;
+    return (near > 0) & (b->is_quick ? is_common | is_weak : is_common & is_weak) & !leads;
+}
+
+/* The same for those that are left. */
+static int64_t drop_more(const struct run *r, const struct seen *c, int64_t members, int32_t length)
+{
+    int64_t left = 0;
+    for (int64_t at = 0; at < members; at++) {
+        int32_t object = r->members[at];
+        r->members[left] = object;
+        left += !is_ordinary(r, c, object, length);
+    }
+    return left;
+}
+
+/* Note what strengths matter to an object, the other way round. */
+static void note_limits(struct run *r, int64_t object)
+{
+    const struct state *state = &r->states[object];
+    r->strong[object] = 1 / state->strong;
+    r->leading[object] = 1 / (state->leading < state->strong ? state->leading : state->strong);
 }
 
 /* Look at an object in a context: is it to be given back, or among the strongest? */
@@ -396,28 +484,31 @@ static void take(struct run *r, int64_t object, const int32_t *context, int32_t 
 {
     const struct batch *b = r->b;
     struct state *state = &r->states[object];
-    b->screened[object]++;
-    if (is_ordinary(r, state, object, length, c))
-        return;
     struct rarest found = rarest_of(r, c, b->values[object]);
     double rarity = found.inside / found.near;
     double strength = rarity * found.lift * b->discounts[length];
     int64_t key = isnan(strength) ? -1 : key_of(strength);
-    int is_long = key >= 0 && may_lead(b, state, object, length, c, key);
-    int is_strong = rarity > 1 + SAME_DENSITY && key >= 0
+    int is_long = key >= state->beam.least && key >= 0 && c->may_lead && length >= b->levels[object];
+    int is_strong = b->strongest > 0 && rarity > 1 + SAME_DENSITY && key >= 0
                  && key >= state->strongest.least;
-    if (!is_long && !is_strong && length > 1 && !(rarity >= b->close))
+    int is_given = is_kept(r, length, object, rarity, strength);
+    if (!is_long && !is_strong && !is_given)
         return;
     struct place place = placed(b, object, context, length);
     double figures[FOUND] = {(double)object, c->typical.rows, c->typical.known, found.inside,
                              found.near,     found.width,     found.lift,       found.scale};
     place.key = key;
     memcpy(place.found, figures, sizeof figures);
-    if (is_long)
+    if (is_long) {
         rank(&state->beam, b->beam, &place);
-    if (is_strong)
+        state->leading = strength_of(state->beam.least);
+    }
+    if (is_strong) {
         rank(&state->strongest, b->strongest, &place);
-    if (is_kept(r, &place))
+        state->strong = strength_of(state->strongest.least);
+    }
+    note_limits(r, object);
+    if (is_given)
         keep(r, &place);
 }
 
@@ -444,10 +535,14 @@ static void intersect_all(uint64_t *found, const uint64_t *const *words, const i
 
 static double rows_in(const uint64_t *one, const uint64_t *other, int64_t words)
 {
-    int64_t number = 0;
-    for (int64_t word = 0; word < words; word++)
+    int64_t number = 0, more = 0, word = 0;
+    for (; word + 4 <= words; word += 4) {
+        number += popcount(one[word] & other[word]) + popcount(one[word + 1] & other[word + 1]);
+        more += popcount(one[word + 2] & other[word + 2]) + popcount(one[word + 3] & other[word + 3]);
+    }
+    for (; word < words; word++)
         number += popcount(one[word] & other[word]);
-    return (double)number;
+    return (double)(number + more);
 }
 
 static void count_before(int32_t *before, const uint64_t *words, int64_t count)
@@ -461,17 +556,78 @@ static void count_before(int32_t *before, const uint64_t *words, int64_t count)
 }
 
 /* See the context whose words are in the scratch memory. */
-static struct seen seen_of(const struct run *r, double rows, const uint64_t *near)
+static struct seen *seen_of(struct run *r, const uint64_t *near, int32_t length)
 {
-    struct seen c = {near, r->before, typical_of(r->p, &r->s, rows), {0}};
-    count_before(r->before, near, r->p->near_words);
+    struct seen *c = &r->seen;
+    double rows = count_groups(r->p, &r->s);
+    int has_one = near == r->s.words;
+    c->words = near;
+    c->before = has_one ? r->s.before : r->before;
+    if (!has_one)
+        count_before(r->before, near, r->p->near_words);
+    c->typical = typical_of(r->p, &r->s, rows);
+    c->may_lead = may_lead(r->b, length, c);
     for (int place = 0; place < MOST_SCALES; place++)
-        c.inside[place] = NAN;
+        c->inside[place] = NAN;
     return c;
+}
+
+/* Look at some objects in a context; most of them are soon found to be ordinary there. */
+static void take_members(struct run *r, struct seen *c, int64_t members, const int32_t *context,
+                         int32_t length)
+{
+    int window = length > 1 ? window_of(c->typical.width) : -1;
+    c->narrow = ranges_within(r, window);
+    c->wide = ranges_within(r, window < 0 || window + STEPS >= WINDOWS ? window : window + STEPS);
+    for (int64_t at = 0; !r->b->is_quick && at < members; at++)
+        r->b->screened[r->members[at]]++;
+    if (c->narrow != NULL && c->wide != NULL) {
+        find_bounds(r, c, length);
+        members = drop_many(r, c, members);
+        members = drop_more(r, c, members, length);
+    }
+    for (int64_t at = 0; at < members; at++)
+        take(r, r->members[at], context, length, c);
 }
 
 /* Whether objects are counted in the same layout as what is typical. */
 static int has_one_layout(const struct run *r) { return r->b->words == r->b->near_words; }
+
+/* See a context of conditions of the pool. */
+static struct seen *look_at(struct run *r, const int32_t *context, int32_t length)
+{
+    const struct batch *b = r->b;
+    int64_t last = b->conditions - 1;
+    intersect_all(r->s.words, b->words, context, length, last, r->p->words);
+    r->s.words[r->p->words] = 0;
+    if (has_one_layout(r))
+        return seen_of(r, r->s.words, length);
+    intersect_all(r->near, b->near_words, context, length, last, r->p->near_words);
+    r->near[r->p->near_words] = 0;
+    return seen_of(r, r->near, length);
+}
+
+/* Find the objects of a context that have a value of the property; return how many. */
+static int64_t find_members(struct run *r, int64_t number, const int32_t *context, int32_t length)
+{
+    const struct batch *b = r->b;
+    int64_t count = 0;
+    if (b->first != NULL) {
+        for (int64_t at = b->first[number]; at < b->first[number + 1]; at++) {
+            r->members[count] = b->object_of[at];
+            count += !isnan(b->values[b->object_of[at]]);
+        }
+        return count;
+    }
+    for (int64_t word = 0; word < b->object_words; word++) {
+        uint64_t objects = r->with_value[length * b->object_words + word];
+        for (int32_t place = 0; place < length; place++)
+            objects &= b->has[context[place] * b->object_words + word];
+        for (; objects != 0; objects &= objects - 1)
+            r->members[count++] = (int32_t)(word * 64 + __builtin_ctzll(objects));
+    }
+    return count;
+}
 
 static void short_contexts(struct run *r)
 {
@@ -484,20 +640,10 @@ static void short_contexts(struct run *r)
             length--;
         for (int32_t place = 0; place < length; place++)
             is_own |= b->attribute_of[context[place]] == b->attribute;
-        if (is_own)
+        int64_t members = is_own ? 0 : find_members(r, number, context, length);
+        if (members == 0)
             continue;
-        intersect_all(r->s.words, b->words, context, length, b->conditions - 1, r->p->words);
-        r->s.words[r->p->words] = 0;
-        if (!has_one_layout(r)) {
-            intersect_all(r->near, b->near_words, context, length, b->conditions - 1,
-                          r->p->near_words);
-            r->near[r->p->near_words] = 0;
-        }
-        const uint64_t *near = has_one_layout(r) ? r->s.words : r->near;
-        struct seen c = seen_of(r, count_groups(r->p, &r->s), near);
-        for (int64_t at = b->first[number]; at < b->first[number + 1]; at++)
-            if (!isnan(b->values[b->object_of[at]]))
-                take(r, b->object_of[at], context, length, &c);
+        take_members(r, look_at(r, context, length), members, context, length);
     }
 }
 
@@ -546,31 +692,96 @@ static void extend(struct run *r, int64_t object, const struct place *leaders, i
         intersect_all(r->row_base, b->row_words, context, length, b->conditions - 1, b->row_stride);
         for (int32_t place = 0; place < conditions; place++) {
             int32_t condition = own[place];
-            if (!(rows_in(r->row_base, b->row_words[condition], b->row_stride)
-                  >= b->least_rows[length + 1]))
-                continue;
-            if (!is_free(b, context, length, condition) || is_earlier(leaders, number, place))
+            if (!is_free(b, context, length, condition)
+                || !(rows_in(r->row_base, b->row_words[condition], b->row_stride)
+                     >= b->least_rows[length + 1])
+                || is_earlier(leaders, number, place))
                 continue;
             intersect_words(r->s.words, r->base, b->words[condition], r->p->words);
-            double rows = count_groups(r->p, &r->s);
             if (!has_one_layout(r))
                 intersect_words(r->near, r->near_base, b->near_words[condition], r->p->near_words);
-            struct seen c = seen_of(r, rows, has_one_layout(r) ? r->s.words : r->near);
+            struct seen *c = seen_of(r, has_one_layout(r) ? r->s.words : r->near, length + 1);
             context[length] = condition;
-            take(r, object, context, length + 1, &c);
+            r->members[0] = (int32_t)object;
+            take_members(r, c, 1, context, length + 1);
         }
     }
 }
 
 static void long_contexts(struct run *r, int64_t object)
 {
-    struct ranking *beam = &r->states[object].beam;
-    struct place leaders[MOST_KEPT];
+    struct state *state = &r->states[object];
+    struct ranking *beam = &state->beam;
+    for (int32_t length = 0; length < MOST_CONDITIONS; length++)
+        r->leaders[length].count = 0;
     while (beam->count > 0) {
-        int64_t count = beam->count;
-        memcpy(leaders, beam->places, (size_t)count * sizeof *leaders);
+        struct leaders *leaders = &r->leaders[beam->places[0].length];
+        leaders->count = beam->count;
+        memcpy(leaders->places, beam->places, (size_t)beam->count * sizeof *leaders->places);
         beam->count = beam->least = 0;
-        extend(r, object, leaders, count);
+        state->leading = 0;
+        note_limits(r, object);
+        extend(r, object, leaders->places, leaders->count);
+    }
+}
+
+/* Whether a part of a context that was looked at was looked at, too: all short ones were, and of the
+ * others those with a leader in them. */
+static int was_seen(const struct run *r, int64_t object, const int32_t *part, int32_t length)
+{
+    if (length <= r->b->levels[object])
+        return 1;
+    const struct leaders *leaders = &r->leaders[length - 1];
+    for (int64_t number = 0; number < leaders->count; number++) {
+        const struct place *leader = &leaders->places[number];
+        int32_t shared = 0;
+        for (int32_t place = 0; place < leader->length; place++)
+            for (int32_t own = 0; own < length; own++)
+                shared += leader->context[place] == part[own];
+        if (shared == leader->length)
+            return 1;
+    }
+    return 0;
+}
+
+/* Give back a part of a context, by places among the object's own, where it reaches the threshold. */
+static void keep_part(struct run *r, int64_t object, const int32_t *part, int32_t length)
+{
+    const struct batch *b = r->b;
+    struct place place = {.length = length};
+    int32_t context[MOST_CONDITIONS];
+    for (int32_t number = 0; number < length; number++) {
+        place.context[number] = part[number];
+        context[number] = b->own_conditions[b->own[object] + part[number]];
+    }
+    struct seen *c = look_at(r, context, length);
+    struct rarest found = rarest_of(r, c, b->values[object]);
+    if (!(found.inside / found.near >= b->close))
+        return;
+    double figures[FOUND] = {(double)object, c->typical.rows, c->typical.known, found.inside,
+                             found.near,     found.width,     found.lift,       found.scale};
+    memcpy(place.found, figures, sizeof figures);
+    keep(r, &place);
+}
+
+/* A quick search gives back only what is strong; whether that is reported depends on parts of it. */
+static void keep_parts(struct run *r, int64_t object)
+{
+    int64_t most = r->b->most > 0 ? r->b->most : 1;
+    for (int64_t at = r->states[object].kept; at >= 0 && !r->is_short_of_memory; at = r->earlier[at]) {
+        int32_t own[MOST_CONDITIONS], length = 0;
+        for (int64_t number = 0; number < most; number++) {
+            own[length] = r->results->contexts[at * most + number];
+            length += own[length] >= 0;
+        }
+        for (uint32_t chosen = 1; chosen + 1 < (uint32_t)1 << length; chosen++) {
+            int32_t part[MOST_CONDITIONS], count = 0;
+            for (int32_t place = 0; place < length; place++)
+                if (chosen >> place & 1)
+                    part[count++] = own[place];
+            if (was_seen(r, object, part, count))
+                keep_part(r, object, part, count);
+        }
     }
 }
 
@@ -582,17 +793,24 @@ static int get_memory(struct run *r)
     r->row_base = malloc(((size_t)r->b->row_stride + 1) * sizeof *r->row_base);
     r->near = malloc(near * sizeof *r->near);
     r->before = malloc(near * sizeof *r->before);
-    r->value_of_word = malloc(near * sizeof *r->value_of_word);
+    r->with_value = calloc((MOST_CONDITIONS + 1) * (size_t)r->b->object_words + 1,
+                           sizeof *r->with_value);
+    r->members = malloc(((size_t)r->b->objects + 1) * sizeof *r->members);
+    r->strong = malloc((2 * (size_t)r->b->objects + 1) * sizeof *r->strong);
+    r->leading = r->strong == NULL ? NULL : r->strong + r->b->objects;
+    r->leaders = calloc(MOST_CONDITIONS + 1, sizeof *r->leaders);
     r->states = calloc((size_t)r->b->objects + 1, sizeof *r->states);
     r->places = malloc((2 * (size_t)r->b->objects + 1) * MOST_KEPT * sizeof *r->places);
     for (int64_t object = 0; r->states != NULL && object < r->b->objects; object++) {
         r->states[object].beam.places = r->places + 2 * object * MOST_KEPT;
         r->states[object].strongest.places = r->places + (2 * object + 1) * MOST_KEPT;
+        r->states[object].kept = -1;
+        r->states[object].strong = r->b->is_quick ? r->b->bars[object] : 0.0;
     }
     return get_scratch(r->p, &r->s) && r->base != NULL && r->near_base != NULL && r->row_base != NULL
-        && r->near != NULL
-        && r->before != NULL && r->value_of_word != NULL && r->states != NULL
-        && r->places != NULL;
+        && r->near != NULL && r->before != NULL && r->members != NULL && r->with_value != NULL
+        && r->strong != NULL && r->leaders != NULL
+        && r->states != NULL && r->places != NULL;
 }
 
 static void free_memory(struct run *r)
@@ -603,41 +821,51 @@ static void free_memory(struct run *r)
     free(r->row_base);
     free(r->near);
     free(r->before);
-    free(r->value_of_word);
+    for (int window = 0; window < WINDOWS; window++)
+        free(r->ranges[window]);
     free(r->states);
+    free(r->strong);
+    free(r->members);
+    free(r->with_value);
+    free(r->leaders);
+    free(r->earlier);
     free(r->places);
 }
 
-/* Find which values are in each word, and the words around each object. */
-static void find_values(struct run *r)
+/* Note whether an object has a value, and what matters to it. */
+static void note_object(struct run *r, int64_t object)
 {
-    const struct property *p = r->p;
-    int64_t place = 0;
-    for (int64_t word = 0; word <= p->near_words; word++) {
-        while (place < p->near_count && word_of(p, place) < word)
-            place++;
-        r->value_of_word[word] = place;
-    }
-    for (int64_t object = 0; object < r->b->objects; object++)
-        look_around(r, &r->states[object].around, r->b->values[object]);
+    const struct batch *b = r->b;
+    note_limits(r, object);
+    if (!isnan(b->values[object]))
+        for (int32_t length = 0; length <= b->levels[object]; length++)
+            r->with_value[length * b->object_words + object / 64] |= (uint64_t)1 << object % 64;
 }
 
 /* Search a property for all objects of a batch; 0 if memory is short. */
 EXPORT int search_property(const struct property *p, const struct batch *b, struct results *results)
 {
-    struct run r = {.p = p, .b = b, .results = results};
+    struct run r = {.p = p, .b = b, .results = results, .per_near = SAFE / b->share_near};
+    r.per_rare = r.per_near / b->close;
+    r.per_needed = r.per_near / b->needed;
     int is_ready = get_memory(&r);
     if (is_ready) {
-        find_values(&r);
+        for (int64_t object = 0; object < b->objects; object++)
+            note_object(&r, object);
         short_contexts(&r);
         for (int64_t object = 0; object < b->objects; object++) {
             struct state *state = &r.states[object];
             if (isnan(b->values[object]))
                 continue;
             long_contexts(&r, object);
-            for (int64_t number = 0; number < state->strongest.count; number++)
-                if (!is_kept(&r, &state->strongest.places[number]))
-                    keep(&r, &state->strongest.places[number]);
+            if (b->is_quick)
+                keep_parts(&r, object);
+            for (int64_t number = 0; number < state->strongest.count; number++) {
+                const struct place *place = &state->strongest.places[number];
+                double rarity = place->found[3] / place->found[4];
+                if (!is_kept(&r, place->length, object, rarity, INFINITY))
+                    keep(&r, place);
+            }
         }
     }
     free_memory(&r);

@@ -7,12 +7,13 @@ the last bit.
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from outlying.kernel.sweep import places_of, total_after
+from outlying.kernel.sweep import places_of, rows_around, total_after, variance
 from outlying.options import Bandwidth
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -59,32 +60,21 @@ def bandwidth_of(values: Floats) -> float:
     spread = values[-1] - values[0]
     if spread == 0.0:
         return 0.0
-    count = len(values)
-    offsets = (values - values[0]) / spread
-    deviations = offsets - np.add.reduce(offsets) / count
-    variance = np.add.reduce(deviations * deviations) / count
-    return bandwidth(float(np.sqrt(variance)), count, float(spread))
+    return bandwidth(math.sqrt(variance(values)), len(values), float(spread))
 
 
 def window_counts(values: Floats, width: float) -> Counts:
-    """Count, for each value, the values at most half a width away; a value counts itself.
+    """Count, for each value, the values at most half a width away; a value counts itself."""
+    return rows_around(values, np.arange(len(values) + 1), width / 2)
 
-    The relation is symmetric: a value is reached from the left by those whose window has not ended
-    before it, which a count of ends tells without more look-ups.
+
+def close_pairs(after: int, count: int) -> int:
+    """Count ordered pairs of values that are close, each value with itself included.
+
+    Given is, added up over all values, how many are no further off on the way up, or lie before: as
+    the relation is symmetric, half of the look-ups of `window_counts` suffice.
     """
-    right = places_of(values, values + width / 2, "right")
-    ended = np.cumsum(np.bincount(right, minlength=len(values) + 1))
-    return right - ended[:-1]
-
-
-def close_pairs(values: Floats, width: float) -> int:
-    """Count ordered pairs of values at most half a width apart, each value with itself included.
-
-    Half of the look-ups of `window_counts` suffice, as the relation is symmetric.
-    """
-    count = len(values)
-    upper = total_after(values, width / 2) - count * (count - 1) // 2
-    return 2 * upper - count
+    return 2 * (after - count * (count - 1) // 2) - count
 
 
 def parzen(values: Floats, kind: Bandwidth = "fixed") -> Floats:
@@ -129,7 +119,7 @@ def _weight_before(points: Floats, weights: Floats, at: Floats, side: Any) -> Fl
 
 def mean_neighbours(values: Floats, width: float) -> float:
     """Return how many values lie within a window of a value on average, itself included."""
-    return close_pairs(values, width) / len(values)
+    return close_pairs(total_after(values, width / 2), len(values)) / len(values)
 
 
 def mean_around(values: Floats, everywhere: Floats, width: float) -> float:

@@ -13,8 +13,9 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 
-from outlying.kernel.sweep import places_of
+from outlying.kernel.sweep import rows_around
 from outlying.method.density import (
     Counts,
     Floats,
@@ -27,6 +28,9 @@ from outlying.method.density import (
 )
 from outlying.method.measure import SCALES, Typical, lift, rarity
 from outlying.options import Bandwidth
+
+_MOST_COUNTED = 1 << 32
+_DIGIT = 16  # bits that are sorted by at a time
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -100,19 +104,18 @@ class Distribution:
 
     def neighbours(self, scale: int = SCALES[0]) -> Counts | Floats:
         """Count the rows that each value has around it, within a window or several of them."""
-        return self._first_neighbours if scale == SCALES[0] else self._neighbours(scale)
+        if scale not in self._neighbours:
+            reach = scale * self.width / 2
+            self._neighbours[scale] = (
+                rows_around(self.values, self.before, reach)
+                if self.is_exact
+                else self._between(self.values, reach)
+            )
+        return self._neighbours[scale]
 
     @functools.cached_property
-    def _first_neighbours(self) -> Counts | Floats:
-        return self._neighbours(SCALES[0])
-
-    def _neighbours(self, scale: int) -> Counts | Floats:
-        """Count as `density.window_counts` does."""
-        reach = scale * self.width / 2
-        if not self.is_exact:
-            return self._between(self.values, reach)
-        right = places_of(self.values, self.values + reach, "right")
-        return _reached(self.before, self.rows, right)
+    def _neighbours(self) -> dict[int, Counts | Floats]:
+        return {}
 
     def mean_neighbours(self, scale: int = SCALES[0]) -> float:
         """Return how many rows a row has around it on average, itself included."""
@@ -164,11 +167,28 @@ class Distribution:
             return parzen(self.values, bandwidth)
         return densities(self.neighbours(scale), self.known, scale * self.width)
 
+    def by_density(self, bandwidth: Bandwidth = "fixed", scale: int = SCALES[0]) -> Counts:
+        """Return the places of values from the rarest on: of equals the least comes first.
+
+        Counts of rows have the order of densities, and whole numbers are sorted faster.
+        """
+        if bandwidth == "fixed" and self.is_exact and self.known < _MOST_COUNTED:
+            return _order_of_counts(self.neighbours(scale).astype(np.uint32))
+        return np.argsort(self.densities(bandwidth, scale), kind="stable")
+
     def densities_at(self, points: Floats, bandwidth: Bandwidth = "fixed") -> Floats:
         """Return the density at any points."""
         if bandwidth == "adaptive":
             return parzen_at(self.values, points, self.width, bandwidth)
         return densities(self._between(points, self.width / 2), self.known, self.width)
+
+
+def _order_of_counts(counts: npt.NDArray[np.uint32]) -> Counts:
+    """Return the order of counts, of equals the first first: a radix sort by digits of 16 bits."""
+    order = np.argsort(counts.astype(np.uint16), kind="stable")
+    if len(counts) and int(counts.max()) >> _DIGIT:
+        order = order[np.argsort((counts >> _DIGIT).astype(np.uint16)[order], kind="stable")]
+    return order
 
 
 def typical_categories(counts: Counts, everywhere: Counts, total: int) -> Typical | None:
@@ -181,12 +201,6 @@ def typical_categories(counts: Counts, everywhere: Counts, total: int) -> Typica
     known, inside = int(np.add.reduce(counts)), alike(counts, counts)
     shares = inside / known, alike(counts, everywhere) / total
     return Typical(known, 1.0, lift(*shares), {SCALES[0]: inside})
-
-
-def _reached(before: Counts, rows: Counts, right: Counts) -> Counts:
-    """Count the rows that each value reaches, where it reaches those up to `right` and back."""
-    ended = np.bincount(right, weights=rows, minlength=len(rows) + 1).cumsum()
-    return before[right] - ended[:-1].astype(np.int64)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

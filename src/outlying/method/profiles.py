@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from typing import Literal, TypeAlias, cast
@@ -45,7 +44,7 @@ class NumericProfile:
         self.found, self.form, self.exponent = found, form, exponent
         self.known = found.known
         densities = found.densities(bandwidth)
-        order = np.argsort(densities, kind="stable")
+        order = found.by_density(bandwidth)
         self.ranked, self.rows = densities[order], found.rows[order]
         self.counted = np.cumsum(self.rows)
         share = TYPICAL_SHARE * self.known
@@ -55,12 +54,13 @@ class NumericProfile:
         self.kept = found.values[densities >= self.least]
         self.ends = np.flatnonzero(np.diff(self.kept) > _widest_gap(found))
         self.bandwidth: Bandwidth = bandwidth
+        self._sketches: dict[int, NumericSketch] = {}
 
     @property
     def nbytes(self) -> int:
         """How much memory it takes, with its sketch."""
         own = 3 * self.ranked.nbytes + self.kept.nbytes + self.ends.nbytes
-        return own + 4 * self.found.values.nbytes + MOST_SKETCH_BYTES
+        return own + 6 * self.found.values.nbytes + MOST_SKETCH_BYTES
 
     def tail(self, summary: Summary) -> float:
         """Return the share of rows at least as rare as an object, at the scale of its summary."""
@@ -81,14 +81,17 @@ class NumericProfile:
         found = self.found
         return found.densities(scale=summary.scale), summary.at_object, found.rows
 
-    @functools.cached_property
-    def _sketch(self) -> NumericSketch:
+    def sketch(self, scale: int = 1) -> NumericSketch:
+        """Return what a picture needs, once; rows are ranked by the densities at a scale."""
+        if scale not in self._sketches:
+            self._sketches[scale] = self._sketched(scale)
+        return self._sketches[scale]
+
+    def _sketched(self, scale: int) -> NumericSketch:
+        if scale > 1:
+            return ranked_at(self.sketch(), self.found, scale)
         ranked = self.ranked, self.rows
         return numeric_sketch(self.found, self.form, self.exponent, self.bandwidth, ranked)
-
-    def sketch(self, scale: int = 1) -> NumericSketch:
-        """Return what a picture needs; rows are ranked by the densities at a scale."""
-        return self._sketch if scale == 1 else ranked_at(self._sketch, self.found, scale)
 
     def gap(self, place: Value) -> tuple[Value, Value] | None:
         """Return the nearest other values below and above that of an object.

@@ -123,9 +123,8 @@ def numeric_sketch(
 
 def ranked_at(sketch: NumericSketch, found: Distribution, scale: int) -> NumericSketch:
     """Return the sketch of a group with its rows ranked by their densities at another scale."""
-    densities = found.densities(scale=scale)
-    order = np.argsort(densities, kind="stable")
-    ranked = _at_even_shares(densities[order], found.rows[order])
+    order = found.by_density(scale=scale)
+    ranked = _at_even_shares(found.densities(scale=scale)[order], found.rows[order])
     return dataclasses.replace(sketch, ranked=ranked)
 
 

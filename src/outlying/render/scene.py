@@ -19,6 +19,7 @@ from outlying.results.wording import distance
 from outlying.table.conditions import Condition
 from outlying.table.values import TIMES, Form, Value, number_of, printable, value_of
 
+_DAY = 86_400e6
 _MICROSECONDS = 1e6  # in a second: times are microseconds inside
 
 
@@ -125,7 +126,7 @@ def property_chart(pair: Pair, picture: Picture, choice: AxisChoice = "auto") ->
     inside, overall = picture.inside, picture.overall
     if isinstance(inside, CategoricalSketch) or isinstance(overall, CategoricalSketch):
         return _bar_chart(pair, picture)
-    ranges = [_numbers(item, inside.form) for item in _ranges(pair)]
+    ranges = [_numbers(item, overall) for item in _ranges(pair)]
     mark = _as_number(picture.place)
     axis = choose_axis(mark, inside, overall, ranges, choice)
     line, around = (_visible(_curve(item, axis), axis) for item in (inside, overall))
@@ -186,7 +187,7 @@ def _strip(condition: Condition, sketch: Sketch, place: float | Value) -> Strip:
     text, name = printable(str(condition), 120), short(condition.attribute)
     if isinstance(sketch, CategoricalSketch):
         return CategoricalStrip(text, name, _shares(sketch, None, place))
-    interval = _numbers((condition.low, condition.high), sketch.form)
+    interval = _numbers((condition.low, condition.high), sketch)
     mark = _as_number(place)
     axis = choose_axis(mark, sketch, sketch, [interval], "auto")
     line = _visible(_curve(sketch, axis), axis)
@@ -252,8 +253,13 @@ def _as_number(place: float | Value) -> float:
     return float(place)
 
 
-def _numbers(ends: tuple[Value, Value], form: Form) -> tuple[float, float]:
-    return _number(ends[0], form), _number(ends[1], form)
+def _numbers(ends: tuple[Value, Value], sketch: NumericSketch) -> tuple[float, float]:
+    """Return the numbers of a range; of times on a line that goes on past midnight, too."""
+    low, high = (_number(end, sketch.form) for end in ends)
+    first, last = sketch.quantiles[0], sketch.quantiles[-1]
+    if sketch.form == "time" and last >= _DAY:
+        low, high = (number + _DAY if number < first else number for number in (low, high))
+    return low, high
 
 
 def _number(value: Value, form: Form) -> float:

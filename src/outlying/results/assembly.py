@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from outlying.method.distribution import Between
 from outlying.method.measure import reaches
@@ -19,15 +19,16 @@ from outlying.results.pairs import Pair
 from outlying.results.stories import Story
 from outlying.search.objects import ObjectProperty
 from outlying.search.population import Measured, Searched
-from outlying.search.scoring import Context, Hit
-from outlying.table.values import Form, Value
+from outlying.search.scoring import Hit
+from outlying.table.derived.choosing import taking_part
+from outlying.table.values import Form, Value, lies_between
 
 #: Forms whose numbers are moments, not quantities.
 _MOMENTS: tuple[Form, ...] = ("date", "datetime", "instant", "time")
 _TIMES: tuple[Form, ...] = (*_MOMENTS, "duration")
 MICROSECONDS = 1e6
 
-Order: TypeAlias = tuple[float, int, float, int, tuple[int, ...], Context]
+Order: TypeAlias = tuple[float, int, float, int, tuple[int, ...], tuple[int, ...]]
 
 
 def explained(searched: Searched, options: Options) -> Findings:
@@ -59,9 +60,9 @@ def blamed(searched: Searched) -> dict[str, float]:
     """
     exact = searched.exact
     found = [_telling(hit, exact) for hit in searched.outcome.reported]
-    shares = culprits.blame(found, range(len(exact.properties)))
-    by_name = {own.name: share for own, share in zip(exact.properties, shares, strict=True)}
-    return {column.name: by_name[column.name] for column in searched.selection.columns}
+    families = sorted({own.family for own in exact.properties})
+    shares = dict(zip(families, culprits.blame(found, range(len(families))), strict=True))
+    return {name: shares[name] for name in taking_part(searched.selection, searched.table.names)}
 
 
 def grouped(hits: Iterable[Hit], exact: Measured, top: int) -> tuple[list[Hit], list[Told]]:
@@ -86,38 +87,46 @@ def _rank(hit: Hit) -> tuple[float, int]:
 
 def _order(hit: Hit, exact: Measured, look: bool) -> Order:
     """Return what orders a hit: score, conditions, tail (if looked at), rows, then names."""
-    attributes = exact.attributes(hit.property, hit.context)
+    families = exact.families_of(hit.property, hit.context)
     tail = 0.0
     if look:
         tail = exact.profile(hit.property, hit.context).tail(hit.summary)
-    return *_rank(hit), tail, -hit.group, attributes, hit.context
+    return *_rank(hit), tail, -hit.group, families, (hit.property, *hit.context)
 
 
 def _telling(hit: Hit, exact: Measured, number: int = 0) -> Telling:
-    columns = frozenset(exact.attributes(hit.property, hit.context))
-    return Telling(hit.property, columns, hit.strength, number)
+    columns = exact.families_of(hit.property, hit.context)
+    return Telling(columns[0], frozenset(columns), hit.strength, number)
 
 
 def _described(hits: Sequence[Hit], told: Sequence[Told], searched: Searched) -> tuple[Story, ...]:
     """Describe stories; only their headlines get pictures."""
     exact, found = searched.exact, [_telling(hit, searched.exact) for hit in hits]
-    kinds = [_kind(own) for own in exact.properties]
+    kinds = _kinds(exact)
     chosen = culprits.culprits(told, found, kinds, searched.outcome.alone)
     return tuple(
-        _story(item, culprit, hits, exact) for item, culprit in zip(told, chosen, strict=True)
+        _story(item, culprit, hits, searched) for item, culprit in zip(told, chosen, strict=True)
     )
 
 
-def _story(told: Told, culprit: int, hits: Sequence[Hit], exact: Measured) -> Story:
-    shown = [*told.tellings, *told.absorbed]
+def _story(told: Told, culprit: int, hits: Sequence[Hit], searched: Searched) -> Story:
+    shown, exact = [*told.tellings, *told.absorbed], searched.exact
     place = shown.index(told.headline(culprit))
     pairs = tuple(
-        pair_of(hits[telling.number], exact, with_picture=number == place)
+        pair_of(hits[telling.number], exact, searched.values, with_picture=number == place)
         for number, telling in enumerate(shown)
     )
-    names = [own.name for own in exact.properties]
+    names = sorted({own.family for own in exact.properties})
     columns = tuple(names[column] for column in sorted(told.columns))
     return Story(columns, names[culprit], pairs[place], pairs)
+
+
+def _kinds(exact: Measured) -> list[Kind]:
+    """Return what each column is: that of the column itself, or of its first part."""
+    kinds: dict[int, Kind] = {}
+    for family, own in zip(exact.families, exact.properties, strict=True):
+        kinds.setdefault(family, _kind(own))
+    return [kinds[family] for family in sorted(kinds)]
 
 
 def _kind(own: ObjectProperty) -> Kind:
@@ -128,12 +137,15 @@ def _kind(own: ObjectProperty) -> Kind:
     return Kind.TIME if own.attribute.column.form in _MOMENTS else Kind.NUMBER
 
 
-def pair_of(hit: Hit, exact: Measured, *, with_picture: bool = True) -> Pair:
-    """Describe a hit."""
+def pair_of(
+    hit: Hit, exact: Measured, values: Mapping[str, Value], *, with_picture: bool = True
+) -> Pair:
+    """Describe a hit on an object with these values."""
     own = exact.properties[hit.property]
     chosen = [exact.candidates[item] for item in hit.context]
     options, rows = own.options, exact.rows
     profile = exact.profile(hit.property, hit.context)
+    origin = own.attribute.column.origin
     return Pair(
         property=own.name,
         value=own.value,
@@ -157,18 +169,25 @@ def pair_of(hit: Hit, exact: Measured, *, with_picture: bool = True) -> Pair:
         reach=_reach(own, hit.summary.reach),
         gap=_gap(own, profile, hit.summary.at_object),
         picture=_picture(hit, profile, exact) if with_picture else None,
+        parent=None if origin is None else origin.parent,
+        detail=_detail(own, values),
     )
+
+
+def _detail(own: ObjectProperty, values: Mapping[str, Value]) -> str | None:
+    """Say what is odd of the value that a derived property comes from."""
+    origin = own.attribute.column.origin
+    if origin is None or own.value is None:
+        return None
+    return origin.said(values[origin.parent])
 
 
 def _gap(own: ObjectProperty, profile: Profile, at_object: float) -> tuple[Value, Value] | None:
     """Return the nearest values around one that lies among what is typical."""
     if not isinstance(profile, NumericProfile):
         return None
-    place: Any = own.value
-    ranges: Any = profile.typical(own.place, at_object)
-    if not ranges or any(type(end) is not type(place) for end in (ranges[0][0], ranges[-1][1])):
-        return None  # some moments are beyond the years that Python knows
-    is_among = ranges[0][0] <= place <= ranges[-1][1]
+    ranges = profile.typical(own.place, at_object)
+    is_among = bool(ranges) and lies_between(ranges[0][0], ranges[-1][1], own.value)
     return profile.gap(own.place) if is_among else None
 
 

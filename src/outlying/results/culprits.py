@@ -2,8 +2,8 @@
 
 A broken relation can be told from each of its sides: "temp = 5.2 is odd where city = A", "city = A
 is odd where temp is 2 to 8". Both are tellings of one story. Its culprit is the column without
-which the row is most ordinary. Columns are places in the list of attributes by name, so that the
-lower one wins where nothing else decides.
+which the row is most ordinary. Columns are numbers by name, so that the lower one wins where
+nothing else decides; what is derived from a column counts as that column.
 """
 
 from __future__ import annotations

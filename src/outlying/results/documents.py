@@ -10,6 +10,9 @@ from outlying.results.detections import Detection, Flagged
 from outlying.results.findings import Findings, Population, entry, heading
 from outlying.results.patterns import Patterns
 
+#: What a heading says of columns.
+_COLUMNS = ("columns", "skipped_columns", "derived_columns")
+
 
 def entry_beside(
     findings: Findings, population: Population, flagged: Flagged | None = None
@@ -21,7 +24,7 @@ def entry_beside(
     content = entry(findings)
     if findings.population != population:
         own = heading(findings.population, findings.options)
-        content |= {name: own[name] for name in ("columns", "skipped_columns")}
+        content |= {name: own[name] for name in _COLUMNS}
     return content if flagged is None else content | {"detection": flagged.summary()}
 
 

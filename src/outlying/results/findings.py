@@ -16,6 +16,7 @@ from outlying.results.stories import Story
 from outlying.results.terms import Hint
 from outlying.search.references import References
 from outlying.search.scoring import Effort
+from outlying.table.derived.choosing import left_out, taking_part
 from outlying.table.selection import Selection
 from outlying.table.table import FrameLibrary, SkippedColumn, Table
 from outlying.table.values import Value, plain, printable
@@ -28,6 +29,14 @@ SCHEMA = 2
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class DerivedColumn:
+    """A column that was computed from another one, which findings on it are blamed on."""
+
+    name: str
+    column: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Population:
     """What the object was compared with."""
 
@@ -35,14 +44,21 @@ class Population:
     rows: int
     columns: tuple[str, ...]
     skipped_columns: tuple[SkippedColumn, ...]
+    derived_columns: tuple[DerivedColumn, ...] = ()
     #: Whose dataframes the user works with.
     frame_library: FrameLibrary = dataclasses.field(default="pandas", repr=False, compare=False)
 
     @classmethod
     def of(cls, table: Table, rows: int, selection: Selection) -> Population:
         """Describe what takes part and what does not."""
-        names = tuple(column.name for column in selection.columns)
-        return cls(table.source, rows, names, selection.skipped, table.frame_library)
+        return cls(
+            table.source,
+            rows,
+            taking_part(selection, table.names),
+            left_out(selection),
+            tuple(DerivedColumn(item.name, item.family) for item in selection.derived),
+            table.frame_library,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return what stands first in every JSON result."""
@@ -52,6 +68,7 @@ class Population:
             "rows": self.rows,
             "columns": list(self.columns),
             "skipped_columns": [item.to_dict() for item in self.skipped_columns],
+            "derived_columns": [dataclasses.asdict(item) for item in self.derived_columns],
         }
 
 

@@ -62,6 +62,14 @@ class Pair:
     gap: tuple[Value, Value] | None = dataclasses.field(default=None, repr=False)
     comparison: Comparison | None = dataclasses.field(default=None, repr=False, compare=False)
     picture: Picture | None = dataclasses.field(default=None, repr=False, compare=False)
+    #: Of a derived property: the column of the table that it comes from, and what is odd there.
+    parent: str | None = dataclasses.field(default=None, repr=False)
+    detail: str | None = dataclasses.field(default=None, repr=False)
+
+    @builtins.property
+    def column(self) -> str:
+        """The column of the table whose cell the property tells of."""
+        return self.property if self.parent is None else self.parent
 
     @builtins.property
     def confidence(self) -> float | None:
@@ -147,6 +155,7 @@ MOST_CHARACTERS = 200
 #: What a pair is made of in JSON and in frames.
 PAIR_FIELDS = (
     "property",
+    "column",
     "value",
     "conditions",
     "outlierness",
@@ -168,6 +177,7 @@ PAIR_FIELDS = (
     "confidence",
     "chance",
     "exceptional",
+    "detail",
     "sentence",
     "standing",
 )

@@ -43,7 +43,7 @@ class Story:
     @property
     def sentence(self) -> str:
         """The story in words, as its headline tells it."""
-        if self.culprit == self.headline.property:
+        if self.culprit == self.headline.column:
             return self.headline.sentence
         return (
             f"{self.headline.sentence} Most likely {printable(self.culprit)} is the odd one: "

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from outlying.results.terms import PYTHON, Terms
 from outlying.table.values import (
     Value,
+    lies_between,
     number_text,
     printable,
     range_text,
@@ -100,6 +101,8 @@ def claim(pair: Pair) -> str:
 
 def sentence(pair: Pair) -> str:
     """Say a pair so that it is understood without knowing about densities."""
+    if pair.detail is not None:
+        return _detailed(pair)
     there = " there" if pair.conditions else ""
     said = (
         f"{_name_and_value(pair)}{', which' if pair.value is None else ''} {_degree(pair)} among "
@@ -107,6 +110,15 @@ def sentence(pair: Pair) -> str:
         f"{_how_rare(pair, there)}."
     )
     return said + (f" {overall(pair)}" if pair.conditions else "")
+
+
+def _detailed(pair: Pair) -> str:
+    """Say a pair whose value is one of several odd ones: how few there are of them."""
+    like = "no other is like that" if pair.near <= 1 else f"{pair.near:,} are like that"
+    return (
+        f"{pair.detail}. This {_degree(pair)} among {group(pair)}: {like}, "
+        f"{times(pair.rarity)} fewer than usual."
+    )
 
 
 def _degree(pair: Pair) -> str:
@@ -134,11 +146,8 @@ def _how_rare(pair: Pair, there: str) -> str:
 
 def _is_inside(pair: Pair) -> bool:
     """Return whether a number lies inside one of the ranges that are typical."""
-    place: Any = pair.value
     ranges: list[Any] = [item for item in pair.typical if isinstance(item, tuple)]
-    return any(
-        type(low) is type(place) is type(high) and low <= place <= high for low, high in ranges
-    )
+    return any(lies_between(low, high, pair.value) for low, high in ranges)
 
 
 def distance(pair: Pair) -> str:
@@ -168,6 +177,8 @@ def headline(pair: Pair) -> tuple[str, str, str]:
 
 
 def _expected(pair: Pair) -> str:
+    if pair.detail is not None:
+        return f"{pair.near:,} of {pair.known:,} rows"
     if pair.reaches_threshold and pair.gap is not None:
         return f"in a gap between {text_of(pair.gap[0])} and {text_of(pair.gap[1])}"
     if pair.value is None:
@@ -248,7 +259,9 @@ def _tail(asked: int, chance: float) -> str:
 
 
 def _name_and_value(pair: Pair, most: int = 80) -> str:
-    name = printable(pair.property, most)
+    if pair.detail is not None:
+        return pair.detail
+    name = printable(pair.property if pair.value is not None else pair.column, most)
     if pair.value is None:
         return f"{name} is missing"
     return f"{name} = {printable(text_of(pair.value), most)}"

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -89,6 +90,9 @@ class _Attribute:
         self, row: int, known: int, total: int, options: Options
     ) -> list[CandidateCondition]:
         """Return the conditions that a row satisfies, from fine to coarse, by some of all rows."""
+        origin = self.column.origin
+        if origin is not None and (not origin.gives_conditions or self.column.is_missing(row)):
+            return []  # that its parent is missing, the parent says
         if not self.column.is_missing(row):
             return self._conditions(row, known, total, options)
         gaps = self.missingness
@@ -113,12 +117,9 @@ class NumericAttribute(_Attribute):
     def __init__(self, column: NumericColumn, rows: Rows | None = None) -> None:
         super().__init__(column, rows)
         values = column.values if rows is None else column.values[rows]
-        ordered = np.sort(values) + 0.0  # what is missing comes last; there is one zero
-        ordered = ordered[: len(ordered) - np.count_nonzero(np.isnan(ordered))]
         self.exponent = max(
-            exponent_of(_largest(ordered)), exponent_of(_largest(column.values)) - _SAFE_EXPONENT
+            exponent_of(_largest(values)), exponent_of(_largest(column.values)) - _SAFE_EXPONENT
         )
-        self.sorted: Floats = self._rescaled(self._without_vanishing(ordered))
         held = self._without_vanishing(column.values)
         if held is not column.values:
             self.column = dataclasses.replace(column, values=frozen(held))
@@ -132,6 +133,22 @@ class NumericAttribute(_Attribute):
         least = np.ldexp(1.0, self.exponent - _VANISHING)
         vanishes = (np.abs(values) < least) & (values != 0.0)
         return np.where(vanishes, 0.0, values) if vanishes.any() else values
+
+    @property
+    def sorted(self) -> Floats:
+        """The known values on the scale of this attribute, ascending."""
+        return self._once("sorted", self._sorted)
+
+    def _sorted(self) -> Floats:
+        values = self.column.values if self._rows is None else self.column.values[self._rows]
+        ordered = np.sort(values) + 0.0  # what is missing comes last; there is one zero
+        ordered = ordered[: len(ordered) - np.count_nonzero(np.isnan(ordered))]
+        return self._rescaled(ordered)
+
+    @property
+    def factor(self) -> float | None:
+        """What brings values to the scale of this attribute; None where a product might not."""
+        return 2.0**-self.exponent if abs(self.exponent) < _SAFE_EXPONENT else None
 
     @property
     def whole(self) -> NumericAttribute:
@@ -148,9 +165,10 @@ class NumericAttribute(_Attribute):
     @property
     def order(self) -> Rows:
         """The rows that have a value, by value."""
-        return self._once("order", self._ordered)
+        return self._once("order", self.by_value)
 
-    def _ordered(self) -> Rows:
+    def by_value(self) -> Rows:
+        """Put the rows that have a value in the order of these, anew."""
         known = np.flatnonzero(~self.column.missing())
         return np.asarray(known[np.argsort(self.column.values[known])])
 
@@ -171,7 +189,10 @@ class NumericAttribute(_Attribute):
             return []
         found, value = self.segments(options.seed), self.scaled(row)
         around = candidates(self.sorted, found, value, known, total, options)
-        return [self._interval(low, high) for low, high in around]
+        return [
+            self._once((low, high), functools.partial(self._interval, low, high))
+            for low, high in around
+        ]
 
     def _interval(self, low: float, high: float) -> CandidateCondition:
         bounds = self.unscaled(low), self.unscaled(high)
@@ -182,8 +203,8 @@ class NumericAttribute(_Attribute):
 
     def _rescaled(self, values: Floats) -> Floats:
         """Divide values by the power of two of this attribute, exactly."""
-        if abs(self.exponent) < _SAFE_EXPONENT:
-            return values * 2.0**-self.exponent
+        if self.factor is not None:
+            return values * self.factor
         return np.ldexp(values, -self.exponent)
 
     def histogram(self, sample: Sample) -> NumericHistogram:
@@ -222,17 +243,27 @@ class NumericAttribute(_Attribute):
 
     def typical(self, chosen: Mask | Rows) -> Typical | None:
         """Return what is typical among the rows of a context; None where all values are equal."""
-        return self._typical(self._values(chosen))
+        values = self._values(chosen)
+        width = self.width_of(values)
+        if width is None:
+            return None
+        neighbours = {SCALES[0]: mean_neighbours(values, width)}
+        return self.with_lift(
+            Typical(len(values), width, math.nan, neighbours),
+            lambda: mean_around(values, self.sorted, width),
+        )
 
-    def _typical(self, values: Floats) -> Typical | None:
+    def width_of(self, values: Floats) -> float | None:
+        """Return the Parzen bandwidth of ascending values; None where all are equal."""
         if len(values) == 0 or values[0] == values[-1]:
             return None
-        known, width = len(values), bandwidth_of(values)
-        inside = mean_neighbours(values, width)
-        around = inside if known == len(self.sorted) else mean_around(values, self.sorted, width)
-        return Typical(
-            known, width, lift(inside / known, around / len(self.sorted)), {SCALES[0]: inside}
-        )
+        return bandwidth_of(values)
+
+    def with_lift(self, typical: Typical, around: Callable[[], float]) -> Typical:
+        """Take how many of all rows a member has within its window on average; ask if need be."""
+        known, total, inside = typical.known, len(self.sorted), typical.neighbours[SCALES[0]]
+        outside = inside if known == total else around()
+        return dataclasses.replace(typical, lift=lift(inside / known, outside / total))
 
     def widen(self, typical: Typical, chosen: Mask | Rows, scales: Sequence[int]) -> None:
         """Count the neighbours of a typical member at further scales."""
@@ -292,7 +323,11 @@ class NumericAttribute(_Attribute):
 
     def profile(self, mask: Mask, bandwidth: Bandwidth) -> NumericProfile:
         """Describe the values in a context."""
-        found = Distribution.of(taken(self.sorted, self.order, mask), bandwidth)
+        return self.profile_of(taken(self.sorted, self.order, mask), bandwidth)
+
+    def profile_of(self, values: Floats, bandwidth: Bandwidth = "fixed") -> NumericProfile:
+        """Describe ascending values."""
+        found = Distribution.of(values, bandwidth)
         return NumericProfile(found, self.column.form, self.exponent, bandwidth)
 
     def densities(self, mask: Mask, bandwidth: Bandwidth) -> tuple[Floats, Floats]:
@@ -389,9 +424,10 @@ class CategoricalAttribute(_Attribute):
 
     def typical(self, chosen: Mask | Rows) -> Typical | None:
         """Return what is typical among rows of a context; None if there is only one category."""
-        return self._typical(self.counts(chosen))
+        return self.typical_of(self.counts(chosen))
 
-    def _typical(self, counts: Counts) -> Typical | None:
+    def typical_of(self, counts: Counts) -> Typical | None:
+        """Return what is typical of rows by category; None if there is only one."""
         if np.count_nonzero(counts) < 2:
             return None
         known, total = int(counts.sum()), int(self.totals.sum())

@@ -23,24 +23,38 @@ from outlying.search import limits
 from outlying.search.cache import lay_out
 from outlying.search.contexts import lengths
 from outlying.search.property_screen import Rarest
-from outlying.search.screen.bitsets import NONE, Layout, Places
+from outlying.search.screen.bitsets import BITS, NONE, Layout, Places, packed
 from outlying.search.screen.histograms import Histogram
 from outlying.search.screen.neighbours import Sample
 from outlying.search.screen.pairs import MOST_ROWS
-from outlying.search.screening import Asked, ScreenedProperty, Take, discounts, screened_by_numpy
+from outlying.search.screening import (
+    Asked,
+    Bars,
+    ScreenedProperty,
+    Take,
+    discounts,
+    screened_by_numpy,
+)
 
 #: Pairs of context and property below which threads are not worth their start.
 _FEW_PAIRS = 100_000
-_LEAST_OBJECTS, _MOST_OBJECTS, _OBJECTS_BY_COLUMNS = 16, 512, 12_800
+#: A context of so many conditions has few enough parts to look at all of them.
+_MOST_IN_PARTS = 6
+_LEAST_OBJECTS, _MOST_OBJECTS, _OBJECTS_BY_COLUMNS = 16, 1024, 102_400
 
 Item = TypeVar("Item")
 
 
-def screened_together(asked: Sequence[Asked], take: Take, threads: int = 1) -> None:
-    """Screen objects of one population; let `take` have what may be reported, by property."""
+def screened_together(
+    asked: Sequence[Asked], take: Take, threads: int = 1, bars: Bars | None = None
+) -> None:
+    """Screen objects of one population; let `take` have what may be reported, by property.
+
+    With bars, only what reaches the threshold and them, and parts of it that reach the threshold.
+    """
     kernel = compiled()
     if kernel and asked and can_be_together(asked[0].exact.options, asked[0].sample):
-        _Batch(asked, kernel).screen(take, threads)
+        _Batch(asked, kernel, bars).screen(take, threads)
         return
     for number, each in enumerate(asked):
         screened_by_numpy(each, number, take)
@@ -58,6 +72,16 @@ def can_be_together(options: Options, sample: Sample) -> bool:
     )
 
 
+def can_set_bars(asked: Sequence[Asked]) -> bool:
+    """Return whether weak contexts can be left out: all parts of the others must be known."""
+    exact = asked[0].exact
+    return (
+        can_be_together(exact.options, asked[0].sample)
+        and not asked[0].is_wide
+        and exact.options.max_conditions <= _MOST_IN_PARTS
+    )
+
+
 def most_at_once(columns: int) -> int:
     """Return how many objects to screen together: memory is bounded."""
     return max(_LEAST_OBJECTS, min(_MOST_OBJECTS, _OBJECTS_BY_COLUMNS // max(1, columns)))
@@ -72,8 +96,9 @@ def batches(items: Sequence[Item], most: int) -> Iterator[Sequence[Item]]:
 class _Batch:
     """Objects, and what they have in common."""
 
-    def __init__(self, asked: Sequence[Asked], kernel: Kernel) -> None:
+    def __init__(self, asked: Sequence[Asked], kernel: Kernel, bars: Bars | None = None) -> None:
         self.asked, self.kernel, self.sample = asked, kernel, asked[0].sample
+        self.bars = bars
         exact = asked[0].exact
         self.total = len(exact.properties)
         self.most = min(exact.options.max_conditions, self.total)
@@ -86,15 +111,20 @@ class _Batch:
         ]
         attribute_of = np.full(len(self.pool), NONE, dtype=np.int32)
         own_places = np.full((len(asked), len(self.pool)), NONE, dtype=np.int32)
+        has = np.ones((len(self.pool), -(-len(asked) // BITS) * BITS), dtype=bool)
+        has[:, len(asked) :] = False
+        has[:-1] = False
         for number, (each, own) in enumerate(zip(asked, self.own, strict=True)):
-            attribute_of[own] = each.exact.own
+            attribute_of[own] = each.exact.condition_families
             own_places[number, own] = np.arange(len(own))
+            has[own, number] = True
         starts = np.cumsum([0, *map(len, self.own)], dtype=np.int64)
         self.arrays: dict[str, npt.NDArray[Any]] = {
             "attribute_of": attribute_of,
             "least_rows": np.array([asked[0].contexts.least_rows(n) for n in range(self.most + 2)]),
             "discounts": discounts(self.most + 1),
-            "levels": np.array([each.levels for each in asked]),
+            "levels": np.zeros(len(asked), dtype=np.int64),
+            "has": packed(has),
             "own": starts,
             "own_conditions": np.concatenate([np.empty(0, np.int32), *self.own]),
             "own_places": own_places,
@@ -104,27 +134,45 @@ class _Batch:
             "objects": len(asked),
             "conditions": len(self.pool),
             "row_stride": self.sample.layout.words,
+            "object_words": has.shape[1] // BITS,
             "beam": limits.BEAM,
-            "strongest": limits.CLOSEST,
-            "close": asked[0].needed / limits.MARGIN,
+            "is_quick": bars is not None,
+            "strongest": limits.CLOSEST if bars is None else 0,
+            "close": asked[0].needed * (1 / limits.MARGIN if bars is None else 1 - SAME_DENSITY),
             "needed": exact.needed * (1 - SAME_DENSITY),
             "share_near": len(self.sample.screened) / len(self.sample.nearby),
         }
 
     def screen(self, take: Take, threads: int) -> None:
         """Search all properties for all objects."""
-        wide = self.asked[0].is_wide
-        shared = None if wide else self._contexts([each.contexts.short for each in self.asked])
+        is_wide = self.asked[0].is_wide
+        if is_wide:
+            self.arrays["levels"][:] = [each.levels for each in self.asked]
+        else:
+            self.shared = self._listed()
 
         def search(place: int) -> list[ScreenedProperty]:
-            return self._property(place, self._chosen(place) if shared is None else shared)
+            return self._property(place, self._chosen(place) if is_wide else self.shared)
 
-        pairs = sum(len(each.contexts.short) for each in self.asked) * self.total
-        with mapping(1 if pairs < _FEW_PAIRS else threads) as mapped:
+        is_small = not is_wide and len(self.shared["context"]) * self.total < _FEW_PAIRS
+        with mapping(1 if is_small else threads) as mapped:
             for place, some in enumerate(mapped(search, range(self.total))):
                 self.asked[0].exact.progress(place, self.total)
                 for each in some:
                     take(each)
+
+    def _listed(self) -> dict[str, npt.NDArray[Any]]:
+        """List the short contexts of all objects, each once."""
+        names = ("conditions", "objects", "row_stride", "object_words")
+        found = self.kernel.contexts(
+            self.arrays,
+            **{name: int(self.numbers[name]) for name in names},
+            most=self.most,
+            most_triples=limits.MOST_TRIPLES,
+        )
+        for each, level in zip(self.asked, self.arrays["levels"].tolist(), strict=True):
+            each.levels = level
+        return {"context": found}
 
     def _contexts(self, short: Sequence[Places]) -> dict[str, npt.NDArray[Any]]:
         """List the contexts of all objects, given by their own conditions, each once."""
@@ -160,7 +208,7 @@ class _Batch:
         for some in self._property(place, self._contexts(single), most=1):
             for number, here in zip(some.objects, some.slices, strict=True):
                 contexts = self.asked[number].contexts
-                without = np.flatnonzero(contexts.without(place))
+                without = np.flatnonzero(contexts.without(self.asked[number].exact.families[place]))
                 chosen = self.asked[number].promising(without, some.scored[here])
                 kept[number] = contexts.short[chosen]
         return self._contexts([kept[number] for number in range(len(self.asked))])
@@ -197,6 +245,7 @@ class _Batch:
                 **self.arrays,
                 **contexts,
                 "values": values,
+                "bars": np.zeros(0) if self.bars is None else self.bars.products,
                 "words": words,
                 "near_words": words if one_layout else self._addresses(histogram.near_layout),
                 "screened": screened,
@@ -205,14 +254,17 @@ class _Batch:
             contexts=len(contexts["context"]),
             length=contexts["context"].shape[1],
             scales=min(histogram.scales, len(self.asked[0].exact.scales)),
-            attribute=place,
+            attribute=self.asked[0].exact.families[place],
         )
         order = np.lexsort((*own.T[::-1], figures[:, 0]))
-        figures = np.ascontiguousarray(figures[order].T)
+        figures, own = figures[order], own[order]
+        if self.bars is not None:  # parts of several contexts
+            is_new = np.ones(len(own), dtype=bool)
+            is_new[1:] = (np.diff(own, axis=0) != 0).any(axis=1) | (np.diff(figures[:, 0]) != 0)
+            figures, own = figures[is_new], own[is_new]
+        figures = np.ascontiguousarray(figures.T)
         with np.errstate(divide="ignore", invalid="ignore"):
-            scored = self.asked[0].scored(
-                own[order].astype(np.int64), Rarest(figures[1:]), histogram
-            )
+            scored = self.asked[0].scored(own.astype(np.int64), Rarest(figures[1:]), histogram)
         ends = np.searchsorted(figures[0], [*objects, len(self.asked)]).tolist()
         for number in objects:
             self.asked[number].screened += int(screened[number])

@@ -11,21 +11,25 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 import itertools
 from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
 
+from outlying.kernel.library import Kernel
+from outlying.kernel.look import Bits
 from outlying.method.measure import Typical
 from outlying.method.profiles import Profile
 from outlying.search import limits
 from outlying.search.attributes import Attribute
+from outlying.search.looks import Look, look_at
 from outlying.search.objects import CandidateCondition
 from outlying.search.screen.bitsets import Layout, Places, Words
 from outlying.search.screen.histograms import Histogram
 from outlying.search.screen.neighbours import Sample
-from outlying.search.threads import Lock
+from outlying.search.threads import Lock, Once
 from outlying.table.columns import Mask
 from outlying.table.conditions import Condition
 
@@ -36,12 +40,13 @@ Thing = TypeVar("Thing")
 _AT_HAND = 1 << 20  # bytes of bits for one property that a search does not put together again
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(slots=True)
 class Group:
     """A context as one property sees it."""
 
     rows: int
-    typical: Typical | None  # None where all values are equal
+    #: None where all values are equal; its lift is NaN until it is needed.
+    typical: Typical | None
 
 
 class LeastRecentlyUsed(Generic[Name, Thing]):
@@ -56,13 +61,19 @@ class LeastRecentlyUsed(Generic[Name, Thing]):
     def __len__(self) -> int:
         return len(self._things)
 
-    def get(self, name: Name, make: Callable[[], Thing]) -> Thing:
-        """Return a thing; two threads that make the same one at once both get the first."""
+    def find(self, name: Name) -> Thing | None:
+        """Return a thing that is there."""
         with self._lock:
             known = self._things.get(name)
             if known is not None:
                 self._things.move_to_end(name)
-                return known
+            return known
+
+    def get(self, name: Name, make: Callable[[], Thing]) -> Thing:
+        """Return a thing; two threads that make the same one at once both get the first."""
+        known = self.find(name)
+        if known is not None:
+            return known
         made = make()
         with self._lock:
             if name not in self._things:
@@ -105,11 +116,15 @@ def lay_out(known: Sequence[KnownCondition], layout: Layout) -> None:
 class OwnConditions:
     """The conditions of one object, and behind them none, in the order in which it has them."""
 
-    def __init__(self, known: Sequence[KnownCondition], marks: Mask) -> None:
-        """Take their marks: which of the rows nearby, the first of them screened, satisfy each."""
-        self.known, self.marks = known, marks
+    def __init__(self, known: Sequence[KnownCondition]) -> None:
+        self.known = known
         self.numbers: Places = np.array([item.number for item in known])
         self._at_hand: dict[Histogram, Words] = {}
+
+    @functools.cached_property
+    def marks(self) -> Mask:
+        """Which of the rows nearby, the first of them screened, satisfy each."""
+        return np.array([item.marks for item in self.known])
 
     def words(self, histogram: Histogram) -> Words:
         """Return the screened rows that satisfy each condition as bits, laid out for a property."""
@@ -135,6 +150,10 @@ class Cache:
         self._masks: LeastRecentlyUsed[int, Mask] = LeastRecentlyUsed(limits.MOST_BYTES, len)
         self._groups: LeastRecentlyUsed[Key, Group] = LeastRecentlyUsed(limits.MOST_GROUPS)
         self._sizes: LeastRecentlyUsed[Key, tuple[int, int]] = LeastRecentlyUsed(limits.MOST_GROUPS)
+        self._bits: LeastRecentlyUsed[int, Bits] = LeastRecentlyUsed(
+            limits.MOST_BYTES, lambda bits: bits.nbytes
+        )
+        self._once = Once()
         self._profiles: LeastRecentlyUsed[Key, Profile] = LeastRecentlyUsed(
             limits.MOST_BYTES, lambda profile: profile.nbytes
         )
@@ -153,20 +172,39 @@ class Cache:
     def own(self, candidates: Sequence[CandidateCondition]) -> OwnConditions:
         """Return the conditions of one object, marked."""
         known = [*map(self._known, candidates), self._none]
-        marks = np.empty((len(known), len(self.sample.nearby)), dtype=bool)
         for place, item in enumerate(known):
             if item.marks is None:
                 item.marks = candidates[place].test(self.sample.nearby)
-            marks[place] = item.marks
-        return OwnConditions(known, marks)
+        return OwnConditions(known)
 
     def mask(self, condition: int, make: Callable[[], Mask]) -> Mask:
         """Return which of all rows satisfy a condition."""
         return self._masks.get(condition, make)
 
+    def bits(self, condition: int, make: Callable[[], Mask]) -> Bits:
+        """Return which of all rows satisfy a condition, as bits."""
+        return self._bits.get(condition, lambda: Bits(make()))
+
+    @property
+    def all_bits(self) -> Bits:
+        """All rows, as bits."""
+        return self._once("all", lambda: Bits(np.ones(self.sample.rows, dtype=bool)))
+
+    def known_bits(self, attribute: Attribute) -> Bits:
+        """Return which of all rows have a value of an attribute, as bits."""
+        return self._once(("known", attribute), lambda: Bits(~attribute.column.missing()))
+
+    def look(self, kernel: Kernel, attribute: Attribute) -> Look:
+        """Return who looks at an attribute by compiled code."""
+        return self._once(("look", attribute), lambda: look_at(kernel, attribute))
+
     def group(self, key: Key, make: Callable[[], Group]) -> Group:
         """Return a context as one property sees it."""
         return self._groups.get(key, make)
+
+    def known_group(self, key: Key) -> Group | None:
+        """Return a context as one property sees it, where that is known."""
+        return self._groups.find(key)
 
     def sizes(self, key: Key, make: Callable[[], tuple[int, int]]) -> tuple[int, int]:
         """Return the rows of a context, and those of them that have a property."""

@@ -6,7 +6,9 @@ three where they are not too many, and longer ones grown from chosen ones.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -31,48 +33,67 @@ _BLOCK = 256
 _WORDS_AT_ONCE = 1 << 18
 
 
+class Marked(Protocol):
+    """Conditions of one object."""
+
+    @property
+    def marks(self) -> Mask:
+        """Which rows nearby satisfy each; the last line stands for no condition."""
+
+
 class CandidateContexts:
     """The contexts that can be made of the conditions of one object."""
 
     def __init__(
         self,
-        marks: Mask,
+        conditions: Marked,
         own: Sequence[int],
         sample: Sample,
         least_rows: Callable[[int], float],
         most: int,
         work: Workspace,
     ) -> None:
-        """Take which rows satisfy each condition, its attribute, and how long a context may be.
+        """Take conditions, the family of each, and how long a context may be.
 
-        The last line of marks stands for no condition. `least_rows` tells how many of all rows a
-        context of so many conditions must keep.
+        `least_rows` tells how many of all rows a context of so many conditions must keep. What goes
+        together is found when it is asked for: compiled code finds it for many objects at once.
         """
-        self.marks, self.work, self.sample, self._least_rows = marks, work, sample, least_rows
+        self.conditions, self.work, self.sample = conditions, work, sample
+        self._least_rows = least_rows
         self.screened = len(sample.screened)
-        self.words: Words = _in_words(marks[:, : self.screened])
         self.own = np.array([*own, NONE])
         self.most = most
-        self.pairs = self._pairs() if most >= PAIRS else np.zeros((0, PAIRS), dtype=np.int64)
-        self.triples = self._triples() if most > PAIRS else None
-        self.levels = PAIRS if self.triples is None else PAIRS + 1
-        self.short = self._short()
-        self._own_short = self.own[self.short.T]
+
+    @functools.cached_property
+    def words(self) -> Words:
+        """The screened rows that satisfy each condition, as bits."""
+        return _in_words(self.conditions.marks[:, : self.screened])
+
+    @property
+    def levels(self) -> int:
+        """All contexts of up to so many conditions are among the short ones."""
+        return PAIRS if self.triples is None else PAIRS + 1
 
     def least_rows(self, conditions: int) -> float:
         """Return how many screened rows a context of so many conditions must keep."""
         return self.sample.least_screened(self._least_rows(conditions), conditions)
 
-    def _pairs(self) -> Contexts:
-        """Return all contexts of two conditions that keep enough rows."""
-        masks = self.marks[:-1, : self.screened].astype(np.float32)
+    @functools.cached_property
+    def pairs(self) -> Contexts:
+        """All contexts of two conditions that keep enough rows."""
+        if self.most < PAIRS:
+            return np.zeros((0, PAIRS), dtype=np.int64)
+        masks = self.conditions.marks[:-1, : self.screened].astype(np.float32)
         rows = masks @ masks.T
         first, second = np.nonzero(np.triu(rows >= self.least_rows(PAIRS), 1))
         apart = self.own[first] != self.own[second]
         return np.stack([first[apart], second[apart]], axis=1)
 
-    def _triples(self) -> Contexts | None:
-        """Return all contexts of three conditions that keep enough rows; None if they are many."""
+    @functools.cached_property
+    def triples(self) -> Contexts | None:
+        """All contexts of three conditions that keep enough rows; None if they are many."""
+        if self.most <= PAIRS:
+            return None
         found, total = [np.zeros((0, PAIRS + 1), dtype=np.int64)], 0
         conditions = np.arange(len(self.own) - 1)
         for start in range(0, len(self.pairs), _BLOCK):
@@ -87,9 +108,10 @@ class CandidateContexts:
                 return None
         return np.concatenate(found)
 
-    def _short(self) -> Contexts:
-        """Return all contexts that are screened without a choice: the shortest first."""
-        rows = np.count_nonzero(self.marks[:-1, : self.screened], axis=1)
+    @functools.cached_property
+    def short(self) -> Contexts:
+        """All contexts that are screened without a choice: the shortest first."""
+        rows = np.count_nonzero(self.conditions.marks[:-1, : self.screened], axis=1)
         single = np.flatnonzero(rows >= self.least_rows(1)) if self.most else np.zeros(0, np.int64)
         single = np.append(NONE, single)
         parts = [single[:, np.newaxis], self.pairs]
@@ -102,11 +124,11 @@ class CandidateContexts:
             start += len(part)
         return short
 
-    def without(self, attribute: int) -> Mask:
-        """Return which of the short contexts have no condition on an attribute."""
+    def without(self, family: int) -> Mask:
+        """Return which of the short contexts have no condition on a family."""
         found = np.ones(len(self.short), dtype=bool)
-        for column in self._own_short:
-            found &= column != attribute
+        for column in self.own[self.short.T]:
+            found &= column != family
         return found
 
     def _are_large(self, contexts: Contexts) -> Mask:
@@ -122,15 +144,15 @@ class CandidateContexts:
         return large
 
     def extended(
-        self, leaders: list[Contexts], properties: Places, attributes: int
+        self, leaders: list[Contexts], properties: Places, families: int
     ) -> list[Contexts]:
-        """Extend the leaders of some properties by conditions on attributes not used by either.
+        """Extend the leaders of properties of some families by conditions on others.
 
         Each context once; only those that keep enough rows.
         """
         bases = np.concatenate(leaders)
         places = np.repeat(np.arange(len(leaders)), [len(some) for some in leaders])
-        free = np.ones((len(bases), attributes + 1), dtype=bool)
+        free = np.ones((len(bases), families + 1), dtype=bool)
         np.put_along_axis(free, self.own[bases], values=False, axis=1)
         np.put_along_axis(free, properties[places][:, np.newaxis], values=False, axis=1)
         free[:, NONE] = False

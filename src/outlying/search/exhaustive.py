@@ -9,7 +9,7 @@ visited only if all its subsets of one condition less are alive (an apriori join
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -32,17 +32,19 @@ class _Exhaustive:
 
     def __init__(self, exact: Exact) -> None:
         self.exact = exact
-        self.own_bit = [1 << place for place in exact.own]
+        self.families = exact.condition_families
+        self.excluded = [_bits_of(exact.families, family) for family in self.families]
         self.reported: list[Hit] = []
         self.closest: dict[int, Hit] = {}
         self.is_strict = exact.options.minimality == "strict"
-        self.alone = np.full((len(exact.properties), len(exact.properties)), -math.inf)
+        count = len(set(exact.families))
+        self.alone = np.full((count, count), -math.inf)
 
     def level_wise(self, levels: int) -> None:
         """Visit every context up to this many conditions that the apriori join lets through."""
-        alone = self.visit((), self.exact.everything, (1 << len(self.exact.properties)) - 1)
+        alone = self.visit((), self.exact.mask(()), (1 << len(self.exact.properties)) - 1)
         alive: dict[Context, int] = {(): alone}
-        for _ in range(min(levels, len(set(self.exact.own)))):  # one condition per attribute
+        for _ in range(min(levels, len(set(self.families)))):  # one condition per family
             alive = self.next_level(alive)
 
     def next_level(self, alive: dict[Context, int]) -> dict[Context, int]:
@@ -53,7 +55,7 @@ class _Exhaustive:
             mask = self.exact.mask(context)
             for added in range(context[-1] + 1 if context else 0, len(self.exact.candidates)):
                 joined = (*context, added)
-                living = bits & ~self.own_bit[added] & self.living_in_subsets(joined, alive)
+                living = bits & ~self.excluded[added] & self.living_in_subsets(joined, alive)
                 if living:
                     inner = mask & self.exact.mask_of(added)
                     if left := self.visit(joined, inner, living):
@@ -62,8 +64,8 @@ class _Exhaustive:
 
     def living_in_subsets(self, joined: Context, alive: dict[Context, int]) -> int:
         """Return which properties are alive in all subsets that the join has not looked at yet."""
-        if self.own_bit[joined[-1]] in [self.own_bit[item] for item in joined[:-1]]:
-            return 0  # at most one condition per attribute
+        if self.families[joined[-1]] in [self.families[item] for item in joined[:-1]]:
+            return 0  # at most one condition per family
         living = -1
         for place in range(len(joined) - 1):
             living &= alive.get(joined[:place] + joined[place + 1 :], 0)
@@ -86,8 +88,8 @@ class _Exhaustive:
         if hit is None:
             return False
         if len(context) == 1:
-            other = self.exact.own[context[0]]
-            self.alone[place, other] = max(self.alone[place, other], hit.strength)
+            pair = self.exact.families_of(place, context)
+            self.alone[pair] = max(self.alone[pair], hit.strength)
         if self.exact.reaches(hit):
             self.reported.append(hit)
             return True
@@ -104,12 +106,17 @@ class _Exhaustive:
 
     def glance(self, hits: list[Hit]) -> Glance:
         exact = self.exact
-        columns = (frozenset(exact.attributes(hit.property, hit.context)) for hit in hits)
+        columns = (frozenset(exact.families_of(hit.property, hit.context)) for hit in hits)
         strengths = (hit.strength for hit in hits)
         found = sorted(zip(strengths, columns, strict=True), key=lambda item: -item[0])
         overall = map(exact.overall, range(len(exact.properties)))
         rarities = [math.nan if each is None else each.rarity for each in overall]
         return glance_of(found, np.array(rarities))
+
+
+def _bits_of(families: Sequence[int], family: int) -> int:
+    """Return the properties of a family as bits."""
+    return sum(1 << place for place, own in enumerate(families) if own == family)
 
 
 def _bits(number: int) -> Iterator[int]:

@@ -18,12 +18,20 @@ from outlying.search import limits
 from outlying.search.batches import screened_together
 from outlying.search.cache import Cache
 from outlying.search.contexts import lengths
-from outlying.search.minimality import ReportedContexts, parts
+from outlying.search.quick import QuickSearch, searched_quickly
+from outlying.search.reporting import Reporting
 from outlying.search.scoring import Context, Evaluation, Glance, Outcome
 from outlying.search.screen.bitsets import NONE, Places
 from outlying.search.screen.histograms import Estimate
 from outlying.search.screening import Asked, Rank, ScreenedContexts, ScreenedProperty
-from outlying.search.shortlist import Key, Ranked, RankedPairs, Shortlist, glance_of
+from outlying.search.shortlist import (
+    Ranked,
+    RankedPairs,
+    Shortlist,
+    glance_of,
+    parts_of,
+    small_pairs,
+)
 from outlying.search.strict import StrictSearch, strictly_searched
 from outlying.search.threads import one_blas_thread
 from outlying.search.verification import Verification
@@ -58,20 +66,22 @@ def _by_numpy(work: Callable[[int], Found], top: int) -> Found:
 
 def _searches(
     exacts: Sequence[Evaluation], cache: Cache, *, quick: bool, threads: int
-) -> list[_GuidedSearch]:
+) -> Sequence[_GuidedSearch | QuickSearch]:
     with one_blas_thread, np.errstate(divide="ignore", invalid="ignore"):
         asked = [Asked(exact, cache) for exact in exacts]
         if exacts and exacts[0].options.minimality == "strict":
             return [_GuidedSearch(each, strictly_searched(each, quick), quick) for each in asked]
+        if quick:
+            return searched_quickly(asked, threads)
         searched: list[list[_PropertySearch]] = [[] for _ in asked]
 
         def decide(some: ScreenedProperty) -> None:
-            for number, found in zip(some.objects, _decided(asked, some, quick), strict=True):
+            for number, found in zip(some.objects, _decided(asked, some), strict=True):
                 searched[number].append(found)
 
         screened_together(asked, decide, threads)
         pairs = zip(asked, searched, strict=True)
-        return [_GuidedSearch(each, found, quick) for each, found in pairs]
+        return [_GuidedSearch(each, found, quick=False) for each, found in pairs]
 
 
 class _GuidedSearch:
@@ -107,7 +117,7 @@ class _GuidedSearch:
     def _short(self, top: int) -> Shortlist:
         """Rank the pairs that may be reported; of a sample, some of the strongest count."""
         reported = ((found.place, some) for found in self.searched for some in found.reported())
-        ranked = RankedPairs.of(reported, self.asked.contexts.own)
+        ranked = RankedPairs.of(reported, self.asked.contexts.own, self.exact.families)
         most = len(ranked) if self.sample.is_whole else limits.MOST_VERIFIED * (top + 1)
         chosen = ranked[:most]
         if not self.is_quick and most < len(ranked):
@@ -115,19 +125,26 @@ class _GuidedSearch:
         return Shortlist(
             ranked=chosen,
             closest=(),
-            parts=self._parts(ranked, chosen),
-            small=self._small(),
+            parts=() if self.exact.options.minimality == "strict" else parts_of(ranked, chosen),
+            small=small_pairs(self.exact),
             others=ranked[most:],
             levels=min(self.asked.levels, self.asked.most),
             screened=self.asked.screened,
             unvisited=self.asked.unvisited,
-            alone=None if self.is_quick else np.array([found.alone() for found in self.searched]),
+            alone=None if self.is_quick else self._alone(),
             glance=self._glance(ranked),
             estimates={},
         )
 
+    def _alone(self) -> Floats:
+        """Return the strength of each family given the best single condition on each other."""
+        found = np.full((self.asked.families, self.asked.families), -math.inf)
+        lines = np.array([found.alone() for found in self.searched])
+        np.maximum.at(found, np.array(self.exact.families), lines)
+        return found
+
     def _glance(self, ranked: RankedPairs) -> Glance:
-        found = ((-rank[0], self.exact.attributes(place, rank[-1])) for rank, place in ranked)
+        found = ((-rank[0], self.exact.families_of(place, rank[-1])) for rank, place in ranked)
         return glance_of(found, np.array([found.rarity() for found in self.searched]))
 
     def _without_culprits(self, ranked: RankedPairs, most: int) -> Places:
@@ -141,23 +158,6 @@ class _GuidedSearch:
         found = {rest.without(int(column)) for column in shared}
         return np.array(
             sorted(place + most for place in found if place is not None), dtype=np.int64
-        )
-
-    def _parts(self, ranked: RankedPairs, chosen: RankedPairs) -> tuple[Key, ...]:
-        """Return what else must be known to tell whether pairs are much stronger than parts."""
-        if self.exact.options.minimality == "strict" or len(chosen) == len(ranked):
-            return ()
-        own = {(place, rank[-1]) for rank, place in chosen}
-        needed = {(place, part) for place, context in own for part in parts(context) if part}
-        return tuple(key for key in sorted(needed - own) if ranked.has(*key))
-
-    def _small(self) -> tuple[Key, ...]:
-        """Return the pairs whose context is a group too small to be drawn, for all properties."""
-        exact = self.exact
-        items = [place for place, item in enumerate(exact.candidates) if item.is_small]
-        places = range(len(exact.properties))
-        return tuple(
-            (place, (item,)) for item in items for place in places if place != exact.own[item]
         )
 
     def _closest(self, top: int) -> list[Ranked]:
@@ -180,7 +180,6 @@ class _PropertySearch:
         property_: ScreenedProperty,
         scored: ScreenedContexts,
         counts: Mask,
-        quick: bool,
     ) -> None:
         """Take screened contexts, the one without conditions first, and which may be reported."""
         self.place, self.histogram = property_.place, property_.histogram
@@ -194,11 +193,10 @@ class _PropertySearch:
         places = np.flatnonzero(kept)
         self._scored, self._counts = scored[places], counts[places]
         self._closest = np.searchsorted(places, rare)
-        if not quick:
-            single = np.flatnonzero(conditions == 1)
-            own = asked.contexts.own[scored.contexts[single, -1]]
-            self._alone = np.full(len(asked.exact.properties), -math.inf)
-            np.maximum.at(self._alone, own, scored.strengths[single])
+        single = np.flatnonzero(conditions == 1)
+        own = asked.contexts.own[scored.contexts[single, -1]]
+        self._alone = np.full(asked.families, -math.inf)
+        np.maximum.at(self._alone, own, scored.strengths[single])
 
     def reported(self) -> list[ScreenedContexts]:
         """Return the contexts that reach the threshold and may be reported."""
@@ -209,7 +207,7 @@ class _PropertySearch:
         return sorted(map(self._scored.ranked, self._closest.tolist()))[: limits.CLOSEST]
 
     def alone(self) -> Floats:
-        """Return the strength given the best single condition on each attribute."""
+        """Return the strength given the best single condition on each family."""
         return self._alone
 
     def rarity(self) -> float:
@@ -221,47 +219,8 @@ class _PropertySearch:
         return self._scored.estimate(context, self.histogram)
 
 
-def _decided(
-    asked: Sequence[Asked], some: ScreenedProperty, quick: bool
-) -> Iterator[_PropertySearch]:
+def _decided(asked: Sequence[Asked], some: ScreenedProperty) -> Iterator[_PropertySearch]:
     """Decide which contexts of a property are reported, for several objects at once."""
-    counts = _Reporting(asked, some, quick).counts()
+    counts = Reporting(asked, some, quick=False).counts()
     for number, here in zip(some.objects, some.slices, strict=True):
-        yield _PropertySearch(asked[number], some, some.scored[here], counts[here], quick)
-
-
-class _Reporting:
-    """Which of the screened contexts of a property may be reported.
-
-    Where a sample or a quick search decides, those that reach the threshold by their estimates;
-    otherwise all that may, as the strongest are computed exactly in the end.
-    """
-
-    def __init__(self, asked: Sequence[Asked], some: ScreenedProperty, quick: bool) -> None:
-        self.asked, self.scored, self.place = asked, some.scored, some.place
-        self.objects = np.repeat(some.objects, [here.stop - here.start for here in some.slices])
-        self.needed, sample = asked[0].needed, asked[0].sample
-        self.is_exact = some.histogram.is_exact and sample.is_whole
-        decides = quick or not sample.is_whole or self.is_exact
-        #: Rarities from which on a context may reach the threshold, and surely does.
-        self.possibly = self.needed * (1 - limits.SAME_RARITY if decides else 1 / limits.MARGIN)
-        self.surely = self.needed * (1 - limits.SAME_RARITY if decides else limits.MARGIN)
-        self.base = max(len(asked), *(len(asked[number].contexts.own) for number in some.objects))
-
-    def counts(self) -> Mask:
-        """Note which contexts reach the threshold and may be reported, shorter ones first."""
-        scored, counts = self.scored, np.zeros(len(self.objects), dtype=bool)
-        slip = limits.SAME_STRENGTH if self.is_exact else limits.SLIP
-        chosen = ReportedContexts(self.base, slip)
-        close = np.flatnonzero(scored.rarity >= self.needed / limits.MARGIN)
-        conditions = lengths(scored.contexts[close])
-        for length in np.unique(conditions).tolist():
-            here = close[conditions == length]
-            own = scored.contexts[:, scored.contexts.shape[1] - length :]
-            own = np.concatenate([self.objects[:, np.newaxis], own], axis=1)
-            here = here[chosen.possible(own[here], scored.strengths[here])]
-            here = here[scored.rarity[here] >= self.possibly]
-            counts[here] = True
-            here = here[scored.rarity[here] >= self.surely]
-            chosen.learn(own[here], scored.strengths[here])
-        return counts
+        yield _PropertySearch(asked[number], some, some.scored[here], counts[here])

@@ -20,7 +20,8 @@ from outlying.search.scoring import Exact, Outcome, Progress, no_progress
 from outlying.search.threads import Once
 from outlying.table import row_hash
 from outlying.table.columns import Rows
-from outlying.table.selection import Selection, as_declared, select_any, with_object
+from outlying.table.derived.choosing import with_derived
+from outlying.table.selection import Selection, as_declared, not_empty, select_any, with_object
 from outlying.table.table import Table
 from outlying.table.targets import Asked, Target, Targets, targets_in
 
@@ -49,7 +50,10 @@ class MemoryPopulation:
     @property
     def prepared(self) -> Prepared:
         """The table with its columns chosen and its attributes made ready."""
-        return self._once("prepared", lambda: Prepared.of(self.table, self.options))
+        return self._once("prepared", self._prepared)
+
+    def _prepared(self) -> Prepared:
+        return Prepared.of(self.table, self.options, not_empty(self.selection()))
 
     def count(self) -> int:
         """Return the number of rows."""
@@ -57,7 +61,10 @@ class MemoryPopulation:
 
     def selection(self) -> Selection:
         """Return which columns take part, be it none."""
-        return select_any(self.table, self.options)
+        return self._once("selection", lambda: self._selected(self.table))
+
+    def _selected(self, table: Table) -> Selection:
+        return with_derived(select_any(table, self.options), table, self.options)
 
     def targets(
         self,
@@ -100,11 +107,11 @@ class MemoryPopulation:
         if not self._goes_together(items):
             yield from map(finish, map(self.searched, items))
             return
-        rows = [int(item.row or 0) for item in items]
-        for item, row, found in zip(
-            items, rows, self.prepared.searched_together(rows), strict=True
-        ):
-            yield finish(self._described(self.prepared, item, row, *found))
+        prepared, rows = self.prepared, [int(item.row or 0) for item in items]
+        hashes = row_hashes(prepared, np.array(rows))
+        searched = prepared.searched_together(rows)
+        for item, row, own_hash, found in zip(items, rows, hashes, searched, strict=True):
+            yield finish(self._described(prepared, item, row, own_hash, *found))
 
     def searched(
         self, target: Target, progress: Progress | None = None, threads: int = 1
@@ -114,19 +121,27 @@ class MemoryPopulation:
             prepared, row = self.prepared, int(target.row or 0)
         else:
             table = with_object(self.table, target.new, self.options)
-            prepared, row = Prepared.of(table, self.options, has_new=True), self.table.rows
+            selection, row = not_empty(self._selected(table)), self.table.rows
+            prepared = Prepared.of(table, self.options, selection, has_new=True)
+        own_hash = None if target.new is not None else row_hashes(prepared, np.array([row]))[0]
         found = prepared.searched(row, progress, threads)
-        return self._described(prepared, target, row, *found)
+        return self._described(prepared, target, row, own_hash, *found)
 
     def _described(
-        self, prepared: Prepared, target: Target, row: int, exact: Exact, outcome: Outcome
+        self,
+        prepared: Prepared,
+        target: Target,
+        row: int,
+        own_hash: int | None,
+        exact: Exact,
+        outcome: Outcome,
     ) -> Searched:
         is_new, table = target.new is not None, prepared.table
         return Searched(
             row=None if is_new or target.key else row,
             key=target.key,
             values=table.values(row) if target.values is None else target.values,
-            row_hash=None if is_new else row_hashes(prepared, np.array([row]))[0],
+            row_hash=own_hash,
             table=table,
             rows=self.table.rows,
             selection=prepared.selection,
@@ -152,7 +167,7 @@ class MemoryPopulation:
         rows = prepared.drawn[: count + 1]
         found = tuple(self.strongest(rows.tolist(), workers, progress))
         hashes = tuple(row_hashes(prepared, rows))
-        return References(found, hashes, count, len(prepared.attributes))
+        return References(found, hashes, count, prepared.families)
 
     def strongest(
         self, rows: Sequence[int], workers: int | None = None, progress: Progress | None = None
@@ -183,5 +198,6 @@ class MemoryPopulation:
 
 def row_hashes(prepared: Prepared, rows: Rows) -> list[int]:
     """Return the hashes of some rows by their compared values."""
-    columns = [column.taken(rows) for column in prepared.selection.columns]
+    chosen = prepared.selection
+    columns = [column.taken(rows) for column in (*chosen.columns, *chosen.derived)]
     return [int(number) for number in row_hash.row_hashes(columns, len(rows))]

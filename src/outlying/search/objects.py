@@ -55,6 +55,16 @@ class ObjectProperty:
         return self.attribute.column.name
 
     @property
+    def key(self) -> str:
+        """What a pass over all rows knows the attribute by."""
+        return self.attribute.column.key
+
+    @property
+    def family(self) -> str:
+        """The column of the table it is about: of a derived attribute, its parent."""
+        return self.attribute.column.family
+
+    @property
     def value(self) -> Value:
         """The object's value; None where the property is that it is missing."""
         return self.attribute.column.value(self.row)

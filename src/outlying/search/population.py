@@ -46,8 +46,12 @@ class Measured(Protocol):
     def rows(self) -> int:
         """The rows of the population."""
 
-    def attributes(self, hit_property: int, context: Context) -> tuple[int, ...]:
-        """Return the attributes of a pair, its property first."""
+    @property
+    def families(self) -> Sequence[int]:
+        """The family of each property: the column of the table whose cell it tells of."""
+
+    def families_of(self, place: int, context: Context) -> tuple[int, ...]:
+        """Return the families of a pair, that of its property first."""
 
     def profile(self, place: int, context: Context) -> Profile:
         """Describe a property in a context."""

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from outlying.kernel.library import compiled
 from outlying.method.density import density_at
 from outlying.method.discretise import binned
 from outlying.method.measure import Summary
@@ -22,6 +23,7 @@ from outlying.search import limits
 from outlying.search.attributes import Attribute, attribute_of
 from outlying.search.batches import can_be_together
 from outlying.search.cache import Cache
+from outlying.search.compiled import CompiledExact
 from outlying.search.exhaustive import exhaustive
 from outlying.search.guided import guided_together, shortlisted_together
 from outlying.search.objects import CandidateCondition, ObjectProperty
@@ -32,7 +34,7 @@ from outlying.search.shortlist import Shortlist
 from outlying.search.verification import verified
 from outlying.table.columns import Rows
 from outlying.table.sampling import sample_rows
-from outlying.table.selection import Selection, check_width, is_asked_for, select
+from outlying.table.selection import Selection, check_width, is_asked_for
 from outlying.table.table import Table
 
 #: Rows of a context, those of them that have the property, those that lie near the object.
@@ -55,14 +57,15 @@ class Prepared:
     cache: Cache
 
     @classmethod
-    def of(cls, table: Table, options: Options, *, has_new: bool = False) -> Prepared:
-        """Prepare a table in memory, whose last row may be a new object.
+    def of(
+        cls, table: Table, options: Options, selection: Selection, *, has_new: bool = False
+    ) -> Prepared:
+        """Prepare chosen columns of a table in memory, whose last row may be a new object.
 
         Rows of a large table are drawn without it: so they are the same for all objects, and those
         that a pass draws, which never meets it.
         """
         asked = [column for column in table.columns if is_asked_for(column.name, options)]
-        selection = select(table, options)
         known = table.rows - 1 if has_new and table.rows - 1 > limits.NEARBY else table.rows
         rows = sample_rows((column.first(known) for column in asked), known, limits.NEARBY)
         return cls.by(table, table.rows, options, selection, rows)
@@ -72,10 +75,10 @@ class Prepared:
         cls, table: Table, rows: int, options: Options, selection: Selection, chosen: Rows
     ) -> Prepared:
         """Prepare chosen columns of a population by the rows that were drawn from it."""
-        check_width(len(selection.columns))
+        columns = (*selection.columns, *selection.derived)
+        check_width(len(columns))
         sample = _sample(chosen, rows, options)
         some = None if len(sample.nearby) == rows else sample.nearby
-        columns = selection.columns
         if options.discretise is not None:
             columns = tuple(binned(c, options.discretise, options.bins) for c in columns)
         ordered = sorted(columns, key=lambda column: column.name)
@@ -86,6 +89,11 @@ class Prepared:
     def sample(self) -> Sample:
         """The rows by which contexts are screened."""
         return self.cache.sample
+
+    @property
+    def families(self) -> int:
+        """How many columns of the table take part, each with what is derived from it."""
+        return len({attribute.column.family for attribute in self.attributes})
 
     @property
     def is_large(self) -> bool:
@@ -141,7 +149,9 @@ class Prepared:
     def exact(self, row: int, progress: Progress | None = None) -> Exact:
         """Make ready to score the pairs of a row by all rows, which are in memory."""
         properties, conditions = self.asked_of(row, progress)
-        return Exact(properties, conditions, self.rows, self.options, self.cache, progress)
+        given = properties, conditions, self.rows, self.options, self.cache, progress
+        kernel = compiled() if self.options.bandwidth == "fixed" else None
+        return Exact(*given) if kernel is None else CompiledExact(kernel, *given)
 
     def _useful(self, conditions: list[CandidateCondition]) -> Iterator[CandidateCondition]:
         """Drop conditions that keep too few rows, or all: these say nothing.
@@ -242,15 +252,8 @@ class _InMemory:
         """Count the rows of a context, those that have the property, those near the object."""
         exact, own = self.exact, self.exact.properties[place]
         rows, known = exact.cache.sizes(
-            exact.key(place, context), lambda: self._sizes(own, context)
+            exact.key(place, context), lambda: exact.sizes(place, context)
         )
         scale = own.attribute.exponent - own.attribute.whole.exponent
         width = math.ldexp(2 * self.estimates[place, context].reach, scale)
         return rows, known, exact.near(place, context, width)
-
-    def _sizes(self, own: ObjectProperty, context: Context) -> tuple[int, int]:
-        mask = self.exact.mask(context)
-        rows = int(np.count_nonzero(mask))
-        if own.value is not None:
-            mask &= ~own.attribute.column.missing()
-        return rows, int(np.count_nonzero(mask))

@@ -8,6 +8,7 @@ so that these places decide between ties.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -112,6 +113,10 @@ class Evaluation:
         self.needed = least_rarity(options.min_outlierness, "relative")
         places = {item.name: place for place, item in enumerate(properties)}
         self.own = [places[item.attribute] for item in candidates]
+        families = {
+            name: place for place, name in enumerate(sorted({p.family for p in properties}))
+        }
+        self.families = [families[item.family] for item in properties]
         self._overall: dict[int, Summary | None] = {}
 
     def least_rows(self, conditions: int) -> float:
@@ -158,9 +163,23 @@ class Evaluation:
             return None
         return self.hit(place, context, group, summary)
 
-    def attributes(self, hit_property: int, context: Context) -> tuple[int, ...]:
-        """Return the attributes of a pair, its property first; scales do not count."""
-        return (hit_property, *(self.own[item] for item in context))
+    def reaching(self, place: int, context: Context) -> Hit | None:
+        """Score a property in a context; None, too, where the threshold is not reached."""
+        hit = self.look(place, context)
+        return hit if self.reaches(hit) else None
+
+    def families_of(self, place: int, context: Context) -> tuple[int, ...]:
+        """Return the columns of the table that a pair is about, that of its property first.
+
+        A column and what is derived from it are one family: they tell of the same cell.
+        """
+        families = self.families
+        return (families[place], *(families[self.own[item]] for item in context))
+
+    @property
+    def condition_families(self) -> list[int]:
+        """The family of each condition: contexts hold no two of one, nor of their property's."""
+        return [self.families[place] for place in self.own]
 
 
 class Exact(Evaluation):
@@ -177,16 +196,22 @@ class Exact(Evaluation):
     ) -> None:
         super().__init__(properties, candidates, rows, options, progress)
         self.cache, self.numbers = cache, cache.numbers(candidates)
-        self.everything = np.ones(rows, dtype=bool)
 
     def measured(self, place: int, context: Context) -> tuple[int, Summary | None]:
-        """Count the rows of a context and summarise a property there; what is typical is shared."""
-        attribute = self.properties[place].attribute.whole
+        """Count the rows of a context and summarise a property there."""
         if self.options.bandwidth == "adaptive":
             mask = self.mask(context)
             return int(np.count_nonzero(mask)), self.summary(place, mask)
-        if len(context) == 1 and self.candidates[context[0]].is_small:
+        if self._is_small(context):
             return self._measured_small(place, context)
+        return self._measured(place, context)
+
+    def _is_small(self, context: Context) -> bool:
+        return len(context) == 1 and self.candidates[context[0]].is_small
+
+    def _measured(self, place: int, context: Context) -> tuple[int, Summary | None]:
+        """Count and summarise; what is typical is shared among objects."""
+        attribute = self.properties[place].attribute.whole
         group = self.cache.group(self.key(place, context), lambda: self._group(attribute, context))
         if group.typical is None:
             return group.rows, None
@@ -254,11 +279,22 @@ class Exact(Evaluation):
 
     def mask_of(self, item: int) -> Mask:
         """Return which rows satisfy a condition."""
-        return self.cache.mask(self.numbers[item], lambda: self.candidates[item].test(None))
+        return self.cache.mask(self.numbers[item], self._test(item))
+
+    def _test(self, item: int) -> Callable[[], Mask]:
+        return functools.partial(self.candidates[item].test, None)
+
+    def sizes(self, place: int, context: Context) -> tuple[int, int]:
+        """Count the rows of a context, and those of them that have the property."""
+        mask, own = self.mask(context), self.properties[place]
+        rows = int(np.count_nonzero(mask))
+        if own.value is not None:
+            mask &= ~own.attribute.column.missing()
+        return rows, int(np.count_nonzero(mask))
 
     def mask(self, context: Context) -> Mask:
         """Return which rows satisfy all conditions of a context: DB_E."""
-        mask = self.everything.copy()
+        mask = np.ones(self.rows, dtype=bool)
         for item in context:
             mask &= self.mask_of(item)
         return mask
@@ -286,12 +322,33 @@ class ExactScores:
     def __init__(self, exact: Evaluation) -> None:
         self.exact = exact
         self.hits: dict[tuple[int, Context], Hit | None] = {}
+        self._failed: set[tuple[int, Context]] = set()  # known not to reach the threshold
 
     def look(self, place: int, context: Context) -> Hit | None:
         """Score a pair exactly."""
         if (place, context) not in self.hits:
             self.hits[place, context] = self.exact.look(place, context)
+            self._failed.discard((place, context))
         return self.hits[place, context]
+
+    def reaching(self, place: int, context: Context) -> Hit | None:
+        """Score a pair exactly where it reaches the threshold."""
+        key = place, context
+        if key in self.hits:
+            return self.hits[key] if self.exact.reaches(self.hits[key]) else None
+        if key in self._failed:
+            return None
+        hit = self.exact.reaching(place, context)
+        if hit is None:
+            self._failed.add(key)
+        else:
+            self.hits[key] = hit
+        return hit
+
+    @property
+    def looked(self) -> int:
+        """How many pairs were looked at."""
+        return len(self.hits) + len(self._failed)
 
 
 def no_progress(done: int, total: int) -> None:

@@ -8,6 +8,7 @@ small: the contexts that may reach the threshold, those of up to one condition, 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
@@ -114,6 +115,18 @@ class ScreenedProperty:
 Take: TypeAlias = Callable[[ScreenedProperty], None]
 
 
+class Bars:
+    """For each object, the strength below which nothing matters; -inf where all does."""
+
+    def __init__(self, least: Floats) -> None:
+        self.least = least
+
+    @property
+    def products(self) -> Floats:
+        """The same as products of rarity and lift, as strengths are compared while screening."""
+        return np.exp(self.least)
+
+
 def least_where_nan(numbers: Floats) -> Floats:
     """Put what is not comparable last in an order."""
     return np.where(np.isnan(numbers), -math.inf, numbers)
@@ -128,22 +141,31 @@ class Asked:
         self.most = exact.options.max_conditions
         self.conditions = cache.own(exact.candidates)
         self.contexts = CandidateContexts(
-            self.conditions.marks,
-            exact.own,
+            self.conditions,
+            exact.condition_families,
             self.sample,
             exact.least_rows,
             self.most,
             self.work,
         )
-        self.levels = self.contexts.levels
         self.screened = self.unvisited = 0
         options = exact.options
         self.needed = least_rarity(options.min_outlierness, options.measure)
 
+    @functools.cached_property
+    def levels(self) -> int:
+        """All contexts of up to so many conditions are screened."""
+        return self.contexts.levels
+
     @property
     def longest(self) -> int:
         """How many conditions a context can have at most."""
-        return min(self.most, len(set(self.exact.own)))
+        return min(self.most, len(set(self.exact.condition_families)))
+
+    @property
+    def families(self) -> int:
+        """How many families there are: columns of the table with what is derived from each."""
+        return len(set(self.exact.families))
 
     @property
     def is_wide(self) -> bool:
@@ -211,7 +233,7 @@ class PropertyScreening:
     def short_contexts(self) -> ScreenedContexts:
         """Screen all contexts of few conditions."""
         contexts = self.asked.contexts
-        kept = np.flatnonzero(contexts.without(self.place))
+        kept = np.flatnonzero(contexts.without(self.exact.families[self.place]))
         if self.asked.is_wide:
             single = kept[lengths(contexts.short[kept]) <= 1]
             kept = self.asked.promising(kept, self.scored(contexts.short[single]))
@@ -256,11 +278,12 @@ class PropertyScreening:
 
 def extended(asked: Asked, leaders: Sequence[Contexts], places: Sequence[int]) -> list[Contexts]:
     """Extend contexts of properties by one condition, some properties at once."""
-    total, found = len(asked.exact.properties), []
+    families, found = np.array(asked.exact.families), []
     most = max(1, limits.MOST_EXTENDED // (limits.BEAM * len(asked.contexts.own)))
     for start in range(0, len(places), most):
         some = slice(start, start + most)
-        found += asked.contexts.extended(list(leaders[some]), np.array(places[some]), total)
+        own = families[list(places[some])]
+        found += asked.contexts.extended(list(leaders[some]), own, asked.families)
     return found
 
 

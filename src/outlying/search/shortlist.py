@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import TypeAlias, overload
 
 import numpy as np
 
 from outlying.method.density import Floats
 from outlying.search.contexts import as_tuple, keys, lengths, padded
-from outlying.search.scoring import Context, Glance
-from outlying.search.screen.bitsets import NONE, Contexts, Places
+from outlying.search.minimality import parts
+from outlying.search.scoring import Context, Evaluation, Glance
+from outlying.search.screen.bitsets import Contexts, Places
 from outlying.search.screen.histograms import Estimate
 from outlying.search.screening import Rank, ScreenedContexts
 
@@ -28,14 +29,22 @@ class RankedPairs:
     """Pairs by their estimates, the strongest first; ties: fewer conditions, more rows, names."""
 
     def __init__(
-        self, places: Places, contexts: Contexts, scores: Floats, rows: Floats, own: Places
+        self,
+        places: Places,
+        contexts: Contexts,
+        scores: Floats,
+        rows: Floats,
+        own: Places,
+        families: Places,
     ) -> None:
-        """Take properties, contexts and estimates in order, and the attribute of each condition."""
+        """Take pairs and their estimates in order, the family of each condition and property."""
         self.places, self.contexts, self.scores, self.rows = places, contexts, scores, rows
-        self.own = own  # NONE behind the last one
+        self.own, self.families = own, families  # own: NONE behind the last one
 
     @classmethod
-    def of(cls, found: Iterable[tuple[int, ScreenedContexts]], own: Places) -> RankedPairs:
+    def of(
+        cls, found: Iterable[tuple[int, ScreenedContexts]], own: Places, families: Sequence[int]
+    ) -> RankedPairs:
         """Put the contexts of properties in order."""
         some = list(found)
         width = max((scored.contexts.shape[1] for _, scored in some), default=1)
@@ -48,7 +57,14 @@ class RankedPairs:
         scores = np.concatenate([np.zeros(0), *(scored.scores for _, scored in some)])
         rows = np.concatenate([np.zeros(0), *(scored.rows for _, scored in some)])
         order = np.lexsort((places, *contexts.T[::-1], -rows, lengths(contexts), -scores))
-        return cls(places[order], contexts[order], scores[order], rows[order], own)
+        return cls(
+            places[order],
+            contexts[order],
+            scores[order],
+            rows[order],
+            own,
+            np.array(families, dtype=np.int64),
+        )
 
     def __len__(self) -> int:
         return len(self.places)
@@ -62,8 +78,9 @@ class RankedPairs:
     def __getitem__(self, place: int | slice | Places) -> Ranked | RankedPairs:
         """Return a pair, or some of them."""
         if not isinstance(place, int):
-            scores, rows = self.scores[place], self.rows[place]
-            return RankedPairs(self.places[place], self.contexts[place], scores, rows, self.own)
+            scores, rows, families = self.scores[place], self.rows[place], self.families
+            places, contexts = self.places[place], self.contexts[place]
+            return RankedPairs(places, contexts, scores, rows, self.own, families)
         context = as_tuple(self.contexts[place])
         rank = -float(self.scores[place]), len(context), -float(self.rows[place]), context
         return rank, int(self.places[place])
@@ -75,19 +92,20 @@ class RankedPairs:
         """Return whether a property and a context are among them."""
         if len(context) > self.contexts.shape[1] or place > self._last:
             return False
-        line = np.array([[NONE] * (self.contexts.shape[1] - len(context)) + list(context)])
-        own = self._numbered(np.array([place]), line)
-        at = int(np.searchsorted(self._numbers, own[0]))
-        return at < len(self._numbers) and bool(self._numbers[at] == own[0])
+        number = place * self._base ** (self.contexts.shape[1] - len(context))
+        for item in context:
+            number = number * self._base + item + 1
+        return number in self._numbers
 
     @functools.cached_property
-    def _numbers(self) -> Places:
-        return np.sort(self._numbered(self.places, self.contexts))
+    def _numbers(self) -> frozenset[int]:
+        """A number for each pair; NONE counts as 0."""
+        lines = np.concatenate([self.places[:, np.newaxis], self.contexts + 1], axis=1)
+        return frozenset(keys(lines, self._base).tolist())
 
-    def _numbered(self, places: Places, contexts: Contexts) -> Places:
-        """Return a number for each pair."""
-        lines = np.concatenate([places[:, np.newaxis], contexts + 1], axis=1)
-        return keys(lines, max(len(self.own), self._last) + 1)
+    @functools.cached_property
+    def _base(self) -> int:
+        return max(len(self.own), self._last) + 1
 
     @functools.cached_property
     def _last(self) -> int:
@@ -95,8 +113,9 @@ class RankedPairs:
 
     @property
     def columns(self) -> Places:
-        """The attributes of each pair, its property first; NONE where there are fewer."""
-        return np.concatenate([self.places[:, np.newaxis], self.own[self.contexts]], axis=1)
+        """The families of each pair, its property's first; NONE where there are fewer."""
+        first = self.families[self.places][:, np.newaxis]
+        return np.concatenate([first, self.own[self.contexts]], axis=1)
 
     def without(self, column: int) -> int | None:
         """Return where the strongest pair without a column is."""
@@ -149,6 +168,27 @@ class Shortlist:
     def may_report(self, place: int, context: Context) -> bool:
         """Return whether a pair may be reported, or be a part that is."""
         return not context or self.ranked.has(place, context) or (place, context) in self.parts
+
+
+def parts_of(ranked: RankedPairs, chosen: RankedPairs) -> tuple[Key, ...]:
+    """Return what else must be known to tell whether chosen pairs are much stronger than parts."""
+    if len(chosen) == len(ranked):
+        return ()
+    own = {(place, rank[-1]) for rank, place in chosen}
+    needed = {(place, part) for place, context in own for part in parts(context) if part}
+    return tuple(key for key in sorted(needed - own) if ranked.has(*key))
+
+
+def small_pairs(exact: Evaluation) -> tuple[Key, ...]:
+    """Return the pairs whose context is a group too small to be drawn, for all properties."""
+    items = [place for place, item in enumerate(exact.candidates) if item.is_small]
+    families = exact.condition_families
+    return tuple(
+        (place, (item,))
+        for item in items
+        for place, family in enumerate(exact.families)
+        if family != families[item]
+    )
 
 
 def glance_of(found: Iterable[tuple[float, Iterable[int]]], rarities: Floats) -> Glance:

@@ -130,8 +130,8 @@ class StrictSearch:
         return found
 
     def alone(self) -> Floats:
-        """Return the strength given the best single condition on each attribute."""
-        found = np.full(len(self.exact.properties), -math.inf)
+        """Return the strength given the best single condition on each family."""
+        found = np.full(self.asked.families, -math.inf)
         scored = self.searched[0][0]
         single = lengths(scored.contexts) == 1
         own = self.asked.contexts.own[scored.contexts[single, -1]]

@@ -23,7 +23,7 @@ class Verification:
 
     def __init__(self, short: Shortlist, scores: ExactScores, top: int) -> None:
         self.short, self.scores, self.exact, self.top = short, scores, scores.exact, top
-        self.failed: dict[Key, Hit | None] = {}  # below the threshold, or of too few rows
+        self.failed: dict[Key, None] = {}  # below the threshold, or of too few rows; in order
         self.hits: list[Hit] = []
         self.stories: dict[frozenset[int], float] = {}  # sets of columns, and their best score
         self.looked = self.dropped = 0  # of the ranked ones, and those that fail
@@ -40,7 +40,7 @@ class Verification:
             tuple(near),
             self.short.levels,
             self._is_cut(),
-            Effort(self.short.screened, len(self.scores.hits), self.dropped, self.short.unvisited),
+            Effort(self.short.screened, self.scores.looked, self.dropped, self.short.unvisited),
             self.short.alone,
             self.short.glance,
         )
@@ -56,7 +56,7 @@ class Verification:
                 shared = set() if self.top == 1 else self._shared_columns()
                 if not shared:
                     return
-                if shared.issubset(self.exact.attributes(place, rank[-1])):
+                if shared.issubset(self.exact.families_of(place, rank[-1])):
                     self.looked += 1
                     continue
             self.looked += 1
@@ -72,15 +72,15 @@ class Verification:
     def _shared_columns(self) -> set[int]:
         """Return the columns of the strongest pair that all others so far have, too."""
         first = max(self.hits, key=lambda hit: hit.score)
-        shared = set(self.exact.attributes(first.property, first.context))
+        shared = set(self.exact.families_of(first.property, first.context))
         for hit in self.hits:
-            shared &= set(self.exact.attributes(hit.property, hit.context))
+            shared &= set(self.exact.families_of(hit.property, hit.context))
         return shared
 
     def _take(self, place: int, context: Context) -> None:
-        hit = self.scores.look(place, context)
-        if hit is None or not self.exact.reaches(hit):
-            self.failed[place, context] = hit
+        hit = self.scores.reaching(place, context)
+        if hit is None:
+            self.failed[place, context] = None
             return
         if self.exact.options.minimality == "strict" or self._chosen(hit):
             self.hits.append(hit)
@@ -88,7 +88,7 @@ class Verification:
 
     def _tell(self, hit: Hit) -> None:
         """Note a story, or another telling of one."""
-        columns = frozenset(self.exact.attributes(hit.property, hit.context))
+        columns = frozenset(self.exact.families_of(hit.property, hit.context))
         known = next((story for story in self.stories if story <= columns), columns)
         self.stories[known] = max(hit.score, self.stories.get(known, -math.inf))
 
@@ -96,13 +96,12 @@ class Verification:
         """Return a pair that may be reported and reaches the threshold."""
         if not self.short.may_report(place, context):
             return None
-        hit = self.scores.look(place, context)
-        return hit if self.exact.reaches(hit) else None
+        return self.scores.reaching(place, context)
 
     def _closest(self, ranked: Iterable[Ranked]) -> list[Hit]:
         """Return the strongest pair of each property, where none reaches the threshold."""
-        looked = (self.scores.look(place, rank[-1]) for rank, place in ranked)
-        hits = [*self.failed.values(), *looked]
+        pairs = [*self.failed, *((place, rank[-1]) for rank, place in ranked)]
+        hits = [self.scores.look(place, context) for place, context in pairs]
         known = [hit for hit in hits if hit is not None and hit.outlierness > SAME_SCORE]
         best: dict[int, Hit] = {}
         for hit in sorted(known, key=rank_of):

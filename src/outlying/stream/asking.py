@@ -166,7 +166,7 @@ class AllAnswered:
         count = min(self.asking.references, len(found))
         prepared = self.asking.prepared
         hashes = row_hashes(prepared, rows)
-        return References(tuple(found), tuple(hashes), count, len(prepared.attributes))
+        return References(tuple(found), tuple(hashes), count, prepared.families)
 
     def _strongest(self, question: Question) -> Strongest:
         exact = VerifiedEvaluation(question, self.answers)

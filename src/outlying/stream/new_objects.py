@@ -13,14 +13,14 @@ from typing import Any, TypeAlias
 
 from outlying.options import Options
 from outlying.stream.profile.profile import Profile
-from outlying.table.columns import Column, infinities_note
+from outlying.table.columns import Column, Derivation, infinities_note
 from outlying.table.selection import is_asked_for
 from outlying.table.table import SkippedColumn, Table
 from outlying.table.targets import Asked, ObjectCheck
 from outlying.table.values import Form
 
 Object: TypeAlias = Mapping[str, Any]
-View: TypeAlias = tuple[tuple[Form, ...], tuple[SkippedColumn, ...]]
+View: TypeAlias = tuple[tuple[Form, ...], tuple[SkippedColumn, ...], tuple[Derivation, ...]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -78,8 +78,10 @@ def _finite(columns: Sequence[Column]) -> tuple[tuple[Column, ...], tuple[str, .
 
 
 def _view(profile: Profile, columns: Sequence[Column], options: Options) -> View:
-    """Return how an object sees a table: the forms of columns, and those that take no part."""
-    return tuple(column.form for column in columns), profile.left_out_with(columns, options)
+    """Return how an object sees a table: forms, columns that take no part, derived ones."""
+    skipped = profile.left_out_with(columns, options)
+    forms = tuple(column.form for column in columns)
+    return forms, skipped, profile.derivations_with(columns, skipped, options)
 
 
 def _home(profile: Profile, view: View, objects: Sequence[Object]) -> Profile:
@@ -88,4 +90,4 @@ def _home(profile: Profile, view: View, objects: Sequence[Object]) -> Profile:
     for item in objects:
         columns, _ = _finite(_joined(columns, item))
     table = dataclasses.replace(profile.table, columns=columns, rows=profile.drawn + len(objects))
-    return dataclasses.replace(profile, table=table, skipped=view[1])
+    return dataclasses.replace(profile, table=table, skipped=view[1], derivations=view[2])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import bisect
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, TypeAlias, cast
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,40 @@ from outlying.table.values import (
 Labels: TypeAlias = tuple[str, ...] | tuple[bool, ...]
 
 
+class Derivation(Protocol):
+    """How a column is computed from another one, its parent, cell by cell.
+
+    What it needs to know of the whole table was decided before (`outlying.table.derived`), so that
+    a table in memory, a sample of it and a batch of its rows give the same cells.
+    """
+
+    @property
+    def parent(self) -> str:
+        """The column of the table that it comes from."""
+
+    @property
+    def name(self) -> str:
+        """The name of the derived column, such as `when (hour)`."""
+
+    @property
+    def gives_conditions(self) -> bool:
+        """Whether it groups rows; if not, it is only ever a property."""
+
+    @property
+    def key(self) -> str:
+        """Something that tells it from a derivation of the same name by other facts."""
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the greatest number that it gives; NaN where it gives categories."""
+
+    def column(self, parent: Column) -> Column:
+        """Compute the column from its parent, or from any rows of it."""
+
+    def said(self, value: Value) -> str | None:
+        """Say what is odd of a parent's value, to follow it; None where the part's value does."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class NumericColumn:
     """Numbers, or what is a number inside: dates, times, durations. NaN is missing."""
@@ -49,6 +83,17 @@ class NumericColumn:
     name: str
     form: Form
     values: Floats
+    origin: Derivation | None = None  # of a derived column
+
+    @property
+    def family(self) -> str:
+        """The column of the table whose cells it tells of: itself, or the one it comes from."""
+        return self.name if self.origin is None else self.origin.parent
+
+    @property
+    def key(self) -> str:
+        """What a pass knows it by: derived columns of one name may follow from other facts."""
+        return self.name if self.origin is None else self.origin.key
 
     def __len__(self) -> int:
         return len(self.values)
@@ -144,6 +189,17 @@ class CategoricalColumn:
     codes: Codes
     labels: Labels
     are_of_numbers: bool = False  # whether they are numbers that were declared to be categories
+    origin: Derivation | None = None  # of a derived column
+
+    @property
+    def family(self) -> str:
+        """The column of the table whose cells it tells of: itself, or the one it comes from."""
+        return self.name if self.origin is None else self.origin.parent
+
+    @property
+    def key(self) -> str:
+        """What a pass knows it by: derived columns of one name may follow from other facts."""
+        return self.name if self.origin is None else self.origin.key
 
     def __len__(self) -> int:
         return len(self.codes)

@@ -11,6 +11,7 @@ import numpy as np
 from outlying.errors import ColumnError, InfiniteValueError
 from outlying.options import Options
 from outlying.table.columns import Column, infinities_note
+from outlying.table.derived.parts import is_part_name
 from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.values import Value, text_of
 
@@ -29,10 +30,14 @@ _ALL_THE_SAME = "(declare its type as categorical to use it all the same)"
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Selection:
-    """The columns that take part, in the order of the source, and those that do not."""
+    """The columns that take part, in the order of the source, and those that do not.
+
+    Of columns that do not, parts may: `derived` are computed from others (`table.derived`).
+    """
 
     columns: tuple[Column, ...]
     skipped: tuple[SkippedColumn, ...]
+    derived: tuple[Column, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -77,7 +82,7 @@ def select(table: Table, options: Options) -> Selection:
 
 def not_empty(selection: Selection) -> Selection:
     """Refuse a selection without columns."""
-    if not selection.columns:
+    if not selection.columns and not selection.derived:
         skipped = selection.skipped
         named = [f"{item.name!r} {item.reason}" for item in skipped[:_NAMED]]
         if len(skipped) > _NAMED:
@@ -168,8 +173,9 @@ def skipped_column(
 def as_declared(table: Table, options: Options) -> Table:
     """Apply the user's types, and refuse infinite values or count them as missing."""
     wanted = dict(options.types)
+    unread = {skipped.name for skipped in table.skipped}
     for name in (*wanted, *options.exclude, *(options.columns or ())):
-        if name not in [skipped.name for skipped in table.skipped]:
+        if name not in unread and not is_part_name(name, table.names):
             table.column(name)
     columns = [
         column.retyped(wanted[column.name]) if column.name in wanted else column

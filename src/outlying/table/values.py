@@ -12,7 +12,7 @@ import datetime as dt
 import decimal
 import math
 import re
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from outlying.errors import harmless
 
@@ -162,6 +162,8 @@ def text_of(value: Value) -> str:
         return _moment_text(value)
     if isinstance(value, dt.timedelta):
         return _duration_text(value)
+    if isinstance(value, dt.time):
+        return value.isoformat("auto" if value.second or value.microsecond else "minutes")
     return printable(value if isinstance(value, str) else value.isoformat())
 
 
@@ -210,6 +212,19 @@ def range_text(low: Value, high: Value) -> str:
     else:
         first, last = text_of(low), text_of(high)
     return first if first == last else f"{first} to {last}"
+
+
+def lies_between(low: Value, high: Value, value: Value) -> bool:
+    """Return whether a value lies in a closed range; one of times may go across midnight.
+
+    False where they cannot be compared: some moments are beyond the years that Python knows.
+    """
+    first, last, place = cast(Any, low), cast(Any, high), cast(Any, value)
+    if not type(first) is type(place) is type(last):
+        return False
+    if isinstance(place, dt.time) and last < first:
+        return bool(place >= first or place <= last)
+    return bool(first <= place <= last)
 
 
 def without_trailing_zero(label: str) -> str:

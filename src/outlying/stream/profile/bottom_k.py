@@ -100,6 +100,18 @@ class RowSketch:
 
         self._take_in(distinct, copies, taken)
 
+    def add_counted(
+        self, hashes: Hashes, copies: Rows, rows: Callable[[Rows], pyarrow.Table]
+    ) -> None:
+        """Take in things of which so many copies were seen, in any order, be it several times."""
+        distinct, first, places = np.unique(hashes, return_index=True, return_inverse=True)
+        totals = np.zeros(len(distinct), dtype=np.int64)
+        np.add.at(totals, places, copies)
+        if not self.has_room:
+            kept = distinct <= self.hashes[-1]
+            distinct, first, totals = distinct[kept], first[kept], totals[kept]
+        self._take_in(distinct, totals, lambda new: rows(first[np.searchsorted(distinct, new)]))
+
     def merge(self, other: RowSketch) -> None:
         """Take in the sketch of another part of the table."""
 

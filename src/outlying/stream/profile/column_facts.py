@@ -10,6 +10,7 @@ import numpy as np
 from outlying.sources.types import arrow_numpy as arrays
 from outlying.sources.types.arrow import Array, Coded, Field, Numbers, arrow, whole
 from outlying.stream.profile.bottom_k import DistinctCounter
+from outlying.stream.profile.part_facts import PartCounts
 from outlying.table.columns import Column, Floats
 from outlying.table.row_hash import (
     MISSING_HASH,
@@ -59,6 +60,7 @@ class ColumnCounts:
     distinct: DistinctCounter = dataclasses.field(
         default_factory=lambda: DistinctCounter(MOST_TEXTS)
     )
+    parts: PartCounts | None = None  # of columns from which others may be derived
 
     def merge(self, other: ColumnCounts) -> None:
         """Take in the counts of other rows."""
@@ -67,6 +69,8 @@ class ColumnCounts:
         self.is_whole &= other.is_whole
         self._widen(other.low, other.high)
         self.distinct.merge(other.distinct)
+        if self.parts is not None and other.parts is not None:
+            self.parts.merge(other.parts)
 
     def _widen(self, low: float | int, high: float | int) -> None:
         """Widen the range of known numbers."""
@@ -85,6 +89,8 @@ class ColumnCounts:
         hashes = _label_hashes(field, coded)
         self.missing += coded.missing
         self.distinct.add(hashes)
+        if self.parts is not None and field.form == "text":
+            self.parts.add_texts(coded, hashes)
         return CodedCells(field.name, coded.codes, hashes)
 
     def _add_numbers(self, field: Field, array: Array) -> Cells:
@@ -92,6 +98,8 @@ class ColumnCounts:
         self.missing += found.missing
         self.infinite += found.infinite
         self._look_at(field, found, array)
+        if self.parts is not None:
+            self.parts.add_numbers(field, found.values)
         cells = _number_cells(field, found, array)
         if field.is_compared and _may_be_long(field, array):
             if isinstance(cells, HashedCells):

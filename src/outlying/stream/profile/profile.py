@@ -19,9 +19,16 @@ from outlying.stream.profile.column_facts import (
     typed_by_all_rows,
 )
 from outlying.stream.profile.profile_pass import ProfilePass, ProfileState
-from outlying.table.columns import Column, infinities_note
+from outlying.table.columns import Column, Derivation, infinities_note
+from outlying.table.derived.choosing import Facts, chosen, joined
 from outlying.table.sampling import systematic_sample
-from outlying.table.selection import ColumnSummary, Selection, is_too_fine, skipped_column
+from outlying.table.selection import (
+    MOST_TEXTS,
+    ColumnSummary,
+    Selection,
+    is_too_fine,
+    skipped_column,
+)
 from outlying.table.table import SkippedColumn, Table
 from outlying.table.values import Value
 
@@ -43,6 +50,8 @@ class Profile:
     skipped: tuple[SkippedColumn, ...]
     sample: pyarrow.Table  # the rows drawn, as they were read
     other_values: tuple[Mapping[str, Value], ...] = ()  # what rows looked for hold in other columns
+    part_facts: Mapping[str, Facts] = dataclasses.field(default_factory=dict)
+    derivations: tuple[Derivation, ...] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -59,6 +68,21 @@ class Profile:
         """Put notes before those on the table."""
         table = dataclasses.replace(self.table, notes=(*notes, *self.table.notes))
         return dataclasses.replace(self, table=table)
+
+    def derived(self, derivation: Derivation) -> Column:
+        """Compute a derived column of the rows in memory."""
+        return derivation.column(self.table.column(derivation.parent))
+
+    def derivations_with(
+        self, new: Sequence[Column], skipped: tuple[SkippedColumn, ...], options: Options
+    ) -> tuple[Derivation, ...]:
+        """Return what is derived once there is one more row, given as columns of it."""
+        facts = {
+            column.name: joined(self.part_facts[column.name], column)
+            for column in new
+            if column.name in self.part_facts
+        }
+        return tuple(_derivations(new, skipped, facts, options))
 
     def ends(self, name: str) -> tuple[float, float]:
         """Return the least and the greatest number of a column."""
@@ -96,7 +120,7 @@ class Profile:
         """The columns that take part, chosen by what all rows hold; there may be none."""
         unused = {column.name for column in self.skipped}
         used = tuple(column for column in self.table.columns if column.name not in unused)
-        return Selection(used, self.skipped)
+        return Selection(used, self.skipped, tuple(map(self.derived, self.derivations)))
 
 
 def finish(plan: ProfilePass, state: ProfileState, empty: Table) -> Profile:
@@ -113,7 +137,43 @@ def finish(plan: ProfilePass, state: ProfileState, empty: Table) -> Profile:
     table = dataclasses.replace(empty, columns=columns, rows=len(places), notes=notes)
     facts = {field.name: _facts(field, state.counts[field.name]) for field in fields}
     skipped = (*plan.unusable, *_left_out(plan.options, state.rows, columns, facts))
-    return Profile(table, state.rows, len(places), fields, facts, skipped, sample)
+    parts = {
+        field.name: found
+        for field in fields
+        if (found := _part_facts(field, state.counts[field.name], state.rows)) is not None
+    }
+    derivations = tuple(_derivations(columns, skipped, parts, plan.options))
+    return Profile(
+        table,
+        state.rows,
+        len(places),
+        fields,
+        facts,
+        skipped,
+        sample,
+        part_facts=parts,
+        derivations=derivations,
+    )
+
+
+def _part_facts(field: Field, counts: ColumnCounts, rows: int) -> Facts | None:
+    """Return what decides on the parts of a column, as all rows show its type."""
+    if counts.parts is None or field.are_labels_of_numbers:
+        return None
+    return counts.parts.facts(rows - counts.missing - counts.infinite)
+
+
+def _derivations(
+    columns: Sequence[Column],
+    skipped: Iterable[SkippedColumn],
+    facts: Mapping[str, Facts],
+    options: Options,
+) -> Iterator[Derivation]:
+    """Return what is derived from columns, by the same rules as in memory."""
+    unused = {item.name: item for item in skipped}
+    used = tuple(column for column in columns if column.name not in unused)
+    selection = Selection(used, tuple(unused.values()))
+    return chosen(columns, selection, facts, options)
 
 
 def _refuse(plan: ProfilePass, state: ProfileState, source: str) -> None:
@@ -180,6 +240,13 @@ def _notes(plan: ProfilePass, state: ProfileState) -> Iterator[str]:
         counts = state.counts[field.name]
         if field.form == "integer" and exceeds_floats(counts.low, counts.high):
             yield f"column {field.name!r}: whole numbers beyond 2**53 read as categories"
+    if plan.options.derive:
+        for field in plan.fields:
+            parts = state.counts[field.name].parts
+            if parts is not None and parts.are_many_keys and field.form == "integer":
+                yield _not_counted(field.name, "whether a value occurs twice")
+            elif parts is not None and parts.texts is not None and not parts.texts.has_room:
+                yield _not_counted(field.name, "misspellings and texts that occur twice")
     for field in plan.fields:
         if state.counts[field.name].infinite:
             yield infinities_note(field.name, state.counts[field.name].infinite)
@@ -190,6 +257,13 @@ def _notes(plan: ProfilePass, state: ProfileState) -> Iterator[str]:
             f"{len(hashes):,} of about {estimated_count(hashes):,} distinct rows, and may hold too "
             "many or too few copies"
         )
+
+
+def _not_counted(name: str, what: str) -> str:
+    return (
+        f"column {name!r}: more than {MOST_TEXTS:,} distinct values, too many to tell {what} "
+        "where the table is streamed"
+    )
 
 
 def _is_uneven(state: ProfileState) -> bool:

@@ -18,7 +18,9 @@ from outlying.sources.types.arrow import Field, arrow, form_of, plain_texts
 from outlying.sources.types.arrow_numpy import of_numbers
 from outlying.stream.profile.bottom_k import RowSketch
 from outlying.stream.profile.column_facts import ColumnCounts
+from outlying.stream.profile.part_facts import PartCounts
 from outlying.table.columns import Rows
+from outlying.table.derived.parts import is_part_name
 from outlying.table.row_hash import salted_sums, splitmix64
 from outlying.table.sampling import SKETCH_SIZE
 from outlying.table.selection import Selection, is_asked_for, not_empty
@@ -75,7 +77,10 @@ class ProfilePass:
 
     def start(self) -> ProfileState:
         """Return the state of no rows."""
-        counts = {field.name: ColumnCounts() for field in self.fields}
+        counts = {
+            field.name: ColumnCounts(parts=PartCounts() if self.options.derive else None)
+            for field in self.fields
+        }
         return ProfileState(counts, RowSketch(self.sketch_size))
 
     def add(self, state: ProfileState, batch: Batch) -> ProfileState:
@@ -118,7 +123,7 @@ def _check_names(table: Table, options: Options) -> None:
     """Refuse options that name a column which does not exist."""
     unread = {column.name for column in table.skipped}
     for name in (*dict(options.types), *options.exclude, *(options.columns or ())):
-        if name not in unread:
+        if name not in unread and not is_part_name(name, table.names):
             table.column(name)
 
 

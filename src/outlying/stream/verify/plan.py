@@ -9,6 +9,7 @@ from typing import Literal
 from outlying.sources.types.arrow import Field
 from outlying.stream.counting.encodings import Encoding
 from outlying.stream.verify.predicates import Conjunction, Predicate, conjunction
+from outlying.table.columns import Derivation
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class ColumnPlan:
     encoding: Encoding | None = None
     exponent: int = 0
     coarse: Encoding | None = None
+    derivation: Derivation | None = None  # of a derived column, whose parent the field reads
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

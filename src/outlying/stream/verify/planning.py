@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
 import numpy as np
@@ -12,6 +12,7 @@ from outlying.method.density import Floats
 from outlying.method.distribution import Distribution
 from outlying.method.measure import SCALES
 from outlying.search.attributes import exponent_of
+from outlying.sources.types.arrow import Field
 from outlying.stream.counting.encodings import Dictionary, Encoding, Grid, Range
 from outlying.stream.counting.layout import Zone
 from outlying.stream.counting.limits import (
@@ -25,7 +26,8 @@ from outlying.stream.profile.profile import Profile
 from outlying.stream.verify.plan import ColumnPlan, Query, VerifyPlan
 from outlying.stream.verify.predicates import Conjunction
 from outlying.stream.verify.questions import Question
-from outlying.table.columns import NumericColumn
+from outlying.table.columns import Derivation, NumericColumn
+from outlying.table.derived.calendar import MINUTE
 
 _STEPS = {"integer": 1.0, "date": 86_400_000_000.0}
 _REACHES = 1, SCALES[-1] / 2  # windows around an object in which bins are fine
@@ -105,48 +107,88 @@ def plan_columns(
     coarse = [query.column for query in numeric if query.is_coarse]
     bins, few = affordable_bins(len(fine)), coarse_bins(len(coarse))
     plans = {}
-    for field in profile.fields:
-        if field.name in fine:
-            zones = _zones(profile, field.name, questions)
-            encoding = _encoding(profile, field.name, bins, zones)
-            exponent = exponent_of(max(map(abs, profile.ends(field.name))))
-            other = _coarser(profile, field.name, few, encoding) if field.name in coarse else None
-            plans[field.name] = ColumnPlan(field, encoding, exponent, other)
-        elif field.name in asked:
-            plans[field.name] = ColumnPlan(field)
+    for item in _readable(profile, questions):
+        if item.key in fine:
+            encoding = _encoding(profile, item, bins, _zones(profile, item, questions))
+            exponent = exponent_of(max(map(abs, item.ends)))
+            other = _coarser(item, few, encoding) if item.key in coarse else None
+            plans[item.key] = ColumnPlan(item.field, encoding, exponent, other, item.derivation)
+        elif item.key in asked:
+            plans[item.key] = ColumnPlan(item.field, derivation=item.derivation)
     return plans
 
 
-def _encoding(profile: Profile, name: str, bins: int, zones: Sequence[Zone]) -> Encoding:
-    column = cast(NumericColumn, profile.table.column(name))
-    low, high = profile.ends(name)
-    step = _STEPS.get(column.form)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Readable:
+    """A column that can be asked about: of the table, or derived from one."""
+
+    profile: Profile
+    field: Field
+    derivation: Derivation | None = None
+
+    @property
+    def key(self) -> str:
+        """What questions know it by."""
+        return self.field.name if self.derivation is None else self.derivation.key
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the greatest number that there may be."""
+        if self.derivation is None:
+            return self.profile.ends(self.field.name)
+        return self.derivation.ends
+
+    @property
+    def column(self) -> NumericColumn:
+        """The column of the rows that are in memory."""
+        parent = self.profile.table.column(self.field.name)
+        found = parent if self.derivation is None else self.derivation.column(parent)
+        return cast(NumericColumn, found)
+
+    def drawn(self) -> Floats:
+        """Return the numbers that were drawn, sorted."""
+        values = self.column.values[: self.profile.drawn]
+        return np.sort(values[~np.isnan(values)])
+
+
+def _readable(profile: Profile, questions: Iterable[Question]) -> Iterator[_Readable]:
+    """Return the columns of the table, and all that questions derive from them."""
+    fields = {field.name: field for field in profile.fields}
+    yield from (_Readable(profile, field) for field in profile.fields)
+    derived = {
+        own.key: own.attribute.column.origin
+        for question in questions
+        for own in question.asked.properties
+    }
+    for key in sorted(derived):
+        derivation = derived[key]
+        if derivation is not None:
+            yield _Readable(profile, fields[derivation.parent], derivation)
+
+
+def _encoding(profile: Profile, item: _Readable, bins: int, zones: Sequence[Zone]) -> Encoding:
+    low, high = item.ends
+    form = item.column.form
+    step = _STEPS.get(form) if form != "time" or item.derivation is None else MINUTE
     if step is not None and (high - low) / step < MOST_STEPS and (high - low) % step == 0:
         return Range(low, int((high - low) / step) + 1, step)
-    sample = _drawn(profile, name)
+    sample = item.drawn()
     grid = Grid.of(sample, low, high, bins, zones)
     distinct = 1 + np.count_nonzero(np.diff(sample))
     is_surely_long = profile.rows > MOST_VALUES and distinct > _NEARLY_ALL * len(sample)
     return grid if is_surely_long else Dictionary(grid)
 
 
-def _coarser(profile: Profile, name: str, bins: int, encoding: Encoding) -> Encoding:
+def _coarser(item: _Readable, bins: int, encoding: Encoding) -> Encoding:
     """Return an encoding of a column by so many bins, or fewer values."""
     if isinstance(encoding, Range) and encoding.span <= bins:
         return encoding
-    return Grid.of(_drawn(profile, name), *profile.ends(name), bins)
+    return Grid.of(item.drawn(), *item.ends, bins)
 
 
-def _drawn(profile: Profile, name: str) -> Floats:
-    """Return the numbers of a column that were drawn, sorted."""
-    column = cast(NumericColumn, profile.table.column(name))
-    values = column.values[: profile.drawn]
-    return np.sort(values[~np.isnan(values)])
-
-
-def _zones(profile: Profile, name: str, questions: Sequence[Question]) -> list[Zone]:
+def _zones(profile: Profile, item: _Readable, questions: Sequence[Question]) -> list[Zone]:
     """Return where rows near an object are: around its value, as far as its windows may reach."""
-    sample = _drawn(profile, name)
+    sample = item.drawn()
     if len(sample) < 2 or sample[0] == sample[-1]:
         return []
     window = Distribution.of(sample).width_among(profile.rows)
@@ -155,6 +197,6 @@ def _zones(profile: Profile, name: str, questions: Sequence[Question]) -> list[Z
         for question in questions
         if not question.is_estimated
         for own in question.asked.properties
-        if own.name == name and own.attribute.kind == "numbers"
+        if own.key == item.key and own.attribute.kind == "numbers"
     }
     return [(value, reach * window) for value in sorted(values) for reach in _REACHES]

@@ -58,20 +58,24 @@ class Question:
         """Ask how a property is distributed in a context."""
         own = self.asked.properties[place]
         if own.value is None:
-            return Query(own.name, "missing", self._conjunction(context))
+            return Query(own.key, "missing", self._conjunction(context))
         if own.attribute.column.is_numeric:
-            return Query(own.name, "numbers", self._conjunction(context))
-        return Query(own.name, "labels", self._conjunction(context))
+            return Query(own.key, "numbers", self._conjunction(context))
+        return Query(own.key, "labels", self._conjunction(context))
 
     def sizes(self, place: int, context: Context) -> tuple[Conjunction, ...]:
         """Ask for the rows of a context, those that have a property, those near the object."""
         own, inside = self.asked.properties[place], self._conjunction(context)
-        known = () if own.value is None else (Predicate(own.name, "known"),)
+        known = () if own.value is None else (Predicate(own.key, "known"),)
         near = self._near(own, self.short.estimates[place, context].reach)
         return inside, conjunction((*inside, *known)), conjunction((*inside, near))
 
     def _conjunction(self, context: Context) -> Conjunction:
-        return conjunction(_predicate(self.asked.candidates[item]) for item in context)
+        asked = self.asked
+        return conjunction(
+            _predicate(asked.properties[asked.own[item]].key, asked.candidates[item])
+            for item in context
+        )
 
     @staticmethod
     def _near(own: ObjectProperty, reach: float) -> Predicate:
@@ -79,18 +83,16 @@ class Question:
         attribute = own.attribute
         if attribute.kind == "numbers":
             low, high = own.position - reach, own.position + reach
-            return Predicate(
-                own.name, "interval", attribute.unscaled(low), attribute.unscaled(high)
-            )
+            return Predicate(own.key, "interval", attribute.unscaled(low), attribute.unscaled(high))
         if own.value is None:
-            return Predicate(own.name, "missing")
-        return Predicate(own.name, "equals", label=cast(Label, own.value))
+            return Predicate(own.key, "missing")
+        return Predicate(own.key, "equals", label=cast(Label, own.value))
 
 
-def _predicate(premise: CandidateCondition) -> Predicate:
+def _predicate(column: str, premise: CandidateCondition) -> Predicate:
     condition = premise.condition
     if condition.kind == "interval":
-        return Predicate(condition.attribute, "interval", *premise.bounds)
+        return Predicate(column, "interval", *premise.bounds)
     if condition.kind == "missing":
-        return Predicate(condition.attribute, "missing")
-    return Predicate(condition.attribute, "equals", label=cast(Label, condition.value))
+        return Predicate(column, "missing")
+    return Predicate(column, "equals", label=cast(Label, condition.value))

@@ -32,6 +32,7 @@ from outlying.stream.verify.histograms import (
 from outlying.stream.verify.plan import ColumnPlan, Query, VerifyPlan
 from outlying.stream.verify.predicates import Cells, CodedLabels, Conjunction, conjunction
 from outlying.stream.verify.small_groups import KeptRows, SmallGroups
+from outlying.table.columns import CategoricalColumn, Column, Derivation, NumericColumn
 
 _AT_ONCE = 2  # columns whose answers are made at a time
 _MOST_ROWS = 262_144  # of a batch that are worked on at a time
@@ -76,7 +77,12 @@ class VerifyPass:
 
     @property
     def columns(self) -> list[str]:
-        """The columns that are read."""
+        """The columns that are read; derived ones by their parents."""
+        return sorted({self.plan.columns[key].field.name for key in self._asked_columns})
+
+    @property
+    def _asked_columns(self) -> list[str]:
+        """What the plan knows the columns by that are asked about."""
         small = (name for each in self._small for name in (each.name, *each.columns))
         counted = (name for name, _ in self._queries)
         return sorted({*self._contexts.columns, *counted, *small})
@@ -103,7 +109,7 @@ class VerifyPass:
 
     def add(self, state: VerifyState, batch: Batch) -> VerifyState:
         """Take in a batch of rows."""
-        rows = _rows_at_once(len(self.columns))
+        rows = _rows_at_once(len(self._asked_columns))
         for start in range(0, batch.num_rows, rows):
             self._add(state, batch.slice(start, rows))
         return state
@@ -158,7 +164,10 @@ class VerifyPass:
 
     def _add(self, state: VerifyState, batch: Batch) -> None:
         plans = self.plan.columns
-        cells = {name: _cells(batch.column(name), plans[name]) for name in self.columns}
+        cells = {
+            key: _cells(batch.column(plans[key].field.name), plans[key])
+            for key in self._asked_columns
+        }
         codes = {key: _encoded(state, key, cells[key[0]]) for key in self._queries}
         for each in self._small:
             each.keep(state.kept[each.name], cells)
@@ -231,7 +240,19 @@ def _rows_at_once(columns: int) -> int:
 
 
 def _cells(array: Any, plan: ColumnPlan) -> Cells:
-    cells = plan.field.read(array)
+    cells, field = plan.field.read(array), plan.field
     if isinstance(cells, Numbers):
-        return cells.values
-    return CodedLabels(cells.codes, cells.labels)
+        if plan.derivation is None:
+            return cells.values
+        return _derived(plan.derivation, NumericColumn(field.name, field.read_as, cells.values))
+    if plan.derivation is None:
+        return CodedLabels(cells.codes, cells.labels)
+    labels: Any = tuple(cells.labels)
+    return _derived(
+        plan.derivation, CategoricalColumn(field.name, field.read_as, cells.codes, labels)
+    )
+
+
+def _derived(derivation: Derivation, parent: Column) -> Cells:
+    column = derivation.column(parent)
+    return column.values if column.is_numeric else CodedLabels(column.codes, column.labels)

@@ -1,0 +1,214 @@
+/* Exact looks: what all rows say of a property in a context, and of an object there.
+ *
+ * Conditions are rows as bits, in the order of the table. Each row of a context has a place in the order
+ * of the property's values, known beforehand; its bit is set there. So the rows are in the order of
+ * their values without having been sorted, and the rows near an object are a range of bits. */
+#include "screen.h"
+
+/* A numeric column with all rows. */
+struct column {
+    int64_t known;
+    const double *values;  /* of the rows that have one, ascending */
+    const int32_t *places; /* of all rows among them; `known` where there is no value */
+    /* Where values of evenly spaced cells begin among them, to find one soon. */
+    int64_t cells;
+    double cells_from, cells_each; /* the least value, and cells for each unit */
+    const int32_t *cell_starts;
+};
+
+/* Values far below the first cell, or beyond the last, belong to these. */
+static int64_t cell_of(const struct column *c, double value)
+{
+    double cell = (value - c->cells_from) * c->cells_each;
+    if (!(cell > 0))
+        return 0;
+    return cell < (double)c->cells ? (int64_t)cell : c->cells - 1;
+}
+
+/* Note where the values of each cell begin. The same function tells the cell of a point: so values of
+ * earlier cells are less than it, those of later ones larger, whatever was rounded. */
+EXPORT void look_cells(const struct column *c, int32_t *starts)
+{
+    int64_t cell = 0;
+    for (int64_t at = 0; at < c->known; at++)
+        for (int64_t own = cell_of(c, c->values[at]); cell <= own; cell++)
+            starts[cell] = (int32_t)at;
+    for (; cell <= c->cells; cell++)
+        starts[cell] = (int32_t)c->known;
+}
+
+static int is_before(double value, double point, int is_right)
+{
+    return is_right ? value <= point : value < point;
+}
+
+/* Count the values before a point, of which there are at least `place`: from where its cell begins by
+ * ever larger steps, then by halves. */
+static inline int64_t place_of(const struct column *c, double point, int is_right, int64_t place)
+{
+    int64_t cell = cell_of(c, point), end = c->cell_starts[cell + 1], step = 1;
+    if (c->cell_starts[cell] > place)
+        place = c->cell_starts[cell];
+    while (place + step <= end && is_before(c->values[place + step - 1], point, is_right)) {
+        place += step;
+        step *= 2;
+    }
+    for (step /= 2; step > 0; step /= 2)
+        if (place + step <= end && is_before(c->values[place + step - 1], point, is_right))
+            place += step;
+    return place;
+}
+
+static uint64_t joined(const uint64_t *const *conditions, int64_t number, int64_t word)
+{
+    uint64_t all = conditions[0][word];
+    for (int64_t item = 1; item < number; item++)
+        all &= conditions[item][word];
+    return all;
+}
+
+/* Count the rows that satisfy some conditions, one at least. */
+EXPORT int64_t look_rows(const uint64_t *const *conditions, int64_t number, int64_t words)
+{
+    int64_t rows = 0;
+    for (int64_t word = 0; word < words; word++)
+        rows += popcount(joined(conditions, number, word));
+    return rows;
+}
+
+/* Lay the bits of rows out by value. Those without one have the place behind all others. */
+static void lay_out(const struct column *c, const uint64_t *const *conditions, int64_t number,
+                       int64_t words, uint64_t *bits)
+{
+    memset(bits, 0, (size_t)(c->known / 64 + 1) * sizeof *bits);
+    for (int64_t word = 0; word < words; word++) {
+        uint64_t left = joined(conditions, number, word);
+        const int32_t *places = c->places + 64 * word;
+        for (; left; left &= left - 1) {
+            int32_t place = places[__builtin_ctzll(left)];
+            bits[place >> 6] |= (uint64_t)1 << (place & 63);
+        }
+    }
+    bits[c->known >> 6] &= ~((uint64_t)1 << (c->known & 63));
+}
+
+/* Put the rows of a context in the order of their values; return how many of them have one. */
+EXPORT int64_t look_values(const struct column *c, const uint64_t *const *conditions, int64_t number,
+                           int64_t words, uint64_t *bits, double *values)
+{
+    int64_t known = 0;
+    lay_out(c, conditions, number, words, bits);
+    for (int64_t word = 0; word <= c->known / 64; word++)
+        for (uint64_t left = bits[word]; left; left &= left - 1)
+            values[known++] = c->values[64 * word + __builtin_ctzll(left)];
+    return known;
+}
+
+/* Add up how many of all values lie within a distance of each of some ascending ones. */
+EXPORT int64_t look_around(const struct column *c, const double *values, int64_t count, double reach)
+{
+    int64_t first = 0, last = 0, total = 0;
+    for (int64_t at = 0; at < count; at++) {
+        last = place_of(c, values[at] + reach, 1, last);
+        first = place_of(c, values[at] - reach, 0, first);
+        total += last - first;
+    }
+    return total;
+}
+
+static int64_t bits_between(const uint64_t *bits, int64_t first, int64_t end)
+{
+    if (first >= end)
+        return 0;
+    int64_t word = first >> 6, last = (end - 1) >> 6;
+    uint64_t head = ~(uint64_t)0 << (first & 63), tail = ~(uint64_t)0 >> (63 - ((end - 1) & 63));
+    if (word == last)
+        return popcount(bits[word] & head & tail);
+    int64_t count = popcount(bits[word] & head) + popcount(bits[last] & tail);
+    for (word++; word < last; word++)
+        count += popcount(bits[word]);
+    return count;
+}
+
+/* Count some of ascending values that are before a point. */
+static int64_t place_in(const double *values, int64_t count, double point, int is_right)
+{
+    int64_t place = 0;
+    while (count > 0) {
+        int64_t half = (count + 1) / 2;
+        int is_first = is_before(values[place + half - 1], point, is_right);
+        place += is_first ? half : 0;
+        count = is_first ? count - half : half - 1;
+    }
+    return place;
+}
+
+/* Count the rows within ever larger distances of a point, some times half a width: those with bits in a
+ * column, or without bits those of the given values. Return for how many distances: beyond the first, only while `needed`
+ * times as many rows are no more than are known. For those from the place `have` on, `totals` are told how
+ * many values are at most so much larger than each, in all. */
+EXPORT int64_t look_near(const struct column *c, const uint64_t *bits, const double *values,
+                         int64_t known, double point, double width, const double *scales,
+                         int64_t number, double needed, int64_t have, int64_t *near, int64_t *totals)
+{
+    int64_t at = 0;
+    for (; at < number; at++) {
+        double reach = scales[at] * width / 2;
+        if (bits)
+            near[at] = bits_between(bits, place_of(c, point - reach, 0, 0),
+                                    place_of(c, point + reach, 1, 0));
+        else
+            near[at] = place_in(values, known, point + reach, 1) -
+                       place_in(values, known, point - reach, 0);
+        if (at > 0 && !((double)near[at] * needed <= (double)known))
+            break;
+        if (at >= have)
+            totals[at] = sweep_total(values, known, reach);
+    }
+    return at;
+}
+
+/* Take the values of the rows of a context, times a factor, in the order of the table, but for those that
+ * are missing; return how many there are. There is room for one more. */
+EXPORT int64_t look_gather(const double *values, double factor, const uint64_t *const *conditions,
+                           int64_t number, int64_t words, double *gathered)
+{
+    int64_t count = 0;
+    for (int64_t word = 0; word < words; word++)
+        for (uint64_t left = joined(conditions, number, word); left; left &= left - 1) {
+            double value = values[64 * word + __builtin_ctzll(left)] * factor + 0.0;
+            gathered[count] = value;
+            count += value == value;
+        }
+    return count;
+}
+
+/* Count the rows of a context whose values, times a factor, lie between two others. */
+EXPORT int64_t look_between(const double *values, double factor, const uint64_t *const *conditions,
+                            int64_t number, int64_t words, double low, double high)
+{
+    int64_t count = 0;
+    for (int64_t word = 0; word < words; word++)
+        for (uint64_t left = joined(conditions, number, word); left; left &= left - 1) {
+            double value = values[64 * word + __builtin_ctzll(left)] * factor;
+            count += value >= low && value <= high;
+        }
+    return count;
+}
+
+/* Count the rows of a context by category; codes are -1 where there is none. Return all rows. */
+EXPORT int64_t look_categories(const int32_t *codes, const uint64_t *const *conditions, int64_t number,
+                               int64_t words, int64_t *counts)
+{
+    int64_t rows = 0;
+    for (int64_t word = 0; word < words; word++) {
+        uint64_t left = joined(conditions, number, word);
+        rows += popcount(left);
+        for (; left; left &= left - 1) {
+            int32_t code = codes[64 * word + __builtin_ctzll(left)];
+            if (code >= 0)
+                counts[code]++;
+        }
+    }
+    return rows;
+}

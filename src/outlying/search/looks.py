@@ -1,0 +1,154 @@
+"""Exact looks by compiled code: a property in a context, from all rows, which are in memory.
+
+Rows that satisfy a condition are bits; how a property is looked at depends on its kind. The same
+numbers come from `Exact` by NumPy, bit by bit.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias
+
+import numpy as np
+
+from outlying.kernel.library import Kernel
+from outlying.kernel.look import (
+    Conditions,
+    Members,
+    RawColumn,
+    WholeColumn,
+    all_members,
+    counted_codes,
+)
+from outlying.method.density import Counts, close_pairs, mean_around
+from outlying.method.measure import SAME_DENSITY, SCALES, Typical
+from outlying.method.profiles import CategoricalProfile, NumericProfile
+from outlying.search.attributes import Attribute, CategoricalAttribute, NumericAttribute
+from outlying.search.threads import Once
+
+Scales: TypeAlias = tuple[int, ...]
+
+#: A column is sorted after looks at so many times its rows.
+_MANY = 2
+
+
+class NumericLook:
+    """Looks at a numeric column: at its rows as they lie, and once these are many, by value."""
+
+    def __init__(self, kernel: Kernel, attribute: NumericAttribute) -> None:
+        self.kernel, self.attribute = kernel, attribute
+        self._raw = None
+        if attribute.factor is not None:
+            self._raw = RawColumn(kernel, attribute.column.values, attribute.factor)
+        self._looked = 0  # rows so far
+        self._once = Once()
+
+    @property
+    def column(self) -> WholeColumn:
+        """The column sorted, which takes a while."""
+        return self._once("column", self._sorted)
+
+    def _sorted(self) -> WholeColumn:
+        attribute = self.attribute
+        rows = len(attribute.column.values)
+        return WholeColumn(self.kernel, attribute.sorted, attribute.by_value(), rows)
+
+    @property
+    def _is_worth_it(self) -> bool:
+        return self._raw is None or self._looked > _MANY * len(self.attribute.column.values)
+
+    def members(self, context: Conditions | None) -> Members:
+        """Return the rows of a context, or all, that have a value."""
+        if context is None:
+            return all_members(self.kernel, self.attribute.sorted)
+        self._looked += context.rows
+        if self._raw is None or self._is_worth_it:
+            return self.column.members(context)
+        return self._raw.members(context)
+
+    def seen(
+        self, row: int, members: Members, typical: Typical | None, scales: Scales, needed: float
+    ) -> tuple[Typical | None, list[int]]:
+        """Count the members near a row at each scale that may show the needed rarity.
+
+        Returned, too, is what is typical at these scales, but perhaps for the lift; None where all
+        values are equal. It may be known already.
+        """
+        if typical is None:
+            width = self.attribute.width_of(members.values)
+            if width is None:
+                return None, []
+            typical = Typical(len(members.values), width, math.nan, {})
+        have, known = len(typical.neighbours), typical.known
+        point, least = self.attribute.scaled(row), needed * (1 - SAME_DENSITY)
+        near, after = members.near(point, typical.width, scales, least, have)
+        for scale, total in zip(scales[have:], after, strict=False):
+            typical.neighbours[scale] = close_pairs(total, known) / known
+        return typical, near
+
+    def with_lift(self, typical: Typical, members: Members) -> Typical:
+        """Compare with all rows: that takes longest, and is asked for last."""
+        return self.attribute.with_lift(typical, lambda: self._around(members, typical.width))
+
+    def _around(self, members: Members, width: float) -> float:
+        if not self._is_worth_it:
+            return mean_around(members.values, self.attribute.sorted, width)
+        return self.column.around(members, width / 2) / len(members.values)
+
+    def rows_near(self, row: int, context: Conditions, width: float) -> int:
+        """Count the rows of a context within a window around a row."""
+        point, reach = self.attribute.scaled(row), width / 2
+        if self._raw is not None:
+            return self._raw.between(context, point - reach, point + reach)
+        return self.members(context).near(point, width, SCALES[:1], 0.0, 1)[0][0]
+
+    def profile(self, context: Conditions | None) -> NumericProfile:
+        """Describe the values in a context."""
+        return self.attribute.profile_of(self.members(context).values)
+
+
+class CategoricalLook:
+    """Looks at a categorical column, or at where a column is missing: by counts of categories."""
+
+    def __init__(self, kernel: Kernel, attribute: CategoricalAttribute) -> None:
+        self.kernel, self.attribute = kernel, attribute
+        self.codes = np.ascontiguousarray(attribute.codes)
+
+    def members(self, context: Conditions | None) -> Counts:
+        """Count the rows of a context, or all, by category."""
+        if context is None:
+            return self.attribute.totals
+        return counted_codes(self.kernel, self.codes, len(self.attribute.categories), context)
+
+    def seen(
+        self,
+        row: int,
+        members: Counts,
+        typical: Typical | None,
+        scales: Scales,  # noqa: ARG002
+        needed: float,  # noqa: ARG002
+    ) -> tuple[Typical | None, list[int]]:
+        """Count the members of the category of a row; categories have one scale."""
+        return typical or self.attribute.typical_of(members), [int(members[self.codes[row]])]
+
+    def with_lift(self, typical: Typical, members: Counts) -> Typical:  # noqa: ARG002
+        """Return what is known: counts tell all at once."""
+        return typical
+
+    def rows_near(self, row: int, context: Conditions, width: float) -> int:  # noqa: ARG002
+        """Count the rows of a context that have the category of a row."""
+        return int(self.members(context)[self.codes[row]])
+
+    def profile(self, context: Conditions | None) -> CategoricalProfile:
+        """Describe the categories in a context."""
+        return CategoricalProfile(self.members(context), self.attribute.categories)
+
+
+Look: TypeAlias = NumericLook | CategoricalLook
+
+
+def look_at(kernel: Kernel, attribute: Attribute) -> Look:
+    """Make ready to look at an attribute."""
+    if attribute.kind == "numbers":
+        return NumericLook(kernel, attribute)
+    return CategoricalLook(kernel, attribute)

@@ -1,0 +1,109 @@
+"""Whole numbers that are keys: what occurs twice among them is an exception."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from outlying.table.arrays import Counts, Floats
+from outlying.table.columns import CategoricalColumn, Column, frozen
+from outlying.table.derived.parts import Part
+from outlying.table.derived.texts import ONCE, REPEATED, are_exceptions, repeated_claim
+from outlying.table.values import Value
+
+#: Numbers drawn at random would give so many equal pairs, or more, where they are in fact keys; or
+#: so few that even one pair is no chance.
+_MANY_PAIRS = 10.0
+_NO_PAIRS = 0.02
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class KeyFacts:
+    """Distinct whole numbers in order, and how many rows each has."""
+
+    values: Floats
+    counts: Counts
+
+    @classmethod
+    def of(cls, values: Floats) -> KeyFacts:
+        """Count whole numbers; NaN is missing."""
+        return cls(*np.unique(values[~np.isnan(values)], return_counts=True))
+
+    def merged(self, other: KeyFacts) -> KeyFacts:
+        """Return the facts of the rows of both."""
+        values, places = np.unique(np.concatenate([self.values, other.values]), return_inverse=True)
+        counts = np.zeros(len(values), dtype=np.int64)
+        np.add.at(counts, places, np.concatenate([self.counts, other.counts]))
+        return KeyFacts(values, counts)
+
+    @property
+    def rows(self) -> int:
+        """How many rows have a number."""
+        return int(self.counts.sum())
+
+    @property
+    def repeated(self) -> dict[float, int]:
+        """The numbers that occur more than once, and how often."""
+        places = self.counts > 1
+        return dict(zip(self.values[places].tolist(), self.counts[places].tolist(), strict=True))
+
+    @property
+    def are_keys(self) -> bool:
+        """Whether equal numbers would be no chance.
+
+        Of n numbers drawn from a range, n^2 / 2 range pairs are equal by chance (the birthday
+        problem). Amounts and counts have about as many; keys have fewer, as they are given once.
+        """
+        rows = self.rows
+        if rows < 2:
+            return False
+        pairs = rows * (rows - 1) / 2 / (float(self.values[-1] - self.values[0]) + 1)
+        return pairs >= _MANY_PAIRS or pairs <= _NO_PAIRS
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RepeatedKeys:
+    """Whether a key occurs more than once, where nearly all occur once."""
+
+    parent: str
+    counts: tuple[tuple[float, int], ...]
+
+    gives_conditions: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        """The name of the derived column."""
+        return Part.REPEATED.name_of(self.parent)
+
+    @property
+    def key(self) -> str:
+        """What tells it from the same part by other rows."""
+        return f"{self.name} of {self.counts}"
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """NaN: these are categories."""
+        return math.nan, math.nan
+
+    def column(self, parent: Column) -> Column:
+        """Look keys up."""
+        assert parent.is_numeric  # noqa: S101 - keys of this kind are whole numbers
+        codes = np.isin(parent.values, list(dict(self.counts))).astype(np.int32)
+        codes[np.isnan(parent.values)] = -1
+        return CategoricalColumn(self.name, "text", frozen(codes), (ONCE, REPEATED), origin=self)
+
+    def said(self, value: Value) -> str | None:
+        """Say how often it occurs."""
+        number = float(value) if isinstance(value, (int, float)) else np.nan
+        return repeated_claim(self.parent, value, dict(self.counts).get(number), len(self.counts))
+
+
+def key_derivations(parent: str, facts: KeyFacts) -> Iterator[RepeatedKeys]:
+    """Return whether keys occur more than once, where few do."""
+    repeated = facts.repeated
+    if are_exceptions(repeated, len(facts.values), facts.rows) and facts.are_keys:
+        yield RepeatedKeys(parent, tuple(repeated.items()))

@@ -1,0 +1,76 @@
+"""The shape of texts: their pattern of character classes, and characters that are odd in them."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+
+_SEPARATOR = "\x1f"
+_RUN = re.compile(r"([Aa9])\1+")
+#: What is ordinary in any text, beside letters, digits and spaces.
+_PUNCTUATION = frozenset(" .,'-&/()#\":;!?+%*@_\u2019\u2013")
+#: Letters of a script that fewer of the rows hold are odd, as are other signs.
+_FEW = 0.01
+
+
+class _Classes(dict[int, str]):
+    """A table for str.translate that finds the class of a character when it first meets it."""
+
+    def __missing__(self, code: int) -> str:
+        found = self[code] = _class_of(chr(code))
+        return found
+
+
+def _class_of(char: str) -> str:
+    """Return A for a capital, a for another letter, 9 for a digit, a space for any white space."""
+    if char.isalpha():
+        return "A" if char.isupper() else "a"
+    if char.isdigit():
+        return "9"
+    return " " if char.isspace() and char != _SEPARATOR else char
+
+
+def patterns(texts: Sequence[str]) -> list[str]:
+    """Return the pattern of each text: AA-9999 for XY-1234.
+
+    All are translated at once, which is many times faster than one after the other.
+    """
+    classes = _Classes()
+    if any(_SEPARATOR in text for text in texts):
+        return [text.translate(classes) for text in texts]
+    return _SEPARATOR.join(texts).translate(classes).split(_SEPARATOR) if texts else []
+
+
+def collapsed(pattern: str) -> str:
+    """Return a pattern without the lengths of its runs: Aa Aa for Aaaaa Aaaaaaa."""
+    return _RUN.sub(r"\1", pattern)
+
+
+def odd_characters(counts: Mapping[str, int]) -> frozenset[str]:
+    """Return signs, and letters of other scripts, that few rows of a column of texts hold.
+
+    Letters of the column's own scripts are not odd, however rare: names begin with X as well.
+    """
+    rows: collections.Counter[str] = collections.Counter()
+    scripts: collections.Counter[str] = collections.Counter()
+    for text, count in counts.items():
+        characters = set(text) - _PUNCTUATION
+        for char in characters:
+            rows[char] += count
+        for script in {script_of(char) for char in characters if char.isalpha()}:
+            scripts[script] += count
+    few = _FEW * sum(counts.values())
+    return frozenset(
+        char
+        for char, count in rows.items()
+        if not char.isdigit() and (scripts[script_of(char)] if char.isalpha() else count) <= few
+    )
+
+
+@functools.cache
+def script_of(char: str) -> str:
+    """Return the script of a letter, by the first word of its Unicode name."""
+    return unicodedata.name(char, "UNKNOWN").split(" ")[0]
