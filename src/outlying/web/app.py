@@ -18,6 +18,7 @@ from starlette.routing import Route
 from outlying.errors import OutlyingError
 from outlying.web import api, pages
 from outlying.web.limits import LimitError, NotFoundError, NotReadyError
+from outlying.web.processes import warm_up
 from outlying.web.safety import Door, Safety
 from outlying.web.service import Service
 
@@ -29,6 +30,7 @@ def application(service: Service, door: Door) -> Starlette:
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        warm_up()
         try:
             yield
         finally:

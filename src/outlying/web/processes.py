@@ -32,6 +32,15 @@ def _context() -> BaseContext:
     return context
 
 
+def warm_up() -> None:
+    """Let the helper load all modules before the first process is needed."""
+    if sys.platform == "linux":
+        from multiprocessing import forkserver
+
+        _context()
+        forkserver.ensure_running()
+
+
 class Process:
     """One worker process; what it says arrives on the event loop that it was started from."""
 
@@ -42,10 +51,9 @@ class Process:
         died: Callable[[Process, str], None],
     ) -> None:
         context = _context()
-        self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=worker.main, args=(theirs, charge), daemon=True)
-        self._process.start()
-        theirs.close()
+        self._connection, self._theirs = context.Pipe()
+        given = self._theirs, charge
+        self._process = context.Process(target=worker.main, args=given, daemon=True)
         self._heard, self._died, self._loop = heard, died, asyncio.get_running_loop()
         self._why = ""
         self._listening = threading.Thread(target=self._listen, daemon=True)
@@ -54,7 +62,7 @@ class Process:
     @property
     def is_alive(self) -> bool:
         """Whether it can still be asked."""
-        return not self._why and self._process.is_alive()
+        return not self._why
 
     def run(self, name: str, task: Task) -> None:
         """Let it work on a task."""
@@ -71,12 +79,13 @@ class Process:
     def kill(self, why: str) -> None:
         """End it at once."""
         self._why = self._why or why
-        self._process.kill()
+        if self._process.pid is not None:
+            self._process.kill()
 
     def stop(self) -> None:
         """End it, and wait until it is gone."""
         self.kill("the server was stopped")
-        self._process.join(5)
+        self._listening.join(5)
 
     def memory(self) -> int:
         """Return how many bytes of memory it holds; 0 where the system does not tell."""
@@ -87,10 +96,16 @@ class Process:
         return int(pages) * _PAGE
 
     def _listen(self) -> None:
+        """Start the process, which may take a moment, and pass on what it says."""
         with contextlib.suppress(EOFError, OSError):
+            self._process.start()
+            self._theirs.close()
+            if self._why:
+                self._process.kill()
             while True:
                 self._call(self._heard, self._connection.recv())
-        self._process.join()
+        if self._process.pid is not None:
+            self._process.join()
         why = self._why or "its process died; it was killed, or memory ran out"
         self._why = why
         self._call(self._died, why)
