@@ -297,6 +297,7 @@ def test_a_new_object_is_typed_in(visitor: Visitor) -> None:
     fields = {str(item.get_attribute("name")): item for item in visitor.all(".object input")}
     fields = {name: item for name, item in fields.items() if name.startswith("v.")}
     assert fields["v.resting_pulse"].get_attribute("value") == "64.7"
+    assert fields["v.patient"].get_attribute("value") == ""  # no other row has this name
     fields["v.resting_pulse"].clear()
     fields["v.resting_pulse"].send_keys("48")
     fields["v.temperature_c"].clear()

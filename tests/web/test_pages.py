@@ -6,6 +6,7 @@ import html
 import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import numpy as np
@@ -31,9 +32,22 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     (folder / "parts").mkdir()
     table = pa.table({"key": [f"k{row}" for row in range(60)], "v": rng.normal(size=60)})
     pq.write_table(table, folder / "parts" / "one.parquet")
-    with served(folder / "wide.csv", folder / "parts") as server, server.client() as client:
+    sources = folder / "wide.csv", folder / "parts", logins(folder / "logins.csv")
+    with served(*sources) as server, server.client() as client:
         client.follow_redirects = True
         yield client
+
+
+def logins(path: Path) -> Path:
+    """Write a table of logins at Berlin by day and Paris by night, of which one is odd."""
+    lines = ["when,site,size"]
+    for row in range(400):
+        site, hour = ("Paris", 1 + row % 4) if row % 2 else ("Berlin", 9 + row % 8)
+        hour = 3 if row == 40 else hour
+        day, minute = row % 28 + 1, row * 7 % 60
+        lines.append(f"2025-0{row % 9 + 1}-{day:02}T{hour:02}:{minute:02}:00,{site},{row % 13}")
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
 
 
 def text(client: httpx.Client, address: str) -> str:
@@ -99,6 +113,14 @@ def test_a_filter_that_makes_no_sense_is_said_beside_the_table(reader: httpx.Cli
     assert "Rows 1 to 40 of 40" in page.text
     assert reader.get("/t/wide?on=3&rule=least&to=0.5").status_code == 200
     assert reader.get("/t/wide?on=300&rule=least&to=0.5").status_code == 400
+
+
+def test_what_is_derived_from_a_column_is_told_but_not_filtered_by(reader: httpx.Client) -> None:
+    said = text(reader, "/t/logins/row/41")
+    assert "where when (hour) is 02:" in said
+    page = reader.get("/t/logins/row/41").text
+    assert '<span class="chip">when (hour) is 02:' in page
+    assert not any("hour" in item for item in re.findall(r'href="([^"]*)"', page))
 
 
 def test_streams_are_explained_but_not_ranked(reader: httpx.Client) -> None:

@@ -18,7 +18,7 @@ from outlying.web.addresses import Addresses
 from outlying.web.jobs import Job
 from outlying.web.queries import Query, encoded, whole
 from outlying.web.reproduce import command_line, python
-from outlying.web.row_page import Asked, RowPage, texts_of
+from outlying.web.row_page import Asked, RowPage, copied, texts_of
 from outlying.web.service import Service
 from outlying.web.sliders import is_moved, moved
 from outlying.web.tables import TableEntry, Twins
@@ -188,7 +188,8 @@ async def new(request: Request) -> Response:
     params = request.query_params
     if params.get("from"):
         number = whole("from", params["from"], 1)
-        values = texts_of(await _service(request).tables.values(entry.id, number))
+        found = await _service(request).tables.values(entry.id, number)
+        values = copied(texts_of(found), entry)
     else:
         values = {column.name: params.get(f"v.{column.name}", "") for column in entry.columns}
     asked = Asked(values)

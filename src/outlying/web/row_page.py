@@ -23,6 +23,7 @@ from outlying.web.tables import TableEntry, Twins
 
 #: Columns of the twins besides those of the story.
 _OTHER_COLUMNS = 6
+_MOSTLY = 0.9  # of the values of a column differ, where they name its rows
 _SLIDERS = ("min_outlierness", "min_support", "max_conditions")
 
 
@@ -59,6 +60,17 @@ class Asked:
 def texts_of(values: Mapping[str, Value]) -> dict[str, str]:
     """Return values as a form holds them; a missing one is empty."""
     return {name: _field_text(value) for name, value in values.items()}
+
+
+def copied(values: Mapping[str, str], entry: TableEntry) -> dict[str, str]:
+    """Return the values of a row for a new object, without names that only one row can have."""
+    names = {column.name for column in entry.columns if _is_identifier(column, entry.rows)}
+    return {name: "" if name in names else text for name, text in values.items()}
+
+
+def _is_identifier(column: ColumnFacts, rows: int) -> bool:
+    known = rows - column.missing
+    return column.form == "text" and known > 1 and column.distinct >= _MOSTLY * known
 
 
 def _field_text(value: Value) -> str:
@@ -169,7 +181,7 @@ class RowPage:
         places = self._known
         told = [n for n in dict.fromkeys((story.culprit, *story.columns)) if n in places]
         names = [*told, *[name for name in places if name not in told][:_OTHER_COLUMNS]]
-        own, odd = findings.object, story.headline.property
+        own, odd = findings.object, story.headline.column
         columns = [
             column_texts([own.get(name), *(twin.cells[places[name]] for twin in twins.twins)])
             for name in names
@@ -190,7 +202,9 @@ class RowPage:
         value = twins.ordinary_at
         if value is None or odd not in self._known:
             return {}
-        changed = {**self.asked.values, odd: _field_text(value)}
+        values, is_row = self.asked.values, self.asked.number is not None
+        own = copied(values, self.entry) if is_row else values
+        changed = {**own, odd: _field_text(value)}
         return {"ordinary": cell_text(value), "change": self.addresses.new(changed)}
 
     # --- the form ---------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ def sliders(options: Options, rows: int) -> list[Slider]:
         _slider(
             "min_outlierness",
             "How rare a value must be",
-            "Than a typical value. Further right, less stands out.",
+            "… than a typical value. Further right, fewer things stand out.",
             rarities,
             options,
             rows,
