@@ -55,7 +55,10 @@ def fuzzed(server: Served, path: Path, seed: int, *options: str) -> int:
     given = ["-H", f"Authorization: Bearer {server.token}", "--checks", "not_a_server_error"]
     more = ["--seed", str(seed), "--request-timeout", "60", "--suppress-health-check", "all"]
     done = subprocess.run(
-        [*map(str, command), *given, *more, *options], capture_output=True, text=True
+        [*map(str, command), *given, *more, *options],
+        capture_output=True,
+        text=True,
+        cwd=path.parent,
     )
     calls = _FOUND.search(done.stdout)
     if done.returncode != 0 or calls is None:
@@ -67,19 +70,22 @@ def main() -> None:
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--calls", type=int, default=5000)
     given = reader.parse_args()
-    options = ("--max-seconds", "5", "--max-tables", "50")
-    with served(PATIENTS, options=options) as server, server.client() as client:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "openapi.json"
-            path.write_text(json.dumps(document(client, known_ids(client))))
-            calls, seed = 0, 1
-            while calls < given.calls:
-                calls += fuzzed(server, path, seed, "--max-examples", "40")
-                seed += 1
-                print(f"{calls:,} calls, none answered with 500 or more", flush=True)
-                for table in client.get("/api/v1/tables").json()["tables"]:
-                    if table["is_upload"]:
-                        client.delete(f"/api/v1/tables/{table['id']}")
+    options = ("--max-seconds", "20", "--max-tables", "50")
+    with (
+        served(PATIENTS, options=options) as server,
+        server.client() as client,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        path = Path(folder) / "openapi.json"
+        path.write_text(json.dumps(document(client, known_ids(client))))
+        calls, seed = 0, 1
+        while calls < given.calls:
+            calls += fuzzed(server, path, seed, "--max-examples", "40")
+            seed += 1
+            print(f"{calls:,} calls, none answered with 500 or more", flush=True)
+            for table in client.get("/api/v1/tables").json()["tables"]:
+                if table["is_upload"]:
+                    client.delete(f"/api/v1/tables/{table['id']}")
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 
     python -m benchmarks.web.hostile [--only NAME]
 
-A line of 1 GB, a bomb of a gzip and of a workbook, Parquet files that lie about their sizes, 100,000
-columns, HTML in every cell and name. Told are what the server said, how long it took, and the most
-memory that its processes held.
+A line of 1 GB, a bomb of a gzip and of a workbook, Parquet files that lie about their sizes,
+100,000 columns, HTML in every cell and name. Told are what the server said, how long it took, and
+the most memory that its processes held.
 """
 
 from __future__ import annotations

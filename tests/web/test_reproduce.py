@@ -36,7 +36,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows[16][1] = "55.5"
     dates = [f"2024-0{1 + number % 9}-11" for number in range(300)]
     header = ",".join('"' + name.replace('"', '""') + '"' for name in NAMES)
-    lines = [",".join(f'"{cell}"' for cell in (*row, day)) for row, day in zip(rows, dates)]
+    lines = [
+        ",".join(f'"{cell}"' for cell in (*row, day)) for row, day in zip(rows, dates, strict=True)
+    ]
     (folder / "a b's.csv").write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")
     parts = folder / "parts"
     parts.mkdir()
@@ -63,11 +65,15 @@ def job_of(client: httpx.Client, kind: str, body: dict[str, Any], table: str = "
 def run_both(client: httpx.Client, job: str, folder: Path) -> tuple[str, str]:
     said = client.get(f"/api/v1/jobs/{job}/reproduce").json()
     shell = f'outlying() {{ "{sys.executable}" -m outlying "$@"; }}; {said["command"]}'
-    given = {"capture_output": True, "text": True, "cwd": folder, "timeout": 60, "check": True}
-    command = subprocess.run(["bash", "-c", shell], **given)  # type: ignore[call-overload]
-    python = subprocess.run([sys.executable, "-c", said["python"]], **given)  # type: ignore[call-overload]
+
+    def output(*command: str) -> str:
+        done = subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    found = output("/bin/bash", "-c", shell), output(sys.executable, "-c", said["python"])
     assert not (folder / "x").exists()
-    return command.stdout, python.stdout
+    return found
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,14 @@ from pathlib import Path
 import httpx
 import pytest
 
+from outlying.errors import OptionError
 from outlying.web.safety import POLICY
+from outlying.web.serving import Settings
 from tests.serving import PATIENTS, Served, descendants, finished, opened, served
 
 TABLES = "/api/v1/tables"
-UPLOAD = {"params": {"name": "a.csv"}, "content": b"a,b\n1,2\n"}
+UPLOAD = f"{TABLES}?name=a.csv"
+FILE = b"a,b\n1,2\n"
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +51,10 @@ def test_nobody_comes_in_without_the_token(server: Served) -> None:
     assert httpx.get(server.origin + TABLES, headers=wrong).status_code == 401
     assert httpx.get(f"{server.origin}/?token=wrong").status_code == 401
     assert httpx.get(f"{server.origin}/?token=").status_code == 401
-    assert httpx.post(server.origin + TABLES, **UPLOAD).status_code == 403
+    assert httpx.post(server.origin + UPLOAD, content=FILE).status_code == 403
     for cookie in ("", "outlying=x", f"outlying-{server.origin.rpartition(':')[2]}=x", "\x01;="):
-        headers = {"Cookie": cookie.encode()}
-        assert httpx.get(server.origin + TABLES, headers=headers).status_code == 401
+        given = {b"Cookie": cookie.encode()}
+        assert httpx.get(server.origin + TABLES, headers=given).status_code == 401
 
 
 @pytest.mark.parametrize(
@@ -84,19 +87,19 @@ def test_nothing_is_changed_from_another_site(
     browser: httpx.Client, headers: dict[str, str]
 ) -> None:
     for method, path in (
-        ("POST", TABLES),
+        ("POST", UPLOAD),
         ("DELETE", f"{TABLES}/patients"),
         ("POST", f"{TABLES}/patients/open"),
         ("POST", f"{TABLES}/patients/explanations"),
         ("DELETE", "/api/v1/jobs/x"),
         ("PUT", "/"),
     ):
-        assert browser.request(method, path, headers=headers, **UPLOAD).status_code == 403
+        assert browser.request(method, path, headers=headers, content=FILE).status_code == 403
 
 
 def test_a_cookie_alone_changes_nothing(server: Served, browser: httpx.Client) -> None:
     cookies = dict(browser.cookies)
-    answer = httpx.post(server.origin + TABLES, cookies=cookies, **UPLOAD)
+    answer = httpx.post(server.origin + UPLOAD, cookies=cookies, content=FILE)
     assert answer.status_code == 403
     assert httpx.get(server.origin + TABLES, cookies=cookies).status_code == 200
 
@@ -167,12 +170,21 @@ def test_no_field_leads_to_a_file(browser: httpx.Client, field: str) -> None:
 
 
 def test_a_server_for_others_needs_a_token() -> None:
-    command = [sys.executable, "-m", "outlying", "serve", "--no-browser", "--host"]
-    for host in ("0.0.0.0", "::", "192.0.2.7", "example.org"):
-        done = subprocess.run([*command, host], capture_output=True, text=True, timeout=30)
-        assert done.returncode == 2
-        assert "--token" in done.stderr
-        assert not done.stdout
+    command = [sys.executable, "-m", "outlying", "serve", "--no-browser", "--host", "192.0.2.7"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "--token" in done.stderr
+    assert not done.stdout
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "example.org", "128.0.0.1"])  # noqa: S104
+def test_only_this_machine_needs_none(host: str) -> None:
+    for token in (None, "", "short"):
+        with pytest.raises(OptionError, match="--token"):
+            Settings(host=host, token=token).check()
+    Settings(host=host, token="long enough").check()  # noqa: S106
+    for own in ("127.0.0.1", "localhost", "::1", "127.1.2.3"):
+        Settings(host=own).check()
 
 
 def _private(folder: Path) -> Path:
@@ -190,8 +202,6 @@ def _gone(condition: object, seconds: float = 10) -> bool:
     while condition() and time.monotonic() < end:  # type: ignore[operator]
         time.sleep(0.05)
     return not condition()  # type: ignore[operator]
-
-
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")

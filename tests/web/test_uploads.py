@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -79,8 +80,9 @@ def test_lies_are_refused(client: httpx.Client) -> None:
 def test_html_stays_text(client: httpx.Client) -> None:
     quoted = '"' + _HTML.replace('"', '""') + '{}"'
     lines = [",".join(quoted.format(place) for place in range(3))]
-    for row in range(60):
-        lines.append(",".join(quoted.format(f"{row % 3}{place}") for place in range(3)))
+    lines += [
+        ",".join(quoted.format(f"{row % 3}{place}") for place in range(3)) for row in range(60)
+    ]
     job, table = uploaded(client, f"{_HTML.replace('/', '')}.csv", "\n".join(lines).encode())
     assert job["state"] == "done", job
     explain = f"/api/v1/tables/{table}/explanations"
@@ -95,6 +97,19 @@ def test_html_stays_text(client: httpx.Client) -> None:
         content = client.get(address).text
         assert form == "csv" or "<script>alert" not in content
     client.delete(f"/api/v1/tables/{table}")
+
+
+def test_halves_of_characters_are_shown(client: httpx.Client) -> None:
+    rows = [{"n\ud800": n, "t": f"x{n % 3}\udc00"} for n in range(30)]
+    job, table = uploaded(client, "halves.jsonl", "\n".join(map(json.dumps, rows)).encode())
+    assert job["state"] == "done", job
+    address = f"/api/v1/tables/{table}"
+    assert client.get(address).json()["columns"][0]["name"] == "n\ud800"
+    found = client.get(f"{address}/rows", params={"search": "x1"}).json()
+    assert found["rows"][0]["values"] == [1, "x1\udc00"]
+    job = finished(client, client.post(f"{address}/explanations", json={"row": 3}).json())
+    assert client.get(job["result"]).status_code == 200
+    client.delete(address)
 
 
 def test_tables_are_limited(client: httpx.Client) -> None:

@@ -59,7 +59,7 @@ def _limits(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def serving_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say where and for whom to serve."""
+    """Return a command with the options that say where and for whom to serve."""
     return decorated(command, _SERVING)
 
 

@@ -8,17 +8,19 @@ from typing import Any
 
 import anyio.to_thread
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from outlying.errors import OptionError, shown
 from outlying.options import check_choice, check_names, check_whole
 from outlying.results.findings import Findings
 from outlying.web import exports, openapi, payloads, reproduce
+from outlying.web.answers import Answer
 from outlying.web.jobs import Job
 from outlying.web.limits import LimitError, NotFoundError
 from outlying.web.queries import OptionsQuery, Query, whole
 from outlying.web.service import Service
+from outlying.web.tables import TableEntry
 from outlying.web.uploads import received
 
 _LARGEST_BODY = 4 << 20
@@ -33,7 +35,7 @@ def _service(request: Request) -> Service:
 async def tables(request: Request) -> Response:
     """List all tables."""
     found = _service(request).tables.list()
-    return JSONResponse({"tables": [payloads.table(entry) for entry in found]})
+    return Answer({"tables": [payloads.table(entry) for entry in found]})
 
 
 async def upload(request: Request) -> Response:
@@ -43,31 +45,31 @@ async def upload(request: Request) -> Response:
     if "text/html" in request.headers.get("accept", ""):
         return RedirectResponse(f"/t/{entry.id}", 303)
     job = service.jobs.get(entry.job or "")
-    return JSONResponse({"table": payloads.table(entry), "job": payloads.job(job)}, 202)
+    return Answer({"table": payloads.table(entry), "job": payloads.job(job)}, 202)
 
 
 async def table(request: Request) -> Response:
     """Describe a table."""
-    return JSONResponse(payloads.table(_service(request).tables.get(_name(request, "table"))))
+    return Answer(payloads.table(_service(request).tables.get(_name(request, "table"))))
 
 
 async def remove_table(request: Request) -> Response:
     """Forget an upload."""
-    return JSONResponse(payloads.table(_service(request).tables.remove(_name(request, "table"))))
+    return Answer(payloads.table(_service(request).tables.remove(_name(request, "table"))))
 
 
 async def open_table(request: Request) -> Response:
     """Begin to read a table."""
     service = _service(request)
     entry = service.tables.reopen(_name(request, "table"))
-    return JSONResponse(payloads.job(service.jobs.get(entry.job or "")), 202)
+    return Answer(payloads.job(service.jobs.get(entry.job or "")), 202)
 
 
 async def rows(request: Request) -> Response:
     """Return a page of rows."""
     service, name = _service(request), _name(request, "table")
     found = await service.tables.page(name, Query.of(request.query_params))
-    return JSONResponse(payloads.page(found, service.tables.get(name)))
+    return Answer(payloads.page(found, service.tables.get(name)))
 
 
 async def explain(request: Request) -> Response:
@@ -85,7 +87,7 @@ async def explain(request: Request) -> Response:
         options=_options(body),
         again=True,
     )
-    return JSONResponse(payloads.job(job), 202)
+    return Answer(payloads.job(job), 202)
 
 
 async def detect(request: Request) -> Response:
@@ -94,22 +96,22 @@ async def detect(request: Request) -> Response:
     top, options = body.get("top", 10), _options(body)
     name = _name(request, "table")
     job = _service(request).jobs.detect(name, top=top, options=options, again=True)
-    return JSONResponse(payloads.job(job), 202)
+    return Answer(payloads.job(job), 202)
 
 
 async def jobs(request: Request) -> Response:
     """List all jobs that are known."""
-    return JSONResponse({"jobs": [payloads.job(item) for item in _service(request).jobs.list()]})
+    return Answer({"jobs": [payloads.job(item) for item in _service(request).jobs.list()]})
 
 
 async def job(request: Request) -> Response:
     """Say how far a job is."""
-    return JSONResponse(payloads.job(_job(request)))
+    return Answer(payloads.job(_job(request)))
 
 
 async def cancel(request: Request) -> Response:
     """End a job."""
-    return JSONResponse(payloads.job(_service(request).jobs.cancel(_job(request).id)))
+    return Answer(payloads.job(_service(request).jobs.cancel(_job(request).id)))
 
 
 async def events(request: Request) -> Response:
@@ -130,7 +132,7 @@ async def _news(request: Request, item: Job) -> AsyncIterator[str]:
 
 async def result(request: Request) -> Response:
     """Return what a job has found."""
-    return Response(_json(payloads.result(_job(request))), media_type="application/json")
+    return Answer(payloads.result(_job(request)))
 
 
 async def export(request: Request) -> Response:
@@ -149,7 +151,7 @@ async def reproduced(request: Request) -> Response:
     item = _job(request)
     entry = _service(request).tables.get(item.table)
     said = {"command": reproduce.command_line(entry, item), "python": reproduce.python(entry, item)}
-    return JSONResponse(said)
+    return Answer(said)
 
 
 async def story(request: Request) -> Response:
@@ -160,12 +162,12 @@ async def story(request: Request) -> Response:
     if place > len(explained):
         raise NotFoundError(f"there is no object {place}")
     found = await _service(request).tables.twins(item.table, explained[place - 1], number - 1)
-    return JSONResponse(payloads.twins(found))
+    return Answer(payloads.twins(found))
 
 
 async def document(_: Request) -> Response:
     """Return the OpenAPI document."""
-    return JSONResponse(openapi.document())
+    return Answer(openapi.document())
 
 
 # --- every page in JSON ------------------------------------------------------------------------
@@ -173,35 +175,39 @@ async def document(_: Request) -> Response:
 
 async def table_twin(request: Request) -> Response:
     """Return the rows that the page of a table shows."""
-    service, name = _service(request), _name(request, "table")
-    entry = service.tables.open(name)
+    await _opened(request)
+    return await rows(request)
+
+
+async def _opened(request: Request) -> TableEntry:
+    """Open the table of an address, and wait until it is read."""
+    service = _service(request)
+    entry = service.tables.open(_name(request, "table"))
     if entry.job is not None and entry.state == "reading":
         await service.jobs.get(entry.job).finished(service.limits.seconds)
-    return await rows(request)
+    return entry
 
 
 async def odd_twin(request: Request) -> Response:
     """Return what stands out, as the library's JSON."""
     given = request.query_params
-    top = whole("top", given.get("top") or 10, 1)
-    job = _service(request).jobs.detect(
-        _name(request, "table"), top=top, options=OptionsQuery.of(given)
-    )
+    top, entry = whole("top", given.get("top") or 10, 1), await _opened(request)
+    job = _service(request).jobs.detect(entry.id, top=top, options=OptionsQuery.of(given))
     return await _answered(request, job)
 
 
 async def row_twin(request: Request) -> Response:
     """Return why a row is odd, as the library's JSON."""
     options = OptionsQuery.of(request.query_params)
-    name, number = _name(request, "table"), _number(request, "row")
-    job = _service(request).jobs.explain(name, number=number, options=options)
+    number, entry = _number(request, "row"), await _opened(request)
+    job = _service(request).jobs.explain(entry.id, number=number, options=options)
     return await _answered(request, job)
 
 
 async def object_twin(request: Request) -> Response:
     """Return why a new object is odd, as the library's JSON."""
     service, given = _service(request), request.query_params
-    entry = service.tables.get(_name(request, "table"))
+    entry = await _opened(request)
     values = {facts.name: given.get(f"v.{facts.name}") or None for facts in entry.columns}
     job = service.jobs.explain(entry.id, values=values, options=OptionsQuery.of(given))
     return await _answered(request, job)
@@ -209,7 +215,7 @@ async def object_twin(request: Request) -> Response:
 
 async def _answered(request: Request, item: Job) -> Response:
     await item.finished(_service(request).limits.seconds)
-    return Response(_json(payloads.result(item)), media_type="application/json")
+    return Answer(payloads.result(item))
 
 
 ROUTES = [
@@ -274,8 +280,3 @@ async def _body(request: Request, known: tuple[str, ...]) -> dict[str, Any]:
         raise OptionError("the request holds a zero byte")
     check_names(body, known)
     return body
-
-
-def _json(content: Mapping[str, Any]) -> bytes:
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False)
-    return text.encode("utf-8", "backslashreplace")

@@ -12,11 +12,12 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from outlying.errors import OutlyingError
 from outlying.web import api, pages
+from outlying.web.answers import Answer
 from outlying.web.limits import LimitError, NotFoundError, NotReadyError
 from outlying.web.processes import warm_up
 from outlying.web.safety import Door, Safety
@@ -95,5 +96,5 @@ async def _unexpected(request: Request, error: Exception) -> Response:
 def _answer(request: Request, status: int, said: str) -> Response:
     path = request.url.path
     if path.startswith("/api/") or path.endswith(".json"):
-        return JSONResponse({"error": said}, status)
+        return Answer({"error": said}, status)
     return pages.error_page(request, status, said)

@@ -237,7 +237,12 @@ class Jobs:
 
     def _succeeded(self, job: Job, message: Done) -> None:
         job.tell(result=message.result, ended=time.monotonic())
-        self.on_done(job)
+        try:
+            self.on_done(job)
+        except Exception as error:  # whoever waits must hear of it
+            said = f"its result could not be taken in: {error}"
+            job.tell(state="failed", stage="failed", error=said, result=None)
+            return
         job.tell(state="done", stage="done", done=1, total=1)
 
     def _begin(self) -> None:

@@ -32,14 +32,16 @@ class Wanted:
         """Describe the twins of a row for one of its stories."""
         pair = story.headline
         forms = {facts.name: facts.form for facts in columns}
-        group = [Filter.of_condition(condition) for condition in pair.conditions]
-        value, typical = nearest_typical(pair, forms.get(pair.property, "text"))
+        known = [condition for condition in pair.conditions if condition.attribute in forms]
+        group = [Filter.of_condition(condition) for condition in known]
+        value, typical = nearest_typical(pair, forms.get(pair.property, "number"))
+        wanted = (typical,) if pair.property in forms else ()  # an hour of the day is no column
         told = {pair.property, *(condition.attribute for condition in pair.conditions)}
         compared = [name for name in findings.population.columns if name in forms]
         values = findings.object
         distance = {name: values.get(name) for name in compared if name not in told}
         row = 0 if findings.row is None else findings.row + 1
-        return cls(value, (*group, typical), group, distance, row)
+        return cls(value, (*group, *wanted), group, distance, row)
 
 
 def nearest_typical(pair: Pair, form: Form) -> tuple[Value, Filter]:

@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from multiprocessing.context import BaseContext
+from multiprocessing.context import ForkServerContext, SpawnContext
 from pathlib import Path
 
 from outlying.web import worker
@@ -20,7 +20,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
 @functools.cache
-def _context() -> BaseContext:
+def _context() -> ForkServerContext | SpawnContext:
     """Return how processes are started: not by forks of the server, which has threads.
 
     On Linux a helper has loaded all modules, and is forked instead: that takes milliseconds.

@@ -103,7 +103,7 @@ class TableEntry:
 
     @property
     def skipped(self) -> tuple[tuple[str, str], ...]:
-        """The columns that cannot be used, and why."""
+        """The columns that are not compared unless that is asked for, and why."""
         return () if self.facts is None else self.facts.skipped
 
     @property

@@ -24,9 +24,11 @@ import numpy as np
 from outlying.api import Explainer
 from outlying.detect.api import detect
 from outlying.errors import OutlyingError
+from outlying.options import Options
 from outlying.results.findings import Findings
 from outlying.sources.arrow.collecting import TooManyRowsError, collected
 from outlying.sources.duckdb.browse import Browser, write_copy
+from outlying.table.selection import select_any
 from outlying.table.table import Table
 from outlying.table.targets import Asked
 from outlying.web.limits import LimitError
@@ -131,7 +133,8 @@ class Worker:
         self._check_size(table)
         tell.stage("making a copy to look around in", 0, 0)
         facts = write_copy(table, self._charge.copy)
-        skipped = tuple((item.name, item.reason) for item in table.skipped)
+        left_out = select_any(table, Options()).skipped
+        skipped = tuple((item.name, item.reason) for item in left_out)
         is_streamed = not isinstance(self._data, Table)
         return Facts(table.source, table.rows, facts, skipped, table.notes, is_streamed)
 

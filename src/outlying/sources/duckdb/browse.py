@@ -129,7 +129,7 @@ def _array(column: Column) -> Any:
     if column.is_numeric:
         return pyarrow.array(column.values, mask=column.missing())
     codes = pyarrow.array(column.codes, mask=column.missing())
-    labels = [str(label).lower() if isinstance(label, bool) else label for label in column.labels]
+    labels = [_label(label) for label in column.labels]
     return pyarrow.DictionaryArray.from_arrays(codes, of_texts(labels))
 
 
@@ -337,7 +337,7 @@ class Browser:
         if item.kind == "present":
             return f"{column} IS NOT NULL", []
         if item.kind == "contains":
-            return f"contains(lower({_text(column, facts)}), ?)", [str(item.value).casefold()]
+            return f"contains(lower({_text(column, facts)}), ?)", [_label(item.value).casefold()]
         if item.kind == "equals":
             return _equals(column, facts, item)
         return _interval(column, facts, item)
@@ -345,7 +345,7 @@ class Browser:
     def _search(self, text: str) -> tuple[str, list[Any]]:
         """Look for a text in all columns; numbers hold none but those that look like numbers."""
         is_numeric = all(char in "0123456789.-+:T e" for char in text)
-        needle = text.casefold()
+        needle = _label(text).casefold()
         parts = [
             f"contains(lower({_text(f'c{place}', facts)}), ?)"
             for place, facts in enumerate(self.columns)
@@ -362,7 +362,9 @@ def _holding(name: str, value: Value) -> Filter:
 
 
 def _label(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    """Write a category as the database holds it: halves of characters are escaped."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _text(column: str, facts: ColumnFacts) -> str:
