@@ -98,11 +98,13 @@ class Browser:
             if event["method"] == "Network.requestWillBeSent"
         ]
 
-    def violations(self) -> list[str]:
-        """Return what axe finds that is serious or worse."""
+    def violations(self, *rules: str) -> list[str]:
+        """Return what axe finds that is serious or worse, by some of its rules or all."""
         self.driver.execute_script(axe_source())
+        asked: dict[str, Any] = {"resultTypes": ["violations"]}
         found = self.driver.execute_async_script(
-            "const done = arguments[0]; axe.run(document).then(r => done(r.violations))"
+            "const [asked, done] = arguments; axe.run(document, asked).then(r => done(r.violations))",
+            asked | ({"runOnly": list(rules)} if rules else {}),
         )
         return [
             f"{item['id']}: {item['nodes'][0]['html'][:200]}"

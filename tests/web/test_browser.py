@@ -417,7 +417,8 @@ def test_every_view_is_sound(visitor: Visitor, scheme: str) -> None:
         visitor.browser.ask("document.querySelectorAll('details').forEach(d => d.open = true)")
         assert visitor.browser.ask("document.querySelectorAll('[style]').length") == 0
         assert (view, visitor.browser.complaints()) == (view, [])
-        assert (view, visitor.browser.violations()) == (view, [])
+        rules = () if scheme == "light" else ("color-contrast",)  # nothing else is a matter of it
+        assert (view, visitor.browser.violations(*rules)) == (view, [])
 
 
 @pytest.mark.parametrize("width", [400, 2560])

@@ -32,7 +32,7 @@ _KINDS = (
 )
 _WELCOME = (
     "Enter what you know, and leave out what you do not. The object is then compared with the rows "
-    "of the table, as if it were one of them."
+    "of the table, as if it were one of them. To begin with a row, open it and change its values."
 )
 _EXPORTS = {"html": "Report", "json": "JSON", "csv": "CSV", "png": "Picture"}
 

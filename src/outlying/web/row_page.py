@@ -24,6 +24,7 @@ from outlying.web.tables import TableEntry, Twins
 #: Columns of the twins besides those of the story.
 _OTHER_COLUMNS = 6
 _MOSTLY = 0.9  # of the values of a column differ, where they name its rows
+_MOST_HINTS, _SHORT, _MANY_CATEGORIES = 3, 16, 100  # categories that a form names
 _SLIDERS = ("min_outlierness", "min_support", "max_conditions")
 
 
@@ -240,6 +241,10 @@ def _twins_title(count: int) -> str:
 
 
 def _hint(column: ColumnFacts) -> str:
-    if column.low is None or column.high is None:
+    """Return what a field takes: a range, or the commonest categories."""
+    if column.low is not None and column.high is not None:
+        return f"{cell_text(column.low)} to {cell_text(column.high)}"
+    named = [printable(str(item), _SHORT) for item in column.categories[:_MOST_HINTS]]
+    if not named or column.distinct > _MANY_CATEGORIES:
         return KINDS[column.type]
-    return f"{cell_text(column.low)} to {cell_text(column.high)}"
+    return ", ".join(named) + (", …" if column.distinct > len(named) else "")

@@ -135,6 +135,10 @@ function tell(field) {
 
 function follow(job) {
   events = new EventSource(job.dataset.events);
+  events.addEventListener("error", () => {
+    // A browser asks again by itself unless it was refused; then the page knows what has become of it.
+    if (events?.readyState === EventSource.CLOSED) setTimeout(() => show(location.href, { history: "replace" }), 2000);
+  });
   events.addEventListener("progress", (event) => {
     const told = JSON.parse(event.data);
     if (["done", "failed", "cancelled"].includes(told.state)) {
