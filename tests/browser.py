@@ -103,7 +103,7 @@ class Browser:
         self.driver.execute_script(axe_source())
         asked: dict[str, Any] = {"resultTypes": ["violations"]}
         found = self.driver.execute_async_script(
-            "const [asked, done] = arguments; axe.run(document, asked).then(r => done(r.violations))",
+            "const [how, done] = arguments; axe.run(document, how).then(r => done(r.violations))",
             asked | ({"runOnly": list(rules)} if rules else {}),
         )
         return [
