@@ -70,7 +70,11 @@ _OPTIONS: Schema = {
         "exclude": _NAMES,
         "types": {"type": "object", "additionalProperties": _choice(options.ColumnType)},
         "infinite": _choice(options.Infinite),
+        "derive": _FLAG,
+        "discretise": _choice(options.Discretise),
+        "bins": {"type": "integer", "minimum": 2, "maximum": options.MOST_BINS},
         "references": {"type": "integer", "minimum": 0},
+        "seed": {"type": "integer", "minimum": 0},
         "top": {"type": "integer", "minimum": 1},
     },
 }

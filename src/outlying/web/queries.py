@@ -27,8 +27,20 @@ MOST_NAMED = 5_000
 MOST_FILTERS = 50
 _PAGE = 50
 _FIELDS = ("attribute", "kind", "low", "high", "value")
-_NUMBERS = ("min_outlierness", "min_confidence")
-_WHOLE = ("max_conditions", "references")
+_NUMBERS = ("min_support", "min_outlierness", "min_confidence")
+_WHOLE = ("max_conditions", "references", "bins", "seed")
+_FLAGS = ("exact", "derive")
+_WORDS = (
+    "preset",
+    "search",
+    "minimality",
+    "measure",
+    "scales",
+    "interval",
+    "bandwidth",
+    "infinite",
+    "discretise",
+)
 
 
 class Filter(browse.Filter):
@@ -145,20 +157,13 @@ class OptionsQuery:
     def of(cls, params: Given) -> OptionsQuery:
         """Read the options of a query string."""
         found: dict[str, Any] = {}
-        if params.get("min_support"):
-            found["min_support"] = real("min_support", params.get("min_support"))
-        for name in _NUMBERS:
-            if params.get(name):
-                found[name] = real(name, params.get(name))
-        for name in _WHOLE:
-            if params.get(name):
-                found[name] = whole(name, params.get(name), 0)
+        for names, read in ((_NUMBERS, real), (_WHOLE, _from_0), (_FLAGS, _flag), (_WORDS, _text)):
+            found |= {name: read(name, params.get(name)) for name in names if params.get(name)}
         if params.get("pairs"):
             found["top"] = whole("pairs", params.get("pairs"), 1)
-        if params.get("exact"):
-            found["exact"] = params.get("exact") not in ("0", "false")
-        if params.getlist("exclude"):
-            found["exclude"] = list(params.getlist("exclude"))
+        for name in ("columns", "exclude"):
+            if params.getlist(name):
+                found[name] = list(params.getlist(name))
         if params.getlist("type"):
             found["types"] = dict(map(_declared, params.getlist("type")))
         return cls.checked(found)
@@ -194,16 +199,16 @@ class OptionsQuery:
         """Write the options as pairs of an address."""
         pairs: Params = []
         for name, value in self.given:
-            if name == "exclude":
-                pairs += [("exclude", column) for column in value]
+            if name in ("columns", "exclude"):
+                pairs += [(name, column) for column in value]
             elif name == "types":
                 pairs += [("type", f"{column}={kind}") for column, kind in value]
-            elif name == "exact":
-                pairs.append(("exact", "1"))
-            elif name == "top":
-                pairs.append(("pairs", str(value)))
-            elif name in (*_NUMBERS, *_WHOLE, "min_support"):
-                pairs.append((name, repr(value).removesuffix(".0")))
+            elif name in _FLAGS:
+                pairs.append((name, "1" if value else "0"))
+            elif name in _WORDS:
+                pairs.append((name, value))
+            else:
+                pairs.append(("pairs" if name == "top" else name, repr(value).removesuffix(".0")))
         return pairs
 
 
@@ -235,6 +240,18 @@ def real(name: str, given: object) -> float:
         return float(str(given))
     except ValueError:
         raise OptionError(f"{name} is {shown(given)}; allowed: a number") from None
+
+
+def _from_0(name: str, given: object) -> int:
+    return whole(name, given, 0)
+
+
+def _flag(_: str, given: object) -> bool:
+    return given not in ("0", "false")
+
+
+def _text(_: str, given: object) -> str:
+    return str(given)
 
 
 def encoded(pairs: Sequence[tuple[str, str]]) -> str:

@@ -17,8 +17,7 @@ from outlying.web.tables import TableEntry
 from outlying.web.tasks import Detect, Explain
 
 #: Options of `outlying detect`; its explanations have no others.
-DETECT_OPTIONS = ("columns", "exclude", "types", "infinite", "references", "top")
-_FLAGS = {"minimality", "search", "measure", "scales", "interval", "bandwidth", "discretise"}
+DETECT_OPTIONS = ("columns", "exclude", "types", "infinite", "derive", "references", "top")
 
 
 def command_line(entry: TableEntry, job: Job) -> str:
@@ -94,8 +93,8 @@ def _flags(options: dict[str, Any]) -> list[str]:
             flags += [part for column in value for part in (flag, column)]
         elif name == "types":
             flags += [part for column, kind in value for part in ("--type", f"{column}={kind}")]
-        elif name == "exact":
-            flags.append(flag)
+        elif isinstance(value, bool):
+            flags.append(flag if value else flag.replace("--", "--no-", 1))
         else:
             flags += [flag, str(value)]
     return flags
