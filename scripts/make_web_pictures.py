@@ -93,7 +93,7 @@ def take(browser: Browser, server: Served, shot: Shot) -> None:
     browser.until(lambda: not browser.all(".job, .busy"), 120)
     time.sleep(0.3)
     picture = Image.open(io.BytesIO(browser.driver.get_screenshot_as_png())).convert("RGB")
-    picture.quantize(_COLOURS).save(PICTURES / shot.file, optimize=True)
+    picture.quantize(_COLOURS, Image.Quantize.MAXCOVERAGE).save(PICTURES / shot.file, optimize=True)
 
 
 def main() -> None:
