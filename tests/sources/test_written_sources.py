@@ -95,9 +95,7 @@ def test_row_order(tmp_path: Path) -> None:
     other = frame.sample(frac=1, random_state=1).reset_index(drop=True)
     assert answers(other) == answers(frame)
     other.to_parquet(tmp_path / "t.parquet")
-    assert answers(tmp_path / "t.parquet", engine="duckdb") == answers(
-        frame
-    )
+    assert answers(tmp_path / "t.parquet", engine="duckdb") == answers(frame)
 
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
