@@ -61,12 +61,12 @@ def test_the_report_says_what_was_measured_and_what_was_not(tmp_path: Path) -> N
     command.write(made_up(), output)
     text = output.read_text(encoding="utf-8")
     for said in (
-        "| one row, explain: time by that of OutlierTree | 0.17 | 0.2 | yes |",
-        "| one row, with confidence: time by that of OutlierTree | 0.67 | 0.2 | NO |",
+        "| one row, explain: time by that of OutlierTree | 0.17 | 0.08 | NO |",
+        "| one row, with confidence: time by that of OutlierTree | 0.67 | 0.08 | NO |",
         "| one row, explain: time by that of IF + SHAP | - | 1 | not measured |",
         "| one row, explain: peak memory | 160 MB | 400 MB | yes |",
         "| large table: time by that of OutlierTree | 0.025 | 0.05 | yes |",
-        "| many rows, plain: time by that of one | 30 | 25 | NO |",
+        "| many rows, plain: time by that of one | 30 | 15 | NO |",
         "| outlying | 0.5 | prepare 0.12, explain 0.38 | 1 | 20 | 150 | 10 | yes |",
         "failed: ModuleNotFoundError: No module named 'shap'",
         "stopped after 120 s | - | more than 40 |",
