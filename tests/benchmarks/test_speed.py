@@ -69,12 +69,12 @@ def test_the_report_says_what_was_measured_and_what_was_not(tmp_path: Path) -> N
     command.write(made_up(), output)
     text = output.read_text(encoding="utf-8")
     for said in (
-        "| one row, explain: time by that of OutlierTree | 0.17 | 0.2 | yes |",
-        "| one row, with confidence: time by that of OutlierTree | 0.67 | 0.2 | NO |",
+        "| one row, explain: time by that of OutlierTree | 0.17 | 0.08 | NO |",
+        "| one row, with confidence: time by that of OutlierTree | 0.67 | 0.08 | NO |",
         "| one row, explain: time by that of IF + SHAP | - | 1 | not measured |",
         "| one row, explain: peak memory | 160 MB | 400 MB | yes |",
         "| large table: time by that of OutlierTree | 0.025 | 0.05 | yes |",
-        "| many rows, plain: time by that of one | 30 | 25 | NO |",
+        "| many rows, plain: time by that of one | 30 | 15 | NO |",
         "| one row of a wide table, command line: time by one fit of OutlierTree | 2.5 | 2 | NO |",
         "| all outlying rows of a wide table: time by one fit of OutlierTree | 3 | 4 | yes |",
         "| confidence in a wide table | 4 s | 3 s | NO |",
