@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import math
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,13 +62,15 @@ def test_reference_rows_are_explained_when_asked_and_once(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
-    strongest = Prepared.strongest
+    screened = Prepared.quickly_screened
 
-    def counted(self: Prepared, rows: Sequence[int], *args: Any) -> Iterator[Strongest]:
+    def counted(
+        self: Prepared, rows: Sequence[int], *args: Any
+    ) -> Sequence[Callable[[], Strongest]]:
         asked.extend(rows)
-        return strongest(self, rows, *args)
+        return screened(self, rows, *args)
 
-    monkeypatch.setattr(Prepared, "strongest", counted)
+    monkeypatch.setattr(Prepared, "quickly_screened", counted)
     alone = outlying.Explainer(table, references=0).explain(row=0)
     assert alone.confidence is None
     assert not asked

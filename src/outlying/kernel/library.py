@@ -51,9 +51,7 @@ _BATCH_ARRAYS = (
     ),
     *("object_of", "values", "bars", "levels", "own", "own_conditions", "own_places", "screened"),
 )
-_POOL_ARRAYS = (
-    *("row_words", "attribute_of", "least_rows", "has", "own", "own_conditions", "levels"),
-)
+_POOL_ARRAYS = ("row_words", "attribute_of", "least_rows", "has", "own", "own_conditions", "levels")
 
 
 class _Property(ctypes.Structure):

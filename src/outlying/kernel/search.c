@@ -9,8 +9,13 @@
  * Wider windows are looked at only where they may show the needed rarity, which a count of the rows
  * near the object rules out for most; what is typical at a scale is found once for a context.
  *
+ * An object is soon found to be ordinary in most contexts: the rows within a somewhat narrower window,
+ * whose range of bits is known for each object, are some of those near it.
+ *
  * Given back are, for each object, the contexts that reach a threshold, those of up to one
- * condition, and the strongest. Strengths are compared as products of rarity and lift, rounded; ties
+ * condition, and the strongest. A quick search gives back the one without conditions, those that reach
+ * the threshold and a strength that the caller sets for each object, and their parts, on which it
+ * depends whether they are reported. Strengths are compared as products of rarity and lift, rounded; ties
  * are broken by fewer conditions, more rows, and the order of the conditions: so there is one answer,
  * in whatever order contexts are looked at.
  */

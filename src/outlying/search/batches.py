@@ -116,9 +116,7 @@ class _Batch:
         ]
         attribute_of = np.full(len(self.pool), NONE, dtype=np.int32)
         own_places = np.full((len(asked), len(self.pool)), NONE, dtype=np.int32)
-        has = np.ones((len(self.pool), -(-len(asked) // BITS) * BITS), dtype=bool)
-        has[:, len(asked) :] = False
-        has[:-1] = False
+        has = np.zeros((len(self.pool), -(-len(asked) // BITS) * BITS), dtype=bool)
         for number, (each, own) in enumerate(zip(asked, self.own, strict=True)):
             attribute_of[own] = each.exact.condition_families
             own_places[number, own] = np.arange(len(own))

@@ -28,6 +28,7 @@ from outlying.table.targets import Asked, Key, Target, Targets, targets_in
 Result = TypeVar("Result")
 
 _FINISHED = 16  # searches that a process does the rest of before it returns them
+_MANY = 256  # quick searches whose rest is worth other processes
 
 
 class MemoryPopulation:
@@ -203,8 +204,20 @@ class MemoryPopulation:
             def tell(place: int, total: int, done: int = done, count: int = len(some)) -> None:
                 told(done + count * place // total, len(rows))
 
-            yield from prepared.strongest(some, threads, tell)
+            yield from self._strongest(prepared.quickly_screened(some, threads, tell), workers)
             done += len(some)
+
+    def _strongest(
+        self, screened: Sequence[Callable[[], Strongest]], workers: int | None
+    ) -> Generator[Strongest, None, None]:
+        """Do what is left of quick searches, of many rows by processes."""
+
+        def work(places: Sequence[int]) -> Iterator[Strongest]:
+            for place in places:
+                yield screened[place]()
+
+        processes = usable_workers(workers) if len(screened) > _MANY else 1
+        yield from in_order(work, range(len(screened)), processes, most=_FINISHED)
 
     def find_intervals(self) -> None:
         """Find the natural intervals of all columns."""

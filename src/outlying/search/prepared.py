@@ -141,23 +141,31 @@ class Prepared:
             return exact, by_numpy(search.outcome, top)
         return exact, verified(by_numpy(search.shortlist, top), exact, top)
 
-    def strongest(
+    def strongest(self, rows: Sequence[int]) -> Iterator[Strongest]:
+        """Return what a quick search finds on rows of a table in memory."""
+        if self.options.search == "exhaustive":
+            yield from map(strongest_of, map(exhaustive, map(self.exact, rows)))
+            return
+        for search in self.quickly_screened(rows):
+            yield search()
+
+    def quickly_screened(
         self, rows: Sequence[int], threads: int = 1, progress: Progress | None = None
-    ) -> Iterator[Strongest]:
-        """Return what a quick search finds on rows of a table in memory, screened together."""
+    ) -> list[Callable[[], Strongest]]:
+        """Screen some rows together; return who does what is left of the quick search of each."""
         exacts = [self.exact(row) for row in rows]
         if exacts and progress is not None:
             exacts[0].progress = progress
-        if self.options.search == "exhaustive":
-            yield from map(strongest_of, map(exhaustive, exacts))
-        elif not self.is_large:
-            found = guided_together(exacts, self.cache, 1, quick=True, threads=threads)
-            yield from map(strongest_of, found)
-        else:
-            shortlists = shortlisted_together(exacts, self.cache, 1, quick=True, threads=threads)
-            for exact, short in zip(exacts, shortlists, strict=True):
-                counted = Counted(exact, short, _InMemory(exact, short))
-                yield strongest_of(verified(short, counted, 1))
+        searches = searches_together(exacts, self.cache, quick=True, threads=threads)
+        found = zip(exacts, searches, strict=True)
+        return [functools.partial(self._strongest, exact, search) for exact, search in found]
+
+    def _strongest(self, exact: Exact, search: GuidedSearch | QuickSearch) -> Strongest:
+        if not self.is_large:
+            return strongest_of(by_numpy(search.outcome, 1))
+        short = by_numpy(search.shortlist, 1)
+        counted = Counted(exact, short, _InMemory(exact, short))
+        return strongest_of(verified(short, counted, 1))
 
     def exact(self, row: int, progress: Progress | None = None) -> Exact:
         """Make ready to score the pairs of a row by all rows, which are in memory."""
