@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from selenium import webdriver
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.remote.webelement import WebElement
@@ -37,8 +40,8 @@ class Browser:
     def __init__(self, driver: Any) -> None:
         self.driver = driver
 
-    def open(self, path: Path, width: int = 1280, scheme: str = "light") -> None:
-        """Open a file in a window of a width, with light or dark preferred."""
+    def open(self, path: Path | str, width: int = 1280, scheme: str = "light") -> None:
+        """Open a file or an address in a window of a width, with light or dark preferred."""
         self.driver.get("about:blank")
         self.driver.get_log("browser")
         self.driver.get_log("performance")
@@ -50,7 +53,7 @@ class Browser:
             mobile=False,
         )
         self.prefer(scheme=scheme)
-        self.driver.get(path.as_uri())
+        self.driver.get(path if isinstance(path, str) else path.as_uri())
 
     def prefer(self, scheme: str = "light", media: str = "") -> None:
         """Set what the page may ask about the reader."""
@@ -69,6 +72,17 @@ class Browser:
         """Find elements."""
         return list(self.driver.find_elements("css selector", selector))
 
+    def until(self, seen: Callable[[], Any], seconds: float = 30) -> Any:
+        """Wait until something is seen; a page that changes meanwhile is looked at again."""
+        end = time.monotonic() + seconds
+        while True:
+            with contextlib.suppress(StaleElementReferenceException, NoSuchElementException):
+                if found := seen():
+                    return found
+            if time.monotonic() > end:
+                raise AssertionError(f"not seen within {seconds} s: {self.driver.current_url}")
+            time.sleep(0.03)
+
     def complaints(self) -> list[str]:
         """Return what the console says."""
         return [str(entry["message"]) for entry in self.driver.get_log("browser")]
@@ -84,11 +98,13 @@ class Browser:
             if event["method"] == "Network.requestWillBeSent"
         ]
 
-    def violations(self) -> list[str]:
-        """Return what axe finds that is serious or worse."""
+    def violations(self, *rules: str) -> list[str]:
+        """Return what axe finds that is serious or worse, by some of its rules or all."""
         self.driver.execute_script(axe_source())
+        asked: dict[str, Any] = {"resultTypes": ["violations"]}
         found = self.driver.execute_async_script(
-            "const done = arguments[0]; axe.run(document).then(r => done(r.violations))"
+            "const [how, done] = arguments; axe.run(document, how).then(r => done(r.violations))",
+            asked | ({"runOnly": list(rules)} if rules else {}),
         )
         return [
             f"{item['id']}: {item['nodes'][0]['html'][:200]}"

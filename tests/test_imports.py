@@ -24,7 +24,7 @@ FLOORS: list[set[str]] = [
     {"stream", "render"},
     {"api"},
     {"detect"},
-    {"paper"},
+    {"paper", "web"},
     {"cli"},
     {"__main__"},
 ]

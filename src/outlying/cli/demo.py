@@ -7,11 +7,13 @@ import json
 import sys
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import click
 
 from outlying import sources
 from outlying.api import Explainer
+from outlying.cli.serve import run, serving_options
 from outlying.cli.terminal import DEMO, rendered
 from outlying.errors import harmless
 from outlying.render.files import Output
@@ -22,9 +24,15 @@ from outlying.render.files import Output
     "--save", metavar="FOLDER", help="Write the example's two files there instead of explaining it."
 )
 @click.option("--all", "everything", is_flag=True, help="Show weaker findings and all numbers.")
-def demo(save: str | None, everything: bool) -> None:
+@click.option("--web", is_flag=True, help="Open the example's table on a page in the browser.")
+@serving_options
+def demo(save: str | None, everything: bool, web: bool, **serving: Any) -> None:
     """Explain a sick patient against 800 healthy people: an example that is built in."""
     files = resources.files("outlying") / "data"
+    if web:
+        with resources.as_file(files / "patients.csv") as path:
+            run((str(path),), {}, serving, path="/t/patients")
+        return
     if save is not None:
         for name in ("patients.csv", "patient.json"):
             with Output.to(str(Path(save) / name)) as out:
@@ -44,5 +52,6 @@ def demo(save: str | None, everything: bool) -> None:
         "\nThe same on a file of your own:\n"
         "  outlying explain FILE.csv --row 17           (data rows are counted from 1)\n"
         "  outlying explain FILE.csv --where id=A17     (the only row with that value)\n"
-        "  outlying demo --save .                       (the files of this example)"
+        "  outlying demo --save .                       (the files of this example)\n"
+        "  outlying demo --web                          (the same by mouse, in a browser)"
     )

@@ -23,6 +23,7 @@ from outlying.cli.process import (
     prepare_streams,
     stopped_by_signals,
 )
+from outlying.cli.serve import serve
 from outlying.cli.writing import NO_MEMORY
 from outlying.errors import OptionError, harmless
 from outlying.kernel.library import said
@@ -109,5 +110,5 @@ def completion(shell: str) -> None:
     click.echo(kind(cli, {}, "outlying", "_OUTLYING_COMPLETE").source())
 
 
-for _command in (explain, demo, detect, paper):
+for _command in (explain, demo, detect, serve, paper):
     cli.add_command(_command)

@@ -22,7 +22,7 @@ import numpy as np
 from outlying.errors import OutputError
 from outlying.options import Options
 from outlying.render.files import final_path, is_special
-from outlying.results.findings import Findings, Population, entry, heading
+from outlying.results.findings import Population, heading
 from outlying.results.patterns import Patterns
 from outlying.table.table import Table
 from outlying.table.targets import Targets
@@ -48,7 +48,6 @@ _MEANING = {
     "targets": "the rows or objects to explain",
     "detection": "the detection",
 }
-_COLUMNS = ("columns", "skipped_columns", "derived_columns")
 _LONG = {"columns", "skipped_columns", "derived_columns", "fingerprint", "targets", "detection"}
 
 
@@ -69,15 +68,6 @@ def header(
         "targets": {"count": len(targets), "rows": rows, "objects": objects},
     }
     return dict(json.loads(line(whole)))
-
-
-def entry_beside(findings: Findings, population: Population) -> dict[str, Any]:
-    """Return one object, with its own columns where a new object brings other ones into play."""
-    content = entry(findings)
-    if findings.population != population:
-        own = heading(findings.population, findings.options)
-        content |= {name: own[name] for name in _COLUMNS}
-    return content
 
 
 def fingerprint(table: Table) -> str:

@@ -31,7 +31,8 @@ from outlying.errors import OptionError, WorkerError, harmless
 from outlying.parallel import usable_workers
 from outlying.render.files import Output
 from outlying.results.detections import Detection, Flagged
-from outlying.results.findings import Findings, heading
+from outlying.results.documents import document, entry_beside
+from outlying.results.findings import Findings
 from outlying.results.patterns import Patterns
 from outlying.results.terms import Terms
 from outlying.table.targets import Targets
@@ -193,8 +194,7 @@ class _Run:
         population = self.explainer.population
         left = itertools.islice(self.flagged(), done, None)
         for item, findings in zip(left, self.findings(done), strict=True):
-            own = {} if item is None else {"detection": item.summary()}
-            yield jsonlines.entry_beside(findings, population) | own
+            yield entry_beside(findings, population, item)
 
 
 def _texts(run: _Run, is_terminal: bool) -> Iterator[str]:
@@ -211,14 +211,8 @@ def _texts(run: _Run, is_terminal: bool) -> Iterator[str]:
 
 
 def _document(run: _Run, is_terminal: bool) -> Iterator[str]:  # noqa: ARG001 - as the others
-    patterns, objects = Patterns(), []
-    for content in run.entries():
-        patterns.add(content)
-        objects.append(content)
-    told = [item.to_dict() for item in patterns.told()]
-    options = run.explainer.options
-    whole = heading(run.explainer.population, options)
-    whole |= {**run.detected(), "objects": objects, "patterns": told}
+    explainer = run.explainer
+    whole = document(explainer.population, explainer.options, run.entries(), run.detection)
     yield json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
 
 

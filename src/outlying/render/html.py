@@ -129,8 +129,8 @@ class Report:
             skipped=people.skipped_columns,
             options=_option_texts(self.options),
             version=outlying.__version__,
-            terms=_terms(self.options.measure),
-            style=_style(),
+            terms=terms_of(self.options.measure),
+            style=style_sheet(),
         )
 
     def _title(self) -> str:
@@ -172,8 +172,8 @@ def fragment(findings: Findings) -> str:
         anchor=f"outlying-{_digest(findings)}",
         findings=findings,
         hints=tuple(PYTHON.hints(findings.hints)),
-        terms=_terms(findings.options.measure),
-        style=_style(),
+        terms=terms_of(findings.options.measure),
+        style=style_sheet(),
     )
 
 
@@ -185,7 +185,7 @@ def _digest(findings: Findings) -> str:
 
 def card(pair: Pair) -> str:
     """Return the card of one pair as a fragment for other pages."""
-    return _rendered("card.html", pair=pair, terms=_terms(pair.measure), style=_style())
+    return _rendered("card.html", pair=pair, terms=terms_of(pair.measure), style=style_sheet())
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -259,7 +259,8 @@ def _figure(item: Figure, measure: Measure) -> dict[str, Any]:
     return {"tip": tip, "name": name, "text": item.text, "value": repr(item.value)}
 
 
-def _terms(measure: Measure) -> list[Term]:
+def terms_of(measure: Measure) -> list[Term]:
+    """Return what the numbers of a card mean under a measure."""
     meanings = glossary(measure)
     return [
         Term(_tip(term, measure), _NAMES.get(term, term), words) for term, words in meanings.items()
@@ -297,16 +298,26 @@ def _safe(text: str) -> Any:
 
 
 @functools.cache
-def _style() -> Any:
+def style_sheet() -> Any:
+    """Return the style of all cards and pictures, light and dark."""
     return _safe(_rendered("style.css", light=PALETTE["light"], dark=PALETTE["dark"]))
+
+
+def with_cards(found: Environment) -> Environment:
+    """Return an environment whose templates can show findings as cards."""
+    found.filters.update(_FILTERS)
+    found.globals["blame"] = BLAME
+    return found
 
 
 @functools.cache
 def _environment() -> Environment:
-    found = environment()
-    found.filters.update(_FILTERS)
-    found.globals["blame"] = BLAME
-    return found
+    return with_cards(environment())
+
+
+def _percent_of(number: float, name: str) -> Any:
+    """Return an attribute that tells the style sheet a percentage, such as where a label stands."""
+    return _safe(f'style="--{name}:{round(number, 2):g}%"')
 
 
 def _rendered(template: str, **values: Any) -> str:
@@ -322,6 +333,7 @@ _FILTERS: dict[str, Any] = {
     "printable": printable,
     "directed": _directed,
     "percent": percent,
+    "percent_of": _percent_of,
     "three": "{:.3f}".format,
     "multiple": "{:.3g}".format,
     "area": svg.area,

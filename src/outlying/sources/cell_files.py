@@ -1,0 +1,78 @@
+"""The cells of a table in files, mapped into memory: any row is there at once, none has to be held.
+
+One file for the numbers of each numeric column, three for a categorical one: its codes, the texts
+of its labels one after the other, and where each of these ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from outlying.table.columns import Column
+from outlying.table.values import Form, Value, value_of
+
+
+def write_cells(columns: Sequence[Column], folder: Path) -> None:
+    """Write the cells of all columns into a new folder."""
+    folder.mkdir(mode=0o700)
+    for place, column in enumerate(columns):
+        if column.is_numeric:
+            column.values.tofile(folder / f"{place}.values")
+            continue
+        texts = [str(label).encode("utf-8", "surrogatepass") for label in column.labels]
+        ends = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+        column.codes.tofile(folder / f"{place}.codes")
+        ends.tofile(folder / f"{place}.ends")
+        (folder / f"{place}.texts").write_bytes(b"".join(texts) or b"\0")  # nothing is not mapped
+
+
+class CellFiles:
+    """The cells of a table, read from files that another process may have written."""
+
+    def __init__(self, folder: Path, forms: Sequence[tuple[Form, bool]]) -> None:
+        """Map the files; `forms` says of each column what it holds, and whether it is numeric."""
+        self._columns = [
+            _Numbers(folder, place, form) if is_numeric else _Texts(folder, place, form)
+            for place, (form, is_numeric) in enumerate(forms)
+        ]
+
+    def rows(self, positions: Sequence[int]) -> list[list[Value]]:
+        """Return the values of some rows by their positions from 0."""
+        chosen = np.asarray(positions, dtype=np.int64)
+        columns = [column.values(chosen) for column in self._columns]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+
+class _Numbers:
+    def __init__(self, folder: Path, place: int, form: Form) -> None:
+        self._form = form
+        self._numbers = _mapped(folder / f"{place}.values", np.float64)
+
+    def values(self, positions: npt.NDArray[np.int64]) -> list[Value]:
+        return [value_of(self._form, number) for number in self._numbers[positions].tolist()]
+
+
+class _Texts:
+    def __init__(self, folder: Path, place: int, form: Form) -> None:
+        self._is_boolean = form == "boolean"
+        self._codes = _mapped(folder / f"{place}.codes", np.int32)
+        self._ends = _mapped(folder / f"{place}.ends", np.int64)
+        self._texts = _mapped(folder / f"{place}.texts", np.uint8)
+
+    def values(self, positions: npt.NDArray[np.int64]) -> list[Value]:
+        return [None if code < 0 else self._label(code) for code in self._codes[positions].tolist()]
+
+    def _label(self, code: int) -> Value:
+        begin, end = self._ends[code : code + 2].tolist()
+        text = self._texts[begin:end].tobytes().decode("utf-8", "surrogatepass")
+        return text == "True" if self._is_boolean else text
+
+
+def _mapped(path: Path, kind: Any) -> npt.NDArray[Any]:
+    found: npt.NDArray[Any] = np.memmap(path, kind, "r")
+    return found

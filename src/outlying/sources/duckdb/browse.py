@@ -1,0 +1,411 @@
+"""A copy of a table to look around in: pages of rows, sorted, filtered and searched by DuckDB.
+
+The copy is a folder that one process writes and another opens: a database that finds rows, and
+files from which the cells of a page are taken. Numbers are as the core holds them, so that a value
+reads the same in a page of rows and in a finding. Columns are called c0, c1, ...: names of tables
+never become SQL.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from outlying.errors import ColumnError, OptionError, RowError, unknown_name
+from outlying.options import ColumnType
+from outlying.sources.cell_files import CellFiles, write_cells
+from outlying.sources.duckdb import engine
+from outlying.sources.types.arrow_numpy import of_texts
+from outlying.table.columns import Column
+from outlying.table.table import Table
+from outlying.table.values import TIMES, Form, Value, number_of, plain, read_text, value_of
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+FilterKind = Literal["equals", "interval", "missing", "present", "contains"]
+Number: TypeAlias = int
+_Orders: TypeAlias = "collections.OrderedDict[View, npt.NDArray[np.int32]]"
+
+MOST_CATEGORIES = 30
+"""So many of the commonest categories are named by a column's facts."""
+_MEMORY = "512MB"
+_SHALLOW = 2_000  # rows from the top that are found without an order of all
+_ORDERS = 24  # orders of all rows that are kept
+_HEADS = 500  # beginnings of orders that are kept
+_DATABASE = "rows.duckdb"
+_CELLS = "cells"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ColumnFacts:
+    """What a reader of pages should know of a column; `low` and `high` are those of numbers."""
+
+    name: str
+    form: Form
+    type: ColumnType
+    missing: int
+    distinct: int
+    low: Value = None
+    high: Value = None
+    categories: tuple[str, ...] = ()
+    spread: float = 1.0  # from the 1st to the 99th percentile, by which differences are measured
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facts as plain values."""
+        own = {name: getattr(self, name) for name in ("name", "form", "type", "missing")}
+        return own | {
+            "distinct": self.distinct,
+            "low": plain(self.low),
+            "high": plain(self.high),
+            "categories": list(self.categories),
+        }
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Filter:
+    """One condition on the rows of a page; an end of an interval that is None is open."""
+
+    attribute: str
+    kind: FilterKind
+    low: Any = None
+    high: Any = None
+    value: Any = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class View:
+    """Which rows, in which order: those that hold the search text, meet all filters, are named."""
+
+    sort: str | None = None
+    descending: bool = False
+    search: str = ""
+    filters: tuple[Filter, ...] = ()
+    rows: tuple[int, ...] | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows are meant."""
+        return not self.search and not self.filters and self.rows is None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rows:
+    """Some rows by their numbers from 1, and how many there are in all."""
+
+    total: int
+    numbers: list[Number]
+    cells: list[list[Value]]
+
+
+def write_copy(table: Table, folder: Path) -> tuple[ColumnFacts, ...]:
+    """Write the copy of a table to a new folder, and return the facts of its columns."""
+    import duckdb
+    import pyarrow
+
+    folder.mkdir(mode=0o700)
+    write_cells(table.columns, folder / _CELLS)
+
+    arrays = {"n": pyarrow.array(np.arange(1, table.rows + 1, dtype=np.int32))}
+    arrays |= {f"c{place}": _array(column) for place, column in enumerate(table.columns)}
+    given = pyarrow.table(arrays)
+    with engine.plain_errors(table.source), duckdb.connect(str(folder / _DATABASE)) as connected:
+        connected.execute("SET enable_progress_bar = false")
+        connected.register("given", given)
+        connected.execute("CREATE TABLE t AS SELECT * FROM given")
+    return tuple(_facts(column) for column in table.columns)
+
+
+def _array(column: Column) -> Any:
+    import pyarrow
+
+    if column.is_numeric:
+        return pyarrow.array(column.values, mask=column.missing())
+    codes = pyarrow.array(column.codes, mask=column.missing())
+    labels = [_label(label) for label in column.labels]
+    return pyarrow.DictionaryArray.from_arrays(codes, of_texts(labels))
+
+
+def _facts(column: Column) -> ColumnFacts:
+    missing = int(np.count_nonzero(column.missing()))
+    if not column.is_numeric:
+        counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.labels))
+        common = np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]
+        names = tuple(str(plain(column.labels[place])) for place in common)
+        return ColumnFacts(
+            column.name, column.form, "categorical", missing, len(column.labels), categories=names
+        )
+    kind: ColumnType = "datetime" if column.form in TIMES else "numeric"
+    known = column.values[np.isfinite(column.values)]
+    if not len(known):
+        return ColumnFacts(column.name, column.form, kind, missing, 0)
+    low, near, far, high = (float(x) for x in np.quantile(known, (0, 0.01, 0.99, 1)))
+    distinct = len(np.unique(known))
+    ends = value_of(column.form, low), value_of(column.form, high)
+    spread = (far - near) or (high - low) or 1.0
+    return ColumnFacts(column.name, column.form, kind, missing, distinct, *ends, spread=spread)
+
+
+class Browser:
+    """The copy of a table, opened to be read by any number of threads."""
+
+    def __init__(
+        self, folder: Path, source: str, rows: int, columns: Sequence[ColumnFacts]
+    ) -> None:
+        import duckdb
+
+        forms = [(facts.form, facts.type != "categorical") for facts in columns]
+        self._cells = CellFiles(folder / _CELLS, forms)
+        self.source, self.rows, self.columns = source, rows, tuple(columns)
+        self._places = {facts.name: place for place, facts in enumerate(columns)}
+        self._connected = duckdb.connect(
+            str(folder / _DATABASE), read_only=True, config={"memory_limit": _MEMORY}
+        )
+        self._orders: _Orders = collections.OrderedDict()
+        self._heads: _Orders = collections.OrderedDict()
+        self._counts: collections.OrderedDict[View, int] = collections.OrderedDict()
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connected.close()
+
+    def place(self, name: str) -> int:
+        """Return the place of a column; an error says which names are near."""
+        if name not in self._places:
+            raise ColumnError(unknown_name("column", name, self._places))
+        return self._places[name]
+
+    def page(self, view: View, offset: int, limit: int) -> Rows:
+        """Return some rows of a view."""
+        with engine.plain_errors(self.source), self._connected.cursor() as cursor:
+            total = self._count(cursor, view)
+            numbers = self._numbers(cursor, view, offset, limit)
+            return Rows(total, numbers, self._rows(numbers))
+
+    def some(self, numbers: Sequence[Number]) -> Rows:
+        """Return rows by their numbers."""
+        for number in numbers:
+            if not 1 <= number <= self.rows:
+                raise OptionError(f"row {number} does not exist: there are {self.rows:,} rows")
+        return Rows(self.rows, list(numbers), self._rows(numbers))
+
+    def first_by(
+        self, filters: Sequence[Filter], distance: Distance, without: int, limit: int
+    ) -> Rows:
+        """Return the rows that meet all filters and are nearest, without a row itself."""
+        where, parameters = self._where(View(filters=tuple(filters)))
+        sql, more = self._distance(distance)
+        query = f"SELECT n FROM t WHERE {where} AND n <> ? ORDER BY {sql}, n LIMIT ?"  # noqa: S608
+        with engine.plain_errors(self.source), self._connected.cursor() as cursor:
+            found = cursor.execute(query, [*parameters, without, *more, limit]).fetchall()
+            numbers = [int(number) for (number,) in found]
+            return Rows(len(numbers), numbers, self._rows(numbers))
+
+    def key(self, number: Number) -> dict[str, Value]:
+        """Return values that only this row has: of a stream, rows have no other name."""
+        cells = self.some([number]).cells[0]
+        values = {facts.name: cell for facts, cell in zip(self.columns, cells, strict=True)}
+        known = {name: _holding(name, value) for name, value in values.items()}
+        counts = {name: self.count(View(filters=(item,))) for name, item in known.items()}
+        chosen: list[str] = []
+        for name in sorted(counts, key=counts.__getitem__):
+            chosen.append(name)
+            if self.count(View(filters=tuple(known[each] for each in chosen))) == 1:
+                return {each: values[each] for each in chosen}
+        raise RowError(f"row {number} cannot be named: another row of this stream holds the same")
+
+    def count(self, view: View) -> int:
+        """Return how many rows a view has."""
+        with engine.plain_errors(self.source), self._connected.cursor() as cursor:
+            return self._count(cursor, view)
+
+    def _distance(self, distance: Distance) -> tuple[str, list[Any]]:
+        """Write Gower's distance to an object: the mean difference of its columns, each at most 1.
+
+        Numbers differ by their distance as a share of the column's spread, categories by 0 or 1; a
+        gap differs from every value, and not from a gap.
+        """
+        parts: list[str] = ["0.0"]
+        parameters: list[Any] = []
+        for name, value in distance.items():
+            place = self.place(name)
+            column, facts = f"c{place}", self.columns[place]
+            if value is None:
+                parts.append(f"CASE WHEN {column} IS NULL THEN 0.0 ELSE 1.0 END")
+                continue
+            if facts.type == "categorical":
+                parts.append(f"CASE WHEN {column} = ? THEN 0.0 ELSE 1.0 END")
+                parameters.append(_label(value))
+                continue
+            parts.append(f"coalesce(least(1.0, abs({column} - ?) / ?), 1.0)")
+            parameters += [_number(facts, value), facts.spread]
+        return " + ".join(parts), parameters
+
+    def _count(self, cursor: DuckDBPyConnection, view: View) -> int:
+        if view.is_whole:
+            return self.rows
+        plain_view = dataclasses.replace(view, sort=None, descending=False)
+        with self._lock:
+            known = self._counts.get(plain_view)
+        if known is not None:
+            return known
+        where, parameters = self._where(view)
+        query = f"SELECT count(*) FROM t WHERE {where}"  # noqa: S608 (names are our own)
+        found = int(cursor.execute(query, parameters).fetchall()[0][0])
+        self._keep(self._counts, plain_view, found, _ORDERS * 10)
+        return found
+
+    def _numbers(
+        self, cursor: DuckDBPyConnection, view: View, offset: int, limit: int
+    ) -> list[Number]:
+        if view.is_whole and view.sort is None:
+            return list(range(offset + 1, min(self.rows, offset + limit) + 1))
+        order = self._known(self._orders, view)
+        if order is None and offset + limit <= _SHALLOW:
+            order = self._known(self._heads, view)
+            if order is None:
+                order = self._found(cursor, view, _SHALLOW)
+                self._keep(self._heads, view, order, _HEADS)
+        elif order is None:
+            order = self._found(cursor, view, self.rows)
+            self._keep(self._orders, view, order, _ORDERS)
+        return [int(number) for number in order[offset : offset + limit]]
+
+    def _found(self, cursor: DuckDBPyConnection, view: View, limit: int) -> npt.NDArray[np.int32]:
+        query, parameters = self._ordered(view)
+        if limit < self.rows:
+            query, parameters = f"{query} LIMIT ?", [*parameters, limit]
+        found = cursor.execute(query, parameters).fetchnumpy()["n"]
+        return np.asarray(found, dtype=np.int32)
+
+    def _known(self, kept: _Orders, view: View) -> npt.NDArray[np.int32] | None:
+        with self._lock:
+            found = kept.get(view)
+            if found is not None:
+                kept.move_to_end(view)
+            return found
+
+    def _keep(
+        self, kept: collections.OrderedDict[View, Any], view: View, found: Any, most: int
+    ) -> None:
+        with self._lock:
+            kept[view] = found
+            while len(kept) > most:
+                kept.popitem(last=False)
+
+    def _ordered(self, view: View) -> tuple[str, list[Any]]:
+        where, parameters = self._where(view)
+        first = ""
+        if view.sort is not None:
+            way = "DESC" if view.descending else "ASC"
+            first = f"c{self.place(view.sort)} {way} NULLS LAST, "
+        return f"SELECT n FROM t WHERE {where} ORDER BY {first}n", parameters  # noqa: S608
+
+    def _rows(self, numbers: Sequence[Number]) -> list[list[Value]]:
+        return self._cells.rows([number - 1 for number in numbers])
+
+    # --- conditions -----------------------------------------------------------------------------
+
+    def _where(self, view: View) -> tuple[str, list[Any]]:
+        parts, parameters = ["true"], []
+        if view.rows is not None:
+            parts.append("n = ANY(?)")
+            parameters.append([number for number in view.rows if 0 < number <= self.rows])
+        for item in view.filters:
+            sql, more = self._condition(item)
+            parts.append(sql)
+            parameters += more
+        if view.search:
+            sql, more = self._search(view.search)
+            parts.append(sql)
+            parameters += more
+        return " AND ".join(parts), parameters
+
+    def _condition(self, item: Filter) -> tuple[str, list[Any]]:
+        place = self.place(item.attribute)
+        column, facts = f"c{place}", self.columns[place]
+        if item.kind == "missing":
+            return f"{column} IS NULL", []
+        if item.kind == "present":
+            return f"{column} IS NOT NULL", []
+        if item.kind == "contains":
+            return f"contains(lower({_text(column, facts)}), ?)", [_label(item.value).casefold()]
+        if item.kind == "equals":
+            return _equals(column, facts, item)
+        return _interval(column, facts, item)
+
+    def _search(self, text: str) -> tuple[str, list[Any]]:
+        """Look for a text in all columns; numbers hold none but those that look like numbers."""
+        is_numeric = all(char in "0123456789.-+:T e" for char in text)
+        needle = _label(text).casefold()
+        parts = [
+            f"contains(lower({_text(f'c{place}', facts)}), ?)"
+            for place, facts in enumerate(self.columns)
+            if is_numeric or facts.type == "categorical"
+        ]
+        return f"({' OR '.join(parts) or 'false'})", [needle] * len(parts)
+
+
+Distance: TypeAlias = "dict[str, Value]"
+
+
+def _holding(name: str, value: Value) -> Filter:
+    return Filter(name, "missing") if value is None else Filter(name, "equals", value=value)
+
+
+def _label(value: Any) -> str:
+    """Write a category as the database holds it: halves of characters are escaped."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _text(column: str, facts: ColumnFacts) -> str:
+    """Write the text of a cell as pages show it."""
+    if facts.type == "categorical":
+        return column
+    if facts.form in ("date", "datetime", "instant"):
+        moment = f"make_timestamp(CAST({column} AS BIGINT))"
+        return (
+            f"strftime({moment}, '{'%Y-%m-%d' if facts.form == 'date' else '%Y-%m-%d %H:%M:%S'}')"
+        )
+    if facts.form == "time":
+        return f"strftime(make_timestamp(CAST({column} AS BIGINT)), '%H:%M:%S')"
+    if facts.form == "duration":
+        return f"CAST({column} / 1000000 AS VARCHAR)"
+    return f"CAST({column} AS {'BIGINT' if facts.form == 'integer' else 'DOUBLE'})::VARCHAR"
+
+
+def _equals(column: str, facts: ColumnFacts, item: Filter) -> tuple[str, list[Any]]:
+    if item.value is None:
+        return f"{column} IS NULL", []
+    if facts.type == "categorical":
+        return f"{column} = ?", [_label(item.value)]
+    return f"{column} = ?", [_number(facts, item.value)]
+
+
+def _interval(column: str, facts: ColumnFacts, item: Filter) -> tuple[str, list[Any]]:
+    number = f"TRY_CAST({column} AS DOUBLE)" if facts.type == "categorical" else column
+    parts, parameters = [f"{column} IS NOT NULL"], []
+    for sign, end in ((">=", item.low), ("<=", item.high)):
+        if end is not None:
+            parts.append(f"{number} {sign} ?")
+            parameters.append(_number(facts, end))
+    return " AND ".join(parts), parameters
+
+
+def _number(facts: ColumnFacts, value: Any) -> float:
+    form: Form = "number" if facts.type == "categorical" else facts.form
+    try:
+        if isinstance(value, str):
+            value = read_text(form, value)
+        return number_of(form, value)
+    except ValueError as error:
+        raise OptionError(f"filter: column {facts.name!r} expects {error}") from None

@@ -1,0 +1,287 @@
+"""Jobs: what runs in worker processes, bounded in number and time, with progress and an end.
+
+All of this lives on the event loop of the server; only the messages of workers come from threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import dataclasses
+import secrets
+import time
+from collections.abc import Callable, Hashable
+from typing import Any, Literal
+
+from outlying.results.detections import Detection
+from outlying.results.findings import Findings
+from outlying.results.patterns import Pattern, patterns
+from outlying.web.limits import BusyError, Limits, NotFoundError, NotReadyError
+from outlying.web.processes import Process
+from outlying.web.tasks import (
+    Detected,
+    Done,
+    Facts,
+    Failed,
+    Message,
+    Progress,
+    Task,
+    address,
+)
+
+State = Literal["waiting", "running", "done", "failed", "cancelled"]
+Kind = Literal["read", "explain", "detect"]
+
+_KEPT = 200  # finished jobs
+_LOOK = 0.25  # seconds between two looks at time and memory
+_GRACE = 3.0  # seconds in which a job ends by itself
+
+
+@dataclasses.dataclass(eq=False, slots=True)
+class Job:
+    """One piece of work on a table: how far it is, and what has come of it."""
+
+    kind: Kind
+    table: str
+    task: Task | None
+    start: Callable[[Job], Process]
+    id: str = dataclasses.field(default_factory=lambda: secrets.token_hex(8))
+    state: State = "waiting"
+    stage: str = "waiting"
+    done: int = 0
+    total: int = 0
+    error: str | None = None
+    result: Facts | Findings | Detected | None = None
+    process: Process | None = None
+    began: float | None = None
+    ended: float | None = None
+    end_by: float | None = None  # when a job that was to end is ended with its process
+    _changed: asyncio.Event = dataclasses.field(default_factory=asyncio.Event)
+    _patterns: tuple[Pattern, ...] | None = None
+
+    @property
+    def page(self) -> str:
+        """The address of the page that shows it."""
+        return address(self.table, self.task)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will happen."""
+        return self.state in ("done", "failed", "cancelled")
+
+    @property
+    def seconds(self) -> float:
+        """How long it has taken so far."""
+        if self.began is None:
+            return 0.0
+        return round((self.ended or time.monotonic()) - self.began, 3)
+
+    @property
+    def findings(self) -> Findings:
+        """Why the row is an outlier."""
+        if not isinstance(self.result, Findings):
+            raise self._not_ready()
+        return self.result
+
+    @property
+    def detected(self) -> Detected:
+        """The rows that stand out, and why."""
+        if not isinstance(self.result, Detected):
+            raise self._not_ready()
+        return self.result
+
+    @property
+    def detection(self) -> Detection:
+        """The rows that stand out."""
+        return self.detected.detection
+
+    @property
+    def explained(self) -> tuple[Findings, ...]:
+        """The findings of all rows that this job has explained."""
+        return (self.result,) if isinstance(self.result, Findings) else self.detected.explained
+
+    @property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """What the rows that stand out have in common."""
+        if self._patterns is None:
+            self._patterns = patterns(self.explained)
+        return self._patterns
+
+    def _not_ready(self) -> NotReadyError:
+        if self.error is not None:
+            return NotReadyError(self.error)
+        words = "holds no such result" if self.state == "done" else f"is {self.state}"
+        return NotReadyError(f"the job {words}")
+
+    async def change(self, timeout: float) -> None:
+        """Wait until something has happened, but not for ever."""
+        try:
+            await asyncio.wait_for(self._changed.wait(), timeout)
+        except TimeoutError:
+            return
+
+    async def finished(self, timeout: float) -> bool:
+        """Wait until it is over; return whether it is."""
+        end = time.monotonic() + timeout
+        while not self.is_over and time.monotonic() < end:
+            await self.change(end - time.monotonic())
+        return self.is_over
+
+    def tell(self, **changes: Any) -> None:
+        """Change what is known of the job, and wake all who wait for that."""
+        for name, value in changes.items():
+            setattr(self, name, value)
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+
+class Jobs:
+    """All jobs of a server: those that wait, run, and have ended lately."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._jobs: collections.OrderedDict[str, Job] = collections.OrderedDict()
+        self._by_request: dict[Hashable, Job] = {}
+        self._waiting: collections.deque[Job] = collections.deque()
+        self._running: list[Job] = []
+        self._watch: asyncio.Task[None] | None = None
+        self.on_done: Callable[[Job], None] = lambda _: None
+
+    def list(self) -> list[Job]:
+        """Return all jobs that are known, the oldest first."""
+        return list(self._jobs.values())
+
+    def get(self, name: str) -> Job:
+        """Return a job by its id."""
+        if name not in self._jobs:
+            raise NotFoundError("there is no such job (any more); start it again")
+        return self._jobs[name]
+
+    def asked(
+        self,
+        kind: Kind,
+        table: str,
+        task: Task | None,
+        start: Callable[[Job], Process],
+        *,
+        again: bool = False,
+    ) -> Job:
+        """Return the job of a request; the same request, the same job.
+
+        One that has failed or was cancelled is begun `again` where that is wanted.
+        """
+        request = (table, kind, task)
+        known = self._by_request.get(request) if task is not None else None
+        if known is not None and not (again and known.state in ("failed", "cancelled")):
+            self._jobs.move_to_end(known.id)
+            return known
+        if len(self._waiting) >= self._limits.waiting:
+            raise BusyError(f"{len(self._waiting):,} jobs are waiting already", "waiting")
+        job = Job(kind, table, task, start)
+        self._jobs[job.id] = job
+        if task is not None:
+            self._by_request[request] = job
+        self._waiting.append(job)
+        self._begin()
+        return job
+
+    def cancel(self, name: str) -> Job:
+        """End a job, as nobody wants it any more."""
+        job = self.get(name)
+        self.end(job, "cancelled", "cancelled")
+        return job
+
+    def end(self, job: Job, state: State, why: str) -> None:
+        """End a job that is not over: at once for whoever waits, soon for its process."""
+        if job.is_over:
+            return
+        process = job.process
+        job.tell(state=state, error=why, stage=state, ended=time.monotonic())
+        if job in self._waiting:
+            self._waiting.remove(job)
+        elif process is not None and job.kind == "read":
+            process.kill(why)
+        elif process is not None:
+            job.end_by = time.monotonic() + _GRACE
+            process.cancel(job.id)
+
+    def forget(self, table: str) -> None:
+        """Forget all jobs of a table that is gone."""
+        for job in [job for job in self._jobs.values() if job.table == table]:
+            self.end(job, "cancelled", "the table was removed")
+            self._drop(job)
+
+    def heard(self, process: Process, message: Message) -> None:
+        """Take in what a worker process says."""
+        job = next(
+            (j for j in self._running if j.process is process and j.id == message.task), None
+        )
+        if job is None:
+            return
+        if isinstance(message, Progress):
+            if not job.is_over:
+                job.tell(stage=message.stage, done=message.done, total=message.total)
+            return
+        self._running.remove(job)
+        if not job.is_over:
+            if isinstance(message, Done):
+                self._succeeded(job, message)
+            else:
+                job.tell(state="failed", error=message.why, stage="failed", ended=time.monotonic())
+        self._begin()
+
+    def died(self, process: Process, why: str) -> None:
+        """Fail all jobs of a process that is gone."""
+        for job in [job for job in self._running if job.process is process]:
+            self.heard(process, Failed(job.id, why))
+
+    def _succeeded(self, job: Job, message: Done) -> None:
+        job.tell(result=message.result, ended=time.monotonic())
+        try:
+            self.on_done(job)
+        except Exception as error:  # whoever waits must hear of it
+            said = f"its result could not be taken in: {error}"
+            job.tell(state="failed", stage="failed", error=said, result=None)
+            return
+        job.tell(state="done", stage="done", done=1, total=1)
+
+    def _begin(self) -> None:
+        """Begin as many of the waiting jobs as may run."""
+        while self._waiting and len(self._running) < self._limits.jobs:
+            job = self._waiting.popleft()
+            self._running.append(job)
+            job.tell(state="running", stage="beginning", began=time.monotonic())
+            job.process = job.start(job)
+        self._forget_oldest()
+        if self._watch is None or self._watch.done():
+            self._watch = asyncio.get_running_loop().create_task(self._watched())
+
+    async def _watched(self) -> None:
+        """End what takes too long, or too much memory, as long as something runs."""
+        while self._running:
+            await asyncio.sleep(_LOOK)
+            for job in list(self._running):
+                self._look_at(job)
+
+    def _look_at(self, job: Job) -> None:
+        process, now = job.process, time.monotonic()
+        if process is None:
+            return
+        if job.end_by is not None and now > job.end_by:
+            process.kill("it was ended together with a job that did not end by itself; ask again")
+        elif not job.is_over and now - (job.began or now) > self._limits.seconds:
+            said = f"it took longer than {self._limits.seconds:,} seconds"
+            self.end(job, "failed", f"{said}; --max-seconds of the server allows more")
+        elif process.memory() > self._limits.memory_bytes:
+            said = f"it needed more than {self._limits.memory:,} MB of memory"
+            process.kill(f"{said}; --max-memory of the server allows more")
+
+    def _forget_oldest(self) -> None:
+        over = [job for job in self._jobs.values() if job.is_over]
+        for job in over[: max(0, len(over) - _KEPT)]:
+            self._drop(job)
+
+    def _drop(self, job: Job) -> None:
+        self._jobs.pop(job.id, None)
+        for request in [key for key, known in self._by_request.items() if known is job]:
+            del self._by_request[request]

@@ -1,0 +1,63 @@
+"""What would be ordinary in place of a story: the nearest typical value, and which rows have it."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Sequence
+
+from outlying.results.findings import Findings
+from outlying.results.pairs import Pair
+from outlying.results.stories import Story
+from outlying.sources.duckdb.browse import ColumnFacts
+from outlying.table.values import Form, Value, number_of, plain
+from outlying.web.queries import Filter
+
+TWINS = 3
+"""Rows alike that are shown."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which rows are ordinary twins: of the same group, typical, near in the other columns."""
+
+    value: Value
+    filters: tuple[Filter, ...]
+    group: list[Filter]
+    distance: dict[str, Value]
+    row: int
+
+    @classmethod
+    def of(cls, findings: Findings, story: Story, columns: Sequence[ColumnFacts]) -> Wanted:
+        """Describe the twins of a row for one of its stories."""
+        pair = story.headline
+        forms = {facts.name: facts.form for facts in columns}
+        known = [condition for condition in pair.conditions if condition.attribute in forms]
+        group = [Filter.of_condition(condition) for condition in known]
+        value, typical = nearest_typical(pair, forms.get(pair.property, "number"))
+        wanted = (typical,) if pair.property in forms else ()  # an hour of the day is no column
+        told = {pair.property, *(condition.attribute for condition in pair.conditions)}
+        compared = [name for name in findings.population.columns if name in forms]
+        values = findings.object
+        distance = {name: values.get(name) for name in compared if name not in told}
+        row = 0 if findings.row is None else findings.row + 1
+        return cls(value, (*group, *wanted), group, distance, row)
+
+
+def nearest_typical(pair: Pair, form: Form) -> tuple[Value, Filter]:
+    """Return the typical value that is nearest to the odd one, and what rows it stands for."""
+    ranges = [item for item in pair.typical if isinstance(item, tuple)]
+    if not ranges:
+        common = next((item for item in pair.typical if not isinstance(item, tuple)), None)
+        return common, Filter(pair.property, "equals", value=plain(common))
+    low, high = min(ranges, key=lambda ends: min(_apart(form, pair.value, end) for end in ends))
+    end = min((low, high), key=lambda each: _apart(form, pair.value, each))
+    return end, Filter(pair.property, "interval", plain(low), plain(high))
+
+
+def _apart(form: Form, value: Value, other: Value) -> float:
+    """Return how far two values are apart; 0 where one of them is missing."""
+    with contextlib.suppress(ValueError):
+        if value is not None and other is not None:
+            return abs(number_of(form, value) - number_of(form, other))
+    return 0.0

@@ -1,0 +1,133 @@
+"""What is shown, as a command and as Python: both give the same JSON, byte by byte."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+from outlying.options import Options
+from outlying.table.values import plain
+from outlying.web.jobs import Job
+from outlying.web.limits import NotReadyError
+from outlying.web.sourcing import Sourcing
+from outlying.web.tables import TableEntry
+from outlying.web.tasks import Detect, Explain
+
+#: Options of `outlying detect`; its explanations have no others.
+DETECT_OPTIONS = ("columns", "exclude", "types", "infinite", "derive", "references", "top")
+
+
+def command_line(entry: TableEntry, job: Job) -> str:
+    """Return the command that prints the result of a job as JSON."""
+    source = _source(entry.sourcing)
+    reading = [part for pair in _reading_flags(entry.sourcing) for part in pair]
+    task = job.task
+    if isinstance(task, Detect):
+        options = dict(task.options.given)
+        pairs = ["--pairs", str(options.pop("top"))] if "top" in options else []
+        flags = [*reading, "--top", str(task.top), *_flags(options), "--explain", *pairs]
+        return shlex.join(["outlying", "detect", source, *flags, "--format", "json"])
+    if not isinstance(task, Explain):
+        raise NotReadyError("this job reads a table: there is nothing to reproduce")
+    before, target = "", []
+    if task.object is not None:
+        content = json.dumps({n: plain(v) for n, v in task.object}, ensure_ascii=True)
+        before, target = f"printf '%s' {shlex.quote(content)} | ", ["--object", "-"]
+    elif entry.is_streamed:
+        target = [part for each in job.findings.key for part in ("--where", _where(*each))]
+    else:
+        target = ["--row", str((task.row or 0) + 1)]
+    flags = [*reading, *target, *_flags(dict(task.options.given))]
+    return before + shlex.join(["outlying", "explain", source, *flags, "--format", "json"])
+
+
+def python(entry: TableEntry, job: Job) -> str:
+    """Return the lines of Python that print the result of a job as JSON."""
+    task = job.task
+    if isinstance(task, Explain):
+        data, reading = _python_data(entry.sourcing)
+        arguments = [
+            data,
+            _python_target(entry, job, task),
+            *reading,
+            *_python_options(task.options.given),
+        ]
+        call = f"outlying.explain({', '.join(arguments)})"
+        return f"import outlying\n\nfindings = {call}\nprint(findings.to_json(indent=2))\n"
+    if not isinstance(task, Detect):
+        raise NotReadyError("this job reads a table: there is nothing to reproduce")
+    data, reading = _python_data(entry.sourcing)
+    explainer = ", ".join([data, *reading, *_python_options(task.options.given)])
+    return (
+        "import json\n\nimport outlying\n\n"
+        f"explainer = outlying.Explainer({explainer})\n"
+        f"detection = outlying.detect(explainer, top={task.top})\n"
+        "findings = explainer.explain_many(rows=detection.positions)\n"
+        "print(json.dumps([item.to_dict() for item in findings], indent=2))\n"
+    )
+
+
+def _source(sourcing: Sourcing) -> str:
+    """Return how a shell names the source; what came by standard input is there again."""
+    if sourcing.file is not None and not sourcing.is_upload:
+        return "-"
+    return f"./{sourcing.name}" if sourcing.name.startswith("-") else sourcing.name
+
+
+def _reading_flags(sourcing: Sourcing) -> Iterator[tuple[str, str]]:
+    if sourcing.engine != "auto":
+        yield "--engine", sourcing.engine
+    for name, value in sourcing.given:
+        yield f"--{name}", str(value)
+
+
+def _flags(options: dict[str, Any]) -> list[str]:
+    """Write options as the flags of a command."""
+    flags: list[str] = []
+    for name, value in options.items():
+        flag = "--" + name.replace("_", "-")
+        if name in ("columns", "exclude"):
+            flags += [part for column in value for part in (flag, column)]
+        elif name == "types":
+            flags += [part for column, kind in value for part in ("--type", f"{column}={kind}")]
+        elif isinstance(value, bool):
+            flags.append(flag if value else flag.replace("--", "--no-", 1))
+        else:
+            flags += [flag, str(value)]
+    return flags
+
+
+def _where(name: str, value: Any) -> str:
+    return f"{name}={'' if value is None else plain(value)}"
+
+
+def _python_data(sourcing: Sourcing) -> tuple[str, list[str]]:
+    """Write the data as Python names them, and the options of reading them."""
+    given = dict(sourcing.given)
+    source = repr(_source(sourcing))
+    database = {name: given.pop(name) for name in ("table", "query") if name in given}
+    if database:
+        named = ", ".join(f"{name}={value!r}" for name, value in database.items())
+        return f"outlying.scan({source}, {named})", []
+    engine = [] if sourcing.engine == "auto" else [f"engine={sourcing.engine!r}"]
+    return source, [*engine, *(f"{name}={value!r}" for name, value in given.items())]
+
+
+def _python_target(entry: TableEntry, job: Job, task: Explain) -> str:
+    if task.object is not None:
+        return f"object={ {name: plain(value) for name, value in task.object}!r}"
+    if entry.is_streamed:
+        return f"where={ {name: plain(value) for name, value in job.findings.key}!r}"
+    return f"row={task.row}"
+
+
+def _python_options(given: tuple[tuple[str, Any], ...]) -> list[str]:
+    known = {field.name for field in dataclasses.fields(Options)} | {"preset"}
+    return [
+        f"{name}={(dict(value) if name == 'types' else value)!r}"
+        for name, value in given
+        if name in known
+    ]

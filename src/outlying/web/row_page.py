@@ -1,0 +1,250 @@
+"""What the page of a row, or of a new object, shows: its cells, its stories, its options."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from outlying.render.cells import CellStrip, cell_strip
+from outlying.render.html import terms_of
+from outlying.results.findings import Findings
+from outlying.results.pairs import Pair
+from outlying.results.stories import Story
+from outlying.results.terms import PYTHON
+from outlying.sources.duckdb.browse import ColumnFacts
+from outlying.table.conditions import Condition
+from outlying.table.values import Value, plain, printable
+from outlying.web.addresses import Addresses
+from outlying.web.queries import Filter, OptionsQuery, Params, Query
+from outlying.web.sliders import sliders
+from outlying.web.table_page import KINDS, cell_text, column_texts
+from outlying.web.tables import TableEntry, Twins
+
+#: Columns of the twins besides those of the story.
+_OTHER_COLUMNS = 6
+_MOSTLY = 0.9  # of the values of a column differ, where they name its rows
+_MOST_HINTS, _SHORT, _MANY_CATEGORIES = 3, 16, 100  # categories that a form names
+_SLIDERS = ("min_outlierness", "min_support", "max_conditions")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Asked:
+    """What is explained: a row by its number, or a new object by its texts.
+
+    A row that was picked among the odd ones of a table is seen together with these.
+    """
+
+    values: Mapping[str, str]
+    number: int | None = None
+    top: int | None = None  # how many odd rows were asked for
+    odd: tuple[int, ...] = ()  # their numbers, the oddest first
+
+    @property
+    def heading(self) -> str:
+        """How the page calls it."""
+        return "A new object" if self.number is None else f"Row {self.number:,}"
+
+    def address(self, addresses: Addresses, suffix: str = "") -> str:
+        """Return the address of its page."""
+        if self.number is None:
+            return addresses.new(self.values, suffix)
+        return addresses.row(self.number, suffix, self.top)
+
+    def pairs(self) -> Params:
+        """Return what its address holds besides options."""
+        if self.number is not None:
+            return [] if self.top is None else [("odd", str(self.top))]
+        return [(f"v.{name}", value) for name, value in self.values.items() if value != ""]
+
+
+def texts_of(values: Mapping[str, Value]) -> dict[str, str]:
+    """Return values as a form holds them; a missing one is empty."""
+    return {name: _field_text(value) for name, value in values.items()}
+
+
+def copied(values: Mapping[str, str], entry: TableEntry) -> dict[str, str]:
+    """Return the values of a row for a new object, without names that only one row can have."""
+    names = {column.name for column in entry.columns if _is_identifier(column, entry.rows)}
+    return {name: "" if name in names else text for name, text in values.items()}
+
+
+def _is_identifier(column: ColumnFacts, rows: int) -> bool:
+    known = rows - column.missing
+    return column.form == "text" and known > 1 and column.distinct >= _MOSTLY * known
+
+
+def _field_text(value: Value) -> str:
+    found = plain(value)
+    if found is None:
+        return ""
+    return str(found).lower() if isinstance(found, bool) else str(found)
+
+
+class RowPage:
+    """A row or a new object in words and links."""
+
+    def __init__(self, entry: TableEntry, asked: Asked, addresses: Addresses) -> None:
+        self.entry, self.asked, self.addresses = entry, asked, addresses
+
+    def context(self) -> dict[str, Any]:
+        """Return what the template shows, explained or not."""
+        number, rows = self.asked.number, self.entry.rows or 0
+        options = self.addresses.options
+        usual = OptionsQuery(tuple(item for item in options.given if item[0] not in _SLIDERS))
+        plainly = dataclasses.replace(self.addresses, options=usual)
+        return {
+            "heading": self.asked.heading,
+            "about": self._about(rows),
+            "path": self.addresses.path("/new" if number is None else f"/row/{number}"),
+            "neighbours": [] if number is None else list(self._neighbours(number, rows)),
+            "change": None
+            if number is None
+            else self.addresses.to("/new", [("from", str(number))]),
+            "kept": self.asked.pairs() + self.addresses.kept,
+            "options": sliders(options.options, rows),
+            "reset": self.asked.address(plainly) if options != usual else None,
+            "form": self._form(None) if number is None else None,
+            "strip": None,
+            "plain": [
+                {"name": printable(name, 60), "value": printable(text, 80) or "missing"}
+                for name, text in self.asked.values.items()
+            ],
+        }
+
+    def _about(self, rows: int) -> str:
+        compared = f"compared with {rows:,} rows of {printable(self.entry.name, 60)}"
+        if self.asked.number not in self.asked.odd:
+            return compared
+        place, count = self.asked.odd.index(self.asked.number) + 1, len(self.asked.odd)
+        return f"{compared}; number {place:,} of the {count:,} oddest"
+
+    def _neighbours(self, number: int, rows: int) -> Iterator[dict[str, Any]]:
+        """Yield the ways to the rows before and after: of the odd ones, where it was picked."""
+        order: Sequence[int] = self.asked.odd if number in self.asked.odd else range(1, rows + 1)
+        kind, top = ("odd ", self.asked.top) if order is self.asked.odd else ("", None)
+        place = order.index(number)
+        if place > 0:
+            href = self.addresses.row(order[place - 1], top=top)
+            yield {"name": f"Previous {kind}row", "href": href, "rel": "prev"}
+        if place + 1 < len(order):
+            href = self.addresses.row(order[place + 1], top=top)
+            yield {"name": f"Next {kind}row", "href": href, "rel": "next"}
+        if top is not None:
+            yield {"name": "All odd rows", "href": self.addresses.odd(top), "rel": ""}
+
+    def explained(self, findings: Findings, twins: Mapping[int, Twins]) -> dict[str, Any]:
+        """Return what the template shows of findings; twins by the place of their story."""
+        told = {
+            id(story.headline): self._story(story, findings, twins.get(place))
+            for place, story in enumerate(findings.stories)
+        }
+
+        def context_of(pair: Pair) -> dict[str, Any]:
+            return told[id(pair)]
+
+        return {
+            "findings": findings,
+            "strip": cell_strip(findings),
+            "form": self._form(cell_strip(findings)) if self.asked.number is None else None,
+            "context_of": context_of,
+            "notes": (*findings.notes, *PYTHON.hints(findings.hints)),
+            "terms": terms_of(findings.options.measure),
+        }
+
+    # --- stories ----------------------------------------------------------------------------------
+
+    def _story(self, story: Story, findings: Findings, twins: Twins | None) -> dict[str, Any]:
+        """Return what a card says besides; what is derived from a column has no rows to show."""
+        conditions, known = story.headline.conditions, self._known
+        hrefs = [self._group(item) if item.attribute in known else None for item in conditions]
+        found = {
+            "conditions": [
+                {"text": str(condition), "href": href}
+                for condition, href in zip(conditions, hrefs, strict=True)
+            ],
+            "group": self._group(*conditions) if all(hrefs) else None,
+            "ordinary": None,
+            "twins": [],
+        }
+        return found if twins is None else found | self._alike(story, findings, twins)
+
+    @property
+    def _known(self) -> dict[str, int]:
+        """The place of each column of the table."""
+        return {column.name: place for place, column in enumerate(self.entry.columns)}
+
+    def _group(self, *conditions: Condition) -> str:
+        filters = tuple(map(Filter.of_condition, conditions))
+        return self.addresses.table(Query(filters=filters))
+
+    def _alike(self, story: Story, findings: Findings, twins: Twins) -> dict[str, Any]:
+        places = self._known
+        told = [n for n in dict.fromkeys((story.culprit, *story.columns)) if n in places]
+        names = [*told, *[name for name in places if name not in told][:_OTHER_COLUMNS]]
+        own, odd = findings.object, story.headline.column
+        columns = [
+            column_texts([own.get(name), *(twin.cells[places[name]] for twin in twins.twins)])
+            for name in names
+        ]
+        lines = [[text or "missing" for text in line] for line in zip(*columns, strict=True)]
+        return self._ordinary(odd, twins) | {
+            "twins_title": _twins_title(len(twins.twins)),
+            "twin_columns": [{"text": printable(n, 40), "is_odd": n == odd} for n in names],
+            "own_cells": lines[0],
+            "twins": [
+                {"number": f"{n:,}", "href": self.addresses.row(n), "cells": line}
+                for n, line in zip((twin.number for twin in twins.twins), lines[1:], strict=True)
+            ],
+        }
+
+    def _ordinary(self, odd: str, twins: Twins) -> dict[str, Any]:
+        """Return at which value the odd cell would be ordinary, and the address to try that."""
+        value = twins.ordinary_at
+        if value is None or odd not in self._known:
+            return {}
+        values, is_row = self.asked.values, self.asked.number is not None
+        own = copied(values, self.entry) if is_row else values
+        changed = {**own, odd: _field_text(value)}
+        return {"ordinary": cell_text(value), "change": self.addresses.new(changed)}
+
+    # --- the form ---------------------------------------------------------------------------------
+
+    def _form(self, strip: CellStrip | None) -> dict[str, Any]:
+        cells = {} if strip is None else {c.name: c for c in (*strip.shown, *strip.folded)}
+        fields = []
+        for column in self.entry.columns:
+            cell = cells.get(printable(column.name, 60))
+            fields.append(
+                {
+                    "name": column.name,
+                    "value": self.asked.values.get(column.name, ""),
+                    "hint": _hint(column),
+                    "choices": [text for item in column.categories if (text := _field_text(item))],
+                    "is_number": column.type == "numeric",
+                    "heat": 0 if cell is None else cell.heat,
+                    "odd": None if cell is None else cell.odd,
+                    "look": ""
+                    if cell is None
+                    else "odd"
+                    if cell.odd
+                    else "warm"
+                    if cell.heat
+                    else "",
+                }
+            )
+        return {"kept": self.addresses.kept, "fields": fields}
+
+
+def _twins_title(count: int) -> str:
+    return "An ordinary row like this one" if count == 1 else f"{count} ordinary rows like this one"
+
+
+def _hint(column: ColumnFacts) -> str:
+    """Return what a field takes: a range, or the commonest categories."""
+    if column.low is not None and column.high is not None:
+        return f"{cell_text(column.low)} to {cell_text(column.high)}"
+    named = [printable(str(item), _SHORT) for item in column.categories[:_MOST_HINTS]]
+    if not named or column.distinct > _MANY_CATEGORIES:
+        return KINDS[column.type]
+    return ", ".join(named) + (", …" if column.distinct > len(named) else "")

@@ -1,0 +1,166 @@
+"""Who may ask: a token that becomes a cookie, an exact list of hosts, no request from elsewhere.
+
+Every request passes here first, every answer last. A page of another site must not be able to read
+or change anything, be it by a form, a script, or a name that it lets point to this machine.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hmac
+import secrets
+from collections.abc import Iterable
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qsl, unquote_to_bytes, urlencode
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+_SAFE = ("GET", "HEAD")
+_OWN_SITE = ("same-origin", "none")
+_COME_IN = "open the address that `outlying serve` has printed: it holds the token"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Door:
+    """What opens the door: the token, the names of this server, the cookie of this run."""
+
+    token: str
+    hosts: frozenset[str]
+    port: int
+    session: str = dataclasses.field(default_factory=lambda: secrets.token_urlsafe(32))
+
+    @classmethod
+    def of(cls, token: str | None, names: Iterable[str], port: int) -> Door:
+        """Make a door for some names of this machine, with a token of its own unless given."""
+        hosts = {f"{_bracketed(name)}:{port}".lower() for name in names}
+        if port == 80:
+            hosts |= {_bracketed(name).lower() for name in names}
+        return cls(token or secrets.token_urlsafe(24), frozenset(hosts), port)
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie: servers at other ports of this machine have their own."""
+        return f"outlying-{self.port}"
+
+
+def _bracketed(name: str) -> str:
+    return f"[{name}]" if ":" in name else name
+
+
+class Safety:
+    """The middleware around the whole application."""
+
+    def __init__(self, app: ASGIApp, door: Door) -> None:
+        self._app, self._door = app, door
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # nothing here speaks WebSocket
+            return
+        answer = self._refusal(scope)
+        await (answer or self._app)(scope, receive, _with_headers(send))
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        if headers.get("host", "").lower() not in self._door.hosts:
+            return _refused(scope, 403, "this server does not go by that name (Host)")
+        if _is_hostile(scope):
+            return _refused(scope, 400, "the address holds .. or a zero byte")
+        if not _is_from_here(scope, headers, self._door):
+            return _refused(scope, 403, "the request comes from another site (Origin)")
+        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        given = [value for name, value in query if name == "token"]
+        if given and scope["method"] in _SAFE:
+            return self._entered(scope, given[-1], query)
+        if self._is_known(headers):
+            return None
+        return _refused(scope, 401, _COME_IN)
+
+    def _entered(self, scope: Scope, token: str, query: list[tuple[str, str]]) -> Response:
+        """Turn the token of an address into a cookie, and lead to the address without it."""
+        if not _same(token, self._door.token):
+            return _refused(scope, 401, f"the token is not that of this server; {_COME_IN}")
+        rest = urlencode([(name, value) for name, value in query if name != "token"])
+        path = "/" + scope["raw_path"].decode("latin-1").lstrip("/")  # never another host
+        answer = RedirectResponse(f"{path}?{rest}" if rest else path, 303)
+        answer.set_cookie(self._door.cookie, self._door.session, httponly=True, samesite="strict")
+        return answer
+
+    def _is_known(self, headers: Headers) -> bool:
+        if _bearer(headers) is not None:
+            return _same(_bearer(headers) or "", self._door.token)
+        cookies: SimpleCookie = SimpleCookie()
+        try:
+            cookies.load(headers.get("cookie", ""))
+        except CookieError:
+            return False
+        found = cookies.get(self._door.cookie)
+        return found is not None and _same(found.value, self._door.session)
+
+
+def _bearer(headers: Headers) -> str | None:
+    kind, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else None
+
+
+def _same(given: str, known: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), known.encode())
+
+
+def _is_hostile(scope: Scope) -> bool:
+    """Return whether an address holds what has no meaning here, and has harmed others."""
+    path = unquote_to_bytes(scope["raw_path"])
+    is_climbing = any(part == b".." for part in path.replace(b"\\", b"/").split(b"/"))
+    return is_climbing or b"\0" in path or b"\0" in unquote_to_bytes(scope["query_string"])
+
+
+def _is_from_here(scope: Scope, headers: Headers, door: Door) -> bool:
+    """Return whether the request may change something, judged by where it comes from.
+
+    Browsers tell that by themselves. A program that does not has to show the token.
+    """
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+    is_navigation = headers.get("sec-fetch-mode") == "navigate"
+    if scope["method"] in _SAFE:
+        return site in (None, *_OWN_SITE) or (is_navigation and site is not None)
+    if origin is not None and origin.lower() not in {f"http://{host}" for host in door.hosts}:
+        return False
+    if site is not None and site not in _OWN_SITE:
+        return False
+    return origin is not None or site is not None or _bearer(headers) is not None
+
+
+def _refused(scope: Scope, status: int, why: str) -> Response:
+    if scope["path"].startswith("/api/") or scope["path"].endswith(".json"):
+        return JSONResponse({"error": why}, status)
+    return PlainTextResponse(f"Refused: {why}.\n", status)
+
+
+def _with_headers(send: Send) -> Send:
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in _HEADERS.items():
+                headers[name] = value
+            headers.setdefault("Cache-Control", "no-store")
+        await send(message)
+
+    return sent

@@ -1,0 +1,64 @@
+"""Where the table of a page comes from: named by whoever started the server, or uploaded."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from outlying.options import Engine
+from outlying.sources import registry
+from outlying.sources.copies import PrivateCopy, landed
+from outlying.sources.recognise import REMOTE, name_of, scheme_of
+from outlying.table.table import Table
+
+if TYPE_CHECKING:
+    from outlying.sources.passes import Feeder
+
+
+class NamedFile(os.PathLike[str]):
+    """A file of ours that results call by the name its owner knows."""
+
+    def __init__(self, path: Path, source: str) -> None:
+        self.path, self.source = path, source
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sourcing:
+    """A source as it is named, or a private file, and how it is read; can be pickled."""
+
+    name: str
+    file: Path | None = None  # a private one; None: the name says where the table is
+    engine: Engine = "auto"
+    given: tuple[tuple[str, Any], ...] = ()
+    is_upload: bool = False
+
+    @classmethod
+    def named(cls, source: str, engine: Engine, given: dict[str, Any]) -> tuple[Sourcing, object]:
+        """Take a source of the command line; what flows only once is copied, and must be held."""
+        known = tuple((name, value) for name, value in given.items() if value is not None)
+        if scheme_of(source) not in REMOTE and isinstance(held := landed(source), PrivateCopy):
+            return cls(held.source, held.path, engine, known), held
+        return cls(source, None, engine, known), None
+
+    @classmethod
+    def uploaded(cls, name: str, file: Path) -> Sourcing:
+        """Take a file that a client sent."""
+        return cls(name, file, is_upload=True)
+
+    @property
+    def title(self) -> str:
+        """What people call the table: no secrets, no folders."""
+        shown = name_of(self.name)
+        return shown if "://" in shown else shown.rstrip("/").rpartition("/")[2] or shown
+
+    def opened(self) -> Table | Feeder:
+        """Read the table into memory, or open what is read as a stream."""
+        if self.file is None:
+            return registry.named(self.name, self.engine, **dict(self.given))
+        given = {name: value for name, value in self.given if name in registry.OPTIONS}
+        return registry.opened(NamedFile(self.file, self.name), self.engine, **given)

@@ -1,0 +1,312 @@
+"""What the page of a table shows: one part of its rows, and the ways to see others."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from starlette.datastructures import QueryParams
+
+from outlying.errors import OptionError
+from outlying.sources.duckdb.browse import ColumnFacts
+from outlying.table.values import Value, printable, text_of
+from outlying.web.addresses import Addresses
+from outlying.web.queries import Filter, OptionsQuery, Params, Query, real, whole
+from outlying.web.tables import Page, PageRow, TableEntry
+
+#: A page of more columns is slow to draw; the others are some steps to the right.
+MOST_COLUMNS = 60
+_LONGEST = 80  # characters of a cell
+_MOST_NAMED = 3  # columns that cannot be shown
+
+KINDS = {"numeric": "number", "categorical": "category", "datetime": "date"}
+RULES = {
+    "equals": "is",
+    "contains": "contains",
+    "least": "is at least",
+    "most": "is at most",
+    "missing": "is missing",
+    "present": "is known",
+}
+
+
+class TablePage:
+    """One page of a table in words and links."""
+
+    def __init__(
+        self, entry: TableEntry, query: Query, addresses: Addresses, left: int = 0
+    ) -> None:
+        self.entry, self.query, self.addresses = entry, query, addresses
+        self._skipped = dict(entry.skipped)
+        self._types = dict(addresses.options.options.types)
+        self._left = min(left, max(0, len(entry.columns) - 1))
+        self._columns = _window(entry, self._left)
+
+    def context(self, page: Page) -> dict[str, Any]:
+        """Return what the template shows."""
+        query, hidden = self.query, self.addresses.hidden
+        shown = [column for _, column in self._columns if column.name not in hidden]
+        return {
+            "about": _size(self.entry),
+            "notes": [*self.entry.notes, *_unusable(self.entry)],
+            "can_rank": not self.entry.is_streamed,
+            "path": self.addresses.path(),
+            "query": query,
+            "kept": self._kept(),
+            "choices": [self._choice(*item) for item in self._columns],
+            "names": [column.name for column in self.entry.columns],
+            "rules": [{"name": name, "label": label} for name, label in RULES.items()],
+            "chips": list(self._chips()),
+            "all_rows": self._to(Query(limit=query.limit)),
+            "columns": [self._head(column) for column in shown],
+            "rows": self._rows(page, shown),
+            "pager": self._pager(page),
+            "json": self.addresses.table(query, ".json"),
+            "aside": self._aside(),
+        }
+
+    def _kept(self) -> dict[str, Params]:
+        """Return for each form what else its address has to hold."""
+        first = dataclasses.replace(self.query, offset=0)
+        options, everything = self.addresses.options, [*self.addresses.kept, *self._at_left]
+        untyped = OptionsQuery(tuple(item for item in options.given if item[0] != "types"))
+        return {
+            "odd": self.addresses.kept,
+            "search": dataclasses.replace(first, search="").to_params() + everything,
+            "filter": first.to_params() + everything,
+            "columns": [*self.query.to_params(), *untyped.to_params(), *self._elsewhere()],
+        }
+
+    def _elsewhere(self) -> Params:
+        """Return what was chosen for columns that are not on this page."""
+        here = {column.name for _, column in self._columns}
+        hidden = [("hide", name) for name in self.addresses.hidden if name not in here]
+        types = [("type", f"{n}={kind}") for n, kind in self._types.items() if n not in here]
+        return [*hidden, *types, *self._at_left]
+
+    @property
+    def _at_left(self) -> Params:
+        return [("left", str(self._left))] if self._left else []
+
+    def _aside(self) -> dict[str, Any] | None:
+        """Return the ways to columns further left and right, where there are too many."""
+        count, left = len(self.entry.columns), self._left
+        if count <= MOST_COLUMNS:
+            return None
+        last = left + len(self._columns)
+        steps = [
+            ("Columns to the left", max(0, left - MOST_COLUMNS) if left else None),
+            ("Columns to the right", last if last < count else None),
+        ]
+        return {
+            "about": f"Columns {left + 1:,} to {last:,} of {count:,}",
+            "steps": [
+                {"name": name, "rel": "", "href": None if at is None else self._beside(at)}
+                for name, at in steps
+            ],
+        }
+
+    def _beside(self, left: int) -> str:
+        return self.addresses.to(pairs=[*self.query.to_params(), ("left", str(left))])
+
+    def _choice(self, place: int, column: ColumnFacts) -> dict[str, Any]:
+        chosen = self._types.get(column.name, "")
+        usual = f"{KINDS[column.type]} (as read)"
+        kinds = [("", usual), *(item for item in KINDS.items() if item[0] != column.type)]
+        reason = self._skipped.get(column.name)
+        return {
+            "place": place,
+            "name": column.name,
+            "is_shown": column.name not in self.addresses.hidden,
+            "missing": f"{column.missing:,}",
+            "compared": "yes" if reason is None else f"no, it {printable(reason, 120)}",
+            "kinds": [
+                {"value": value, "label": label, "is_chosen": value == chosen}
+                for value, label in kinds
+            ],
+        }
+
+    def _chips(self) -> Iterator[dict[str, str]]:
+        query = dataclasses.replace(self.query, offset=0)
+        if query.search:
+            without = self._to(dataclasses.replace(query, search=""))
+            yield {"text": f"contains “{printable(query.search, 60)}”", "without": without}
+        for item in query.filters:
+            left = tuple(other for other in query.filters if other is not item)
+            without = self._to(dataclasses.replace(query, filters=left))
+            yield {"text": printable(str(item), 120), "without": without}
+        if query.rows is not None:
+            without = self._to(dataclasses.replace(query, rows=None))
+            yield {"text": _these(len(query.rows)), "without": without}
+
+    def _head(self, column: ColumnFacts) -> dict[str, Any]:
+        is_sorted = self.query.sort == column.name
+        down = is_sorted and not self.query.descending
+        again = dataclasses.replace(self.query, sort=column.name, descending=down, offset=0)
+        kind = self._types.get(column.name, column.type)
+        return {
+            "name": column.name,
+            "kind": KINDS[kind],
+            "look": "right" if column.type == "numeric" else "",
+            "order": ("descending" if self.query.descending else "ascending") * is_sorted,
+            "arrow": ("▼" if self.query.descending else "▲") * is_sorted,
+            "sort": self._to(again),
+            "is_skipped": column.name in self._skipped,
+        }
+
+    def _rows(self, page: Page, shown: list[ColumnFacts]) -> list[dict[str, Any]]:
+        places = {column.name: place for place, column in enumerate(self.entry.columns)}
+        texts = [
+            column_texts([row.cells[places[column.name]] for row in page.rows]) for column in shown
+        ]
+        return [
+            self._row(row, shown, [column[place] for column in texts])
+            for place, row in enumerate(page.rows)
+        ]
+
+    def _row(
+        self, row: PageRow, shown: list[ColumnFacts], texts: list[str | None]
+    ) -> dict[str, Any]:
+        blame = row.blame or {}
+        return {
+            "number": f"{row.number:,}",
+            "href": self.addresses.row(row.number),
+            "is_explained": row.blame is not None,
+            "cells": [
+                {
+                    "text": text,
+                    "heat": round(100 * blame.get(column.name, 0)),
+                    "look": "right" if column.type == "numeric" else "",
+                }
+                for column, text in zip(shown, texts, strict=True)
+            ],
+        }
+
+    def _pager(self, page: Page) -> dict[str, Any]:
+        limit, offset = page.limit, page.offset
+        last = max(0, (page.total - 1) // limit * limit)
+        places = [
+            ("First", 0 if offset else None, ""),
+            ("Previous", max(0, offset - limit) if offset else None, "prev"),
+            ("Next", offset + limit if offset < last else None, "next"),
+            ("Last", last if offset < last else None, ""),
+        ]
+        return {
+            "about": _range(page, self.entry.rows or 0),
+            "steps": [
+                {"name": name, "rel": rel, "href": None if at is None else self._at(at)}
+                for name, at, rel in places
+            ],
+        }
+
+    def _at(self, offset: int) -> str:
+        return self._to(dataclasses.replace(self.query, offset=offset))
+
+    def _to(self, query: Query) -> str:
+        """Return the address of other rows, with the same columns."""
+        return self.addresses.to(pairs=[*query.to_params(), *self._at_left])
+
+
+def cell_text(value: Value) -> str | None:
+    """Return a cell as text; None where it is missing."""
+    return None if value is None else printable(text_of(value), _LONGEST)
+
+
+def column_texts(values: Sequence[Value]) -> list[str | None]:
+    """Return the cells of a column as texts, its numbers with the same number of decimals."""
+    texts = [cell_text(value) for value in values]
+    fractions = [isinstance(value, float) and math.isfinite(value) for value in values]
+    plain = [text or "" for text, is_one in zip(texts, fractions, strict=True) if is_one]
+    if any("e" in text for text in plain):
+        return texts
+    decimals = max((len(text.removesuffix(".0").partition(".")[2]) for text in plain), default=0)
+    return [
+        f"{value:.{decimals}f}" if is_one else text
+        for value, text, is_one in zip(values, texts, fractions, strict=True)
+    ]
+
+
+def _size(entry: TableEntry) -> str:
+    size = f"{entry.rows:,} rows, {len(entry.columns):,} columns"
+    return f"{size}. Click a row to see why it is odd, or that it is not."
+
+
+def _unusable(entry: TableEntry) -> list[str]:
+    """Name the columns that are not shown, as they cannot be read."""
+    shown = {column.name for column in entry.columns}
+    left = [(name, reason) for name, reason in entry.skipped if name not in shown]
+    more = [f"{len(left) - _MOST_NAMED:,} more columns are not shown."] * (len(left) > _MOST_NAMED)
+    named = left[:_MOST_NAMED]
+    return [f"Column {printable(name, 60)} is not shown: it {why}." for name, why in named] + more
+
+
+def _these(count: int) -> str:
+    return "one row of a pattern" if count == 1 else f"{count:,} rows of a pattern"
+
+
+def _window(entry: TableEntry, left: int) -> list[tuple[int, ColumnFacts]]:
+    """Return the columns that are on a page, each with its place in the table."""
+    return list(enumerate(entry.columns))[left : left + MOST_COLUMNS]
+
+
+def _range(page: Page, rows: int) -> str:
+    if not page.total:
+        return "No rows"
+    first, last = page.offset + 1, page.offset + len(page.rows)
+    said = f"Rows {first:,} to {last:,} of {page.total:,}"
+    return said if page.total == rows else f"{said} that match, of {rows:,} in all"
+
+
+# --- forms -------------------------------------------------------------------------------------
+
+
+def left_of(params: QueryParams) -> int:
+    """Return the first column that a page shows."""
+    return whole("left", params.get("left") or 0, 0)
+
+
+def sent(entry: TableEntry, params: QueryParams, addresses: Addresses) -> str | None:
+    """Return the address that a form of the page asks for; None where no form was sent."""
+    if "on" in params:
+        query = Query.of(params)
+        added = _filter(entry, params)
+        filters = (*(item for item in query.filters if item != added), added)
+        return addresses.table(dataclasses.replace(query, filters=filters, offset=0))
+    if "columns" in params:
+        left = [("left", params["left"])] if left_of(params) else []
+        pairs = [*Query.of(params).to_params(), *left]
+        return _chosen(entry, params, addresses).to(pairs=pairs)
+    return None
+
+
+def _filter(entry: TableEntry, params: QueryParams) -> Filter:
+    place = whole("on", params["on"], 0)
+    if place >= len(entry.columns):
+        raise OptionError(f"on is {place}; allowed: 0 to {len(entry.columns) - 1}")
+    column, rule, text = entry.columns[place], params.get("rule", ""), params.get("to", "")
+    if rule in ("missing", "present"):
+        return Filter.read({"attribute": column.name, "kind": rule})
+    if rule in ("least", "most"):
+        end = real("value", text) if column.type == "numeric" else text
+        ends = (end, None) if rule == "least" else (None, end)
+        return Filter(column.name, "interval", *ends)
+    if rule == "equals" and column.type == "numeric":
+        number = real("value", text)
+        return Filter(column.name, "interval", number, number)
+    return Filter(column.name, "equals" if rule == "equals" else "contains", value=text)
+
+
+def _chosen(entry: TableEntry, params: QueryParams, addresses: Addresses) -> Addresses:
+    """Return the addresses with the columns and types that were chosen."""
+    shown, columns = set(params.getlist("show")), _window(entry, left_of(params))
+    hidden = tuple(column.name for place, column in columns if str(place) not in shown)
+    types = {
+        column.name: params[f"type{place}"]
+        for place, column in columns
+        if params.get(f"type{place}")
+    }
+    found = addresses.options.keywords
+    found["types"] = found.get("types", {}) | types
+    return Addresses(addresses.table_id, OptionsQuery.checked(found), (*addresses.hidden, *hidden))

@@ -1,0 +1,345 @@
+"""The tables of a server: each read by a process of its own, and copied once to be looked at."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import re
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import anyio.to_thread
+
+from outlying.results.findings import Findings
+from outlying.sources.duckdb.browse import Browser, ColumnFacts, Rows
+from outlying.table.values import Value
+from outlying.web import ordinary
+from outlying.web.jobs import Job, Jobs
+from outlying.web.limits import BusyError, Limits, NotFoundError, NotReadyError
+from outlying.web.processes import Process
+from outlying.web.queries import Filter, Query
+from outlying.web.sourcing import Sourcing
+from outlying.web.tasks import Charge, Explain, Facts, Failed, Message, Task
+from outlying.web.workspace import Workspace
+
+State = Literal["closed", "reading", "ready", "failed"]
+Result = TypeVar("Result")
+Column: TypeAlias = ColumnFacts
+
+_AGAIN = "again"  # the reading of a table that is known already
+_PROCESSES = 6  # that hold tables at the same time
+_EXPLAINED = 5_000  # rows of a table whose blame is remembered
+_FAINT = 4  # a row of which nothing is exceptional has a quarter of the shade
+_THREADS = anyio.CapacityLimiter(8)  # that look around in copies at the same time
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PageRow:
+    """A row as a page shows it; `blame`: how much each cell is to blame, as a share of the most."""
+
+    number: int
+    cells: list[Value]
+    blame: dict[str, float] | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Page:
+    """Some rows of a table, of `total` that were asked for."""
+
+    total: int
+    offset: int
+    limit: int
+    rows: list[PageRow]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Twins:
+    """What an ordinary row looks like: the nearest typical value, and rows alike that have one."""
+
+    ordinary_at: Value
+    twins: list[PageRow]
+    group_filters: list[Filter]
+    sentence: str
+
+
+@dataclasses.dataclass(eq=False, slots=True)
+class TableEntry:
+    """A table that the server knows, whether it has been read or not."""
+
+    id: str
+    sourcing: Sourcing
+    copy: Path
+    held: object = None
+    state: State = "closed"
+    error: str | None = None
+    job: str | None = None
+    facts: Facts | None = None
+    browser: Browser | None = None
+    process: Process | None = None
+    blame: dict[int, dict[str, float]] = dataclasses.field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What people call it: text of unknown origin."""
+        return self.sourcing.title
+
+    @property
+    def is_upload(self) -> bool:
+        """Whether a client has sent it."""
+        return self.sourcing.is_upload
+
+    @property
+    def rows(self) -> int:
+        """The number of rows; 0 before it is read."""
+        return 0 if self.facts is None else self.facts.rows
+
+    @property
+    def columns(self) -> tuple[ColumnFacts, ...]:
+        """The columns that can be used."""
+        return () if self.facts is None else self.facts.columns
+
+    @property
+    def skipped(self) -> tuple[tuple[str, str], ...]:
+        """The columns that are not compared unless that is asked for, and why."""
+        return () if self.facts is None else self.facts.skipped
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know about how it was read."""
+        return () if self.facts is None else self.facts.notes
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether it is explained in passes over all its rows."""
+        return self.facts is not None and self.facts.is_streamed
+
+    def ready(self) -> Browser:
+        """Return the copy to look around in."""
+        if self.browser is None:
+            raise NotReadyError(self.error or f"{self.name} is {self.state}; open it first")
+        return self.browser
+
+
+class Tables:
+    """All tables of a server."""
+
+    def __init__(self, workspace: Workspace, limits: Limits, jobs: Jobs) -> None:
+        self._workspace, self._limits, self._jobs = workspace, limits, jobs
+        self._entries: dict[str, TableEntry] = {}
+        jobs.on_done = self._finished
+
+    def list(self) -> list[TableEntry]:
+        """Return all tables: those given first, then uploads."""
+        return list(self._entries.values())
+
+    def get(self, name: str) -> TableEntry:
+        """Return a table by its id."""
+        if name not in self._entries:
+            raise NotFoundError("there is no such table (any more)")
+        return self._entries[name]
+
+    def check_room(self) -> None:
+        """Refuse one more table where there are as many as allowed."""
+        if len(self._entries) >= self._limits.tables:
+            raise BusyError(f"{len(self._entries):,} tables are open", "tables")
+
+    def add(self, sourcing: Sourcing, held: object = None) -> TableEntry:
+        """Take in a table; it is read when it is opened."""
+        self.check_room()
+        name = _unused(_slug(sourcing.title), self._entries)
+        entry = TableEntry(name, sourcing, self._workspace.new_path(".copy"), held)
+        self._entries[name] = entry
+        return entry
+
+    def remove(self, name: str) -> TableEntry:
+        """Forget an upload, and all that was made of it."""
+        entry = self.get(name)
+        if not entry.is_upload:
+            raise NotReadyError(f"{entry.name} was given when the server was started: it stays")
+        del self._entries[name]
+        self._jobs.forget(name)
+        self._close(entry)
+        shutil.rmtree(entry.copy, ignore_errors=True)
+        if entry.sourcing.file is not None:
+            entry.sourcing.file.unlink(missing_ok=True)
+        return entry
+
+    def close(self) -> None:
+        """End all processes."""
+        for entry in self._entries.values():
+            self._close(entry)
+
+    def _close(self, entry: TableEntry) -> None:
+        if entry.process is not None:
+            entry.process.stop()
+        if entry.browser is not None:
+            entry.browser.close()
+
+    def open(self, name: str) -> TableEntry:
+        """Begin to read a table, unless that was done."""
+        entry = self.get(name)
+        if entry.state == "closed":
+            entry.state, entry.error = "reading", None
+            try:
+                job = self._jobs.asked("read", name, None, lambda job: self._reading(entry, job))
+            except BusyError:
+                entry.state = "closed"
+                raise
+            entry.job = job.id
+        return entry
+
+    def reopen(self, name: str) -> TableEntry:
+        """Read a table whose reading has failed once more."""
+        entry = self.get(name)
+        if entry.state == "failed":
+            entry.state = "closed"
+        return self.open(name)
+
+    async def page(self, name: str, query: Query) -> Page:
+        """Return a page of rows."""
+        entry = self.get(name)
+        found = await _apart(entry.ready().page, query.view, query.offset, query.limit)
+        return Page(found.total, query.offset, query.limit, _page_rows(entry, found))
+
+    async def values(self, name: str, number: int) -> dict[str, Value]:
+        """Return the values of a row by column."""
+        entry = self.get(name)
+        browser = entry.ready()
+        check_number(entry, number)
+        found = await _apart(browser.some, [number])
+        return dict(zip((column.name for column in entry.columns), found.cells[0], strict=True))
+
+    async def twins(self, name: str, findings: Findings, place: int) -> Twins:
+        """Return what would be ordinary in place of a story, and rows that are."""
+        entry = self.get(name)
+        browser = entry.ready()
+        if not 0 <= place < len(findings.stories):
+            raise NotFoundError(f"there is no story {place + 1}")
+        story = findings.stories[place]
+        wanted = ordinary.Wanted.of(findings, story, entry.columns)
+        found = await _apart(
+            browser.first_by, wanted.filters, wanted.distance, wanted.row, ordinary.TWINS
+        )
+        return Twins(wanted.value, _page_rows(entry, found), wanted.group, story.sentence)
+
+    def asked(self, name: str, task: Task, *, again: bool) -> Job:
+        """Return the job that works on a task, begun unless there is one."""
+        entry = self.get(name)
+        entry.ready()
+        kind: Literal["explain", "detect"] = "explain" if isinstance(task, Explain) else "detect"
+        start = functools.partial(self._begun, entry, task)
+        return self._jobs.asked(kind, name, task, start, again=again)
+
+    # --- processes ------------------------------------------------------------------------------
+
+    def _reading(self, entry: TableEntry, job: Job) -> Process:
+        shutil.rmtree(entry.copy, ignore_errors=True)
+        entry.process = self._started(entry, job.id)
+        return entry.process
+
+    def _begun(self, entry: TableEntry, task: Task, job: Job) -> Process:
+        """Give a task to the process of a table; where that is gone, another reads it again."""
+        if entry.process is None or not entry.process.is_alive:
+            entry.process = self._started(entry, _AGAIN)
+        entry.process.run(job.id, task)
+        return entry.process
+
+    def _started(self, entry: TableEntry, task: str) -> Process:
+        self._make_room()
+        most, folder = (self._limits.rows, self._limits.columns), self._workspace.folder
+        charge = Charge(task, entry.sourcing, folder, entry.copy, entry.facts, *most)
+        return Process(charge, self._heard, self._died)
+
+    def _make_room(self) -> None:
+        """End processes that are idle where there are many; their tables are read again."""
+        busy = {job.table for job in self._jobs.list() if not job.is_over}
+        alive = [entry for entry in self._entries.values() if entry.process is not None]
+        idle = [entry for entry in alive if entry.id not in busy]
+        for entry in idle[: max(0, len(alive) - _PROCESSES + 1)]:
+            if entry.process is not None:
+                entry.process.kill("it was idle")
+            entry.process = None
+
+    def _heard(self, process: Process, message: Message) -> None:
+        if isinstance(message, Failed) and message.task == _AGAIN:
+            process.kill(message.why)
+            return
+        self._jobs.heard(process, message)
+        self._see_failed()
+
+    def _died(self, process: Process, why: str) -> None:
+        for entry in self._entries.values():
+            if entry.process is process:
+                entry.process = None
+        self._jobs.died(process, why)
+        self._see_failed()
+
+    def _see_failed(self) -> None:
+        """Say of tables whose reading came to nothing why that is."""
+        for entry in self._entries.values():
+            if entry.state != "reading" or entry.job is None:
+                continue
+            with contextlib.suppress(NotFoundError):
+                job = self._jobs.get(entry.job)
+                if job.state in ("failed", "cancelled"):
+                    entry.state, entry.error = "failed", job.error
+
+    def _finished(self, job: Job) -> None:
+        """Keep what a job has found out about its table."""
+        entry = self._entries.get(job.table)
+        if entry is None:
+            return
+        if isinstance(job.result, Facts):
+            entry.facts = job.result
+            found = job.result
+            entry.browser = Browser(entry.copy, found.source, found.rows, found.columns)
+            entry.state = "ready"
+            return
+        for findings in job.explained:
+            if findings.row is not None:
+                _remember(entry, findings.row + 1, findings)
+
+
+def check_number(entry: TableEntry, number: int | None) -> None:
+    """Refuse the number of a row that does not exist."""
+    if number is None or not 1 <= number <= entry.rows:
+        raise NotFoundError(f"row {number} does not exist: {entry.name} has {entry.rows:,} rows")
+
+
+def _remember(entry: TableEntry, number: int, findings: Findings) -> None:
+    most = max(findings.blame.values(), default=0.0) * (1 if findings.exceptional else _FAINT)
+    shares = {name: round(share / most, 3) for name, share in findings.blame.items() if share > 0}
+    entry.blame.pop(number, None)
+    entry.blame[number] = shares if most > 0 else {}
+    while len(entry.blame) > _EXPLAINED:
+        entry.blame.pop(next(iter(entry.blame)))
+
+
+def _page_rows(entry: TableEntry, found: Rows) -> list[PageRow]:
+    return [
+        PageRow(number, cells, entry.blame.get(number))
+        for number, cells in zip(found.numbers, found.cells, strict=True)
+    ]
+
+
+async def _apart(work: Callable[..., Result], *given: Any) -> Result:
+    """Work in a thread, so that others are served meanwhile."""
+    return await anyio.to_thread.run_sync(work, *given, limiter=_THREADS)
+
+
+def _slug(title: str) -> str:
+    """Return a name for addresses: short, lower case, nothing but letters, digits and dashes."""
+    stem = re.sub(r"(\.[A-Za-z0-9]{1,8}){1,2}$", "", title)
+    return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")[:40] or "table"
+
+
+def _unused(name: str, taken: Iterable[str]) -> str:
+    names: Sequence[str] = list(taken)
+    number = 2
+    found = name
+    while found in names:
+        found, number = f"{name}-{number}", number + 1
+    return found

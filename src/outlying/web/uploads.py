@@ -1,0 +1,116 @@
+"""Files that clients send: streamed into the private folder, under names of our own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from python_multipart.exceptions import FormParserError
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException
+from starlette.requests import Request
+
+from outlying.errors import OptionError, SourceError, harmless
+from outlying.sources import registry
+from outlying.web.limits import LimitError
+from outlying.web.service import Service
+from outlying.web.sourcing import Sourcing
+from outlying.web.tables import TableEntry
+
+_CHUNK = 1 << 20
+_LONGEST_NAME = 200
+_SEPARATORS = re.compile(r"[/\\\0]")
+
+
+async def received(request: Request, service: Service) -> TableEntry:
+    """Take in the file of a request, as its whole body or as a field of a form, and open it."""
+    service.tables.check_room()
+    given = request.headers.get("content-length", "")
+    if given.isdigit() and int(given) > service.limits.upload_bytes:
+        raise _too_large(service)
+    if request.headers.get("content-type", "").startswith("multipart/form-data"):
+        name, path = await _from_form(request, service)
+    else:
+        name = checked_name(request.query_params.get("name"))
+        path = _path_for(name, service)
+        await _written(_bounded(request.stream(), service), path)
+    entry = service.tables.add(Sourcing.uploaded(name, path))
+    return service.tables.open(entry.id)
+
+
+def checked_name(given: str | None) -> str:
+    """Return the name of a file, which is only ever shown; one that holds a path is refused."""
+    if given is None or not given.strip():
+        raise OptionError("the file has no name; add ?name=FILE.csv")
+    if _SEPARATORS.search(given) or given.strip(". ") == "":
+        raise OptionError("the name of the file holds a path; allowed: a name such as patients.csv")
+    return harmless(given)[:_LONGEST_NAME]
+
+
+def _path_for(name: str, service: Service) -> Path:
+    """Return where to write a file; of its own name, only a known ending is left."""
+    suffix = registry.suffix_of(Path(name), registry.SUFFIXES) or ""
+    return service.workspace.new_path(suffix)
+
+
+async def _from_form(request: Request, service: Service) -> tuple[str, Path]:
+    whole = Request(request.scope, _receiving(request, service))
+    try:
+        async with whole.form(max_files=1, max_fields=10) as form:
+            file = next((item for item in form.values() if isinstance(item, UploadFile)), None)
+            if file is None:
+                raise OptionError("the form holds no file; send it in a field called file")
+            name = checked_name(file.filename)
+            path = _path_for(name, service)
+            await _written(_chunks(file), path)
+    except (MultiPartException, FormParserError, HTTPException) as error:
+        said = getattr(error, "message", None) or getattr(error, "detail", None) or str(error)
+        raise SourceError(f"the form cannot be read: {said}") from None
+    return name, path
+
+
+def _receiving(request: Request, service: Service):  # type: ignore[no-untyped-def]
+    """Return what receives the body of a request, up to the limit."""
+    total = 0
+
+    async def receive():  # type: ignore[no-untyped-def]
+        nonlocal total
+        message = await request.receive()
+        total += len(message.get("body", b""))
+        if total > service.limits.upload_bytes + _CHUNK:
+            raise _too_large(service)
+        return message
+
+    return receive
+
+
+async def _chunks(file: UploadFile) -> AsyncIterator[bytes]:
+    while chunk := await file.read(_CHUNK):
+        yield chunk
+
+
+async def _bounded(chunks: AsyncIterator[bytes], service: Service) -> AsyncIterator[bytes]:
+    total = 0
+    async for chunk in chunks:
+        total += len(chunk)
+        if total > service.limits.upload_bytes:
+            raise _too_large(service)
+        yield chunk
+
+
+async def _written(chunks: AsyncIterator[bytes], path: Path) -> None:
+    """Write a file that only its owner may read; nothing is left where it does not come whole."""
+    try:
+        with path.open("xb") as stream:
+            path.chmod(0o600)
+            async for chunk in chunks:
+                stream.write(chunk)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _too_large(service: Service) -> LimitError:
+    return LimitError(f"the file has more than {service.limits.upload:,} MB", "upload")

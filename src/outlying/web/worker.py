@@ -1,0 +1,225 @@
+"""A worker process: it holds one table, prepared once, and explains its rows.
+
+Tasks run in threads, which share what is prepared; each is stopped through its progress. Whatever
+a table does to this process, the server lives on and starts another one.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+from outlying.api import Explainer
+from outlying.detect.api import detect
+from outlying.errors import OutlyingError
+from outlying.options import Options
+from outlying.results.findings import Findings
+from outlying.sources.arrow.collecting import TooManyRowsError, collected
+from outlying.sources.duckdb.browse import Browser, write_copy
+from outlying.table.selection import select_any
+from outlying.table.table import Table
+from outlying.table.targets import Asked
+from outlying.web.limits import LimitError
+from outlying.web.tasks import (
+    Charge,
+    Detect,
+    Detected,
+    Done,
+    Explain,
+    Facts,
+    Failed,
+    Progress,
+    Task,
+)
+
+_POLITE = 5  # how far threads that explain stand back behind those who look around
+_KEPT = 3  # populations, each prepared with options of its own
+_SELDOM = 0.1  # seconds between two words of progress
+
+
+class _CancelledError(Exception):
+    """Nobody wants the result any more."""
+
+
+def main(connection: Connection, charge: Charge) -> None:
+    """Hold the table until the server closes the connection."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.umask(0o077)
+    tempfile.tempdir = str(charge.folder)
+    worker = Worker(connection, charge)
+    if worker.attempt(charge.task, worker.read):
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                worker.take(*connection.recv())
+    os._exit(0)  # at once, whatever threads are at
+
+
+class Worker:
+    """The table, its populations by options, and what is being done."""
+
+    def __init__(self, connection: Connection, charge: Charge) -> None:
+        self._connection, self._charge = connection, charge
+        self._sending, self._making = threading.Lock(), threading.Lock()
+        self._cancelled: set[str] = set()
+        self._data: Any = None
+        self._facts: Facts
+        self._explainers: collections.OrderedDict[Any, Explainer] = collections.OrderedDict()
+
+    def take(self, name: str, task: Task | None) -> None:
+        """Begin a task, or end one: that is what None means."""
+        if task is None:
+            self._cancelled.add(name)
+            return
+        threading.Thread(target=self._work, args=(name, task), daemon=True).start()
+
+    def _work(self, name: str, task: Task) -> None:
+        if sys.platform == "linux":  # where each thread has a priority of its own
+            os.nice(_POLITE)
+        self.attempt(name, lambda tell: self._done(task, tell))
+
+    def attempt(self, name: str, work: Callable[[_Teller], Any]) -> bool:
+        """Work on a task, and send what comes of it, be it an error."""
+        try:
+            answer: Done | Failed = Done(name, work(_Teller(self, name)))
+        except _CancelledError:
+            answer = Failed(name, "cancelled", is_cancelled=True)
+        except LimitError as error:
+            answer = Failed(name, str(error), limit=error.limit)
+        except OutlyingError as error:
+            answer = Failed(name, error.shell_message())
+        except MemoryError:
+            answer = Failed(name, "there is not enough memory for it")
+        except Exception as error:
+            answer = Failed(name, f"failed unexpectedly: {type(error).__name__}: {error}"[:500])
+        self.send(answer)
+        return isinstance(answer, Done)
+
+    def send(self, message: Progress | Done | Failed) -> None:
+        """Tell the server something; where it is gone, nobody needs this process."""
+        try:
+            with self._sending:
+                self._connection.send(message)
+        except OSError:
+            os._exit(1)
+
+    def is_cancelled(self, name: str) -> bool:
+        """Return whether the server wants a task no more."""
+        return name in self._cancelled
+
+    def read(self, tell: _Teller) -> Facts:
+        """Read the table, and write a copy of it to look around in."""
+        tell.stage("reading", 0, 0)
+        self._data = self._charge.sourcing.opened()
+        known = self._charge.known
+        if known is None:
+            is_streamed = not isinstance(self._data, Table)
+            known = self._copied(self._collected(tell) if is_streamed else self._data, tell)
+        self._facts = known
+        return known
+
+    def _copied(self, table: Table, tell: _Teller) -> Facts:
+        self._check_size(table)
+        tell.stage("making a copy to look around in", 0, 0)
+        facts = write_copy(table, self._charge.copy)
+        left_out = select_any(table, Options()).skipped
+        skipped = tuple((item.name, item.reason) for item in left_out)
+        is_streamed = not isinstance(self._data, Table)
+        return Facts(table.source, table.rows, facts, skipped, table.notes, is_streamed)
+
+    def _collected(self, tell: _Teller) -> Table:
+        try:
+            return collected(self._data, self._charge.most_rows, tell)
+        except TooManyRowsError as error:
+            raise LimitError(str(error), "rows") from None
+
+    def _check_size(self, table: Table) -> None:
+        for what, count, most in (
+            ("rows", table.rows, self._charge.most_rows),
+            ("columns", len(table.columns) + len(table.skipped), self._charge.most_columns),
+        ):
+            if count > most:
+                said = f"{table.source} has {count:,} {what}, this server takes {most:,}"
+                raise LimitError(said, what)
+
+    def _done(self, task: Task, tell: _Teller) -> Findings | Detected:
+        explainer = self._explainer(task)
+        if isinstance(task, Explain):
+            tell.say("comparing with ordinary rows")
+            explainer.prepare(tell, workers=1)
+            tell.say("explaining")
+            asked = self._asked(task)
+            return next(explainer.explained(explainer.targets(asked, tell, 1), 1, tell))
+        return _detected(explainer, task, tell)
+
+    def _asked(self, task: Explain) -> Asked:
+        """Name what to explain; rows of a stream have no position, and are named by values."""
+        if task.object is not None:
+            return Asked(objects=[dict(task.object)])
+        if not self._facts.is_streamed:
+            return Asked(rows=[task.row])
+        facts = self._facts
+        with contextlib.closing(
+            Browser(self._charge.copy, facts.source, facts.rows, facts.columns)
+        ) as browser:
+            return Asked(wheres=[browser.key(int(task.row or 0) + 1)])
+
+    def _explainer(self, task: Task) -> Explainer:
+        """Return the population with these options; the last few are kept."""
+        key = task.options
+        with self._making:
+            if key not in self._explainers:
+                self._explainers[key] = Explainer(self._data, **key.keywords)
+            self._explainers.move_to_end(key)
+            while len(self._explainers) > _KEPT:
+                self._explainers.popitem(last=False)
+            return self._explainers[key]
+
+
+def _detected(explainer: Explainer, task: Detect, tell: _Teller) -> Detected:
+    tell.say("ranking rows")
+    detection = detect(explainer, top=task.top, workers=1, progress=tell)
+    tell.say("comparing with ordinary rows")
+    explainer.prepare(tell, workers=1)
+    tell.say("explaining")
+    found = explainer.explain_many(rows=detection.positions, workers=1, progress=tell)
+    no_scores = np.zeros(0)  # of a million rows nobody asks for all
+    detection = dataclasses.replace(detection, scores=no_scores)
+    return Detected(detection, tuple(found), explainer.options)
+
+
+class _Teller:
+    """Tells the server how far a task is; ends it where nobody wants it any more."""
+
+    def __init__(self, worker: Worker, name: str) -> None:
+        self._worker, self._name, self._stage, self._last = worker, name, "", 0.0
+
+    def __call__(self, done: int, total: int) -> None:
+        """Say how far this stage is."""
+        if self._worker.is_cancelled(self._name):
+            raise _CancelledError
+        now = time.monotonic()
+        if now - self._last > _SELDOM:
+            self._last = now
+            self._worker.send(Progress(self._name, self._stage, int(done), int(total)))
+
+    def say(self, stage: str) -> None:
+        """Say what begins now."""
+        self.stage(stage, 0, 0)
+
+    def stage(self, stage: str, done: int, total: int) -> None:
+        """Say what begins now, and how far the whole is."""
+        if stage != self._stage:
+            self._stage, self._last = stage, 0.0
+        self(done, total)

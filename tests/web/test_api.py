@@ -1,0 +1,254 @@
+"""The API does what pages do: upload, look, explain, detect, cancel, export."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import httpx
+import jsonschema
+import pytest
+
+import outlying
+from tests.serving import PATIENTS, finished, uploaded
+
+EXPLANATIONS = "/api/v1/tables/patients/explanations"
+
+
+def explained(client: httpx.Client, **body: Any) -> dict[str, Any]:
+    answer = client.post(EXPLANATIONS, json=body)
+    assert answer.status_code == 202, answer.text
+    return finished(client, answer.json())
+
+
+def test_tables_say_what_they_hold(client: httpx.Client) -> None:
+    table = client.get("/api/v1/tables/patients").json()
+    assert (table["state"], table["rows"], table["is_upload"]) == ("ready", 800, False)
+    columns = {column["name"]: column for column in table["columns"]}
+    assert columns["age"]["type"] == "numeric"
+    assert columns["examined"]["type"] == "datetime"
+    assert columns["sex"]["categories"] == ["female", "male"]
+    assert columns["age"]["low"] < columns["age"]["high"]
+
+
+def test_rows_are_paged_sorted_filtered_and_searched(client: httpx.Client) -> None:
+    def rows(**given: Any) -> dict[str, Any]:
+        answer = client.get("/api/v1/tables/patients/rows", params=given)
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+    first = rows(limit=3)
+    assert [row["row"] for row in first["rows"]] == [1, 2, 3]
+    assert first["total"] == 800
+    assert [row["row"] for row in rows(offset=799)["rows"]] == [800]
+    place = first["columns"].index("age")
+    ages = [row["values"][place] for row in rows(sort="age", order="desc", limit=20)["rows"]]
+    assert ages == sorted(ages, reverse=True)
+    women = rows(filter=json.dumps({"attribute": "sex", "kind": "equals", "value": "female"}))
+    assert 0 < women["total"] < 800
+    old = rows(filter=json.dumps({"attribute": "age", "kind": "interval", "low": 60}))
+    assert all(row["values"][place] >= 60 for row in old["rows"])
+    assert rows(search="P0042")["total"] == 1
+    assert [row["row"] for row in rows(rows="7,3")["rows"]] == [3, 7]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "sort=nothing",
+        "limit=0",
+        "limit=501",
+        "offset=-1",
+        "offset=x",
+        "order=up",
+        "filter={",
+        "filter=[]",
+        'filter={"attribute":"age","kind":"near"}',
+        'filter={"attribute":"age","kind":"interval","low":"old"}',
+        'filter={"attribute":"age","kind":"equals","value":[1]}',
+        "rows=0",
+    ],
+)
+def test_wrong_queries_are_refused_in_words(client: httpx.Client, query: str) -> None:
+    answer = client.get(f"/api/v1/tables/patients/rows?{query}")
+    assert answer.status_code == 400
+    assert len(answer.json()["error"]) > 10
+
+
+@pytest.mark.references
+def test_an_explanation_is_that_of_the_library(client: httpx.Client) -> None:
+    job = explained(client, row=17, options={"max_conditions": 2})
+    found = client.get(job["result"]).json()
+    own = outlying.explain(PATIENTS, row=16, max_conditions=2)
+    assert found == json.loads(own.to_json()) | {"source": found["source"]}
+    jsonschema.validate(found, outlying.json_schema())
+    assert job["page"] == "/t/patients/row/17?max_conditions=2"
+
+
+def test_the_same_request_has_the_same_job(client: httpx.Client) -> None:
+    assert explained(client, row=3)["id"] == explained(client, row=3)["id"]
+    assert explained(client, row=3)["id"] != explained(client, row=4)["id"]
+
+
+def test_an_explained_row_is_shaded(client: httpx.Client) -> None:
+    explained(client, row=5)
+    (row,) = client.get("/api/v1/tables/patients/rows?rows=5").json()["rows"]
+    assert row["blame"] is not None
+    assert all(0 <= share <= 1 for share in row["blame"].values())
+
+
+def patient() -> dict[str, Any]:
+    return dict(json.loads(PATIENTS.with_name("patient.json").read_text()))
+
+
+def test_a_new_object_has_twins_that_are_ordinary(client: httpx.Client) -> None:
+    job = explained(client, object=patient())
+    result = client.get(job["result"]).json()["objects"][0]
+    assert result["stories"]
+    headline = result["pairs"][0]
+    found = client.get(f"/api/v1/jobs/{job['id']}/stories/1").json()
+    assert 1 <= len(found["twins"]) <= 3
+    names = [column["name"] for column in client.get("/api/v1/tables/patients").json()["columns"]]
+    lows, highs = zip(*headline["typical"], strict=True)
+    for twin in found["twins"]:
+        values = dict(zip(names, twin["values"], strict=True))
+        assert min(lows) <= values[headline["property"]] <= max(highs)
+    assert found["ordinary_at"] in [*lows, *highs]
+    filters = [json.dumps(item) for item in found["filters"]]
+    group = client.get("/api/v1/tables/patients/rows", params={"filter": filters}).json()
+    assert group["total"] in (headline["group_size"], headline["group_size"] - 1)
+    assert client.get(f"/api/v1/jobs/{job['id']}/stories/99").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"row": 0},
+        {"row": "x"},
+        {"row": 1, "object": {}},
+        {"row": 1, "options": {"min_support": -1}},
+        {"row": 1, "options": {"nothing": 1}},
+        {"row": 1, "options": [1]},
+        {"row": 1, "what": 1},
+        {"object": {"age": "old"}},
+        {"object": {"age": {"deep": 1}}},
+        {"object": 3},
+    ],
+)
+def test_wrong_requests_are_refused_in_words(client: httpx.Client, body: Any) -> None:
+    answer = client.post(EXPLANATIONS, json=body)
+    assert answer.status_code == 400, answer.text
+    assert len(answer.json()["error"]) > 10
+
+
+def test_what_does_not_exist_is_not_found(client: httpx.Client) -> None:
+    assert client.post(EXPLANATIONS, json={"row": 801}).status_code == 404
+    for path in ("/api/v1/tables/none", "/api/v1/jobs/none", "/api/v1/none", "/static/none"):
+        assert client.get(path).status_code == 404
+    assert client.delete("/api/v1/tables/patients").status_code == 409
+    assert client.put("/api/v1/tables").status_code == 405
+
+
+def test_an_object_that_does_not_fit_fails_with_its_reason(client: httpx.Client) -> None:
+    job = explained(client, object={"age": 40})
+    assert job["state"] == "failed"
+    assert "no value for 'sex'" in job["error"]
+
+
+def test_odd_rows_are_found_explained_and_exported(client: httpx.Client) -> None:
+    answer = client.post("/api/v1/tables/patients/detections", json={"top": 3})
+    job = finished(client, answer.json())
+    found = client.get(job["result"]).json()
+    jsonschema.validate(found, outlying.json_schema())
+    assert [item["detection"]["rank"] for item in found["objects"]] == [1, 2, 3]
+    assert found["patterns"]
+    address = f"/api/v1/jobs/{job['id']}/export"
+    page = client.get(address, params={"format": "html"})
+    assert page.headers["content-disposition"].startswith("attachment")
+    assert "What is odd in" in page.text
+    assert client.get(address, params={"format": "json"}).json() == found
+    lines = list(csv.reader(io.StringIO(client.get(address, params={"format": "csv"}).text[1:])))
+    assert lines[0][:3] == ["row", "story", "culprit"]
+    assert len(lines) > 3
+    picture = client.get(address, params={"format": "png"}).content
+    assert picture.startswith(b"\x89PNG")
+    assert client.get(address, params={"format": "exe"}).status_code == 400
+
+
+def test_detection_refuses_options_that_its_command_does_not_have(client: httpx.Client) -> None:
+    body = {"top": 3, "options": {"max_conditions": 2}}
+    answer = client.post("/api/v1/tables/patients/detections", json=body)
+    assert answer.status_code == 400
+    assert "max_conditions" in answer.json()["error"]
+
+
+def test_progress_is_told_until_the_end(client: httpx.Client) -> None:
+    job = client.post(EXPLANATIONS, json={"row": 9}).json()
+    with client.stream("GET", f"/api/v1/jobs/{job['id']}/events") as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        lines = [line for line in stream.iter_lines() if line.startswith("data: ")]
+    assert json.loads(lines[-1].removeprefix("data: "))["state"] == "done"
+
+
+def test_a_job_is_cancelled_and_begun_again(client: httpx.Client) -> None:
+    body = {"row": 11, "options": {"search": "exhaustive", "max_conditions": 4}}
+    job = client.post(EXPLANATIONS, json=body).json()
+    assert client.get(f"/api/v1/jobs/{job['id']}/result").status_code == 409
+    assert client.delete(f"/api/v1/jobs/{job['id']}").json()["state"] == "cancelled"
+    assert finished(client, job)["state"] == "cancelled"
+    assert explained(client, row=12)["state"] == "done"
+    again = client.post(EXPLANATIONS, json=body).json()
+    assert again["id"] != job["id"]
+    client.delete(f"/api/v1/jobs/{again['id']}")
+
+
+def test_an_upload_is_read_and_forgotten(client: httpx.Client) -> None:
+    rows = "".join(f"{number},{number % 7}\n" for number in range(200))
+    job, table = uploaded(client, "my numbers.csv", b"a,b\n" + rows.encode())
+    assert job["state"] == "done"
+    found = client.get(f"/api/v1/tables/{table}").json()
+    assert (found["name"], found["rows"], found["is_upload"]) == ("my numbers.csv", 200, True)
+    assert table == "my-numbers"
+    assert client.delete(f"/api/v1/tables/{table}").status_code == 200
+    assert client.get(f"/api/v1/tables/{table}").status_code == 404
+
+
+def test_a_form_uploads_too_and_leads_to_the_page(client: httpx.Client) -> None:
+    content = b"a,b\n" + b"".join(b"%d,%d\n" % (n, n % 5) for n in range(50))
+    answer = client.post(
+        "/api/v1/tables", files={"file": ("small.csv", content)}, headers={"Accept": "text/html"}
+    )
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/t/small"
+    assert client.get("/t/small.json").json()["total"] == 50
+    assert client.post("/api/v1/tables", files={"other": (None, "text")}).status_code == 400
+    client.delete("/api/v1/tables/small")
+
+
+def test_every_page_has_a_twin_in_json(client: httpx.Client) -> None:
+    assert client.get("/index.json").json()["tables"]
+    assert client.get("/t/patients.json?limit=2").json()["total"] == 800
+    one = client.get("/t/patients/row/17.json?max_conditions=2").json()
+    assert one["objects"][0]["row"] == 17
+    odd = client.get("/t/patients/odd.json?top=2").json()
+    assert len(odd["objects"]) == 2
+    known = {name: value for name, value in patient().items() if value is not None}
+    values = {f"v.{name}": str(value) for name, value in known.items()}
+    new = client.get("/t/patients/new.json", params=values).json()
+    assert new["objects"][0]["stories"]
+
+
+def test_the_document_describes_what_is_there(client: httpx.Client) -> None:
+    from outlying.web import api
+
+    paths = client.get("/openapi.json").json()["paths"]
+    routes = {
+        (route.path, method.lower())
+        for route in api.ROUTES
+        if route.path.startswith("/api/")
+        for method in (route.methods or set()) - {"HEAD"}
+    }
+    assert {(path, method) for path, methods in paths.items() for method in methods} == routes

@@ -1,0 +1,499 @@
+"""The pages in a real browser, used as a person would: by mouse, by keyboard, in two tabs."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import httpx
+import numpy as np
+import pytest
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+
+from tests import browser as browsers
+from tests.browser import Browser
+from tests.serving import PATIENTS, Served, served
+
+pytestmark = pytest.mark.slow
+
+HOSTILE = [
+    "<script>window.harmed = 1</script>",
+    "<img src=x onerror='window.harmed = 1'>",
+    "\"'><svg onload=window.harmed=1>",
+    "</title></style><b>bold</b>",
+    "{{ 7 * 7 }}{% raise %}",
+    "javascript:window.harmed=1//",
+    "\u202egnorw eht yaw dnuor",
+]
+
+
+class Visitor:
+    """One browser that was let in to one server."""
+
+    def __init__(self, browser: Browser, server: Served) -> None:
+        self.browser, self.origin = browser, server.origin
+        browser.open(server.address)
+
+    def open(self, path: str, width: int = 1280, scheme: str = "light") -> None:
+        """Open a view, and wait until nothing is in progress on it."""
+        self.browser.open(self.origin + path, width, scheme)
+        self.settled()
+
+    def settled(self) -> None:
+        self.browser.until(lambda: not self.all(".job, .busy"))
+
+    def all(self, selector: str) -> list[WebElement]:
+        return self.browser.all(selector)
+
+    def one(self, selector: str) -> WebElement:
+        """Wait for the first of such elements."""
+        found: WebElement = self.browser.until(lambda: next(iter(self.all(selector)), None))
+        return found
+
+    def text(self, selector: str) -> str:
+        return str(self.browser.until(lambda: self.one(selector).text))
+
+    def click(self, selector: str, words: str = "") -> None:
+        """Click the first of such elements that says something."""
+        self.browser.until(lambda: self._clicked(selector, words))
+
+    def _clicked(self, selector: str, words: str) -> bool:
+        found = next((item for item in self.all(selector) if words in item.text), None)
+        if found is None:
+            return False
+        self.browser.ask("arguments[0].scrollIntoView({block: 'center'})", found)
+        found.click()
+        return True
+
+    def says(self, words: str, selector: str = "main") -> None:
+        """Wait until a part of the page says something."""
+        self.browser.until(lambda: words in self.one(selector).text)
+
+    @property
+    def path(self) -> str:
+        return str(urlsplit(self.browser.driver.current_url).path)
+
+    @property
+    def query(self) -> dict[str, list[str]]:
+        return parse_qs(urlsplit(self.browser.driver.current_url).query)
+
+    def arrive(self, path: str, **query: str) -> None:
+        """Wait for an address."""
+        self.browser.until(
+            lambda: self.path == path and all(self.query.get(n) == [v] for n, v in query.items())
+        )
+
+    def cells(self, name: str) -> list[str]:
+        """Return a column of the table that is shown."""
+        names = [item.text.split("\n")[0].rstrip(" ▲▼") for item in self.all(".grid thead th")]
+        place = names.index(name) + 1
+        return [item.text for item in self.all(f".grid tbody tr > :nth-child({place})")]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("tables")
+    with served(PATIENTS, hostile_table(folder / "hostile.csv")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    yield from browsers.started()
+
+
+@pytest.fixture
+def visitor(browser: Browser, server: Served) -> Visitor:
+    return Visitor(browser, server)
+
+
+@pytest.fixture(autouse=True)
+def _is_quiet(browser: Browser, server: Served) -> Iterator[None]:
+    """No test leaves a message in the console, or asks anybody else for anything."""
+    yield
+    assert browser.complaints() == []
+    strangers = [url for url in browser.requests() if not url.startswith(server.origin)]
+    assert [url for url in strangers if not url.startswith(("about:", "data:"))] == []
+
+
+def patient() -> dict[str, Any]:
+    data = resources.files("outlying") / "data" / "patient.json"
+    found: dict[str, Any] = json.loads(data.read_text(encoding="utf-8"))
+    return found
+
+
+def new_patient() -> str:
+    """Return the address of the patient of the demo."""
+    texts = {
+        f"v.{name}": str(value).lower() if isinstance(value, bool) else value
+        for name, value in patient().items()
+        if value is not None
+    }
+    return f"/t/patients/new?{urlencode(texts)}"
+
+
+def hostile_table(path: Path) -> Path:
+    rng = np.random.default_rng(6)
+    names = [*HOSTILE, "kind"]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(names)
+        for row in range(121):
+            last = 30.0 if row == 120 else 0.0
+            numbers = [round(float(rng.normal()) + last, 3) for _ in names[:-2]]
+            out.writerow([*numbers, HOSTILE[row % 5], HOSTILE[row % 2]])
+    return path
+
+
+# --- the whole job ------------------------------------------------------------------------------
+
+
+def test_a_file_is_uploaded_read_and_looked_through(visitor: Visitor, tmp_path: Path) -> None:
+    lines = ["shop,amount,day"]
+    lines += [f"shop {row % 3},{20 + row % 40},2024-01-{row % 28 + 1:02}" for row in range(240)]
+    lines[18] = "shop 2,,2024-01-18"
+    lines[42] = "shop 0,4512,2024-01-14"
+    path = tmp_path / "spending.csv"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    visitor.open("/")
+    visitor.one("input[type=file]").send_keys(str(path))
+    visitor.arrive("/t/spending")
+    visitor.says("Rows 1 to 50 of 240")
+    assert visitor.all(".grid tbody .missing")[0].text == "missing"
+    visitor.click(".grid thead a", "amount")
+    visitor.arrive("/t/spending", sort="amount")
+    visitor.click(".grid thead a", "amount")
+    visitor.browser.until(lambda: visitor.cells("amount")[0] == "4512")
+    visitor.click("summary", "Filter")
+    visitor.one("select[name=on]").send_keys("shop")
+    visitor.one("select[name=rule]").send_keys("contains")
+    visitor.one("input[name=to]").send_keys("shop 1")
+    visitor.click(".filter button")
+    visitor.says("Rows 1 to 50 of 80 that match, of 240")
+    assert set(visitor.cells("shop")) == {"shop 1"}
+    visitor.click(".pager a", "Next")
+    visitor.arrive("/t/spending", offset="50")
+    visitor.says("Rows 51 to 80 of 80")
+    visitor.browser.driver.back()
+    visitor.says("Rows 1 to 50 of 80")
+    visitor.click(".chips a")
+    visitor.says("Rows 1 to 50 of 240")
+    visitor.click("summary", "Columns")
+    visitor.click(".columns input[value='2']")
+    visitor.one("select[name=type1]").send_keys("category")
+    visitor.click(".columns button")
+    visitor.arrive("/t/spending", hide="day", type="amount=categorical")
+    assert [item.text for item in visitor.all(".grid thead small")] == ["category", "category"]
+
+
+def test_odd_rows_are_found_through_a_reload_and_in_two_tabs(visitor: Visitor) -> None:
+    driver = visitor.browser.driver
+    visitor.open("/t/patients")
+    visitor.click(".heading button", "Find odd rows")
+    visitor.arrive("/t/patients/odd", top="20")
+    assert visitor.one(".job progress").accessible_name == "Looking for odd rows"
+    driver.refresh()
+    assert visitor.text(".job h2") == "Looking for odd rows"
+    first = driver.current_window_handle
+    driver.switch_to.new_window("tab")
+    driver.get(f"{visitor.origin}/t/patients/row/1")
+    visitor.says("Row 1")
+    driver.get(f"{visitor.origin}/t/patients/odd?top=20")
+    visitor.one(".story")
+    seen = [item.text for item in visitor.all(".odd-rows li")]
+    driver.close()
+    driver.switch_to.window(first)
+    visitor.one(".story")
+    assert [item.text for item in visitor.all(".odd-rows li")] == seen
+    assert len(seen) == 20
+    assert any("resting_pulse = 64.7, expected" in item for item in seen)
+
+    story = next(item for item in visitor.all(".story") if "resting_pulse given" in item.text)
+    count = len(story.find_elements("css selector", "li"))
+    story.find_element("css selector", ".head a").click()
+    visitor.says(f"Rows 1 to {count} of {count} that match, of 800")
+    shaded = [item.get_attribute("data-heat") for item in visitor.all("td[data-heat]")]
+    assert "100" in shaded
+    driver.back()
+    visitor.click(".odd-rows a", "resting_pulse = 64.7")
+    visitor.arrive("/t/patients/row/86")
+    visitor.says("stands out", ".answer")
+    odd = visitor.one(".upright .odd")
+    assert odd.text.split() == ["resting_pulse", "64.7", "1"]
+    visitor.says("of the 20 oddest", ".heading")
+    visitor.click(".actions a", "Next odd row")
+    visitor.browser.until(lambda: visitor.path != "/t/patients/row/86")
+    visitor.click(".actions a", "Previous odd row")
+    visitor.arrive("/t/patients/row/86", odd="20")
+    visitor.click(".actions a", "All odd rows")
+    visitor.arrive("/t/patients/odd", top="20")
+
+
+def test_the_demo_is_told_and_followed(visitor: Visitor) -> None:
+    """Its stories, their groups in the table, back and forward, and what would be ordinary."""
+    driver = visitor.browser.driver
+    visitor.open(new_patient())
+    lines = [item.text for item in visitor.all(".lines li")]
+    assert [line.split("\n")[1].split(" =")[0] for line in lines] == [
+        "temperature_c",
+        "systolic_mmhg",
+        "resting_pulse",
+    ]
+    assert len(visitor.all(".answer > .cards .plot:not(.strip):not(.cdf) line.mark")) == 3
+    visitor.browser.ask("window.same = true")
+    visitor.click(".lines a.number", "3")
+    top = "document.querySelector('#finding-3').getBoundingClientRect().top"
+    assert 0 <= visitor.browser.ask(top) < 400
+    assert visitor.browser.ask("window.same && !document.querySelector('.busy')")
+    visitor.click("a.chip", "training = intense")
+    visitor.arrive("/t/patients")
+    assert set(visitor.cells("training")) == {"intense"}
+    visitor.says("of 211 that match, of 800")
+    driver.back()
+    visitor.says("3 things stand out")
+    driver.forward()
+    visitor.says("of 211 that match, of 800")
+    driver.back()
+    visitor.click("#finding-3 summary", "ordinary rows like this one")
+    twins = visitor.all("#finding-3 .twins tbody tr")
+    assert len(twins) == 4
+    assert twins[0].text.startswith("this row")
+    assert all("intense" in item.text for item in twins)
+    visitor.click("#finding-3 .ordinary a", "try it")
+    visitor.says("2 things stand out")
+    assert visitor.query["v.resting_pulse"] == ["52.2"]
+
+
+def test_sliders_are_followed_at_once(visitor: Visitor) -> None:
+    driver = visitor.browser.driver
+    visitor.open("/t/patients/row/86")
+    visitor.says("One thing stands out")
+    visitor.one("#option-max_conditions").send_keys(Keys.HOME)
+    visitor.arrive("/t/patients/row/86", max_conditions="0")
+    visitor.says("Nothing notable")
+    assert visitor.text("output[for=option-max_conditions]") == "none"
+    assert visitor.browser.ask("document.activeElement.id") == "option-max_conditions"
+    driver.refresh()
+    visitor.says("Nothing notable")
+    driver.back()
+    visitor.says("One thing stands out")
+    assert visitor.one("#option-max_conditions").get_attribute("value") == "4"
+    driver.forward()
+    visitor.says("Nothing notable")
+    visitor.click(".options a", "Back to the usual")
+    visitor.says("One thing stands out")
+    assert visitor.query == {}
+
+
+def test_a_new_object_is_typed_in(visitor: Visitor) -> None:
+    visitor.open("/t/patients/row/86")
+    visitor.click(".actions a", "Change values")
+    fields = {str(item.get_attribute("name")): item for item in visitor.all(".object input")}
+    fields = {name: item for name, item in fields.items() if name.startswith("v.")}
+    assert fields["v.resting_pulse"].get_attribute("value") == "64.7"
+    assert fields["v.patient"].get_attribute("value") == ""  # no other row has this name
+    fields["v.resting_pulse"].clear()
+    fields["v.resting_pulse"].send_keys("48")
+    fields["v.temperature_c"].clear()
+    fields["v.temperature_c"].send_keys("hot", Keys.ENTER)
+    visitor.says("'temperature_c'", ".error")
+    field = next(
+        item
+        for item in visitor.all(".object input")
+        if item.get_attribute("name") == "v.temperature_c"
+    )
+    field.clear()
+    field.send_keys("40.1", Keys.ENTER)
+    visitor.says("temperature_c = 40.1", ".answer")
+    assert "temperature_c" in visitor.text(".object .odd")
+    assert "resting_pulse" not in visitor.text(".lines")
+
+
+def test_work_is_cancelled_and_begun_again(visitor: Visitor) -> None:
+    visitor.open("/t/patients/odd")
+    field = visitor.one("#top")
+    field.clear()
+    field.send_keys("37")
+    visitor.click(".ask button", "Find odd rows")
+    visitor.arrive("/t/patients/odd", top="37")
+    visitor.click(".job button", "Cancel")
+    visitor.says("It was cancelled.")
+    visitor.browser.driver.refresh()
+    visitor.says("It was cancelled.")
+    visitor.click(".ask button", "Find again")
+    visitor.one(".job")
+    visitor.click(".job button", "Cancel")
+    visitor.says("It was cancelled.")
+
+
+def test_keys_are_enough(visitor: Visitor) -> None:
+    driver = visitor.browser.driver
+
+    def press(*keys: str) -> None:
+        driver.switch_to.active_element.send_keys(*keys)
+
+    visitor.open("/t/patients")
+    press(Keys.TAB)
+    assert visitor.browser.ask("document.activeElement.textContent") == "Skip to the content"
+    press(Keys.ENTER, "/")
+    assert visitor.browser.ask("document.activeElement.id") == "search"
+    press("P08")
+    visitor.browser.until(lambda: visitor.cells("patient") == ["P0800"])
+    press(Keys.CONTROL, "a", Keys.NULL, "P007")
+    visitor.browser.until(lambda: len(visitor.cells("patient")) == 10)
+    press(Keys.ARROW_DOWN)
+    press(Keys.ARROW_DOWN)
+    press(Keys.ARROW_DOWN)
+    press(Keys.ARROW_UP)
+    assert driver.switch_to.active_element.text == "71"
+    visitor.one("#sort-3").send_keys(Keys.ENTER)
+    visitor.arrive("/t/patients", sort="age", search="P007")
+    visitor.browser.until(lambda: driver.switch_to.active_element.get_attribute("id") == "sort-3")
+    driver.back()
+    visitor.browser.until(lambda: "sort" not in visitor.query)
+    visitor.browser.until(lambda: visitor.cells("Row")[1] == "71")
+    visitor.all("[data-row]")[1].send_keys(Keys.ENTER)
+    visitor.arrive("/t/patients/row/71")
+    visitor.settled()
+    summary = visitor.one(".along summary")
+    summary.send_keys(Keys.ENTER)
+    assert visitor.one(".along .panel").is_displayed()
+    press(Keys.ESCAPE)
+    assert not visitor.one(".along .panel").is_displayed()
+    visitor.open("/t/patients")
+    visitor.one("[data-row]").send_keys(Keys.PAGE_DOWN)
+    visitor.arrive("/t/patients", offset="50")
+    visitor.browser.until(lambda: driver.switch_to.active_element.text == "51")
+
+
+def test_findings_are_taken_along(visitor: Visitor, server: Served) -> None:
+    visitor.open("/t/patients/row/86?min_outlierness=0.95")
+    visitor.click(".along summary")
+    visitor.click(".copied button", "Copy as command line")
+    visitor.says("Copied", ".copied button")
+    command, python = (item.text for item in visitor.all(".copied pre"))
+    assert "--row 86" in command
+    assert "--min-outlierness 0.95" in command
+    assert "row=85" in python
+    starts = {"html": b"<!doctype html>", "json": b"{", "csv": b"", "png": b"\x89PNG"}
+    links = [str(item.get_attribute("href")) for item in visitor.all(".along .buttons a")]
+    twin = str(visitor.one(".along .panel > .quiet a").get_attribute("href"))
+    with server.client() as client:
+        for link, (kind, start) in zip(links, starts.items(), strict=True):
+            answer = client.get(link)
+            assert f"format={kind}" in link
+            assert answer.status_code == 200
+            assert answer.content.startswith(start)
+            assert "attachment" in answer.headers["content-disposition"]
+        assert client.get(twin).json() == client.get(links[1]).json()
+
+
+# --- how it looks -------------------------------------------------------------------------------
+
+VIEWS = [
+    "/",
+    "/t/patients",
+    "/t/patients?search=P00&sort=age&hide=sex",
+    "/t/patients?search=nobody",
+    "/t/patients/odd",
+    "/t/patients/odd?top=20",
+    "/t/patients/row/86",
+    "/t/patients/row/3",
+    "/t/patients/new",
+    new_patient(),
+]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_view_is_sound(visitor: Visitor, scheme: str) -> None:
+    for view in VIEWS:
+        visitor.open(view, 1280, scheme)
+        visitor.browser.ask("document.querySelectorAll('details').forEach(d => d.open = true)")
+        assert visitor.browser.ask("document.querySelectorAll('[style]').length") == 0
+        assert (view, visitor.browser.complaints()) == (view, [])
+        rules = () if scheme == "light" else ("color-contrast",)  # nothing else is a matter of it
+        assert (view, visitor.browser.violations(*rules)) == (view, [])
+
+
+@pytest.mark.parametrize("width", [400, 2560])
+def test_every_view_fits(visitor: Visitor, width: int) -> None:
+    for view in VIEWS:
+        visitor.open(view, width)
+        visitor.browser.ask("document.querySelectorAll('details').forEach(d => d.open = true)")
+        wide = visitor.browser.ask("document.documentElement.scrollWidth")
+        assert (view, wide <= width) == (view, True)
+
+
+def test_the_cards_are_those_of_the_report(visitor: Visitor) -> None:
+    """Pictures are drawn as in the file, though nothing has a style of its own."""
+    visitor.open("/t/patients/row/86")
+    bars = [item.rect["width"] for item in visitor.all("#finding-1 .bar i")]
+    wholes = [item.rect["width"] for item in visitor.all("#finding-1 .bar")]
+    shares = [float(item.text.rstrip("%")) / 100 for item in visitor.all("#finding-1 .share")]
+    assert len(shares) == 3
+    assert np.divide(bars, wholes) == pytest.approx(shares, abs=0.01)
+    label, line = (visitor.one(f"#finding-1 .plot {kind}.mark").rect for kind in (".at", "line"))
+    assert label["x"] - 2 <= line["x"] <= label["x"] + label["width"] + 2
+    assert label["x"] > visitor.one("#finding-1 .plot").rect["x"] + 50
+
+
+def test_pages_are_readable_without_scripts(visitor: Visitor) -> None:
+    tell = visitor.browser.tell
+    visitor.open("/t/patients/row/86")
+    tell("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        visitor.browser.driver.get(f"{visitor.origin}/t/patients")
+        assert visitor.one(".search button").is_displayed()
+        visitor.one("#search").send_keys("P0086")
+        visitor.click(".search button")
+        visitor.says("Rows 1 to 1 of 1 that match")
+        visitor.click("[data-row]")
+        visitor.says("One thing stands out")
+        visitor.one("#option-max_conditions").send_keys(Keys.HOME)
+        visitor.click(".options button", "Apply")
+        visitor.says("Nothing notable")
+    finally:
+        tell("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_hostile_texts_are_shown_as_texts(visitor: Visitor) -> None:
+    for view in ("/t/hostile", "/t/hostile/row/121", "/t/hostile/new?from=121"):
+        visitor.open(view, 400)
+        visitor.browser.ask("document.querySelectorAll('details').forEach(d => d.open = true)")
+        shown = visitor.browser.ask("document.querySelector('main').textContent")
+        for text in HOSTILE[:6]:
+            assert text in shown
+        assert "\\u202egnorw" in shown
+        assert visitor.browser.ask("window.harmed") is None
+        strange = "main script, main img, main b:not(.bar b), [onload], [onerror], iframe"
+        assert visitor.all(strange) == []
+        assert visitor.browser.ask("document.documentElement.scrollWidth") <= 400
+        links = [str(item.get_attribute("href")) for item in visitor.all("a[href]")]
+        assert [link for link in links if not link.startswith(visitor.origin)] == []
+        assert visitor.browser.violations() == []
+    visitor.open("/t/hostile")
+    visitor.click(".grid thead a", HOSTILE[0])
+    visitor.browser.until(lambda: visitor.query.get("sort") == [HOSTILE[0]])
+    visitor.open("/t/hostile/row/121")
+    visitor.says("stand")
+    assert visitor.browser.ask("window.harmed") is None
+
+
+def test_wrong_addresses_are_explained(visitor: Visitor, server: Served) -> None:
+    with server.client() as client:
+        for path, words in (
+            ("/t/nothing", "no such table"),
+            ("/t/patients/row/801", "does not exist"),
+            ("/t/patients?sort=colour", "colour"),
+            ("/t/patients/row/1?min_outlierness=7", "min_outlierness"),
+        ):
+            answer: httpx.Response = client.get(path, headers={"Accept": "text/html"})
+            assert answer.status_code in (400, 404)
+            assert words in answer.text
+            assert "<h1>" in answer.text

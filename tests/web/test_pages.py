@@ -1,0 +1,131 @@
+"""Pages as they are sent: what forms ask for, what is refused, what is too wide or streamed."""
+
+from __future__ import annotations
+
+import html
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from outlying.options import Options
+from outlying.web.queries import OptionsQuery
+from outlying.web.sliders import moved, sliders
+from outlying.web.table_page import MOST_COLUMNS, column_texts
+from tests.serving import served
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """A program that reads pages of a wide table and of a folder."""
+    folder = tmp_path_factory.mktemp("tables")
+    rng = np.random.default_rng(3)
+    names = [f"c{place:03}" for place in range(150)]
+    lines = [",".join(f"{number:.2f}" for number in line) for line in rng.normal(size=(40, 150))]
+    (folder / "wide.csv").write_text("\n".join([",".join(names), *lines]), encoding="utf-8")
+    (folder / "parts").mkdir()
+    table = pa.table({"key": [f"k{row}" for row in range(60)], "v": rng.normal(size=60)})
+    pq.write_table(table, folder / "parts" / "one.parquet")
+    sources = folder / "wide.csv", folder / "parts", logins(folder / "logins.csv")
+    with served(*sources) as server, server.client() as client:
+        client.follow_redirects = True
+        yield client
+
+
+def logins(path: Path) -> Path:
+    """Write a table of logins at Berlin by day and Paris by night, of which one is odd."""
+    lines = ["when,site,size"]
+    for row in range(400):
+        site, hour = ("Paris", 1 + row % 4) if row % 2 else ("Berlin", 9 + row % 8)
+        hour = 3 if row == 40 else hour
+        day, minute = row % 28 + 1, row * 7 % 60
+        lines.append(f"2025-0{row % 9 + 1}-{day:02}T{hour:02}:{minute:02}:00,{site},{row % 13}")
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def text(client: httpx.Client, address: str) -> str:
+    """Return what a page says, once nothing is in progress on it."""
+    for _ in range(200):
+        page = client.get(address).text
+        if 'class="job"' not in page:
+            return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page)))
+        time.sleep(0.05)
+    raise AssertionError(f"{address} is still in progress")
+
+
+def test_numbers_of_a_column_have_the_same_decimals() -> None:
+    assert column_texts([957.0, 1515206.0, None]) == ["957", "1515206", None]
+    assert column_texts([957.0, 2.25, 1.5]) == ["957.00", "2.25", "1.50"]
+    assert column_texts([1e-9, 5.0]) == ["1e-09", "5.0"]
+    assert column_texts([1, 20]) == ["1", "20"]
+    assert column_texts(["a", True, None]) == ["a", "true", None]
+    assert column_texts([]) == []
+
+
+def test_sliders_stand_where_the_options_are() -> None:
+    for options in (Options(), Options.of(min_support=0.3, max_conditions=9, min_outlierness=0.7)):
+        for slider in sliders(options, 1000):
+            assert slider.values[slider.place] == getattr(options, slider.name)
+            assert len(slider.texts) == len(slider.values)
+    support = sliders(Options.of(min_support=0.15), 1000)[1]
+    assert support.values[support.place - 1] == 100
+    assert support.values[support.place + 1] == 200
+
+
+def test_sliders_that_are_moved_give_options() -> None:
+    given = {"place.max_conditions": "0", "place.min_support": "99", "place.min_outlierness": "x"}
+    assert moved(given, OptionsQuery(), 1000).keywords == {"max_conditions": 0}
+    usual = str(sliders(Options(), 1000)[2].values.index(4))
+    start = OptionsQuery.checked({"max_conditions": 0})
+    assert moved({"place.max_conditions": usual}, start, 1000).keywords == {}
+
+
+def test_wide_tables_are_shown_in_parts(reader: httpx.Client) -> None:
+    said = text(reader, "/t/wide")
+    assert f"Columns 1 to {MOST_COLUMNS} of 150" in said
+    page = reader.get("/t/wide?left=120&hide=c121&hide=c001").text
+    assert "Columns 121 to 150 of 150" in page
+    heads = re.findall(r'title="(c\d+): sort"', page)
+    assert heads == [f"c{place}" for place in range(120, 150) if place != 121]
+
+
+def test_columns_elsewhere_stay_as_they_were_chosen(reader: httpx.Client) -> None:
+    text(reader, "/t/wide")
+    shown = "&".join(f"show={place}" for place in range(60, 120) if place != 77)
+    page = reader.get(f"/t/wide?columns=1&left=60&hide=c001&type=c002=categorical&{shown}")
+    assert dict(page.url.params)["left"] == "60"
+    assert page.url.params.get_list("hide") == ["c001", "c077"]
+    assert page.url.params.get_list("type") == ["c002=categorical"]
+
+
+def test_a_filter_that_makes_no_sense_is_said_beside_the_table(reader: httpx.Client) -> None:
+    text(reader, "/t/wide")
+    page = reader.get("/t/wide?on=3&rule=least&to=much")
+    assert page.status_code == 400
+    assert "allowed: a number" in page.text
+    assert "Rows 1 to 40 of 40" in page.text
+    assert reader.get("/t/wide?on=3&rule=least&to=0.5").status_code == 200
+    assert reader.get("/t/wide?on=300&rule=least&to=0.5").status_code == 400
+
+
+def test_what_is_derived_from_a_column_is_told_but_not_filtered_by(reader: httpx.Client) -> None:
+    said = text(reader, "/t/logins/row/41")
+    assert "where when (hour) is 02:" in said
+    page = reader.get("/t/logins/row/41").text
+    assert '<span class="chip">when (hour) is 02:' in page
+    assert not any("hour" in item for item in re.findall(r'href="([^"]*)"', page))
+
+
+def test_streams_are_explained_but_not_ranked(reader: httpx.Client) -> None:
+    assert "Find odd rows" not in text(reader, "/t/parts")
+    said = text(reader, "/t/parts/odd?top=5")
+    assert "--engine memory" in said
+    assert "Find" not in said
+    assert "Row 7 compared with 60 rows" in text(reader, "/t/parts/row/7")
