@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import outlying
+from outlying.options import Engine
 
 
 def frame() -> pd.DataFrame:
@@ -41,7 +42,7 @@ def test_several_levels() -> None:
     found = outlying.explain(table, index=(table["g"].iloc[17], 17))
     assert found.row == 17
     assert [name for name, _ in found.key] == ["g (index)", "index 1"]
-    with pytest.raises(outlying.RowError, match="has 1 values, the index .* has 2"):
+    with pytest.raises(outlying.RowError, match=r"has 1 values, the index .* has 2"):
         outlying.explain(table, index="a")
 
 
@@ -70,7 +71,7 @@ def test_labels_that_are_not_there_or_twice() -> None:
 
 @pytest.mark.parametrize("name", ["", "Unnamed: 0"])
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
-def test_a_column_without_a_name(name: str, engine: str, tmp_path: Path) -> None:
+def test_a_column_without_a_name(name: str, engine: Engine, tmp_path: Path) -> None:
     frame().set_axis([f"A{n}" for n in range(80)]).rename_axis(name).to_csv(tmp_path / "t.csv")
     found = outlying.explain(tmp_path / "t.csv", where={name: "A17"}, engine=engine)
     assert found.key == ((name, "A17"),)

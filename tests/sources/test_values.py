@@ -189,12 +189,11 @@ def test_what_cannot_be_compared_is_skipped_with_a_reason(tmp_path: Path) -> Non
     )
 
 
-def test_a_named_pandas_index_is_mentioned() -> None:
+def test_a_pandas_index_names_rows() -> None:
     frame = pd.DataFrame({"id": [7, 8], "a": [1, 2]})
-    assert read(frame).notes == ()
-    assert read(frame.set_index("id")).notes == (
-        "index 'id' is not a column; reset_index() makes it one",
-    )
+    assert read(frame).index == ()
+    named = read(frame.set_index("id"))
+    assert (named.index, named.names) == (("id",), ["id", "a"])
 
 
 def test_why_a_column_is_skipped_does_not_depend_on_the_order_of_rows() -> None:

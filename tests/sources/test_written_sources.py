@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import outlying
+from outlying.options import Engine
 from tests.carriers import CARRIERS, Values, write_delimited
 
 KEYS = ("k000005", "k000007", "k000009")
@@ -100,7 +101,7 @@ def test_row_order(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 @pytest.mark.parametrize("amount", [99000, "99000", "$99,000.00", "99,000"])
-def test_rows_are_found_by_what_cells_mean(amount: object, engine: str, tmp_path: Path) -> None:
+def test_rows_are_found_by_what_cells_mean(amount: object, engine: Engine, tmp_path: Path) -> None:
     path = write_delimited(tmp_path / "t.csv", values(300))
     found = outlying.explain(path, where={"amount": amount}, engine=engine)
     assert found.object["key"] == "k000007"
@@ -109,7 +110,7 @@ def test_rows_are_found_by_what_cells_mean(amount: object, engine: str, tmp_path
 
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
-def test_declared_types(engine: str, tmp_path: Path) -> None:
+def test_declared_types(engine: Engine, tmp_path: Path) -> None:
     path = write_delimited(tmp_path / "t.csv", values(300))
     with pytest.raises(outlying.ColumnError, match=r"'amount' .* holds 'n\.a\.'"):
         outlying.explain(path, where={"key": KEYS[1]}, types={"amount": "numeric"}, engine=engine)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import outlying
-from outlying.table.columns import categorical_column, numeric_column
+from outlying.table.columns import Column, categorical_column, numeric_column
 from outlying.table.evidence import copies_in, counts_rows
 
 ROWS = 60
@@ -95,7 +95,7 @@ def test_few_rows_count_nothing() -> None:
 
 def test_two_groups_are_no_copies_unless_they_are_the_same() -> None:
     flags = [0.0, 1.0] * 20
-    columns = [
+    columns: list[Column] = [
         numeric_column("a", flags),
         numeric_column("b", [2 * flag + 5 for flag in flags]),
         numeric_column("c", flags),

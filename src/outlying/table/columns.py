@@ -227,7 +227,7 @@ class CategoricalColumn:
     form: Form
     codes: Codes
     labels: Labels
-    are_of_numbers: bool = False  # whether they are numbers that were declared to be categories
+    are_of_numbers: bool = False  # whether they are numbers: keys, or declared to be categories
     origin: Derivation | None = None  # of a derived column
 
     @property
@@ -382,7 +382,7 @@ def integer_column(name: str, values: npt.NDArray[Any], missing: Mask | None = N
         gaps = np.zeros(len(values), dtype=bool) if missing is None else missing
         cells = zip(values.tolist(), gaps, strict=True)
         texts = [None if gap else whole_text(cell) for cell, gap in cells]
-        return categorical_column(name, texts)
+        return dataclasses.replace(categorical_column(name, texts), are_of_numbers=True)
     numbers = values.astype(np.float64)
     if missing is not None:
         numbers[missing] = np.nan

@@ -231,9 +231,11 @@ def as_declared(table: Table, options: Options) -> Table:
 
 def _as_read(column: Column, kind: ColumnType | None) -> tuple[Column, str | None]:
     """Read a column as it is declared; texts also as what they show to be, and say so."""
-    if not column.is_numeric and column.form == "text" and kind != "categorical":
+    if column.is_numeric or column.form != "text" or column.are_of_numbers:
+        return (column if kind is None else column.retyped(kind)), None
+    if kind != "categorical":
         return read_texts(column, kind) or (column, None)
-    return (column if kind is None else column.retyped(kind)), None
+    return column, None
 
 
 def with_object(table: Table, values: Mapping[str, Any], options: Options) -> Table:
