@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any
 
 import outlying
@@ -53,26 +52,16 @@ class Paper(Ours):
 
 
 def guesses(findings: outlying.Findings) -> tuple[Guess, ...]:
-    """Read the first pairs; where they are headlines of stories, the culprit is the odd column."""
-    stories = getattr(findings, "stories", ())
-    pairs = [
-        _of_columns(guess(pair), story.columns)
-        for pair, story in zip(findings.pairs[:FIRST], stories, strict=False)
-    ]
-    culprits = [getattr(story, "culprit", None) for story in stories[: len(pairs)]]
-    blamed = (_blamed(*both) for both in zip(pairs, culprits, strict=False))
-    return (*blamed, *pairs[len(culprits) :])
+    """Read the first pairs, by columns of the table: the culprit of a story is the odd one."""
+    pairs = [guess(pair) for pair in findings.pairs[:FIRST]]
+    blamed = map(_blamed, pairs, findings.stories)
+    return (*blamed, *pairs[len(findings.stories) :])
 
 
-def _of_columns(guess: Guess, columns: Sequence[str]) -> Guess:
-    """Name the columns of the table, not what was derived from them."""
-    return dataclasses.replace(guess, columns=frozenset(columns))
-
-
-def _blamed(guess: Guess, culprit: str | None) -> Guess:
-    if culprit is None:
-        return guess
-    return dataclasses.replace(guess, columns=guess.columns | {culprit}, property=culprit)
+def _blamed(guess: Guess, story: outlying.Story) -> Guess:
+    """Name the columns of a story; what is derived from them is none of the table."""
+    columns = frozenset({*story.columns, story.culprit})
+    return dataclasses.replace(guess, columns=columns, property=story.culprit)
 
 
 def guess(pair: outlying.Pair) -> Guess:

@@ -9,16 +9,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rapidfuzz.distance import OSA
 
 import outlying
 from benchmarks.quality import errors, peers
 from benchmarks.quality.cases import Answer, Array, Case, Guess, Target
 from benchmarks.quality.errors import __main__ as command
 from benchmarks.quality.errors import (
+    copies,
     dirty,
     examples,
     faint,
     groups,
+    habits,
     injector,
     plan,
     run,
@@ -234,14 +237,33 @@ def test_a_culprit_is_the_odd_column() -> None:
     rng = np.random.default_rng(0)
     table = {"size": np.append(rng.normal(0, 1, 99), 50.0), "age": rng.normal(0, 1, 100)}
     findings = outlying.explain(table, row=99, references=0)
-    if not hasattr(findings, "stories"):
-        assert guesses(findings)[0].property == findings.pairs[0].property == "size"
-    story = types.SimpleNamespace(culprit="age")
+    assert guesses(findings)[0].property == findings.pairs[0].property == "size"
+    story = types.SimpleNamespace(culprit="age", columns=("size",))
     blamed = guesses(
         types.SimpleNamespace(pairs=findings.pairs, stories=(story,))  # type: ignore[arg-type]
     )
     assert blamed[0].property == "age"
     assert len(blamed) == min(len(findings.pairs), 5)
+
+
+@pytest.mark.parametrize("kind", habits.KINDS)
+def test_habits_change_one_cell(kind: str) -> None:
+    """Nothing but the cell that is named differs from the table with the habit."""
+    case = habits.copy("penguins", kind, 1, 0)
+    assert case is not None
+    again = habits.copy("penguins", kind, 1, 0)
+    assert again is not None
+    assert not changes(case.table, again.table)
+    (column,) = case.columns
+    rng = copies.rng_of(0, "penguins", kind, 1)
+    usual = habits.with_habit(habits.load("penguins"), kind, 1, rng)
+    assert changes(usual, case.table) == [(column, case.row)]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_typo_is_one_edit(seed: int) -> None:
+    text = habits.edited("Torgersen", np.random.default_rng(seed))
+    assert OSA.distance("Torgersen", text) <= 1
 
 
 @pytest.mark.parametrize("kind", groups.SIZES)

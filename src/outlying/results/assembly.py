@@ -171,11 +171,12 @@ def pair_of(
         gap=_gap(own, profile, hit.summary.at_object),
         picture=_picture(hit, profile, exact) if with_picture else None,
         parent=None if origin is None else origin.parent,
-        detail=_detail(own, values),
+        parent_value=None if origin is None else values[origin.parent],
+        said=_said(own, values),
     )
 
 
-def _detail(own: ObjectProperty, values: Mapping[str, Value]) -> str | None:
+def _said(own: ObjectProperty, values: Mapping[str, Value]) -> str | None:
     """Say what is odd of the value that a derived property comes from."""
     origin = own.attribute.column.origin
     if origin is None or own.value is None:

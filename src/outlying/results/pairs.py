@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from outlying.method.profiles import Ranges
 from outlying.method.sketches import Picture
 from outlying.options import Measure
-from outlying.results.wording import sentence, standing
+from outlying.results.wording import cell_of, sentence, standing
 from outlying.search.references import Comparison
 from outlying.table.conditions import Condition
 from outlying.table.values import Value, plain
@@ -62,14 +62,21 @@ class Pair:
     gap: tuple[Value, Value] | None = dataclasses.field(default=None, repr=False)
     comparison: Comparison | None = dataclasses.field(default=None, repr=False, compare=False)
     picture: Picture | None = dataclasses.field(default=None, repr=False, compare=False)
-    #: Of a derived property: the column of the table that it comes from, and what is odd there.
+    #: Of a derived property: the column of the table that it comes from, the value there, and what
+    #: is odd of it, in words that follow it.
     parent: str | None = dataclasses.field(default=None, repr=False)
-    detail: str | None = dataclasses.field(default=None, repr=False)
+    parent_value: Value = dataclasses.field(default=None, repr=False)
+    said: str | None = dataclasses.field(default=None, repr=False)
 
     @builtins.property
     def column(self) -> str:
         """The column of the table whose cell the property tells of."""
         return self.property if self.parent is None else self.parent
+
+    @builtins.property
+    def detail(self) -> str | None:
+        """What is odd of a derived property, in words; None where property and value say it."""
+        return None if self.said is None else f"{cell_of(self)} {self.said}"
 
     @builtins.property
     def confidence(self) -> float | None:

@@ -173,12 +173,12 @@ def headline(pair: Pair) -> tuple[str, str, str]:
     else:
         known = "all " if pair.known == pair.group_size else ""
         where = f"among {known}{pair.known:,} rows"
+    if pair.said is not None:
+        return cell_of(pair, _SHORT), pair.said, where
     return _name_and_value(pair, _SHORT), _expected(pair), where
 
 
 def _expected(pair: Pair) -> str:
-    if pair.detail is not None:
-        return f"{pair.near:,} of {pair.known:,} rows"
     if pair.reaches_threshold and pair.gap is not None:
         return f"in a gap between {text_of(pair.gap[0])} and {text_of(pair.gap[1])}"
     if pair.value is None:
@@ -258,6 +258,12 @@ def _tail(asked: int, chance: float) -> str:
     if one_in <= 2 * asked:
         return ""
     return f"; judging by the strongest of theirs, at most 1 row in {one_in:,} would"
+
+
+def cell_of(pair: Pair, most: int = 80) -> str:
+    """Name the cell that a derived property comes from."""
+    value = printable(text_of(pair.parent_value), most)
+    return f"{printable(pair.column, most)} = {value}"
 
 
 def _name_and_value(pair: Pair, most: int = 80) -> str:

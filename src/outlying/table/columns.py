@@ -73,7 +73,7 @@ class Derivation(Protocol):
         """Compute the column from its parent, or from any rows of it."""
 
     def said(self, value: Value) -> str | None:
-        """Say what is odd of a parent's value, to follow it; None where the part's value does."""
+        """Say what is odd of a parent's value, in words that follow it; None: the part says it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

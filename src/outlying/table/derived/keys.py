@@ -12,7 +12,7 @@ import numpy as np
 from outlying.table.arrays import Counts, Floats
 from outlying.table.columns import CategoricalColumn, Column, frozen
 from outlying.table.derived.parts import Part
-from outlying.table.derived.texts import ONCE, REPEATED, are_exceptions, repeated_claim
+from outlying.table.derived.texts import ONCE, REPEATED, are_exceptions, said_of_repeated
 from outlying.table.values import Value
 
 #: Numbers drawn at random would give so many equal pairs, or more, where they are in fact keys; or
@@ -103,7 +103,7 @@ class RepeatedKeys:
     def said(self, value: Value) -> str | None:
         """Say how often it occurs."""
         number = float(value) if isinstance(value, (int, float)) else np.nan
-        return repeated_claim(self.parent, value, dict(self.counts).get(number), len(self.counts))
+        return said_of_repeated(dict(self.counts).get(number), len(self.counts))
 
 
 def key_derivations(parent: str, facts: KeyFacts) -> Iterator[RepeatedKeys]:

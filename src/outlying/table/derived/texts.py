@@ -181,10 +181,7 @@ class Pattern(TextDerivation):
         if pattern in self.common:
             return None
         usual = " or ".join(printable(common, 40) for common in self.common[:2])
-        return (
-            f"{_claim(self.parent, value)} has a rare pattern, {printable(pattern, 40)} "
-            f"instead of {usual}"
-        )
+        return f"has a rare pattern, {printable(pattern, 40)} instead of {usual}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -205,7 +202,7 @@ class Characters(TextDerivation):
             return None
         named = ", ".join(_sign(char) for char in found[:3])
         which = "a character that is" if len(found) == 1 else "characters that are"
-        return f"{_claim(self.parent, value)} has {which} odd in this column: {named}"
+        return f"has {which} odd in this column: {named}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -224,10 +221,7 @@ class Spelling(TextDerivation):
         meant = dict(self.meant).get(str(value))
         if meant is None:
             return None
-        return (
-            f"{_claim(self.parent, value)} looks like a misspelling of "
-            f"{printable(meant.label, 60)} ({meant.rows:,} rows)"
-        )
+        return f"looks like a misspelling of {printable(meant.label, 60)} ({meant.rows:,} rows)"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -243,20 +237,17 @@ class RepeatedTexts(TextDerivation):
 
     def said(self, value: Value) -> str | None:
         """Say how often it occurs."""
-        return repeated_claim(
-            self.parent, value, dict(self.counts).get(str(value)), len(self.counts)
-        )
+        return said_of_repeated(dict(self.counts).get(str(value)), len(self.counts))
 
 
-def repeated_claim(parent: str, value: Value, count: int | None, others: int) -> str | None:
+def said_of_repeated(count: int | None, others: int) -> str | None:
     """Say that a value occurs more than once, and whether it is the only one."""
     if count is None:
         return None
     times = "twice" if count == 2 else f"{count:,} times"
-    claim = f"{_claim(parent, value)}"
     if others == 1:
-        return f"{claim} is the only one that occurs {times}"
-    return f"{claim} occurs {times}, as few others do: nearly all occur once"
+        return f"is the only one that occurs {times}"
+    return f"occurs {times}, as few others do: nearly all occur once"
 
 
 def text_derivations(parent: str, facts: TextFacts) -> Iterator[TextDerivation]:
@@ -367,10 +358,6 @@ def _length(text: str, part: Part) -> int:
 
 def _rows(facts: TextFacts, texts: Mapping[str, object]) -> int:
     return sum(facts.counts[text] for text in texts)
-
-
-def _claim(parent: str, value: Value) -> str:
-    return f"{printable(parent)} = {printable(str(value))}"
 
 
 def _sign(char: str) -> str:
