@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import json
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -97,6 +99,23 @@ def test_html_stays_text(client: httpx.Client) -> None:
         content = client.get(address).text
         assert form == "csv" or "<script>alert" not in content
     client.delete(f"/api/v1/tables/{table}")
+
+
+def test_a_database_is_asked_for_one_of_its_tables(client: httpx.Client, tmp_path: Path) -> None:
+    path = tmp_path / "visits.sqlite"
+    with contextlib.closing(sqlite3.connect(path)) as base:
+        for name in ("visits", "other"):
+            base.execute(f"CREATE TABLE {name} (a INTEGER, b TEXT)")
+            rows = [(number, f"x{number % 3}") for number in range(40)]
+            base.executemany(f"INSERT INTO {name} VALUES (?, ?)", rows)  # noqa: S608
+        base.commit()
+    assert "other, visits" in said(client, "visits.sqlite", path.read_bytes())
+    given = {"name": "visits.sqlite", "table": "visits"}
+    found = client.post("/api/v1/tables", params=given, content=path.read_bytes()).json()
+    assert finished(client, found["job"])["state"] == "done"
+    address = f"/api/v1/tables/{found['table']['id']}"
+    assert client.get(address).json()["rows"] == 40
+    client.delete(address)
 
 
 def test_halves_of_characters_are_shown(client: httpx.Client) -> None:
