@@ -24,6 +24,8 @@ import outlying
 from benchmarks import machine
 from benchmarks.planted import KINDS, Array, plant
 from benchmarks.quality import hics
+from benchmarks.quality.cases import Case
+from benchmarks.quality.errors import dirty
 from outlying.detect import bagging
 from outlying.detect.bagging import bagged, combined
 from outlying.options import Bagging, Combine
@@ -78,6 +80,22 @@ def tables(folder: Path | None, seeds: int = 3) -> Iterator[Known]:
         rows = len(next(iter(case.data.values())))
         odd = np.isin(np.arange(rows), [target.row for target in case.targets])
         yield Known(case.kind, case.data, odd)
+
+
+def dirty_tables(folder: Path, copies: int = 3) -> Iterator[Known]:
+    """Make tables with one wrong cell each, and the hospital table with some of its dirty rows."""
+    for part in dirty.PARTS:
+        for name in dirty.names(folder, part):
+            for number in range(copies):
+                yield _asked(f"a wrong cell, {part}", dirty.copy(folder, part, name, number))
+    for draw in range(copies):
+        kind = f"hospital, {dirty.DIRTY_ROWS} dirty rows"
+        yield _asked(kind, dirty.thinned(folder, draw))
+
+
+def _asked(kind: str, case: Case) -> Known:
+    wrong = [target.row for target in case.targets if target.truths]
+    return Known(kind, case.data, np.isin(np.arange(case.rows), wrong))
 
 
 def _blobs(seed: int) -> Iterator[Known]:
@@ -265,10 +283,13 @@ jointly, among eight columns of noise."""
 STRENGTH = f"""The same, on two tables of each kind with at most {MOST_EXPLAINED} columns: every row
 is explained, and ranked by its strongest finding or by how rare all of its values are, whichever
 is rarer (`detector="strength"`)."""
+DIRTY = """Real tables with known errors: do the rows with a wrong cell come first? Tables of
+data.gov with one wrong cell each, and a table of hospitals with some of its dirty rows."""
 OTHER = """The same tables, combined by rank; the default in parentheses."""
 TITLES = {
     "quality": ("Known odd rows, beside other detectors", QUALITY),
     "strength": ("By strength", STRENGTH),
+    "dirty": ("Wrong cells", DIRTY),
     "choices": ("Other choices than the defaults", OTHER),
 }
 PARTS = ("speed", "paper", *TITLES)
@@ -333,13 +354,17 @@ def computed(parts: Sequence[str], folder: Path | None) -> dict[str, Any]:
         results["speed"] = speed()
     if folder and "paper" in parts:
         results["paper"] = paper(folder, SEEDS)
-    known = list(tables(folder and folder / "hics"))
+    needs_tables = {"quality", "strength", "choices"}.intersection(parts)
+    known = list(tables(folder and folder / "hics")) if needs_tables else []
     peers = [peer(name) for name in PEERS if machine.is_installed("pyod")]
     if "quality" in parts:
         methods = [ours("kth-neighbour"), ours("radius", base="radius")]
         results["quality"] = quality([*methods, *peers], known)
     if "strength" in parts:
         results["strength"] = quality([strength, default("feature bagging"), *peers], few(known))
+    if folder and "dirty" in parts:
+        methods = [strength, default("feature bagging"), *peers]
+        results["dirty"] = quality(methods, list(dirty_tables(folder)))
     if "choices" in parts:
         changed = [default(name, **options) for name, options in CHOICES.items()]
         results["choices"] = quality([default("defaults"), *changed, sampled], known)

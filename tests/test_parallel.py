@@ -216,7 +216,7 @@ def test_an_error_in_many_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) ->
         raise ArithmeticError(f"in process {os.getpid()}")
 
     explainer = outlying.Explainer(data(), references=0)
-    monkeypatch.setattr(explainer.in_memory("").prepared.__class__, "searched_together", fails)
+    monkeypatch.setattr(explainer.in_memory("").prepared.__class__, "_finished", fails)
     with pytest.raises(ArithmeticError) as error:
         list(explainer.explain_many(rows=range(20), workers=2))
     assert str(os.getpid()) not in str(error.value)

@@ -32,6 +32,7 @@ SAID = {
     "limit": "{large:,} x {columns}.",
     "many": "{objects:,} rows of {rows:,} x {columns}.",
     "wide": "1,000 rows.",
+    "detection": "1,000 x {wide[1]}; {rows:,} x {columns}.",
     "scaling": "{columns} columns; 1,000 rows; {scaling_table[0]:,} x {scaling_table[1]}.",
 }
 

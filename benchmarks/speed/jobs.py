@@ -94,6 +94,22 @@ def many(spec: Spec) -> Job:
     return run
 
 
+def detect(spec: Spec) -> Job:
+    """Explain every row of a frame, and rank all by what is found."""
+    everything()
+    table = tables.make(spec)
+    frame = table.frame()
+
+    def run(_clock: Clock) -> Callable[[], Facts]:
+        found = outlying.detect(frame, detector="strength", top=len(table.truths), **spec.options)
+        return lambda: {
+            "outlying": len(table.truths),
+            "right": sum(one.row in table.truths for one in found.rows),
+        }
+
+    return run
+
+
 def _facts(found: outlying.Findings, truth: frozenset[str] | None) -> Facts:
     first = columns_of(found.pairs[0]) if found.pairs else frozenset()
     pairs = [described(pair) for pair in found.pairs]
@@ -245,6 +261,7 @@ JOBS: dict[str, Callable[[Spec], Job]] = {
     "explain": explain,
     "explainer": explainer,
     "many": many,
+    "detect": detect,
     "twin": twin,
     "trees": trees,
     "forest": forest,

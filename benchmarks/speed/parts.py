@@ -133,6 +133,18 @@ def wide(lab: Lab) -> None:
         if columns == middle:
             lab.measure(f"{columns}/outlying, confidence", Spec("explain", **table, says=True))
             lab.measure(f"{columns}/outlying, all outlying rows", Spec("many", **ours))
+            path, row = _written(lab, "subspaces", 1000, columns)
+            begin = [sys.executable, "-m", "outlying", "explain", path, "--row", str(row + 1)]
+            lab.command(f"{columns}/command line, confidence", begin)
+
+
+def detection(lab: Lab) -> None:
+    """Explain every row of a wide table and of a long one, to rank them."""
+    middle = lab.sizes.wide[len(lab.sizes.wide) // 2]
+    wide = Spec("detect", kind="subspaces", rows=1000, columns=middle)
+    lab.measure("wide/outlying", wide)
+    rows, columns = lab.sizes.rows, lab.sizes.columns
+    lab.measure("long/outlying", Spec("detect", kind=STORY, rows=rows, columns=columns))
 
 
 def scaling(lab: Lab) -> None:
@@ -177,10 +189,10 @@ def _has_ended(figure: Figure) -> bool:
     return "stopped" in figure or "skipped" in figure
 
 
-def _written(lab: Lab, kind: str, rows: int) -> tuple[str, int]:
-    """Write a planted table as Parquet; give its path and its outlying row."""
+def _written(lab: Lab, kind: str, rows: int, columns: int | None = None) -> tuple[str, int]:
+    """Write a made table as Parquet; give its path and its first outlying row."""
     path = str(lab.folder / f"{kind}-{rows}.parquet")
-    spec = Spec("write", kind=kind, rows=rows, columns=lab.sizes.columns, path=path)
+    spec = Spec("write", kind=kind, rows=rows, columns=columns or lab.sizes.columns, path=path)
     figure = lab.measure(f"{kind}/written", spec, repeats=1)
     return path, int(figure["facts"]["row"])
 
@@ -195,5 +207,6 @@ PARTS: dict[str, Callable[[Lab], None]] = {
     "limit": limit,
     "many": many,
     "wide": wide,
+    "detection": detection,
     "scaling": scaling,
 }

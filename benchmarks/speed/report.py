@@ -69,6 +69,11 @@ TITLES: dict[str, tuple[str, str]] = {
         "Numeric columns in the manner of HiCS, rows that are odd in 2 to 5 of them jointly. "
         "`right columns`: rows whose first pair (or OutlierTree's only one) names exactly these.",
     ),
+    "detection": (
+        "Every row explained, to find the odd ones",
+        '`detect(data, detector="strength")`. `right columns`: how many of the rows that are odd '
+        "come first.",
+    ),
     "scaling": (
         "What the cost depends on",
         "Seconds for one row without reference rows, and for the other tools.",

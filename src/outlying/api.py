@@ -36,6 +36,7 @@ def explain(
     row: int | None = None,
     object: Mapping[str, Any] | None = None,  # noqa: A002 - the word users know
     where: Mapping[str, Any] | None = None,
+    index: Any = None,
     engine: Engine = "auto",
     progress: Progress | None = None,
     **options: Any,
@@ -48,11 +49,12 @@ def explain(
     DuckDB relation, a polars LazyFrame, an Ibis table, a Spark DataFrame, or what `outlying.scan`
     gives. `engine` says which way a file is read, `encoding` how text is written that is not UTF-8,
     `sheet` which sheet of a workbook, `snapshot` which state of a lake's table is meant. Name the
-    row by its position from 0 (`row=`), by values that only it has (`where=`), or give a new object
-    as a mapping of column to value (`object=`). Further options are those of `outlying.Options`.
+    row by its position from 0 (`row=`), by its label in the index of a pandas frame (`index=`), by
+    values that only it has (`where=`), or give a new object as a mapping of column to value
+    (`object=`). Further options are those of `outlying.Options`.
     """
     return Explainer(data, engine=engine, **options).explain(
-        row=row, object=object, where=where, progress=progress
+        row=row, object=object, where=where, index=index, progress=progress
     )
 
 
@@ -114,10 +116,11 @@ class Explainer:
         row: int | None = None,
         object: Mapping[str, Any] | None = None,  # noqa: A002
         where: Mapping[str, Any] | None = None,
+        index: Any = None,
         progress: Progress | None = None,
     ) -> Findings:
-        """Explain one row (by position or by values) or one new object."""
-        asked = Asked.one(row=row, where=where, object=object)
+        """Explain one row (by position, index or values) or one new object."""
+        asked = Asked.one(row=row, where=where, object=object, index=index)
         return next(self.explained(self.targets(asked, progress), progress=progress))
 
     def explain_many(

@@ -51,8 +51,16 @@ def made_up() -> dict[str, dict[str, Any]]:
         for method in METHODS
         for size in sizes
     }
+    wide = {
+        "100/OutlierTree": figure(2),
+        "100/outlying, confidence": figure(8) | {"stages": {"explain": 4, "confidence": 4}},
+        "100/outlying, all outlying rows": figure(6),
+        "100/command line, confidence": figure(5),
+    }
+    detection = {"wide/outlying": figure(14, right=9, outlying=10)}
     paper = {"ecoli": {"skipped": "--data names no folder with ecoli.csv"}}
     parts = {"one": one, "many": many, "million": million, "scaling": scaling, "paper": paper}
+    parts |= {"wide": wide, "detection": detection}
     return {name: part(figures) for name, figures in parts.items()}
 
 
@@ -67,6 +75,11 @@ def test_the_report_says_what_was_measured_and_what_was_not(tmp_path: Path) -> N
         "| one row, explain: peak memory | 160 MB | 400 MB | yes |",
         "| large table: time by that of OutlierTree | 0.025 | 0.05 | yes |",
         "| many rows, plain: time by that of one | 30 | 25 | NO |",
+        "| one row of a wide table, command line: time by one fit of OutlierTree | 2.5 | 2 | NO |",
+        "| all outlying rows of a wide table: time by one fit of OutlierTree | 3 | 4 | yes |",
+        "| confidence in a wide table | 4 s | 3 s | NO |",
+        "| every row of a wide table explained and ranked | 14 s | 15 s | yes |",
+        "| every row of a long table explained and ranked | - s | 90 s | not measured |",
         "| outlying | 0.5 | prepare 0.12, explain 0.38 | 1 | 20 | 150 | 10 | yes |",
         "failed: ModuleNotFoundError: No module named 'shap'",
         "stopped after 120 s | - | more than 40 |",
@@ -132,6 +145,12 @@ def test_many_rows_are_compared_with_single_ones(monkeypatch: pytest.MonkeyPatch
     facts = measured(jobs.many(spec))["facts"]
     assert facts["as_one_by_one"] is True
     assert facts["objects"] == facts["outlying"]
+    assert facts["right"] > facts["outlying"] / 2
+
+
+def test_all_rows_are_ranked() -> None:
+    spec = Spec("detect", kind="subspaces", rows=200, columns=4)
+    facts = measured(jobs.detect(spec))["facts"]
     assert facts["right"] > facts["outlying"] / 2
 
 

@@ -671,7 +671,7 @@ def test_every_row_of_a_small_table_is_explained(monkeypatch: pytest.MonkeyPatch
     table = numbers(60, 3)
     assert outlying.detect(table).settings.detector == "strength"
     assert outlying.detect(table, rounds=3).settings.detector == "feature-bagging"
-    monkeypatch.setattr(detect_api, "MOST_EXPLAINED", 60 * 3 * 3 - 1)
+    monkeypatch.setattr(detect_api, "MOST_EXPLAINED", 60 * 3**1.5 - 1)
     large = outlying.detect(table)
     assert large.settings.detector == "feature-bagging"
     assert large.notes[0].startswith("To explain each of 60 rows of 3 columns would take long")

@@ -19,7 +19,7 @@ import outlying
 from outlying.kernel import build, library
 from outlying.kernel.library import Kernel
 from outlying.method.density import Floats
-from outlying.search import batches, limits
+from outlying.search import batches, limits, quick
 from outlying.search.batches import screened_together
 from outlying.search.contexts import as_tuple
 from outlying.search.prepared import Prepared
@@ -31,13 +31,11 @@ from outlying.search.screen.neighbours import Sample
 from outlying.search.screening import Asked, ScreenedProperty
 from outlying.table.columns import Mask
 from tests import naive, strategies
+from tests.kernel.builds import LESS, SANITIZED
 
-SANITIZED = "OUTLYING_TEST_SANITIZED"
-PORTABLE = "portable"  # without instructions of x86
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 LONGEST = 4  # conditions of a context
 SEEDS = st.integers(0, 2**32 - 1)
-LESS = 10 if os.environ.get(SANITIZED) else 1  # such a build is slow
 
 SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "normal": lambda rng, rows: rng.normal(size=rows),
@@ -51,23 +49,6 @@ SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "one value": lambda rng, rows: np.full(rows, 3.25),
     "two values": lambda rng, rows: np.append(np.zeros(rows - 1), 1.0),
 }
-
-
-@pytest.fixture(scope="session", params=[*build.names(), PORTABLE])
-def kernel(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Kernel:
-    """A build of the present source; those that this processor cannot run are skipped."""
-    name, folder = str(request.param), tmp_path_factory.mktemp("kernel")
-    flags = {build.GENERIC: (), PORTABLE: ("-U__SSE2__",)}.get(name, (f"-march={name}",))
-    if os.environ.get(SANITIZED):
-        flags = (*build.SANITIZED, *flags)
-    try:
-        path = build.compile_to(build.path_of(name, folder), flags)
-    except build.BuildError as error:
-        pytest.skip(str(error))
-    found = Kernel(name, path)
-    if found.level() and found.level() < build.LEVELS.get(name, 0):
-        pytest.skip(f"this processor cannot run {name}")
-    return found
 
 
 @pytest.fixture
@@ -161,11 +142,17 @@ def test_sweeps_are_those_of_numpy(
         assert found.tolist() == np.searchsorted(values, points, side).tolist()
     expected = np.searchsorted(values, values + reach, "right").sum()
     assert kernel.total(values, reach) == expected
+    before = np.concatenate(
+        [[0], np.cumsum(np.random.default_rng(seed).integers(1, 5, len(values)))]
+    )
+    around = before[np.searchsorted(values, values + reach, "right")]
+    reached = [int(np.count_nonzero(values[:at] + reach < values[at])) for at in range(len(values))]
+    around -= before[np.array(reached, dtype=np.int64)]
+    assert kernel.around(values, before, reach).tolist() == around.tolist()
     rng = np.random.default_rng(seed)
     rows = rng.permutation(len(values))
-    marks = rng.random((3, len(values))) < 0.5
-    assert kernel.taken(values, rows, marks[0]).tolist() == values[marks[0][rows]].tolist()
-    assert kernel.marked(rows, list(marks)) == np.count_nonzero(marks.all(axis=0))
+    marks = rng.random(len(values)) < 0.5
+    assert kernel.taken(values, rows, marks).tolist() == values[marks[rows]].tolist()
 
 
 @settings(max_examples=50 // LESS, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -218,6 +205,15 @@ def screened(prepared: Prepared, rows: list[int], threads: int) -> list[tuple[ob
     return [*sorted(found), *((each.screened, each.unvisited) for each in asked)]
 
 
+def set_low_limits(patch: pytest.MonkeyPatch, rows: int, *, is_whole: bool) -> None:
+    """Let small tables be searched as large ones are."""
+    patch.setattr(limits, "SCREENED", 10**6 if is_whole else rows // 2)
+    patch.setattr(limits, "NEARBY", 10**6 if is_whole else rows * 3 // 4)
+    patch.setattr(limits, "LEAST_SCREENED", 3)
+    patch.setattr(limits, "MOST_TRIPLES", 40)
+    patch.setattr(limits, "BEAM", 3)
+
+
 @settings(max_examples=60 // LESS, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=SEEDS,
@@ -232,11 +228,7 @@ def test_objects_are_screened_together_as_alone(
 ) -> None:
     """NumPy, one object after the other, and compiled code, all at once, keep the same."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limits, "SCREENED", 10**6 if is_whole else rows // 2)
-        patch.setattr(limits, "NEARBY", 10**6 if is_whole else rows * 3 // 4)
-        patch.setattr(limits, "LEAST_SCREENED", 3)
-        patch.setattr(limits, "MOST_TRIPLES", 40)
-        patch.setattr(limits, "BEAM", 3)
+        set_low_limits(patch, rows, is_whole=is_whole)
         if is_wide:
             patch.setattr(limits, "WIDE", 1)
             patch.setattr(limits, "MOST_PAIRS", 30)
@@ -252,6 +244,46 @@ def test_objects_are_screened_together_as_alone(
         patch.setattr(batches, "_FEW_PAIRS", 0)
         assert screened(prepared, asked, 1) == expected
         assert screened(prepared, asked, 3) == expected
+
+
+@settings(max_examples=40 // LESS, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    seed=SEEDS,
+    rows=st.sampled_from([30, 120, 300]),
+    columns=st.integers(2, 7),
+    most=st.integers(0, 5),
+    is_whole=st.booleans(),
+    theta=st.sampled_from([0.5, 0.8, 0.9]),
+    off=st.sampled_from([-0.6, 0.0, 0.5]),
+)
+def test_bars_do_not_change_what_quick_searches_find(
+    kernel: Kernel,
+    seed: int,
+    rows: int,
+    columns: int,
+    most: int,
+    is_whole: bool,
+    theta: float,
+    off: float,
+) -> None:
+    """With weak contexts left out, also too many of them at first, as with all; and as by NumPy."""
+    with pytest.MonkeyPatch.context() as patch:
+        set_low_limits(patch, rows, is_whole=is_whole)
+        table = mixed_table(seed, rows, columns)
+        assume(any(naive.takes_part(cells) for cells in table.values()))
+        options: dict[str, Any] = {"max_conditions": most, "min_outlierness": theta}
+        population = outlying.Explainer(table, **options).in_memory("this")
+        asked = [*range(12), 3]
+        patch.setenv(library.VARIABLE, "numpy")
+        expected = list(population.strongest(asked, 1))
+        patch.setattr(library, "_loaded", lambda _: kernel)
+        patch.delenv(library.VARIABLE)
+        patch.setattr(batches, "_FEW_PAIRS", 0)
+        patch.setattr(quick, "_OFF", off)
+        assert list(population.strongest(asked, 1)) == expected
+        assert list(population.strongest(asked, 3)) == expected
+        patch.setattr(quick, "can_set_bars", lambda _: False)
+        assert list(population.strongest(asked, 1)) == expected
 
 
 @pytest.fixture
@@ -314,13 +346,15 @@ def test_nothing_is_read_or_written_out_of_bounds() -> None:
     pytest_command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n0"]
     tests = (
         "same_bits",
+        "look",
+        "counts",
         "sweeps",
         "rows_are_counted",
         "together",
         f"(same_bytes and {build.names()[-1]})",
     )
     run = subprocess.run(
-        [*pytest_command, __file__, "-k", " or ".join(tests)],
+        [*pytest_command, str(Path(__file__).parent), "-k", " or ".join(tests)],
         cwd=ROOT,
         env=environment,
         capture_output=True,

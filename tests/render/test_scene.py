@@ -140,7 +140,7 @@ def test_an_axis_ends_where_its_values_do() -> None:
     hours = [dt.time(int(h), int(m)) for h, m in RNG.integers((0, 0), (5, 60), (200, 2))]
     chart = chart_of([*hours, dt.time(23, 50)])
     assert isinstance(chart, scene.DensityChart)
-    assert chart.axis.ends == ("00:00:00", "23:59:00")
+    assert chart.axis.ends == ("00:00", "23:59")
 
 
 @pytest.mark.parametrize(

@@ -405,3 +405,9 @@ def test_headlines_fit_whatever_they_hold() -> None:
 )
 def test_headlines(given: dict[str, Any], line: tuple[str, str, str]) -> None:
     assert headline(pair(**given)) == line
+
+
+def test_a_claim_about_a_cell_is_told_whole() -> None:
+    cities = ["CHATHAM"] * 40 + ["LINCOLN"] * 60 + ["CHATHMA"]
+    findings = outlying.explain({"city": cities, "n": [i % 7 for i in range(101)]}, row=100)
+    assert "\n  city = CHATHMA looks like a misspelling of CHATHAM (40 rows)\n" in findings.text()

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pytest
 
 from outlying.errors import SourceError
+from outlying.options import Options
 from outlying.sources import read
 from outlying.sources.csv import types
 from outlying.table import selection
@@ -86,19 +87,28 @@ def test_words_of_other_languages_stay_texts(csv_of: Content) -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "expected", "notation"),
+    ("texts", "expected", "note"),
     [
-        (["31.12.2023", "1.2.2024"], [dt.date(2023, 12, 31), dt.date(2024, 2, 1)], "%d.%m.%Y"),
-        (["31/12/2023", "01/02/2024"], [dt.date(2023, 12, 31), dt.date(2024, 2, 1)], "%d/%m/%Y"),
-        (["12/31/2023", "01/02/2024"], [dt.date(2023, 12, 31), dt.date(2024, 1, 2)], "%m/%d/%Y"),
-        (["2023/12/31", "2024/01/02"], [dt.date(2023, 12, 31), dt.date(2024, 1, 2)], "%Y/%m/%d"),
+        (["31.12.2023", "1.2.2024"], [dt.date(2023, 12, 31), dt.date(2024, 2, 1)],
+         "read as day/month/year: 31.12.2023 leaves no other order"),
+        (["31/12/2023", "01/02/2024"], [dt.date(2023, 12, 31), dt.date(2024, 2, 1)],
+         "read as day/month/year: 31/12/2023 leaves no other order"),
+        (["12/31/2023", "01/02/2024"], [dt.date(2023, 12, 31), dt.date(2024, 1, 2)],
+         "read as month/day/year: 12/31/2023 leaves no other order"),
+        (["2023/12/31", "2024/01/02"], [dt.date(2023, 12, 31), dt.date(2024, 1, 2)],
+         "read as dates: '2023/12/31' = 2023-12-31"),
         # day and month cannot be told apart, so it has to be said
-        (["01/02/2024", "03/04/2024"], [dt.date(2024, 2, 1), dt.date(2024, 4, 3)], "%d/%m/%Y"),
+        (["01/02/2024", "03/04/2024"], [dt.date(2024, 2, 1), dt.date(2024, 4, 3)],
+         "read as day/month/year: '01/02/2024' = 2024-02-01; nothing tells it from month/day/year"),
         (["31.12.2023 10:00:00", "01.02.2024 08:30:00"],
-         [dt.datetime(2023, 12, 31, 10), dt.datetime(2024, 2, 1, 8, 30)], "%d.%m.%Y %H:%M:%S"),
-        (["2024-1-5", "2024-12-31"], [dt.date(2024, 1, 5), dt.date(2024, 12, 31)], None),
+         [dt.datetime(2023, 12, 31, 10), dt.datetime(2024, 2, 1, 8, 30)],
+         "read as day/month/year: 31.12.2023 10:00:00 leaves no other order"),
+        (["2024-1-5", "2024-12-31"], [dt.date(2024, 1, 5), dt.date(2024, 12, 31)],
+         "read as dates: '2024-1-5' = 2024-01-05"),
         (["2024-02-30", "2024-01-01"], ["2024-02-30", "2024-01-01"], None),
-        (["2024-01-01", "2024-01-01 05:00"], ["2024-01-01", "2024-01-01 05:00"], None),
+        (["2024-01-01", "2024-01-01 05:00"],
+         [dt.datetime(2024, 1, 1), dt.datetime(2024, 1, 1, 5)],
+         "read as dates: '2024-01-01' = 2024-01-01 00:00"),
         (["2024-01-01T05:00:00Z", "2024-01-01 05:00:00+0200"],
          [dt.datetime(2024, 1, 1, 5, tzinfo=dt.UTC), dt.datetime(2024, 1, 1, 3, tzinfo=dt.UTC)],
          None),
@@ -107,20 +117,18 @@ def test_words_of_other_languages_stay_texts(csv_of: Content) -> None:
     ],
 )  # fmt: skip
 def test_notations_of_dates(
-    csv_of: Content, texts: list[str], expected: list[Any], notation: str | None
+    csv_of: Content, texts: list[str], expected: list[Any], note: str | None
 ) -> None:
-    table = csv_of("a,b\n" + "".join(f"{text},x\n" for text in texts))
-    notes = () if notation is None else (f"column 'a': dates read as {notation}",)
+    content = "a,b\n" + "".join(f"{text},x\n" for text in texts)
+    table = selection.as_declared(csv_of(content), Options())
+    notes = () if note is None else (f"column 'a' {note}",)
     assert (column_values(table, "a"), table.notes) == (expected, notes)
 
 
 def test_dates_of_two_notations_in_one_file(csv_of: Content) -> None:
-    table = csv_of("a,b\n31/12/2023,2024-01-01\n01/02/2024,2024-01-02\n")
-    assert table.values(0) == {"a": dt.date(2023, 12, 31), "b": dt.date(2024, 1, 1)}
-    assert table.notes == ("column 'a': dates read as %d/%m/%Y",)
-    # the engine knows one notation per file: what is written otherwise stays as it is
-    table = csv_of("a,b\n2024-01-01,31/12/2023\n2024-01-02,01/02/2024\n")
-    assert table.values(0) == {"a": dt.date(2024, 1, 1), "b": "31/12/2023"}
+    found = csv_of("a,b\n2024-01-01,31/12/2023\n2024-01-02,01/02/2024\n")
+    table = selection.as_declared(found, Options())
+    assert table.values(0) == {"a": dt.date(2024, 1, 1), "b": dt.date(2023, 12, 31)}
 
 
 @pytest.mark.parametrize(

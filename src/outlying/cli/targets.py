@@ -308,7 +308,10 @@ def _shown(file: str) -> str:
 
 def _condition(item: str, table: Table) -> tuple[str, Value]:
     name, value = assignment(item, table, "--where")
+    column = table.column(name)
+    if column.is_numeric and column.written is not None:
+        return name, value or None  # read as the texts of the column are
     try:
-        return name, read_text(table.column(name).form, value)
+        return name, read_text(column.form, value)
     except ValueError as error:
         raise RowError(f"--where: column {name!r} expects {error}, got {value!r}") from None

@@ -33,9 +33,9 @@ AUTO = "auto"
 FEATURE_BAGGING = "feature-bagging"
 STRENGTH = "strength"
 OWN_DETECTORS = (AUTO, STRENGTH, FEATURE_BAGGING)
-#: Every row of a table is explained if its rows times the square of its columns are no more: about
-#: a minute of two cores.
-MOST_EXPLAINED = 4_000_000
+#: Every row of a table is explained if its rows times columns to the power of 1.5 are no more:
+#: about a minute of two cores.
+MOST_EXPLAINED = 1_000_000
 #: Why a column of scores is not compared.
 HOLDS_SCORES = "holds the scores by which rows are ranked"
 
@@ -86,7 +86,7 @@ def detect(
     population = explainer.in_memory("detect")
     threads = usable_workers(workers)
     columns = select(explainer.table, explainer.options).columns
-    cost = explainer.rows * len(columns) ** 2
+    cost = explainer.rows * len(columns) ** 1.5
     if settings.by_strength and detector == AUTO and cost > MOST_EXPLAINED:
         said = (_TOO_MANY.format(explainer.rows, len(columns)),)
         settings = _settings(FEATURE_BAGGING, scores, top, lowest, options)

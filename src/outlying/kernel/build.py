@@ -16,7 +16,7 @@ from pathlib import Path
 #: Nowhere, where modules were sent to another machine as text.
 FOLDER = Path(__file__).parent if "__file__" in globals() else Path(os.devnull)
 BUILDS = FOLDER / "builds"  # not beside the modules: they are no extension modules
-_NAMES = ("contexts.c", "look.c", "screen.c", "search.c", "sweep.c")
+_NAMES = ("contexts.c", "count.c", "look.c", "screen.c", "search.c", "sweep.c")
 SOURCES = tuple(FOLDER / name for name in _NAMES)
 HEADER = FOLDER / "screen.h"
 GENERIC = "generic"

@@ -10,7 +10,6 @@ import ctypes
 import functools
 import math
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -214,9 +213,6 @@ class Kernel:
         self._taken = self._library.sweep_taken
         self._taken.argtypes = (pointer, pointer, number, pointer, pointer)
         self._taken.restype = number
-        self._marked = self._library.sweep_marked
-        self._marked.argtypes = (pointer, number, pointer, number)
-        self._marked.restype = number
         self._list = self._library.contexts_list
         self._list.argtypes = (pointer, pointer)
         self._free_list = self._library.contexts_free
@@ -312,11 +308,6 @@ class Kernel:
         taken = np.empty(len(values) + 1)
         own = _address(values), _address(rows), len(values)
         return taken[: self._taken(*own, _address(marks), _address(taken))].copy()
-
-    def marked(self, rows: Places, marks: Sequence[Marks]) -> int:
-        """Count the rows that have all of some marks."""
-        addresses = np.array([_address(some) for some in marks], dtype=np.uint64)
-        return int(self._marked(_address(rows), len(rows), _address(addresses), len(marks)))
 
     def contexts(self, arrays: dict[str, npt.NDArray[Any]], **numbers: int) -> Contexts:
         """List the short contexts of objects, by the names of `struct pool`; fill in the levels."""

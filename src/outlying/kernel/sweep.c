@@ -119,20 +119,6 @@ EXPORT int64_t sweep_taken(const double *values, const int64_t *rows, int64_t co
     return number;
 }
 
-/* Count the rows that have all of some marks. */
-EXPORT int64_t sweep_marked(const int64_t *rows, int64_t count, const uint8_t *const *marks,
-                            int64_t kinds)
-{
-    int64_t number = 0;
-    for (int64_t at = 0; at < count; at++) {
-        int is_marked = 1;
-        for (int64_t kind = 0; kind < kinds; kind++)
-            is_marked &= marks[kind][rows[at]];
-        number += is_marked;
-    }
-    return number;
-}
-
 /* Sums are taken as NumPy takes them: in eight lanes, blocks of up to 128 pair by pair. */
 enum { BLOCK = 128, LANES = 8 };
 

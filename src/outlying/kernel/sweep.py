@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -57,13 +56,3 @@ def taken(values: Floats, rows: Places, marks: Marks) -> Floats:
     """Return the values of marked rows, given values and their rows."""
     kernel = compiled()
     return values[marks[rows]] if kernel is None else kernel.taken(values, rows, marks)
-
-
-def marked(rows: Places, marks: Sequence[Marks]) -> int:
-    """Count the rows that have all of some marks."""
-    kernel = compiled()
-    if kernel is not None:
-        return kernel.marked(rows, marks)
-    for some in marks:
-        rows = rows[some[rows]]
-    return len(rows)

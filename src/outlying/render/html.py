@@ -143,11 +143,12 @@ class Report:
                 return f"Why are these {count:,} new objects outliers against {source}?"
             return f"Why are these {count:,} rows of {source} outliers?"
         row = self._rows[0] if self._rows else None
-        if any(self._keys):
+        if any(self._keys) and row is None:
             return f"Why is the row with {key_of(self._keys[0])} of {source} an outlier?"
         if row is None:
             return f"Why is the new object an outlier against {source}?"
-        return f"Why is data row {row + 1:,} of {source} an outlier?"
+        named = f" ({key_of(self._keys[0])})" if any(self._keys) else ""
+        return f"Why is data row {row + 1:,}{named} of {source} an outlier?"
 
     def _told(self) -> Iterator[dict[str, Any]]:
         """Yield each story with links to its objects; a row that was asked for twice has two."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from outlying.render.sparkline import sparkline
 from outlying.render.text_width import cut, text_width, wrapped
 from outlying.results.findings import Findings, Population
+from outlying.results.pairs import Pair
 from outlying.results.patterns import Pattern
 from outlying.results.stories import Story
 from outlying.results.terms import PYTHON, Terms
@@ -84,14 +85,25 @@ def _headlines(findings: Findings, width: int, style: Style) -> list[str]:
     if not told:
         return [style("Nothing notable.", "title") + _closest(findings, width)]
     title = "One thing stands out:" if len(told) == 1 else f"{len(told):,} things stand out:"
-    return [style(title, "title") + "\n" + "\n".join(_aligned(map(headline, told), width))]
+    aligned = iter(_aligned([headline(pair) for pair in told if pair.detail is None], width))
+    lines = (next(aligned) if pair.detail is None else _claim(pair, width) for pair in told)
+    return [style(title, "title") + "\n" + "\n".join(lines)]
 
 
-def _aligned(lines: Iterable[tuple[str, str, str]], width: int) -> list[str]:
+def _claim(pair: Pair, width: int) -> str:
+    """Return what a derived column says in words, whole: it would not fit into a cell."""
+    claim, _, where = headline(pair)
+    said = f"{claim}, {where}" if pair.conditions else claim
+    return wrapped(said, width, _BETWEEN, 2 * _BETWEEN)
+
+
+def _aligned(lines: Sequence[tuple[str, str, str]], width: int) -> list[str]:
     """Return lines of three cells below each other; one long cell does not push the others out."""
     most = int(0.35 * width), int(0.42 * width)
     cells = [(cut(one, most[0]), cut(two, most[1]), three) for one, two, three in lines]
-    first, second, third = (max(text_width(line[place]) for line in cells) for place in range(3))
+    first, second, third = (
+        max((text_width(line[place]) for line in cells), default=0) for place in range(3)
+    )
     if first + second + third + 3 * len(_BETWEEN) > width:
         second = min(second, int(0.3 * width))
     return [_line(line, (first, second), width) for line in cells]

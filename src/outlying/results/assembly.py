@@ -28,7 +28,7 @@ _MOMENTS: tuple[Form, ...] = ("date", "datetime", "instant", "time")
 _TIMES: tuple[Form, ...] = (*_MOMENTS, "duration")
 MICROSECONDS = 1e6
 
-Order: TypeAlias = tuple[float, int, float, int, tuple[int, ...], tuple[int, ...]]
+Order: TypeAlias = tuple[float, int, float, int, tuple[int, ...], bool, tuple[int, ...]]
 
 
 def explained(searched: Searched, options: Options) -> Findings:
@@ -91,7 +91,8 @@ def _order(hit: Hit, exact: Measured, look: bool) -> Order:
     tail = 0.0
     if look:
         tail = exact.profile(hit.property, hit.context).tail(hit.summary)
-    return *_rank(hit), tail, -hit.group, families, (hit.property, *hit.context)
+    is_gap = exact.properties[hit.property].value is None  # a part of the column says more
+    return *_rank(hit), tail, -hit.group, families, is_gap, (hit.property, *hit.context)
 
 
 def _telling(hit: Hit, exact: Measured, number: int = 0) -> Telling:

@@ -11,6 +11,8 @@ from outlying.search.attributes import Attribute
 from outlying.search.population import Searched
 from outlying.search.scoring import Outcome
 from outlying.search.screen.neighbours import Sample
+from outlying.table.selection import Selection
+from outlying.table.values import printable
 
 
 def notes_on(
@@ -29,6 +31,7 @@ def notes_on(
     if found > options.top or searched.outcome.is_cut:
         given = "finding is" if options.top == 1 else f"{options.top:,} findings are"
         notes.append(f"Only the strongest {given} given.")
+    notes += _derived(searched.selection)
     notes += _binned(attributes, options)
     notes += _visited(outcome, attributes, options)
     notes += _sampled(outcome, searched.sample)
@@ -42,6 +45,24 @@ def notes_on(
         )
     if searched.is_new:
         notes.append("The new object joined the population as one more row.")
+    return notes
+
+
+def _derived(selection: Selection) -> list[str]:
+    """Say what was derived, and which columns take part by their parts alone."""
+    if not selection.derived:
+        return []
+    by_value = {column.name for column in selection.columns}
+    parts: dict[str, list[str]] = {}
+    for column in selection.derived:
+        word = column.name.removeprefix(column.family).strip(" ()")
+        parts.setdefault(printable(column.family, 40), []).append(word)
+    told = "; ".join(f"{name} ({', '.join(words)})" for name, words in parts.items())
+    notes = [f"Parts of columns were compared, too: {told}."]
+    alone = dict.fromkeys(c.family for c in selection.derived if c.family not in by_value)
+    if alone:
+        named = ", ".join(printable(name, 40) for name in alone)
+        notes.append(f"Of {named} only parts were compared: the texts themselves are too many.")
     return notes
 
 

@@ -207,17 +207,19 @@ def name_of(findings: Findings, terms: Terms = PYTHON) -> str:
     """Name what is explained, and what it was compared with."""
     people = findings.population
     source = f"{printable(people.source)} ({people.rows:,} rows)"
-    if findings.key:
-        return f"The row with {key_of(findings.key)} in {source}"
     if findings.row is None:
+        if findings.key:
+            return f"The row with {key_of(findings.key)} in {source}"
         return f"The new object against {source}"
     row = terms.row_name(findings.row)
-    return f"{row[0].upper()}{row[1:]} of {source}"
+    named = f" ({key_of(findings.key)})" if findings.key else ""
+    return f"{row[0].upper()}{row[1:]}{named} of {source}"
 
 
 def key_of(key: Sequence[tuple[str, Value]]) -> str:
     """Write the values by which a row is known."""
-    return " and ".join(f"{printable(name, 40)} = {printable(text_of(v), 60)}" for name, v in key)
+    pairs = ((printable(name, 40) if name.strip() else "name", text_of(v)) for name, v in key)
+    return " and ".join(f"{name} = {printable(text, 60)}" for name, text in pairs)
 
 
 def summed_up(findings: Findings) -> str:

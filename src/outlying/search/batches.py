@@ -40,7 +40,9 @@ from outlying.search.screening import (
 _FEW_PAIRS = 100_000
 #: A context of so many conditions has few enough parts to look at all of them.
 _MOST_IN_PARTS = 6
-_LEAST_OBJECTS, _MOST_OBJECTS, _OBJECTS_BY_COLUMNS = 16, 1024, 102_400
+_LEAST_OBJECTS, _MOST_OBJECTS, _OBJECTS_BY_COLUMNS = 16, 512, 16_000
+#: Quick searches keep little of each object.
+_MOST_QUICK, _QUICK_BY_COLUMNS = 1024, 51_200
 
 Item = TypeVar("Item")
 
@@ -82,9 +84,12 @@ def can_set_bars(asked: Sequence[Asked]) -> bool:
     )
 
 
-def most_at_once(columns: int) -> int:
+def most_at_once(columns: int, *, quick: bool = False) -> int:
     """Return how many objects to screen together: memory is bounded."""
-    return max(_LEAST_OBJECTS, min(_MOST_OBJECTS, _OBJECTS_BY_COLUMNS // max(1, columns)))
+    most, in_all = _MOST_OBJECTS, _OBJECTS_BY_COLUMNS
+    if quick:
+        most, in_all = _MOST_QUICK, _QUICK_BY_COLUMNS
+    return max(_LEAST_OBJECTS, min(most, in_all // max(1, columns)))
 
 
 def batches(items: Sequence[Item], most: int) -> Iterator[Sequence[Item]]:

@@ -47,30 +47,32 @@ def guided_together(
 
     A quick search relies on the estimates, and computes exactly only what it returns.
     """
-    for search in _searches(exacts, cache, quick=quick, threads=threads):
-        yield _by_numpy(search.outcome, top)
+    for search in searches_together(exacts, cache, quick=quick, threads=threads):
+        yield by_numpy(search.outcome, top)
 
 
 def shortlisted_together(
     exacts: Sequence[Evaluation], cache: Cache, top: int, *, quick: bool = False, threads: int = 1
 ) -> Iterator[Shortlist]:
     """Find by a sample alone, for objects screened together, what is worth computing exactly."""
-    for search in _searches(exacts, cache, quick=quick, threads=threads):
-        yield _by_numpy(search.shortlist, top)
+    for search in searches_together(exacts, cache, quick=quick, threads=threads):
+        yield by_numpy(search.shortlist, top)
 
 
-def _by_numpy(work: Callable[[int], Found], top: int) -> Found:
+def by_numpy(work: Callable[[int], Found], top: int) -> Found:
+    """Do the rest of a search: its outcome, or its shortlist."""
     with one_blas_thread, np.errstate(divide="ignore", invalid="ignore"):
         return work(top)
 
 
-def _searches(
-    exacts: Sequence[Evaluation], cache: Cache, *, quick: bool, threads: int
-) -> Sequence[_GuidedSearch | QuickSearch]:
+def searches_together(
+    exacts: Sequence[Evaluation], cache: Cache, *, quick: bool = False, threads: int = 1
+) -> Sequence[GuidedSearch | QuickSearch]:
+    """Screen objects together; what is left of each search is done one by one, see `by_numpy`."""
     with one_blas_thread, np.errstate(divide="ignore", invalid="ignore"):
         asked = [Asked(exact, cache) for exact in exacts]
         if exacts and exacts[0].options.minimality == "strict":
-            return [_GuidedSearch(each, strictly_searched(each, quick), quick) for each in asked]
+            return [GuidedSearch(each, strictly_searched(each, quick), quick) for each in asked]
         if quick:
             return searched_quickly(asked, threads)
         searched: list[list[_PropertySearch]] = [[] for _ in asked]
@@ -81,10 +83,10 @@ def _searches(
 
         screened_together(asked, decide, threads)
         pairs = zip(asked, searched, strict=True)
-        return [_GuidedSearch(each, found, quick=False) for each, found in pairs]
+        return [GuidedSearch(each, found, quick=False) for each, found in pairs]
 
 
-class _GuidedSearch:
+class GuidedSearch:
     """What was screened of one object, to be computed exactly where it is strongest."""
 
     def __init__(

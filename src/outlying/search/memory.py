@@ -22,10 +22,12 @@ from outlying.table import row_hash
 from outlying.table.columns import Rows
 from outlying.table.derived.choosing import with_derived
 from outlying.table.selection import Selection, as_declared, not_empty, select_any, with_object
-from outlying.table.table import Table
-from outlying.table.targets import Asked, Target, Targets, targets_in
+from outlying.table.table import SkipReason, Table
+from outlying.table.targets import Asked, Key, Target, Targets, targets_in
 
 Result = TypeVar("Result")
+
+_FINISHED = 16  # searches that a process does the rest of before it returns them
 
 
 class MemoryPopulation:
@@ -64,7 +66,12 @@ class MemoryPopulation:
         return self._once("selection", lambda: self._selected(self.table))
 
     def _selected(self, table: Table) -> Selection:
-        return with_derived(select_any(table, self.options), table, self.options)
+        """Choose columns; of a table with a new object, row numbers are those of the others."""
+        counting = None
+        if table is not self.table:
+            skipped = self.selection().skipped
+            counting = {item.name for item in skipped if item.why is SkipReason.ROW_NUMBER}
+        return with_derived(select_any(table, self.options, counting), table, self.options)
 
     def targets(
         self,
@@ -93,25 +100,34 @@ class MemoryPopulation:
         if len(items) == 1:
             yield finish(self.searched(items[0], progress, usable_threads(workers)))
             return
-        most = most_at_once(len(self.prepared.attributes)) if self._goes_together(items) else 1
-        work = functools.partial(self._finished, finish)
-        yield from in_order(work, items, usable_workers(workers), row_of, most)
+        if not self._goes_together(items):
+
+            def search(some: Sequence[Target]) -> Iterator[Result]:
+                return map(finish, map(self.searched, some))
+
+            yield from in_order(search, items, usable_workers(workers), row_of, most=1)
+            return
+        for some in batches(items, most_at_once(len(self.prepared.attributes))):
+            yield from self._together(some, workers, finish)
 
     def _goes_together(self, items: Sequence[Target]) -> bool:
         return all(item.row is not None for item in items) and self.prepared.goes_together
 
-    def _finished(
-        self, finish: Callable[[Searched], Result], items: Sequence[Target]
-    ) -> Iterator[Result]:
-        """Search some objects, together where they can be, and finish each."""
-        if not self._goes_together(items):
-            yield from map(finish, map(self.searched, items))
-            return
+    def _together(
+        self, items: Sequence[Target], workers: int | None, finish: Callable[[Searched], Result]
+    ) -> Generator[Result, None, None]:
+        """Screen some objects together, by threads, and finish each, by processes."""
         prepared, rows = self.prepared, [int(item.row or 0) for item in items]
         hashes = row_hashes(prepared, np.array(rows))
-        searched = prepared.searched_together(rows)
-        for item, row, own_hash, found in zip(items, rows, hashes, searched, strict=True):
-            yield finish(self._described(prepared, item, row, own_hash, *found))
+        screened = prepared.screened_together(rows, usable_threads(workers))
+
+        def work(places: Sequence[int]) -> Iterator[Result]:
+            for place in places:
+                found, own = screened[place](), (rows[place], hashes[place])
+                yield finish(self._described(prepared, items[place], *own, *found))
+
+        places, workers = range(len(items)), usable_workers(workers)
+        yield from in_order(work, places, workers, lambda place: row_of(items[place]), _FINISHED)
 
     def searched(
         self, target: Target, progress: Progress | None = None, threads: int = 1
@@ -139,7 +155,7 @@ class MemoryPopulation:
         is_new, table = target.new is not None, prepared.table
         return Searched(
             row=None if is_new or target.key else row,
-            key=target.key,
+            key=target.key or (() if is_new else _name_of(prepared, row)),
             values=table.values(row) if target.values is None else target.values,
             row_hash=own_hash,
             table=table,
@@ -182,7 +198,7 @@ class MemoryPopulation:
                     yield found
             return
         done, threads = 0, usable_threads(workers)
-        for some in batches(rows, most_at_once(len(prepared.attributes))):
+        for some in batches(rows, most_at_once(len(prepared.attributes), quick=True)):
 
             def tell(place: int, total: int, done: int = done, count: int = len(some)) -> None:
                 told(done + count * place // total, len(rows))
@@ -194,6 +210,13 @@ class MemoryPopulation:
         """Find the natural intervals of all columns."""
         for attribute in self.prepared.attributes:
             attribute.find_intervals(self.options.seed)
+
+
+def _name_of(prepared: Prepared, row: int) -> Key:
+    """Return the values of a row in columns that name rows."""
+    skipped = prepared.selection.skipped
+    names = [item.name for item in skipped if item.why is SkipReason.ROW_NUMBER]
+    return tuple((name, prepared.table.column(name).value(row)) for name in names)
 
 
 def row_hashes(prepared: Prepared, rows: Rows) -> list[int]:

@@ -8,6 +8,7 @@ to ask, be they in memory or not.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
@@ -25,8 +26,15 @@ from outlying.search.batches import can_be_together
 from outlying.search.cache import Cache
 from outlying.search.compiled import CompiledExact
 from outlying.search.exhaustive import exhaustive
-from outlying.search.guided import guided_together, shortlisted_together
+from outlying.search.guided import (
+    GuidedSearch,
+    by_numpy,
+    guided_together,
+    searches_together,
+    shortlisted_together,
+)
 from outlying.search.objects import CandidateCondition, ObjectProperty
+from outlying.search.quick import QuickSearch
 from outlying.search.references import Strongest
 from outlying.search.scoring import Context, Evaluation, Exact, Outcome, Progress
 from outlying.search.screen.neighbours import Sample
@@ -34,11 +42,13 @@ from outlying.search.shortlist import Shortlist
 from outlying.search.verification import verified
 from outlying.table.columns import Rows
 from outlying.table.sampling import sample_rows
-from outlying.table.selection import Selection, check_width, is_asked_for
+from outlying.table.selection import Selection, check_width, compared
 from outlying.table.table import Table
 
 #: Rows of a context, those of them that have the property, those that lie near the object.
 Counter: TypeAlias = Callable[[int, Context], tuple[int, int, int]]
+#: What is left of a search after the screen.
+Searching: TypeAlias = Callable[[], tuple[Exact, Outcome]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +75,7 @@ class Prepared:
         Rows of a large table are drawn without it: so they are the same for all objects, and those
         that a pass draws, which never meets it.
         """
-        asked = [column for column in table.columns if is_asked_for(column.name, options)]
+        asked = list(compared(table, options))
         known = table.rows - 1 if has_new and table.rows - 1 > limits.NEARBY else table.rows
         rows = sample_rows((column.first(known) for column in asked), known, limits.NEARBY)
         return cls.by(table, table.rows, options, selection, rows)
@@ -118,15 +128,18 @@ class Prepared:
         """Whether several rows are searched faster together."""
         return self.options.search != "exhaustive" and can_be_together(self.options, self.sample)
 
-    def searched_together(self, rows: Sequence[int]) -> Iterator[tuple[Exact, Outcome]]:
-        """Search the pairs of some rows, which are screened together."""
-        exacts, top = [self.exact(row) for row in rows], self.options.top
+    def screened_together(self, rows: Sequence[int], threads: int) -> list[Searching]:
+        """Screen some rows together; return who does what is left of the search of each."""
+        exacts = [self.exact(row) for row in rows]
+        searches = searches_together(exacts, self.cache, threads=threads)
+        found = zip(exacts, searches, strict=True)
+        return [functools.partial(self._finished, exact, search) for exact, search in found]
+
+    def _finished(self, exact: Exact, search: GuidedSearch | QuickSearch) -> tuple[Exact, Outcome]:
+        top = self.options.top
         if self.sample.is_whole:
-            yield from zip(exacts, guided_together(exacts, self.cache, top), strict=True)
-            return
-        shortlists = shortlisted_together(exacts, self.cache, top)
-        for exact, short in zip(exacts, shortlists, strict=True):
-            yield exact, verified(short, exact, top)
+            return exact, by_numpy(search.outcome, top)
+        return exact, verified(by_numpy(search.shortlist, top), exact, top)
 
     def strongest(
         self, rows: Sequence[int], threads: int = 1, progress: Progress | None = None

@@ -14,7 +14,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from outlying.kernel.sweep import marked
 from outlying.method.density import Floats
 from outlying.method.measure import (
     Summary,
@@ -247,7 +246,9 @@ class Exact(Evaluation):
         """Count the rows of a context that lie within a window around the object."""
         own = self.properties[place]
         near = own.attribute.whole.rows_near(own.row, width)
-        return marked(near, [self.mask_of(item) for item in context])
+        for item in context:
+            near = near[self.mask_of(item)[near]]
+        return len(near)
 
     def summary(self, place: int, mask: Mask) -> Summary | None:
         """Summarise a property among the rows of a mask."""

@@ -54,8 +54,12 @@ def table_of(
     readings: Sequence[Reading],
     notes: Iterable[str] = (),
     frame_library: FrameLibrary = "pandas",
+    index: Sequence[Column] = (),
 ) -> Table:
-    """Put the columns together; a table without rows or usable columns is refused."""
+    """Put the columns together; a table without rows or usable columns is refused.
+
+    `index` are columns that name the rows.
+    """
     columns = tuple(r.column for r in readings if not isinstance(r.column, SkippedColumn))
     skipped = tuple(r.column for r in readings if isinstance(r.column, SkippedColumn))
     if not readings:
@@ -67,7 +71,8 @@ def table_of(
     if rows == 0:
         raise SourceError(f"{source}: there are no rows, only column names")
     said = [f"column {r.column.name!r}: {r.note}" for r in readings if r.note is not None]
-    return Table(columns, rows, source, skipped, (*notes, *said), frame_library)
+    named = tuple(column.name for column in index)
+    return Table((*index, *columns), rows, source, skipped, (*notes, *said), frame_library, named)
 
 
 def unique_names(source: str, names: Iterable[object]) -> list[str]:

@@ -9,7 +9,9 @@ from outlying.sources.columns import table_of, unique_names
 from outlying.sources.recognise import name_of
 from outlying.sources.registry import SUFFIXES
 from outlying.sources.types.narwhals import read_series
-from outlying.table.table import FrameLibrary, Table
+from outlying.sources.types.python import read_objects
+from outlying.table.columns import Column
+from outlying.table.table import FrameLibrary, SkippedColumn, Table
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -27,7 +29,7 @@ def read(data: object) -> Table:
     names = unique_names(source, frame.columns)
     columns = [read_series(name, s) for name, s in zip(names, frame.iter_columns(), strict=True)]
     library: FrameLibrary = "polars" if frame.implementation.is_polars() else "pandas"
-    return table_of(source, columns, _about_index(frame.to_native()), library)
+    return table_of(source, columns, (), library, _index(frame.to_native(), set(names)))
 
 
 def _eager(data: Any) -> nw.DataFrame[Any]:
@@ -50,11 +52,24 @@ def _eager(data: Any) -> nw.DataFrame[Any]:
     )
 
 
-def _about_index(native: Any) -> list[str]:
-    """Say that a named pandas index is no column: it might hold what the user looks for."""
-    names = getattr(getattr(native, "index", None), "names", None) or ()
-    return [
-        f"index {str(name)!r} is not a column; reset_index() makes it one"
-        for name in names
-        if name is not None
-    ]
+def _index(native: Any, names: set[str]) -> list[Column]:
+    """Read the index of a pandas frame, if it says more than where a row stands: it names rows."""
+    index = getattr(native, "index", None)
+    levels = getattr(index, "get_level_values", None)
+    if index is None or levels is None or _counts_rows(index):
+        return []
+    found: list[Column] = []
+    for place, given in enumerate(index.names):
+        name = str(given) if given is not None else "index"
+        name = f"{name} {place}" if given is None and len(index.names) > 1 else name
+        while name in names:
+            name += " (index)"
+        names.add(name)
+        column = read_objects(name, levels(place).tolist()).column
+        found += [] if isinstance(column, SkippedColumn) else [column]
+    return found
+
+
+def _counts_rows(index: Any) -> bool:
+    is_plain = type(index).__name__ == "RangeIndex" and index.name is None
+    return is_plain and (index.start, index.step) == (0, 1)

@@ -22,11 +22,13 @@ from outlying.search.references import References
 from outlying.search.scoring import Progress
 from outlying.stream.asking import AllAnswered, Asking, Placed, check_rows
 from outlying.stream.new_objects import checked, newcomers
+from outlying.stream.profile.evidence_pass import EvidencePass
 from outlying.stream.profile.lookup import (
     Lookup,
     LookupPass,
     Together,
     UnreadTable,
+    fields_for,
     with_found_rows,
 )
 from outlying.stream.profile.profile import Profile, finish
@@ -37,6 +39,7 @@ from outlying.table.targets import Asked, Key, Target, Targets
 
 if TYPE_CHECKING:
     from outlying.sources.passes import Feeder
+    from outlying.sources.types.arrow import Field
 
 _NEEDS_MEMORY = {
     "exact": (False, "exact=True searches all rows"),
@@ -80,11 +83,12 @@ class StreamedPopulation:
 
     def _profiled(self, progress: Progress | None = None, workers: int | None = None) -> Profile:
         if self._profile is None:
-            self._keep(self.feeder.fold(self._plan, self._plan.columns, progress, workers))
+            state = self.feeder.fold(self._plan, self._plan.columns, progress, workers)
+            self._keep(state, workers)
         assert self._profile is not None  # noqa: S101 - just made
         return self._profile
 
-    def _keep(self, state: ProfileState) -> None:
+    def _keep(self, state: ProfileState, workers: int | None) -> None:
         """Keep what the first pass has found."""
         profile = finish(self._plan, state, self.table).with_notes(self.feeder.notes)
         not_empty(profile.selection)
@@ -93,18 +97,28 @@ class StreamedPopulation:
                 f"{self.feeder.source} has {profile.rows} rows; a row is explained by comparing it "
                 "with others, so at least two are needed"
             )
+        plan = EvidencePass.of(profile, self.options)
+        if plan.columns and not profile.is_whole:
+            profile = plan.finish(self.feeder.fold(plan, plan.columns, None, workers), profile)
+            not_empty(profile.selection)
         if profile.is_whole:
             self._memory = MemoryPopulation(profile.table, self.options, is_of_stream=True)
         self._profile = profile
 
-    def _found(self, lookup: Lookup, progress: Progress | None, workers: int | None) -> Profile:
+    def _found(
+        self,
+        lookup: Lookup,
+        fields: tuple[Field, ...],
+        progress: Progress | None,
+        workers: int | None,
+    ) -> Profile:
         """Find rows: in the first pass, or in one of their own where that has been made."""
-        plan = LookupPass.of(tuple(self._fields), lookup)
+        plan = LookupPass.of(fields, lookup)
         if self._profile is None:
             both = Together([self._plan, plan])
             columns = list(dict.fromkeys([*self._plan.columns, *plan.columns]))
             first, state = self.feeder.fold(both, columns, progress, workers)
-            self._keep(first)
+            self._keep(first, workers)
         else:
             state = self.feeder.fold(plan, plan.columns, progress, workers)
         profile = self._profiled()
@@ -122,10 +136,16 @@ class StreamedPopulation:
                 f"{self.table.source} is read as a stream, whose rows have no order and no "
                 "position; name the row by values that only it has: where={column: value}"
             )
+        if asked.index is not None:
+            raise RowError(
+                f"{self.table.source} is read as a stream, whose rows have no index; name the row "
+                "by values that only it has: where={column: value}"
+            )
         if asked.objects is not None:
             return self._new(asked, self._profiled(progress, workers))
-        lookup = Lookup.of(asked, UnreadTable(self._fields, self.table.skipped))
-        home = self._found(lookup, progress, workers)
+        fields = fields_for(asked, self._fields, lambda: self._profiled(progress, workers).fields)
+        lookup = Lookup.of(asked, UnreadTable(fields, self.table.skipped))
+        home = self._found(lookup, fields, progress, workers)
         count = home.table.rows - home.drawn
         wheres = lookup.wheres * count if lookup.is_for_every else lookup.wheres
         found = (self._row(home, place, where) for place, where in enumerate(wheres))
@@ -194,7 +214,8 @@ def _each(
 
 def _key(profile: Profile, values: Mapping[str, Any], where: Mapping[str, Any]) -> Key:
     """Name a row by what was looked for, as the table holds it, and by columns of identifiers."""
-    identifiers = [item.name for item in profile.skipped if item.why is SkipReason.IDENTIFIER]
+    naming = (SkipReason.IDENTIFIER, SkipReason.ROW_NUMBER)
+    identifiers = [item.name for item in profile.skipped if item.why in naming]
     return tuple((name, values[name]) for name in dict.fromkeys((*where, *identifiers)))
 
 

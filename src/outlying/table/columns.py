@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
@@ -28,6 +28,7 @@ from outlying.table.values import (
     LARGEST_EXACT_INTEGER,
     Form,
     Value,
+    day_of,
     is_missing,
     label_text,
     number_of,
@@ -36,6 +37,7 @@ from outlying.table.values import (
     whole_text,
     without_trailing_zero,
 )
+from outlying.table.written.reading import Reading, is_gap
 
 Labels: TypeAlias = tuple[str, ...] | tuple[bool, ...]
 
@@ -76,7 +78,11 @@ class Derivation(Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class NumericColumn:
-    """Numbers, or what is a number inside: dates, times, durations. NaN is missing."""
+    """Numbers, or what is a number inside: dates, times, durations. NaN is missing.
+
+    Where they were written for people, `written` holds the texts and how they were read. Rows are
+    told apart by the texts: a stream knows how to read these only when all rows were seen.
+    """
 
     is_numeric: ClassVar[Literal[True]] = True
 
@@ -84,6 +90,7 @@ class NumericColumn:
     form: Form
     values: Floats
     origin: Derivation | None = None  # of a derived column
+    written: WrittenTexts | None = None
 
     @property
     def family(self) -> str:
@@ -117,6 +124,14 @@ class NumericColumn:
         """Return the value of a row as people know it."""
         return value_of(self.form, float(self.values[row]))
 
+    def cell(self, row: int) -> Value:
+        """Return what stands in a row: its value, or a text that does not fit the others."""
+        value = self.value(row)
+        if value is not None or self.written is None:
+            return value
+        text = self.written.texts.value(row)
+        return None if text is None or is_gap(str(text)) else text
+
     def same(self, row: int, rows: Rows) -> Mask:
         """Return a mask of those of some rows that hold what a row holds, be it nothing."""
         if self.is_missing(row):
@@ -127,22 +142,44 @@ class NumericColumn:
         """Return a mask of the rows that hold exactly this value."""
         if is_missing(value):
             return self.missing()
-        return np.asarray(self.values == number_of(self.form, value))
+        number = self.number_in(value)
+        if np.isnan(number) and self.written is not None:
+            return self.written.texts.matches(value)
+        return np.asarray(self.values == number)
+
+    def number_in(self, value: object) -> float:
+        """Return the number that a value stands for; NaN for a text that does not fit the rest."""
+        if self.written is not None and isinstance(value, str):
+            return float(self.written.reading.numbers([value])[0])
+        return number_of(self.form, value)
 
     def first(self, rows: int) -> NumericColumn:
         """Return the first rows of the column."""
-        return dataclasses.replace(self, values=self.values[:rows])
+        return self._with(self.values[:rows], lambda texts: texts.first(rows))
 
     def with_value(self, value: object) -> NumericColumn:
         """Return the column with one more row; ValueError says what would have been allowed."""
-        number = np.nan if is_missing(value) else number_of(self.form, value)
+        number = np.nan if is_missing(value) else self.number_in(value)
         whole = np.isnan(number) or number % 1 == 0
         form: Form = "number" if self.form == "integer" and not whole else self.form
-        return NumericColumn(self.name, form, frozen(np.append(self.values, number)))
+        text = value if is_missing(value) or isinstance(value, str) else label_text(number)
+        longer = self._with(
+            frozen(np.append(self.values, number)), lambda texts: texts.with_value(text)
+        )
+        return dataclasses.replace(longer, form=form)
 
     def taken(self, rows: Rows) -> NumericColumn:
         """Return some rows of the column."""
-        return dataclasses.replace(self, values=self.values[rows])
+        return self._with(self.values[rows], lambda texts: texts.taken(rows))
+
+    def _with(
+        self, values: Floats, changed: Callable[[CategoricalColumn], CategoricalColumn]
+    ) -> NumericColumn:
+        """Return the column with other rows, and with the texts of these."""
+        written = self.written
+        if written is not None:
+            written = dataclasses.replace(written, texts=changed(written.texts))
+        return dataclasses.replace(self, values=values, written=written)
 
     def without_infinities(self, *, as_missing: bool) -> tuple[NumericColumn, int]:
         """Refuse infinite values, or count them as missing; the count is for the result's notes."""
@@ -171,6 +208,8 @@ class NumericColumn:
 
     def cells(self) -> Cells:
         """Return the cells as row hashes need them."""
+        if self.written is not None:
+            return self.written.texts.cells()
         return FloatCells(self.name, self.values, bool(self.missing().any()))
 
     def content(self) -> tuple[None, Floats]:
@@ -225,6 +264,10 @@ class CategoricalColumn:
         """Return the category of a row."""
         code = int(self.codes[row])
         return None if code < 0 else self.labels[code]
+
+    def cell(self, row: int) -> Value:
+        """Return what stands in a row."""
+        return self.value(row)
 
     def same(self, row: int, rows: Rows) -> Mask:
         """Return a mask of those of some rows that hold what a row holds, be it nothing."""
@@ -306,6 +349,14 @@ class CategoricalColumn:
         return value
 
 
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class WrittenTexts:
+    """The texts that numbers or dates were read from, and how."""
+
+    texts: CategoricalColumn
+    reading: Reading
+
+
 Column: TypeAlias = NumericColumn | CategoricalColumn
 
 
@@ -366,7 +417,7 @@ def _number_in(column: Column, row: int, form: Form) -> float:
     try:
         if form == "number" and isinstance(value, (str, bool)):
             return float(value)
-        return number_of(form, value)
+        return day_of(value) if isinstance(value, (int, float)) else number_of(form, value)
     except ValueError:
         name, words = row_words(row)
         error = ColumnError(

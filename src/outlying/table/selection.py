@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from outlying.errors import ColumnError, InfiniteValueError
-from outlying.options import Options
+from outlying.options import ColumnType, Options
 from outlying.table.columns import Column, infinities_note
 from outlying.table.derived.parts import is_part_name
+from outlying.table.evidence import (
+    Copy,
+    copies_in,
+    counts_rows,
+    is_unnamed,
+    row_names,
+    row_numbers,
+)
 from outlying.table.table import SkippedColumn, SkipReason, Table
+from outlying.table.text_columns import read_texts
 from outlying.table.values import Value, text_of
 
 #: A text column with a larger share of distinct values identifies rows rather than groups them.
@@ -102,30 +111,59 @@ def check_width(columns: int) -> None:
         raise error
 
 
-def select_any(table: Table, options: Options) -> Selection:
-    """Return the columns to compare; there may be none."""
+def select_any(
+    table: Table, options: Options, counting: Collection[str] | None = None
+) -> Selection:
+    """Return the columns to compare; there may be none.
+
+    `counting` are those that count the rows, where a new object among these is not to decide it.
+    """
     declared = dict(options.types)
     used, skipped = [], [item for item in table.skipped if is_asked_for(item.name, options)]
-    for column in table.columns:
-        if is_asked_for(column.name, options):
-            summary = ColumnSummary.of(column)
-            skip = skipped_column(column.name, summary, is_declared=column.name in declared)
-            if skip is None:
-                used.append(column)
-            else:
-                skipped.append(skip)
-    return Selection(tuple(used), tuple(skipped))
+    skipped += [row_names(name) for name in table.index if is_asked_for(name, options)]
+    for column in compared(table, options):
+        summary = ColumnSummary.of(column)
+        skip = skipped_column(column.name, summary, is_declared=column.name in declared)
+        if skip is None:
+            used.append(column)
+        else:
+            skipped.append(skip)
+    if counting is None:
+        counting = {column.name for column in used if counts_rows(column)} - set(declared)
+        counting = set() if len(counting) == len(used) else counting  # what else is there?
+    others = [column for column in used if column.name not in counting]
+    skipped += [row_numbers(column.name) for column in used if column.name in counting]
+    return without_copies(Selection(tuple(others), tuple(skipped)), copies_in(others), options)
+
+
+def without_copies(selection: Selection, copies: Iterable[Copy], options: Options) -> Selection:
+    """Leave out columns that say nothing beside others, but not those whose type is declared."""
+    declared = dict(options.types)
+    found = {copy.name: copy.skipped() for copy in copies if copy.name not in declared}
+    used = tuple(column for column in selection.columns if column.name not in found)
+    return dataclasses.replace(
+        selection, columns=used, skipped=(*selection.skipped, *found.values())
+    )
 
 
 def optional_columns(table: Table, options: Options) -> set[str]:
     """Return the columns that a new object need not have: those that are not compared."""
     declared = dict(options.types)
-    unasked = {name for name in table.names if not is_asked_for(name, options)}
+    asked = list(compared(table, options))
+    unasked = set(table.names).difference(column.name for column in asked)
     return unasked | {
         column.name
-        for column in table.columns
+        for column in asked
         if is_too_fine(ColumnSummary.of(column), is_declared=column.name in declared)
+        or (column.name not in declared and (is_unnamed(column.name) or counts_rows(column)))
     }
+
+
+def compared(table: Table, options: Options) -> Iterator[Column]:
+    """Return the columns that are compared if they say anything: not the index."""
+    for column in table.columns:
+        if is_asked_for(column.name, options) and column.name not in table.index:
+            yield column
 
 
 def is_asked_for(name: str, options: Options) -> bool:
@@ -155,6 +193,8 @@ def skipped_column(
     if summary.only is not None:
         reason = f"has the same value in every row: {text_of(summary.only)}"
         return SkippedColumn(name, reason, SkipReason.CONSTANT)
+    if is_unnamed(name) and not is_declared:
+        return row_names(name)
     if is_streamed and is_declared and summary.has_too_many_texts:
         reason = (
             f"has {texts} distinct texts, too many to compare where the table is "
@@ -177,11 +217,23 @@ def as_declared(table: Table, options: Options) -> Table:
     for name in (*wanted, *options.exclude, *(options.columns or ())):
         if name not in unread and not is_part_name(name, table.names):
             table.column(name)
-    columns = [
-        column.retyped(wanted[column.name]) if column.name in wanted else column
-        for column in table.columns
-    ]
-    return _finite(dataclasses.replace(table, columns=tuple(columns)), options)
+    columns, notes = [], list(table.notes)
+    for column in table.columns:
+        is_used = column.name in wanted or (
+            is_asked_for(column.name, options) and column.name not in table.index
+        )
+        read, note = _as_read(column, wanted.get(column.name)) if is_used else (column, None)
+        columns.append(read)
+        notes += [] if note is None else [f"column {column.name!r} {note}"]
+    typed = dataclasses.replace(table, columns=tuple(columns), notes=tuple(notes))
+    return _finite(typed, options)
+
+
+def _as_read(column: Column, kind: ColumnType | None) -> tuple[Column, str | None]:
+    """Read a column as it is declared; texts also as what they show to be, and say so."""
+    if not column.is_numeric and column.form == "text" and kind != "categorical":
+        return read_texts(column, kind) or (column, None)
+    return (column if kind is None else column.retyped(kind)), None
 
 
 def with_object(table: Table, values: Mapping[str, Any], options: Options) -> Table:
@@ -198,7 +250,7 @@ def _finite(table: Table, options: Options) -> Table:
     columns, notes = [], list(table.notes)
     for column in table.columns:
         kept, count = column, 0
-        if is_asked_for(column.name, options):
+        if is_asked_for(column.name, options) and column.name not in table.index:
             as_missing = options.infinite == "missing"
             kept, count = column.without_infinities(as_missing=as_missing)
         if count:

@@ -29,6 +29,8 @@ class SkipReason(enum.Enum):
     CONSTANT = enum.auto()
     IDENTIFIER = enum.auto()
     TOO_MANY_TEXTS = enum.auto()
+    ROW_NUMBER = enum.auto()
+    COPY = enum.auto()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class Table:
     skipped: tuple[SkippedColumn, ...] = ()
     notes: tuple[str, ...] = ()
     frame_library: FrameLibrary = "pandas"  # whose dataframes the user works with
+    index: tuple[str, ...] = ()  # columns that name the rows, and say nothing about them
 
     @property
     def names(self) -> list[str]:
@@ -81,8 +84,8 @@ class Table:
         )
 
     def values(self, row: int) -> dict[str, Value]:
-        """Return the values of one row by column."""
-        return {column.name: column.value(row) for column in self.columns}
+        """Return the values of one row by column, as they stand in the table."""
+        return {column.name: column.cell(row) for column in self.columns}
 
     def find(self, where: Mapping[str, Any]) -> int:
         """Return the only row that holds all these values."""

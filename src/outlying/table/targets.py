@@ -43,14 +43,24 @@ class Asked:
     wheres: Sequence[Any] | None = None
     every: Where | None = None
     marks: str | None = None
+    index: tuple[Any, ...] | None = None  # the values of one row in the columns of the index
     objects: Sequence[Any] | None = None
     name: Callable[[int], str] | None = None
 
     @classmethod
-    def one(cls, *, row: object, where: object, object: object) -> Asked:  # noqa: A002
+    def one(
+        cls,
+        *,
+        row: object,
+        where: object,
+        object: object,  # noqa: A002
+        index: object = None,
+    ) -> Asked:
         """Ask for one row or one new object."""
-        if sum(given is not None for given in (row, object, where)) != 1:
-            raise OptionError("name exactly one of row=, object= and where=")
+        if sum(given is not None for given in (row, object, where, index)) != 1:
+            raise OptionError("name exactly one of row=, index=, object= and where=")
+        if index is not None:
+            return cls(index=index if isinstance(index, tuple) else (index,))
         if row is not None:
             return cls(rows=[row])
         return cls(wheres=[where]) if where is not None else cls(objects=[object])
@@ -144,9 +154,26 @@ def targets_in(table: Table, options: Options, asked: Asked) -> Targets:
         return Targets.of_rows(_positions(table, asked))
     if asked.every is not None:
         return Targets.of_rows(_matching(table, asked.every))
+    if asked.index is not None:
+        return Targets.of_rows([table.find(_in_index(table, asked.index))])
     if asked.wheres is not None:
         return Targets.of_rows(_found(table, asked))
     return new_objects(table, options, asked)
+
+
+def _in_index(table: Table, values: tuple[Any, ...]) -> Where:
+    """Return what a row holds that is named by its index."""
+    if not table.index:
+        raise RowError(
+            f"{table.source} has no index that names its rows; name the row by its position (row=) "
+            "or by values that only it has (where=)"
+        )
+    if len(values) != len(table.index):
+        raise RowError(
+            f"index= has {len(values)} values, the index of {table.source} has "
+            f"{len(table.index)}: {', '.join(map(repr, table.index))}"
+        )
+    return dict(zip(table.index, values, strict=True))
 
 
 def new_objects(table: Table, options: Options, asked: Asked) -> Targets:

@@ -85,6 +85,14 @@ def number_of(form: Form, value: object) -> float:
     return float((moment.replace(tzinfo=None) - _EPOCH - offset) // _MICROSECOND)
 
 
+def day_of(number: float) -> float:
+    """Read a whole number such as 20240517 as the day that it writes."""
+    if not (number == number // 1 and 10**7 <= number < 10**8):
+        raise ValueError(EXPECTS["datetime"])
+    year, rest = divmod(int(number), 10_000)
+    return number_of("date", dt.date(year, *divmod(rest, 100)))
+
+
 def value_of(form: Form, number: float) -> Value:
     """Turn a number of the core back into the value that people know."""
     if math.isnan(number):

@@ -68,7 +68,7 @@ class TestCells:
     def test_numbers_and_texts_in_one_column_are_categories(self, sheet: Any) -> None:
         table = sheet([["id", "n"], ["A1", 1], [17, 2], [2.5, 3]])
         assert column_values(table, "id") == ["A1", "17", "2.5"]
-        assert table.notes == ("column 'id': mixed values (float, int, str) read as categories",)
+        assert table.notes == ("column 'id': mixed values (float, int, str) taken as texts",)
 
 
 class TestLayout:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from outlying.errors import SourceError
 from outlying.sources.csv.types import UNTYPED_WORDS, Sniffed
 from outlying.sources.duckdb import engine
 from outlying.sources.files import InputFile
 from outlying.sources.sql import literal
+from outlying.table.values import printable
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -42,12 +43,11 @@ def sniff(connected: DuckDBPyConnection, file: InputFile, layout: Layout, **more
     words = ", ".join(map(literal, UNTYPED_WORDS))
     settings = _settings(file, layout, **{"sample_size": "-1", "nullstr": f"[{words}]", **more})
     found = connected.execute(
-        f"SELECT HasHeader, Columns, DateFormat, TimestampFormat FROM sniff_csv(?, {settings})",  # noqa: S608
+        f"SELECT HasHeader, Columns FROM sniff_csv(?, {settings})",  # noqa: S608
         [engine.literal_path(file.path)],
     ).fetchall()
-    header, columns, dates, moments = found[0]
-    types = [column["type"] for column in columns]
-    return Sniffed(header, types, {"DATE": dates, "TIMESTAMP": moments})
+    header, columns = found[0]
+    return Sniffed(header, [column["type"] for column in columns])
 
 
 def _settings(file: InputFile, layout: Layout, **more: str) -> str:
@@ -58,7 +58,7 @@ def _settings(file: InputFile, layout: Layout, **more: str) -> str:
             "quote": literal('"'),
             "escape": literal('"'),
             "comment": literal(""),
-            "skip": str(layout.blank_lines),
+            "skip": str(layout.skipped_lines),
             "compression": literal("gzip" if file.compressed else "none"),
             "hive_partitioning": "false",
             "null_padding": "false",
@@ -72,6 +72,8 @@ def _settings(file: InputFile, layout: Layout, **more: str) -> str:
 _DELIMITERS = (",", ";", "\t", "|")
 _LINES_LOOKED_AT = 100
 _RECORDS_LOOKED_AT = 10
+_MOST_TITLES = 20
+_MOST_FOOTERS = 20
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -80,10 +82,16 @@ class Layout:
 
     delimiter: str
     fields: int
-    blank_lines: int
-    """Lines without any text above the first record."""
+    skipped_lines: int
+    """Lines above the table: blank ones and titles."""
     line_end: str | None = None
     """Known of our own copies only; elsewhere the engine finds it."""
+    titles: tuple[str, ...] = dataclasses.field(default=(), compare=False)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know about lines that are no part of the table."""
+        return [lines_note("above", self.titles)] if self.titles else []
 
     def __str__(self) -> str:
         return f"{self.fields} fields divided by {self.delimiter!r}"
@@ -96,15 +104,38 @@ def layout_of(file: InputFile) -> Layout:
     if blank == len(lines):
         raise file.error("the file is empty (nothing but blank lines)")
     candidates = ("\t",) if file.suffix == ".tsv" else _DELIMITERS
-    counted = {delimiter: _field_counts(lines, delimiter) for delimiter in candidates}
-    best = max(candidates, key=lambda delimiter: _likelihood(counted[delimiter]))
-    return Layout(best, counted[best][0], blank)
+    looked = {delimiter: _looked_at(lines, delimiter) for delimiter in candidates}
+    best = max(candidates, key=lambda delimiter: _likelihood(looked[delimiter]))
+    titles, first, counts = looked[best]
+    return Layout(best, counts[0], first if titles else blank, titles=titles)
 
 
-def _field_counts(lines: Iterable[str], delimiter: str) -> list[int]:
+def lines_note(where: str, lines: Sequence[str]) -> str:
+    """Say which lines are no part of the table."""
+    count = "a line" if len(lines) == 1 else f"{len(lines)} lines"
+    return f"{count} {where} the table left out: {printable('; '.join(lines))!r}"
+
+
+def _looked_at(lines: Sequence[str], delimiter: str) -> tuple[tuple[str, ...], int, list[int]]:
+    """Return titles above the table, the line on which it begins, and its numbers of fields.
+
+    A title is alone on its line, above lines that all have several fields, and the same number.
+    """
     with _fields_of_any_length():
-        records = filter(None, csv.reader(lines, delimiter=delimiter))
-        return [len(record) for record in islice(records, _RECORDS_LOOKED_AT)]
+        reader = csv.reader(lines, delimiter=delimiter)
+        starts, found = [], []
+        start = 0
+        for record in islice(reader, _LINES_LOOKED_AT):
+            if record:
+                starts.append(start)
+                found.append(record)
+            start = reader.line_num
+    titles = list(takewhile(_is_title, found))
+    body = [len(record) for record in found[len(titles) :]][:_RECORDS_LOOKED_AT]
+    if titles and len(titles) <= _MOST_TITLES and len(body) > 1 and min(body) == max(body) > 1:
+        words = tuple(next(filter(None, map(str.strip, r)), "") for r in titles)
+        return tuple(filter(None, words)), starts[len(titles)], body
+    return (), 0, [len(record) for record in found][:_RECORDS_LOOKED_AT]
 
 
 @contextmanager
@@ -117,28 +148,57 @@ def _fields_of_any_length() -> Iterator[None]:
         csv.field_size_limit(limit)
 
 
-def _likelihood(counts: list[int]) -> tuple[bool, int]:
-    """Prefer a delimiter that divides all lines alike, then one that divides more."""
-    return min(counts) == max(counts) > 1, max(counts)
+def _is_title(record: Sequence[str]) -> bool:
+    """Return whether words are alone on their line; ",x" is the header of a column beside names."""
+    is_alone = len(record) == 1 or (len(record) > 2 and not any(record[1:]))
+    return is_alone and any(map(str.isalpha, record[0]))
 
 
-def records(file: InputFile, layout: Layout) -> Iterator[list[str]]:
-    """Return all records, up to the first line that does not have the fields of the first one."""
+def _likelihood(looked: tuple[tuple[str, ...], int, list[int]]) -> tuple[bool, bool, int]:
+    """Prefer a delimiter that divides all lines alike, titles included, then one with more."""
+    titles, _, counts = looked
+    return min(counts) == max(counts) > 1, not titles, max(counts)
+
+
+def records(
+    file: InputFile, layout: Layout, footers: list[str] | None = None
+) -> Iterator[list[str]]:
+    """Return all records, up to the first line that does not have the fields of the first one.
+
+    Lines of a single field at the end are put into `footers`, where these are wanted.
+    """
     with file.open_text() as stream, _fields_of_any_length():
+        _skip(stream, layout)
         reader = csv.reader(stream, delimiter=layout.delimiter, strict=True)
-        line = 1
+        line = 1 + layout.skipped_lines
         try:
             for record in reader:
                 if record and not _fits(record, layout.fields):
+                    if footers is not None and _is_end(record, reader, footers):
+                        return
                     raise file.error(
                         f"line {line} has {len(record)} fields, the first line has "
                         f"{layout.fields} (divided by {layout.delimiter!r}); correct that line, or "
                         "remove lines that are not part of the table"
                     )
                 yield record
-                line = reader.line_num + 1
+                line = reader.line_num + 1 + layout.skipped_lines
         except csv.Error as error:
             raise file.error(f"line {line} has a fault in its quotes: {error}") from None
+
+
+def _skip(stream: IO[str], layout: Layout) -> None:
+    for _ in range(layout.skipped_lines):
+        stream.readline()
+
+
+def _is_end(record: list[str], rest: Iterable[list[str]], footers: list[str]) -> bool:
+    """Return whether only lines of a single field are left, which are no part of the table."""
+    last = [record, *islice(filter(None, rest), _MOST_FOOTERS)]
+    if len(last) > _MOST_FOOTERS or any(sum(map(bool, item)) > 1 for item in last):
+        return False
+    footers += [next(filter(None, map(str.strip, item)), "") for item in last]
+    return True
 
 
 def _fits(record: list[str], fields: int) -> bool:
@@ -149,21 +209,26 @@ def _fits(record: list[str], fields: int) -> bool:
 def first_record(file: InputFile, layout: Layout) -> list[str]:
     """Return the fields of the first line that has any."""
     with file.open_text() as stream:
+        _skip(stream, layout)
         found = csv.reader(stream, delimiter=layout.delimiter)
         return next(record for record in found if record)[: layout.fields]
 
 
-def rewritten(file: InputFile, layout: Layout, folder: Path) -> InputFile:
-    """Copy a file with one kind of line end and no delimiter too many."""
+def rewritten(
+    file: InputFile, layout: Layout, folder: Path, footers: list[str]
+) -> tuple[InputFile, Layout]:
+    """Copy a file with one kind of line end, no delimiter too many, nothing above or below it."""
     path = folder / "copy.csv"
     try:
         with path.open("w", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream, delimiter=layout.delimiter, lineterminator="\n")
-            writer.writerows(record[: layout.fields] for record in records(file, layout))
+            found = records(file, layout, footers)
+            writer.writerows(record[: layout.fields] for record in found)
     except OSError as error:
         raise SourceError(
             f"{file.source}: some lines end in other ways than the rest, and a copy without these "
             f"cannot be written to {folder.parent}: {error.strerror}; repair the lines, or set "
             "TMPDIR to a folder with more room"
         ) from None
-    return dataclasses.replace(file, path=path, compressed=False)
+    copy = dataclasses.replace(file, path=path, compressed=False)
+    return copy, dataclasses.replace(layout, line_end=r"\n", skipped_lines=0)

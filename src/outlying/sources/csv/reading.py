@@ -15,6 +15,7 @@ from outlying.sources.csv.layout import (
     NO_HEADER,
     Layout,
     layout_of,
+    lines_note,
     numbered,
     rewritten,
     sniff,
@@ -48,8 +49,10 @@ def read(file: InputFile) -> Table:
         except duckdb.InvalidInputException:
             check_text(file)
             with tempfile.TemporaryDirectory() as folder:
-                copy = rewritten(file, layout, Path(folder))
-                return _read(connected, copy, dataclasses.replace(layout, line_end=r"\n"))
+                footers: list[str] = []
+                table = _read(connected, *rewritten(file, layout, Path(folder), footers))
+                below = [lines_note("below", footers)] if footers else []
+                return dataclasses.replace(table, notes=(*table.notes, *below))
 
 
 def _read(connected: DuckDBPyConnection, file: InputFile, layout: Layout) -> Table:
@@ -59,7 +62,7 @@ def _read(connected: DuckDBPyConnection, file: InputFile, layout: Layout) -> Tab
     header = sniffed.has_header and types.is_header(connected, kinds)
     names = _header(connected, file, layout.fields) if header else numbered(layout)
     columns = list(_columns(connected, names, kinds, header))
-    return table_of(file.source, columns, [] if header else [NO_HEADER])
+    return table_of(file.source, columns, [*layout.notes, *([] if header else [NO_HEADER])])
 
 
 def _load(connected: DuckDBPyConnection, file: InputFile, layout: Layout) -> None:

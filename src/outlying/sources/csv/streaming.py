@@ -73,7 +73,8 @@ class CsvFeeder(FilesFeeder):
             shape = self._shape_of(relation, names)
         pairs = zip(self._contents.names, self._contents.kinds, strict=True)
         said = [f"column {name!r}: {kind.note}" for name, kind in pairs if kind.note]
-        notes = [*self.files.notes, *([] if self._contents.header else [NO_HEADER]), *said]
+        titles = self._contents.layout.notes
+        notes = [*self.files.notes, *titles, *([] if self._contents.header else [NO_HEADER]), *said]
         return Shape(shape.fields, shape.skipped, tuple(notes))
 
     def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:

@@ -2,14 +2,15 @@
 
 A type is taken only if every known value of the column survives it; known is what is neither
 empty nor one of the usual words for a missing value. Those words stay categories in a column of
-text, where NA may be Namibia and - a blood group.
+text, where NA may be Namibia and - a blood group. Numbers and dates that are written for people
+are texts here: whatever source they come from, `table.written` reads them.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ from outlying.sources.sql import literal
 from outlying.sources.types import duckdb as plans
 from outlying.sources.types.text import ISO_PATTERNS
 from outlying.table.values import Form
+from outlying.table.written.decision import gaps_note
+from outlying.table.written.reading import MISSING_WORDS
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
 BLOCK = 200
 """Fields in one table: the engine's time for a query grows faster than its columns."""
 COMMAS = "DOUBLE WITH COMMAS"
-MISSING_WORDS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A", "?", "-")
 WORDS = ("", *MISSING_WORDS)
 UNTYPED_WORDS = (
     *(f"{a}{word}{z}" for word in WORDS for a in ("", " ") for z in ("", " ")),
@@ -33,25 +35,16 @@ UNTYPED_WORDS = (
 """What must not decide on a type: missing values, and infinities, which DuckDB takes for text."""
 
 TESTS_AT_ONCE = 200
-_ISO = "%Y-%m-%d"
 _CODE = "^ *[+]|^ *0[0-9]|_"
 """What DuckDB's sniffer takes for text although a cast reads it: +5, 007, 1_000."""
-_NOTATIONS = {
-    "DATE": ("%y-%m-%d", _ISO, "%d-%m-%y", "%d-%m-%Y", "%m-%d-%y", "%m-%d-%Y"),
-    "TIMESTAMP": (
-        *("%y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S", "%d-%m-%y %H:%M:%S", "%d-%m-%Y %H:%M:%S"),
-        *("%m-%d-%y %I:%M:%S %p", "%m-%d-%Y %I:%M:%S %p", "%Y-%m-%d %H:%M:%S.%f"),
-    ),
-}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sniffed:
-    """What DuckDB finds in a file: header, types, and perhaps how dates and times are written."""
+    """What DuckDB finds in a file: header and types."""
 
     has_header: bool
     types: list[str]
-    notations: dict[str, str | None]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -103,7 +96,7 @@ _KINDS = {
     # the older engine takes whole numbers beyond BIGINT for DOUBLE
     **dict.fromkeys(("HUGEINT", "BIGNUM", "DOUBLE"), (_LONG, _REAL)),
     COMMAS: (Kind(_SWAPPED, plans.as_real, "decimal commas read as decimal points"),),
-    "TIMESTAMP": (_iso("date", "DATE"), _iso("datetime", "TIMESTAMP")),
+    **dict.fromkeys(("DATE", "TIMESTAMP"), (_iso("date", "DATE"), _iso("datetime", "TIMESTAMP"))),
     "TIMESTAMP WITH TIME ZONE": (_iso("instant", "TIMESTAMPTZ"),),
     "TIME": (_cast(_CLOCK, "TIME", partial(plans.as_microseconds, form="time")),),
 }
@@ -134,7 +127,7 @@ def kinds_of(connected: DuckDBPyConnection, sniffed: Sniffed) -> list[Kind]:
     for block in blocks(len(found)):
         rows = f"{table_at(block[0])} WHERE rowid >= {int(sniffed.has_header)}"
         for name in dict.fromkeys(sniffed.types[place] for place in block):
-            kinds = _kinds_for(name, sniffed)
+            kinds = _KINDS.get(name, ())
             if not kinds:
                 continue
             places = [place for place in block if sniffed.types[place] == name]
@@ -146,25 +139,9 @@ def kinds_of(connected: DuckDBPyConnection, sniffed: Sniffed) -> list[Kind]:
     return found
 
 
-def _kinds_for(name: str, sniffed: Sniffed) -> tuple[Kind, ...]:
-    kinds, notation = _KINDS.get(name, ()), sniffed.notations.get(name)
-    return kinds if notation is None else (*kinds, _noted(name, notation))
-
-
-def _noted(name: str, notation: str) -> Kind:
-    """Read dates or timestamps in a notation."""
-    parsed = f"try_strptime({{}}, {literal(notation)})"
-    sql = f"CASE WHEN {_matches('[0-9].*')} THEN {parsed} END"  # it takes words for 1900-01-01
-    if name == "DATE":
-        sql = f"CAST({sql} AS DATE)"
-    plan = partial(plans.as_moment, form="date" if name == "DATE" else "datetime")
-    return Kind(sql, plan, None if notation == _ISO else f"dates read as {notation}")
-
-
 def every_kind(*, commas: bool) -> list[Kind]:
     """Return all kinds but text, those first that are to be taken where several lose no value.
 
-    The notations of dates are those that DuckDB looks for, and in the order in which it does.
     Numbers are only what it takes for numbers: codes such as 007 stay text.
     """
     long = _cast(_UNCODED, "VARCHAR", plans.as_long_integer)
@@ -172,13 +149,7 @@ def every_kind(*, commas: bool) -> list[Kind]:
     reals = [_uncoded(kind) for kind in (_REAL, *(_KINDS[COMMAS] if commas else ()))]
     times = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIME")
     known = [*_KINDS["BOOLEAN"], long, *reals, *(kind for name in times for kind in _KINDS[name])]
-    noted = [
-        _noted(name, notation.replace("-", mark))
-        for name, notations in _NOTATIONS.items()
-        for notation in notations
-        for mark in "-/. "
-    ]
-    return [_cast(_UNCODED, "BIGINT", plans.as_array), *known, *noted]
+    return [_cast(_UNCODED, "BIGINT", plans.as_array), *known]
 
 
 def _uncoded(kind: Kind) -> Kind:
@@ -221,12 +192,4 @@ def missing_words(
     words: dict[int, dict[str, int]] = {}
     for place, word, count in connected.execute(query).fetchall():
         words.setdefault(place, {})[word] = count
-    return {place: _read_as_missing(counts) for place, counts in words.items()}
-
-
-def _read_as_missing(counts: Mapping[str, int]) -> str:
-    said = (
-        f"{repr(word) if word else 'blank'} ({count} row{'s' if count > 1 else ''})"
-        for word, count in sorted(counts.items())
-    )
-    return ", ".join(said) + " read as missing"
+    return {place: gaps_note(counts) for place, counts in words.items()}

@@ -15,6 +15,7 @@ from outlying.errors import SourceError
 from outlying.sources.columns import table_of, unique_names
 from outlying.sources.duckdb import engine
 from outlying.sources.files import InputFile
+from outlying.sources.parquet.texts import coded
 from outlying.sources.types.duckdb import Plan, in_memory
 from outlying.table.table import Table
 
@@ -127,6 +128,7 @@ def read(file: InputFile) -> Table:
         plans = [
             _plan(n, alias, kind.id) for n, (alias, kind, *_) in zip(nodes, found, strict=True)
         ]
+        plans = coded(connected, relation, path, plans)
         columns = engine.fetch(connected, relation, path, list(zip(names, plans, strict=True)))
         return table_of(source, columns)
 

@@ -22,6 +22,8 @@ from outlying.table.columns import (
     Floats,
     Mask,
     NumericColumn,
+    Rows,
+    WrittenTexts,
     frozen,
 )
 from outlying.table.row_hash import Hashes, text_hashes
@@ -29,12 +31,14 @@ from outlying.table.values import (
     EXPECTS,
     TIMES,
     Form,
+    day_of,
     is_missing,
     label_text,
     number_of,
     text_of,
     value_of,
 )
+from outlying.table.written.reading import Reading
 
 if TYPE_CHECKING:
     import pyarrow
@@ -104,6 +108,10 @@ class Coded:
         """How many rows have no value."""
         return int(np.count_nonzero(self.codes < 0))
 
+    def counts(self) -> Rows:
+        """Count the rows of each text."""
+        return np.bincount(self.codes + 1, minlength=len(self.texts) + 1)[1:]
+
     def numbers(self) -> Hashes:
         """Return the hash of each text."""
         pa = arrow()
@@ -126,10 +134,19 @@ class Field:
     form: Form
     wanted: ColumnType | None = None
     is_compared: bool = True  # infinite values of others stay what they are
+    written: Reading | None = None  # how texts are read, which only all rows together show
+
+    @property
+    def may_be_written(self) -> bool:
+        """Whether these are texts that may turn out to be numbers or dates, or were declared to."""
+        is_used = self.is_compared or self.wanted is not None
+        return self.form == "text" and self.wanted != "categorical" and is_used
 
     @property
     def read_as(self) -> Form:
         """The form of the column that is made of it."""
+        if self.form == "text":
+            return "text" if self.written is None else self.written.form
         is_category = self.form in ("text", "boolean")
         if self.wanted == "categorical":
             return self.form if is_category else "text"
@@ -156,9 +173,13 @@ class Field:
 
     def empty(self) -> Column:
         """Return the column without rows."""
+        none = CategoricalColumn(self.name, self.form, np.zeros(0, dtype=np.int32), ())
         if self.is_numeric:
-            return NumericColumn(self.name, self.read_as, np.zeros(0))
-        return CategoricalColumn(self.name, self.read_as, np.zeros(0, dtype=np.int32), ())
+            return NumericColumn(self.name, self.read_as, np.zeros(0), written=self._written(none))
+        return dataclasses.replace(none, form=self.read_as)
+
+    def _written(self, texts: CategoricalColumn) -> WrittenTexts | None:
+        return None if self.written is None else WrittenTexts(texts, self.written)
 
     def read(self, array: Array, *, are_distinct: bool = True) -> Numbers | Coded:
         """Read cells; labels may come several times where that is quicker and no matter."""
@@ -174,7 +195,7 @@ class Field:
 
     def coded(self, array: Array, are_distinct: bool = True) -> Coded:
         """Read the cells of a column that holds categories."""
-        if self.read_as != self.form:
+        if self.read_as != self.form and self.written is None:
             return _of_numbers(array, self.form)
         return self._categories(array, are_distinct)
 
@@ -182,14 +203,20 @@ class Field:
         """Make a column of a table in memory."""
         if self.is_numeric:
             values = self.numbers(array).values + 0.0
-            return NumericColumn(self.name, self.read_as, frozen(values))
+            texts = None if self.written is None else self._written(self._categorical(array))
+            return NumericColumn(self.name, self.read_as, frozen(values), written=texts)
+        return self._categorical(array)
+
+    def _categorical(self, array: Array) -> CategoricalColumn:
+        """Make a column of categories, be they texts that are read as numbers."""
+        form = self.read_as if self.written is None else self.form
         coded = self.coded(array)
         labels = coded.labels
         order = sorted(range(len(labels)), key=labels.__getitem__)
         ranks = np.full(len(labels) + 1, -1, dtype=np.int32)
         ranks[order] = np.arange(len(order))
         ordered = tuple(labels[place] for place in order)
-        return CategoricalColumn(self.name, self.read_as, frozen(ranks[coded.codes]), ordered)  # type: ignore[arg-type]
+        return CategoricalColumn(self.name, form, frozen(ranks[coded.codes]), ordered)  # type: ignore[arg-type]
 
     def _categories(self, array: Array, are_distinct: bool) -> Coded:
         if self.form in ("text", "boolean"):
@@ -198,6 +225,8 @@ class Field:
 
     def _parsed(self, coded: Coded) -> Floats:
         """Read categories as numbers or moments, each once."""
+        if self.written is not None:
+            return np.append(self.written.numbers(coded.texts.to_pylist()), math.nan)[coded.codes]
         parsed = [self._number_in(label) for label in coded.labels]
         return np.array([*parsed, math.nan])[coded.codes]
 
@@ -206,7 +235,7 @@ class Field:
             if self.read_as == "number":
                 return float(label)
             if self.form in ("number", "integer"):
-                raise ValueError(EXPECTS[self.read_as])
+                return day_of(float(label))
             return number_of(self.read_as, label)
         except ValueError:
             raise ColumnError(

@@ -128,7 +128,7 @@ def _zoned(value: object) -> Kind:
 
 def _mixed(name: str, values: Sequence[object], known: Sequence[object]) -> Reading:
     found = ", ".join(sorted({type(value).__name__ for value in known}))
-    return read_labels(name, values).with_note(f"mixed values ({found}) read as categories")
+    return read_labels(name, values).with_note(f"mixed values ({found}) taken as texts")
 
 
 def _what_is_unusable(known: Iterable[object]) -> str:

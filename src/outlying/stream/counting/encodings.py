@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from outlying.kernel.count import bins_of
 from outlying.stream.counting.layout import Parts, Zone, atoms_of, parts_of, scale_of
 from outlying.stream.counting.limits import MOST_VALUES
 from outlying.stream.counting.scale import LARGEST, Scale
@@ -111,8 +112,13 @@ class Grid:
 
     def codes(self, numbers: Floats) -> Codes:
         """Return the codes of numbers; NaN is 0."""
-        codes = np.empty(len(numbers), dtype=np.int64)
         shifts = np.arange(self._first_atom, self.size) - self._ascending(self.atoms)
+        if not self.scale.is_ranked:
+            scale = self.scale.first, self.scale.factor, self.scale.cells
+            found = bins_of(numbers, scale, self._lines, self.atoms, shifts)
+            if found is not None:
+                return found
+        codes = np.empty(len(numbers), dtype=np.int64)
         for start in range(0, len(numbers), _BLOCK):
             block, own = numbers[start : start + _BLOCK], codes[start : start + _BLOCK]
             own[:] = self._ascending(block)

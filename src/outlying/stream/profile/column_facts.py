@@ -23,7 +23,11 @@ from outlying.table.row_hash import (
     integer_hashes,
 )
 from outlying.table.selection import MOST_TEXTS
+from outlying.table.text_columns import not_read, tally_for, wanted_of
 from outlying.table.values import LARGEST_EXACT_INTEGER, TRAILING_ZERO
+from outlying.table.written.decision import Decision, decide
+from outlying.table.written.reading import declared_reading
+from outlying.table.written.tally import Tally
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,6 +52,19 @@ class ColumnFacts:
         return dataclasses.replace(self, distinct=(self.distinct or 0) + more)
 
 
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Texts:
+    """Texts of some rows, made Python's piece by piece."""
+
+    coded: Coded
+
+    def __len__(self) -> int:
+        return len(self.coded.texts)
+
+    def __getitem__(self, places: slice) -> list[str]:
+        return self.coded.texts[places].to_pylist()  # type: ignore[no-any-return]
+
+
 @dataclasses.dataclass(slots=True)
 class ColumnCounts:
     """Counts of one column, of any part of its rows."""
@@ -61,6 +78,17 @@ class ColumnCounts:
         default_factory=lambda: DistinctCounter(MOST_TEXTS)
     )
     parts: PartCounts | None = None  # of columns from which others may be derived
+    tally: Tally | None = None  # of texts that may be numbers or dates
+
+    @classmethod
+    def of(cls, field: Field, *, has_parts: bool = False) -> ColumnCounts:
+        """Return the counts of no row of a column."""
+        tally = tally_for(field.wanted, has_ends=True) if field.may_be_written else None
+        return cls(parts=PartCounts() if has_parts else None, tally=tally)
+
+    def decision(self) -> Decision | None:
+        """Return how texts are to be read; None: as they are."""
+        return None if self.tally is None else decide(self.tally)
 
     def merge(self, other: ColumnCounts) -> None:
         """Take in the counts of other rows."""
@@ -69,6 +97,8 @@ class ColumnCounts:
         self.is_whole &= other.is_whole
         self._widen(other.low, other.high)
         self.distinct.merge(other.distinct)
+        if self.tally is not None and other.tally is not None:
+            self.tally.merge(other.tally)
         if self.parts is not None and other.parts is not None:
             self.parts.merge(other.parts)
 
@@ -89,6 +119,8 @@ class ColumnCounts:
         hashes = _label_hashes(field, coded)
         self.missing += coded.missing
         self.distinct.add(hashes)
+        if self.tally is not None:
+            self.tally.add(_Texts(coded), coded.counts)
         if self.parts is not None and field.form == "text":
             self.parts.add_texts(coded, hashes)
         return CodedCells(field.name, coded.codes, hashes)
@@ -147,6 +179,8 @@ def typed_by_all_rows(field: Field, counts: ColumnCounts, rows: int) -> Field:
 
     Whole numbers are texts if one is too long; numbers with gaps are whole ones if all are.
     """
+    if field.may_be_written:
+        return _as_written(field, counts)
     if field.form == "integer" and exceeds_floats(counts.low, counts.high):
         if field.wanted == "numeric":
             return dataclasses.replace(field, form="number")
@@ -156,6 +190,18 @@ def typed_by_all_rows(field: Field, counts: ColumnCounts, rows: int) -> Field:
     if field.form == "number" and counts.missing and known and are_whole and not counts.infinite:
         return dataclasses.replace(field, form="integer")
     return field
+
+
+def _as_written(field: Field, counts: ColumnCounts) -> Field:
+    """Return a field of texts as they are to be read; what was declared must hold for all."""
+    decision, wanted = counts.decision(), wanted_of(field.wanted)
+    wrong = None if counts.tally is None else counts.tally.seen.get(None)
+    if wanted is not None and (wrong is not None or (decision and decision.misfits)):
+        texts = [*(decision.misfits if decision else ()), *([wrong.example] if wrong else [])]
+        raise not_read(field.name, wanted, min(filter(None, texts)), "some row")
+    if decision is not None:
+        return dataclasses.replace(field, written=decision.reading)
+    return field if wanted is None else dataclasses.replace(field, written=declared_reading(wanted))
 
 
 def exceeds_floats(low: float | int, high: float | int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -34,11 +34,11 @@ from outlying.table.values import (
     TIMES,
     Value,
     is_missing,
-    number_of,
     text_of,
     value_of,
     without_trailing_zero,
 )
+from outlying.table.written.styles import styles
 
 if TYPE_CHECKING:
     import pyarrow
@@ -182,11 +182,43 @@ def _hash_of(field: Field, value: object) -> Hashes:
         return np.array([MISSING_HASH], dtype=np.uint64)
     if field.may_be_keys and isinstance(value, (int, np.integer, str)):
         return label_hashes([str(value)])
-    if field.is_numeric:
-        return float_hashes(np.array([number_of(field.read_as, value)]))
     column = field.empty()
-    label = "" if column.is_numeric else column.label_of(value)
-    return label_hashes([_plain(field, str(label))])
+    if column.is_numeric:
+        return float_hashes(np.array([column.number_in(value)]))
+    return label_hashes([_plain(field, str(column.label_of(value)))])
+
+
+def fields_for(
+    asked: Asked, fields: Sequence[Field], typed: Callable[[], Sequence[Field]]
+) -> tuple[Field, ...]:
+    """Return how columns are read that rows are looked for in.
+
+    Numbers and dates written for people are found by what they mean, as in memory; only all rows
+    show what that is, and `typed` returns it. A text that means nothing is looked for as it is.
+    """
+    values: dict[str, list[Any]] = {}
+    for where in [*(asked.wheres or ()), *([] if asked.every is None else [asked.every])]:
+        for name, value in where.items() if isinstance(where, Mapping) else ():
+            values.setdefault(name, []).append(value)
+    in_doubt = {f.name for f in fields if f.may_be_written and _may_mean(values.get(f.name, ()))}
+    if not in_doubt:
+        return tuple(fields)
+    read = {field.name: field for field in typed() if field.name in in_doubt}
+    return tuple(read.get(f.name, f) if _are_read(read.get(f.name), values) else f for f in fields)
+
+
+def _may_mean(values: Sequence[Any]) -> bool:
+    texts = [value for value in values if isinstance(value, str)]
+    return len(texts) < len(values) or any(style is not None for style, _ in styles(texts))
+
+
+def _are_read(field: Field | None, values: Mapping[str, Sequence[Any]]) -> bool:
+    """Return whether what is looked for is something that the column is read as."""
+    if field is None or field.written is None:
+        return False
+    texts = [value for value in values[field.name] if isinstance(value, str)]
+    has_others = len(texts) < len(values[field.name])
+    return has_others or not np.isnan(field.written.numbers(texts)).all()
 
 
 def _plain(field: Field, label: str) -> str:
@@ -237,7 +269,7 @@ class LookupPass:
 
     def start(self) -> LookupState:
         """Return the state of no rows."""
-        counts = {field.name: ColumnCounts() for field in self.beside}
+        counts = {field.name: ColumnCounts.of(field) for field in self.beside}
         return LookupState(counts, RowSketch(self.most))
 
     def add(self, state: LookupState, batch: Batch) -> LookupState:

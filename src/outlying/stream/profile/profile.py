@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from outlying.errors import InfiniteValueError, SourceError
 from outlying.options import Options
 from outlying.sources.types.arrow import Field, arrow
@@ -20,7 +22,11 @@ from outlying.stream.profile.column_facts import (
 )
 from outlying.stream.profile.profile_pass import ProfilePass, ProfileState
 from outlying.table.columns import Column, Derivation, infinities_note
+from outlying.table.derived.calendar import DATES, CalendarFacts
 from outlying.table.derived.choosing import Facts, chosen, joined
+from outlying.table.derived.keys import KeyFacts
+from outlying.table.derived.texts import TextFacts
+from outlying.table.evidence import Copy, row_numbers
 from outlying.table.sampling import systematic_sample
 from outlying.table.selection import (
     MOST_TEXTS,
@@ -29,8 +35,9 @@ from outlying.table.selection import (
     is_too_fine,
     skipped_column,
 )
-from outlying.table.table import SkippedColumn, Table
+from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.values import Value
+from outlying.table.written.reading import Reading
 
 if TYPE_CHECKING:
     import pyarrow
@@ -50,6 +57,7 @@ class Profile:
     skipped: tuple[SkippedColumn, ...]
     sample: pyarrow.Table  # the rows drawn, as they were read
     other_values: tuple[Mapping[str, Value], ...] = ()  # what rows looked for hold in other columns
+    copies: tuple[Copy, ...] = ()  # columns that say nothing beside others
     part_facts: Mapping[str, Facts] = dataclasses.field(default_factory=dict)
     derivations: tuple[Derivation, ...] = ()
 
@@ -68,6 +76,13 @@ class Profile:
         """Put notes before those on the table."""
         table = dataclasses.replace(self.table, notes=(*notes, *self.table.notes))
         return dataclasses.replace(self, table=table)
+
+    def without_evidence(self, counting: Iterable[str], copies: Sequence[Copy]) -> Profile:
+        """Leave out columns that count rows, and copies of others."""
+        skipped = (*map(row_numbers, counting), *(copy.skipped() for copy in copies))
+        return dataclasses.replace(
+            self, skipped=(*self.skipped, *skipped), copies=(*self.copies, *copies)
+        )
 
     def derived(self, derivation: Derivation) -> Column:
         """Compute a derived column of the rows in memory."""
@@ -113,7 +128,13 @@ class Profile:
             column.name: self.facts[column.name].joined(column, _labels(known[column.name]))
             for column in new
         }
-        return (*unread, *_left_out(options, self.rows + 1, self.table.columns, facts))
+        own = {column.name: column for column in new}
+        counting = [item for item in self.skipped if item.why is SkipReason.ROW_NUMBER]
+        copies = (copy.skipped() for copy in self.copies if _still_holds(copy, known, own))
+        left_out = _left_out(options, self.rows + 1, self.table.columns, facts)
+        named = {item.name for item in counting}
+        others = (item for item in left_out if item.name not in named)
+        return (*unread, *others, *counting, *copies)
 
     @property
     def selection(self) -> Selection:
@@ -160,7 +181,19 @@ def _part_facts(field: Field, counts: ColumnCounts, rows: int) -> Facts | None:
     """Return what decides on the parts of a column, as all rows show its type."""
     if counts.parts is None or field.are_labels_of_numbers:
         return None
-    return counts.parts.facts(rows - counts.missing - counts.infinite)
+    facts = counts.parts.facts(rows - counts.missing - counts.infinite)
+    return facts if field.written is None else _read_facts(field.written, facts)
+
+
+def _read_facts(reading: Reading, texts: Facts | None) -> Facts | None:
+    """Return the facts of what texts mean, which are all known unless they are very many."""
+    if not isinstance(texts, TextFacts) or not texts.is_whole:
+        return None
+    numbers = reading.numbers(list(texts.counts))
+    rows = np.array(list(texts.counts.values()), dtype=np.int64)
+    if reading.form in DATES:
+        return CalendarFacts.of(numbers, rows)
+    return KeyFacts.of(numbers, rows) if reading.form == "integer" else None
 
 
 def _derivations(
@@ -200,11 +233,15 @@ def _column(field: Field, rows: pyarrow.Table) -> Column:
 def _values(fields: Sequence[Field], rows: pyarrow.Table) -> Iterator[dict[str, Value]]:
     columns = [field.column(rows.column(field.name)) for field in fields]
     for row in range(len(rows)):
-        yield {column.name: column.value(row) for column in columns}
+        yield {column.name: column.cell(row) for column in columns}
 
 
 def _facts(field: Field, counts: ColumnCounts) -> ColumnFacts:
     missing = counts.missing + counts.infinite
+    if field.written is not None:
+        decision = counts.decision()
+        unread, ends = (0, (math.nan, math.nan)) if decision is None else decision.facts
+        return ColumnFacts(missing + unread, *ends, None, is_exact=True)
     if field.is_numeric:
         return ColumnFacts(missing, counts.low, counts.high, None, is_exact=True)
     seen = counts.distinct
@@ -222,6 +259,12 @@ def _left_out(
         skip = skipped_column(column.name, summary, is_declared=is_declared, is_streamed=True)
         if skip is not None:
             yield skip
+
+
+def _still_holds(copy: Copy, known: Mapping[str, Column], new: Mapping[str, Column]) -> bool:
+    """Return whether a copy is one of a new object, too, given as columns of one row."""
+    one, other = (known[name].with_value(new[name].cell(0)) for name in (copy.name, copy.original))
+    return copy.holds(one, other)
 
 
 def _labels(column: Column) -> int:
@@ -246,7 +289,11 @@ def _notes(plan: ProfilePass, state: ProfileState) -> Iterator[str]:
             if parts is not None and parts.are_many_keys and field.form == "integer":
                 yield _not_counted(field.name, "whether a value occurs twice")
             elif parts is not None and parts.texts is not None and not parts.texts.has_room:
-                yield _not_counted(field.name, "misspellings and texts that occur twice")
+                yield _not_counted(field.name, "misspellings, parts of dates and what occurs twice")
+    for field in plan.fields:
+        decision = state.counts[field.name].decision()
+        if decision is not None:
+            yield f"column {field.name!r} {decision.note}"
     for field in plan.fields:
         if state.counts[field.name].infinite:
             yield infinities_note(field.name, state.counts[field.name].infinite)

@@ -18,7 +18,6 @@ from outlying.sources.types.arrow import Field, arrow, form_of, plain_texts
 from outlying.sources.types.arrow_numpy import of_numbers
 from outlying.stream.profile.bottom_k import RowSketch
 from outlying.stream.profile.column_facts import ColumnCounts
-from outlying.stream.profile.part_facts import PartCounts
 from outlying.table.columns import Rows
 from outlying.table.derived.parts import is_part_name
 from outlying.table.row_hash import salted_sums, splitmix64
@@ -77,10 +76,8 @@ class ProfilePass:
 
     def start(self) -> ProfileState:
         """Return the state of no rows."""
-        counts = {
-            field.name: ColumnCounts(parts=PartCounts() if self.options.derive else None)
-            for field in self.fields
-        }
+        has_parts = self.options.derive
+        counts = {f.name: ColumnCounts.of(f, has_parts=has_parts) for f in self.fields}
         return ProfileState(counts, RowSketch(self.sketch_size))
 
     def add(self, state: ProfileState, batch: Batch) -> ProfileState:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from outlying.kernel.count import count_codes
 from outlying.method.density import Counts
 from outlying.sources.types import arrow_numpy as arrays
 from outlying.stream.counting.encodings import Codes, Dictionary, Edges, Encoding, Grid, Range
@@ -21,7 +22,6 @@ from outlying.stream.verify.predicates import CodedLabels, Label, codes_of
 from outlying.table.columns import Floats
 
 _FIRST_SIZE = 64  # codes for which there is room at first
-_FEW = 2  # a count of all codes pays for at least a share of 1/2 as many rows
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -83,11 +83,7 @@ class CountMatrix:
 
     def count(self, query: int, codes: Codes) -> None:
         """Count codes in the row of a query."""
-        counts = self._counts[query, : self.size]
-        if len(codes) * _FEW < self.size:
-            np.add.at(counts, codes, 1)
-        else:
-            counts += np.bincount(codes, minlength=self.size)
+        count_codes(codes, self._counts[query, : self.size])
 
     def moved(self, places: Codes, size: int) -> CountMatrix:
         """Return the counts by another encoding; each code's are added at its place."""

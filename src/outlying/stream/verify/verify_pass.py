@@ -240,7 +240,10 @@ def _rows_at_once(columns: int) -> int:
 
 
 def _cells(array: Any, plan: ColumnPlan) -> Cells:
-    cells, field = plan.field.read(array), plan.field
+    field = plan.field
+    if plan.derivation is not None and field.written is not None:
+        return _derived(plan.derivation, field.column(array))
+    cells = field.read(array)
     if isinstance(cells, Numbers):
         if plan.derivation is None:
             return cells.values

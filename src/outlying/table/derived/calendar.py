@@ -64,10 +64,15 @@ class CalendarFacts:
     minutes: Counts
 
     @classmethod
-    def of(cls, values: Floats) -> CalendarFacts:
-        """Count moments in microseconds; NaN is missing."""
-        days, minutes = _split(values[~np.isnan(values)])
-        return cls(_distinct(days), np.bincount(minutes, minlength=MINUTES))
+    def of(cls, values: Floats, rows: Counts | None = None) -> CalendarFacts:
+        """Count moments in microseconds, or `rows` of each; NaN is missing."""
+        known = ~np.isnan(values)
+        days, minutes = _split(values[known])
+        if rows is None:
+            return cls(_distinct(days), np.bincount(minutes, minlength=MINUTES))
+        counted = np.zeros(MINUTES, dtype=np.int64)
+        np.add.at(counted, minutes, rows[known])
+        return cls(_distinct(days), counted)
 
     def merged(self, other: CalendarFacts) -> CalendarFacts:
         """Return the facts of the rows of both."""

@@ -15,6 +15,7 @@ from outlying.table.derived.calendar import (
 )
 from outlying.table.derived.keys import KeyFacts, key_derivations
 from outlying.table.derived.texts import TextFacts, text_derivations
+from outlying.table.derived.written import written_derivations
 from outlying.table.selection import Selection
 from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.values import Form
@@ -81,10 +82,17 @@ def chosen(
     """Return the derived columns that facts about all rows ask for."""
     names = {column.name for column in columns}
     for column in columns:
-        if column.name in facts and may_have_parts(column.name, selection, options):
-            for derivation in derivations(column.name, column.form, facts[column.name]):
+        if may_have_parts(column.name, selection, options):
+            for derivation in _parts_of(column, facts.get(column.name)):
                 if derivation.name not in names and derivation.name not in options.exclude:
                     yield derivation
+
+
+def _parts_of(column: Column, facts: Facts | None) -> Iterator[Derivation]:
+    """Return the parts of a column that facts ask for, or that it shows itself."""
+    if facts is not None:
+        yield from derivations(column.name, column.form, facts)
+    yield from written_derivations(column)
 
 
 def may_have_parts(name: str, selection: Selection, options: Options) -> bool:

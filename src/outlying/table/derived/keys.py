@@ -29,16 +29,20 @@ class KeyFacts:
     counts: Counts
 
     @classmethod
-    def of(cls, values: Floats) -> KeyFacts:
-        """Count whole numbers; NaN is missing."""
-        return cls(*np.unique(values[~np.isnan(values)], return_counts=True))
+    def of(cls, values: Floats, rows: Counts | None = None) -> KeyFacts:
+        """Count whole numbers, or `rows` of each; NaN is missing."""
+        known = ~np.isnan(values)
+        if rows is None:
+            return cls(*np.unique(values[known], return_counts=True))
+        distinct, places = np.unique(values[known], return_inverse=True)
+        counts = np.zeros(len(distinct), dtype=np.int64)
+        np.add.at(counts, places, rows[known])
+        return cls(distinct, counts)
 
     def merged(self, other: KeyFacts) -> KeyFacts:
         """Return the facts of the rows of both."""
-        values, places = np.unique(np.concatenate([self.values, other.values]), return_inverse=True)
-        counts = np.zeros(len(values), dtype=np.int64)
-        np.add.at(counts, places, np.concatenate([self.counts, other.counts]))
-        return KeyFacts(values, counts)
+        values = np.concatenate([self.values, other.values])
+        return KeyFacts.of(values, np.concatenate([self.counts, other.counts]))
 
     @property
     def rows(self) -> int:

@@ -19,6 +19,7 @@ class Part(enum.Enum):
     CHARACTERS = "characters"
     SPELLING = "spelling"
     REPEATED = "repeated"
+    WRITTEN = "written as"
 
     def name_of(self, parent: str) -> str:
         """Return the name of the derived column: that of its parent, and the part."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import collections
 import functools
-import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 
 _SEPARATOR = "\x1f"
-_RUN = re.compile(r"([Aa9])\1+")
 #: What is ordinary in any text, beside letters, digits and spaces.
 _PUNCTUATION = frozenset(" .,'-&/()#\":;!?+%*@_\u2019\u2013")
 #: Letters of a script that fewer of the rows hold are odd, as are other signs.
@@ -33,20 +31,25 @@ def _class_of(char: str) -> str:
     return " " if char.isspace() and char != _SEPARATOR else char
 
 
-def patterns(texts: Sequence[str]) -> list[str]:
-    """Return the pattern of each text: AA-9999 for XY-1234.
+def patterns(texts: Sequence[str], *, are_collapsed: bool = False) -> list[str]:
+    """Return the pattern of each text: AA-9999 for XY-1234; collapsed, without lengths of runs.
 
     All are translated at once, which is many times faster than one after the other.
     """
-    classes = _Classes()
+    if not texts:
+        return []
     if any(_SEPARATOR in text for text in texts):
-        return [text.translate(classes) for text in texts]
-    return _SEPARATOR.join(texts).translate(classes).split(_SEPARATOR) if texts else []
+        texts = [text.replace(_SEPARATOR, " ") for text in texts]
+    found = _SEPARATOR.join(texts).translate(_Classes())
+    return (collapsed(found) if are_collapsed else found).split(_SEPARATOR)
 
 
 def collapsed(pattern: str) -> str:
     """Return a pattern without the lengths of its runs: Aa Aa for Aaaaa Aaaaaaa."""
-    return _RUN.sub(r"\1", pattern)
+    for run in ("AA", "aa", "99"):
+        while run in pattern:
+            pattern = pattern.replace(run, run[0])
+    return pattern
 
 
 def odd_characters(counts: Mapping[str, int]) -> frozenset[str]:
@@ -54,20 +57,16 @@ def odd_characters(counts: Mapping[str, int]) -> frozenset[str]:
 
     Letters of the column's own scripts are not odd, however rare: names begin with X as well.
     """
+    known = {char for char in set("".join(counts)) - _PUNCTUATION if not char.isdigit()}
+    script = {char: script_of(char) if char.isalpha() else char for char in known}
+    if all(map(str.isalpha, known)) and len(set(script.values())) < 2:
+        return frozenset()
     rows: collections.Counter[str] = collections.Counter()
-    scripts: collections.Counter[str] = collections.Counter()
     for text, count in counts.items():
-        characters = set(text) - _PUNCTUATION
-        for char in characters:
-            rows[char] += count
-        for script in {script_of(char) for char in characters if char.isalpha()}:
-            scripts[script] += count
+        for kind in {script[char] for char in known.intersection(text)}:
+            rows[kind] += count
     few = _FEW * sum(counts.values())
-    return frozenset(
-        char
-        for char, count in rows.items()
-        if not char.isdigit() and (scripts[script_of(char)] if char.isalpha() else count) <= few
-    )
+    return frozenset(char for char in known if rows[script[char]] <= few)
 
 
 @functools.cache

@@ -13,8 +13,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
 
 #: A label and its misspelling occur in so many rows together, or more.
 LEAST_TOGETHER = 5
@@ -144,6 +142,9 @@ def _is_other_ending(changed: str, meant: str, other: str, stop: int) -> bool:
 
 def _near(rare: Sequence[str], frequent: Sequence[str]) -> Iterator[tuple[str, str, int]]:
     """Return the pairs of labels within two edits; of very many labels, within one."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
     if len(rare) * len(frequent) > MOST_COMPARISONS:
         yield from _one_deletion_apart(rare, frequent)
         return
@@ -161,6 +162,8 @@ def _one_deletion_apart(
 
     A symmetric-delete index (as of SymSpell): its cost grows with the labels, not with their pairs.
     """
+    from rapidfuzz.distance import OSA
+
     index: dict[int, list[str]] = collections.defaultdict(list)
     for other in frequent:
         for key in _deletions(other):

@@ -27,13 +27,15 @@ from outlying.table.selection import IDENTIFIER_ROWS, MOST_TEXTS
 from outlying.table.values import LARGEST_EXACT_INTEGER, Value, printable
 
 #: A column has many distinct texts from so many on, if they are this share of its rows.
-MANY_TEXTS = 50
+MANY_TEXTS = IDENTIFIER_ROWS
 MANY_SHARE = 0.2
 #: Patterns that fewer rows have are put together; the others must be those of nearly all rows.
 COMMON = 0.01
 NEARLY_ALL = 0.9
-#: What more rows have is no exception: odd characters, misspellings, repeated keys.
+#: What more rows have is no exception: odd characters, misspellings, repeated texts and keys (as a
+#: share of all of them).
 MOST_ODD = 0.02
+MOST_MISSPELT = 0.1
 MOST_REPEATED = 0.001
 
 _WHOLE = re.compile("-?[0-9]{1,40}")
@@ -65,9 +67,7 @@ class TextFacts:
     @property
     def has_many_texts(self) -> bool:
         """Whether texts are so many that their shape is worth more than they are."""
-        return self.distinct >= min(MANY_TEXTS, IDENTIFIER_ROWS) and (
-            self.distinct > MANY_SHARE * self.rows
-        )
+        return self.distinct >= MANY_TEXTS and self.distinct > MANY_SHARE * self.rows
 
     def joined(self, column: CategoricalColumn) -> TextFacts:
         """Take in the texts of further rows."""
@@ -96,8 +96,8 @@ class TextDerivation:
 
     @property
     def gives_conditions(self) -> bool:
-        """Whether it groups rows: only patterns do."""
-        return self.part is Part.PATTERN
+        """False: most parts of texts group rows no better than chance."""
+        return False
 
     @property
     def name(self) -> str:
@@ -161,10 +161,14 @@ class Pattern(TextDerivation):
     common: tuple[str, ...]
     is_collapsed: bool
 
+    @property
+    def gives_conditions(self) -> bool:
+        """Whether it groups rows: patterns of codes do, those of names and addresses do not."""
+        return not self.is_collapsed
+
     def patterns(self, texts: Sequence[str]) -> list[str]:
         """Return the patterns of texts, with or without the lengths of runs."""
-        found = patterns(texts)
-        return [collapsed(pattern) for pattern in found] if self.is_collapsed else found
+        return patterns(texts, are_collapsed=self.is_collapsed)
 
     def parts(self, texts: Sequence[str]) -> list[str]:
         """Return common patterns; others are put together."""
@@ -261,7 +265,7 @@ def text_derivations(parent: str, facts: TextFacts) -> Iterator[TextDerivation]:
         return
     if facts.is_whole:
         meant = misspellings(facts.counts)
-        if meant and _rows(facts, meant) <= MOST_ODD * facts.rows:
+        if meant and _rows(facts, meant) <= MOST_MISSPELT * facts.rows:
             yield Spelling(
                 parent, Part.SPELLING, tuple(sorted(meant.items(), key=operator.itemgetter(0)))
             )
@@ -295,13 +299,13 @@ def are_exceptions(repeated: Mapping[Any, int], distinct: int, rows: int) -> boo
 
 
 def _shapes(parent: str, counts: Mapping[str, int]) -> Iterator[TextDerivation]:
-    rows = sum(counts.values())
-    pattern = _pattern(parent, counts, rows)
+    rows, shapes = sum(counts.values()), _Shapes.of(counts)
+    pattern = shapes.pattern(parent, rows)
     if pattern is not None:
         yield pattern
-    if pattern is None:
+    else:
         yield from _lengths(parent, counts, Part.WORDS)
-    if pattern is None or pattern.is_collapsed:
+    if not shapes.are_codes and (pattern is None or pattern.is_collapsed):
         yield from _lengths(parent, counts, Part.LENGTH)
     odd = odd_characters(counts)
     if odd:
@@ -311,24 +315,43 @@ def _shapes(parent: str, counts: Mapping[str, int]) -> Iterator[TextDerivation]:
             yield found
 
 
-def _pattern(parent: str, counts: Mapping[str, int], rows: int) -> Pattern | None:
-    """Return the pattern, with lengths of runs where few have nearly all rows, or without."""
-    full = collections.Counter[str]()
-    for pattern, count in zip(patterns(list(counts)), counts.values(), strict=True):
-        full[pattern] += count
-    short = collections.Counter[str]()
-    for pattern, count in full.items():
-        short[collapsed(pattern)] += count
-    for found, is_collapsed in ((full, False), (short, True)):
-        common = [text for text, count in found.items() if count >= COMMON * rows]
-        if sum(found[text] for text in common) >= NEARLY_ALL * rows:
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Shapes:
+    """How many rows have each pattern, with the lengths of its runs, and without."""
+
+    full: collections.Counter[str]
+    short: collections.Counter[str]
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int]) -> _Shapes:
+        full: collections.Counter[str] = collections.Counter()
+        for pattern, count in zip(patterns(list(counts)), counts.values(), strict=True):
+            full[pattern] += count
+        short: collections.Counter[str] = collections.Counter()
+        for pattern, count in full.items():
+            short[collapsed(pattern)] += count
+        return cls(full, short)
+
+    @property
+    def are_codes(self) -> bool:
+        """Whether all texts are alike but for the lengths of numbers in them: these count on."""
+        return len(self.short) == 1 and "9" in next(iter(self.short))
+
+    def pattern(self, parent: str, rows: int) -> Pattern | None:
+        """Return the pattern; with the lengths of runs, if no common ones differ by these alone.
+
+        Numbers that count on have lengths of their own, which say nothing of a row.
+        """
+        for found, is_collapsed in ((self.full, False), (self.short, True)):
+            common = [text for text, count in found.items() if count >= COMMON * rows]
+            alike = len({collapsed(text) for text in common})
+            if sum(found[text] for text in common) < NEARLY_ALL * rows or alike < len(common):
+                continue
+            if len(found) == 1:
+                return None
             common.sort(key=lambda text: (-found[text], text))
-            return (
-                Pattern(parent, Part.PATTERN, tuple(common), is_collapsed)
-                if len(found) > 1
-                else None
-            )
-    return None
+            return Pattern(parent, Part.PATTERN, tuple(common), is_collapsed)
+        return None
 
 
 def _lengths(parent: str, counts: Mapping[str, int], part: Part) -> Iterator[Length]:

@@ -1,0 +1,85 @@
+"""How a cell is written, in a column of numbers or dates that were written for people.
+
+The few texts that are no numbers are candidates for wrong cells. As numbers they are missing; this
+part says what they are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from outlying.table.columns import CategoricalColumn, Column, frozen
+from outlying.table.derived.parts import Part
+from outlying.table.values import Value, printable
+from outlying.table.written.reading import Reading, is_gap
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WrittenAs:
+    """Whether a text is read like the others of its column, or else which it is."""
+
+    parent: str
+    reading: Reading
+
+    @property
+    def name(self) -> str:
+        """The name of the derived column."""
+        return Part.WRITTEN.name_of(self.parent)
+
+    @property
+    def key(self) -> str:
+        """What tells it from the same part where other texts fit."""
+        return f"{self.name} as {self.reading}"
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """NaN: it gives categories."""
+        return math.nan, math.nan
+
+    @property
+    def gives_conditions(self) -> bool:
+        """False: that nearly all rows hold a number groups nothing."""
+        return False
+
+    def column(self, parent: Column) -> Column:
+        """Compute how each cell is written."""
+        assert parent.is_numeric  # noqa: S101 - it is read as numbers
+        assert parent.written is not None  # noqa: S101 - from texts
+        texts = parent.written.texts
+        fits = ~np.isnan(self.reading.numbers([str(label) for label in texts.labels]))
+        pairs = zip(texts.labels, fits.tolist(), strict=True)
+        words = [self._word(str(label), is_right) for label, is_right in pairs]
+        labels = sorted({word for word in words if word is not None})
+        code_of: dict[str | None, int] = {word: code for code, word in enumerate(labels)}
+        ranks = np.array([*(code_of.get(word, -1) for word in words), -1], dtype=np.int32)
+        used, codes = np.unique(ranks[texts.codes], return_inverse=True)
+        gaps = int(len(used) > 0 and used[0] < 0)
+        kept = tuple(labels[code] for code in used[gaps:].tolist())
+        found = frozen((codes - gaps).astype(np.int32))
+        return CategoricalColumn(self.name, "text", found, kept, origin=self)
+
+    def _word(self, text: str, is_right: bool) -> str | None:
+        if is_right:
+            return f"a {self.reading.noun}"
+        return None if is_gap(text) else f"'{text}'"
+
+    def said(self, value: Value) -> str | None:
+        """Say that a text is alone, or one of few, among numbers."""
+        if not isinstance(value, str):
+            return None
+        right, wrong = self.reading.right, self.reading.wrong
+        which = "the only text" if wrong == 1 else f"one of {wrong:,} texts"
+        return (
+            f"{printable(self.parent)} = '{printable(value)}' is {which} in a column of "
+            f"{right:,} {self.reading.noun}s"
+        )
+
+
+def written_derivations(column: Column) -> Iterator[WrittenAs]:
+    """Return how the cells of a column are written, where some are written unlike the others."""
+    if column.is_numeric and column.written is not None and column.written.reading.wrong:
+        yield WrittenAs(column.name, column.written.reading)

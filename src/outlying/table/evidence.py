@@ -1,0 +1,181 @@
+"""Columns that are no evidence: row numbers, and copies of another column.
+
+A copy is exact: the same values, the same up to a factor and a shift, or other names of the same
+categories. One that differs in a single row is a broken relation, and the best evidence there is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from outlying.table.arrays import Codes, Floats
+from outlying.table.columns import CategoricalColumn, Column, NumericColumn
+from outlying.table.table import SkippedColumn, SkipReason
+from outlying.table.values import TIMES
+
+#: Fewer rows may hold 1, 2, 3, or what goes together, by chance.
+LEAST_ROWS = 20
+#: Fewer distinct values divide rows into two groups, which several columns may do by chance.
+LEAST_VALUES = 3
+
+_TOLERANCE = 1e-9  # of the range: what rounding may change
+_LOOKED_AT = 64  # rows that tell most columns apart
+_DIGITS = 6
+_UNNAMED = re.compile(r" *|Unnamed: [0-9]+|__index_level_[0-9]+__")  # by pandas and Arrow, too
+
+
+def may_count_rows(column: Column, rows: int, low: float, high: float) -> bool:
+    """Return whether the range of a column is that of row numbers, from 0 or from 1."""
+    is_whole = column.is_numeric and column.form == "integer" and column.written is None
+    return is_whole and rows >= LEAST_ROWS and low in (0, 1) and high == low + rows - 1
+
+
+def counts_rows(column: Column) -> bool:
+    """Return whether a column holds the numbers of the rows, in whatever order."""
+    if not column.is_numeric or column.missing().any() or not len(column):
+        return False
+    low, high = float(column.values.min()), float(column.values.max())
+    if not may_count_rows(column, len(column), low, high):
+        return False
+    return bool((np.bincount((column.values - low).astype(np.int64)) == 1).all())
+
+
+def row_numbers(name: str) -> SkippedColumn:
+    """Say of a column that it counts the rows."""
+    reason = "counts the rows: it names them (declare its type as numeric to use it all the same)"
+    return SkippedColumn(name, reason, SkipReason.ROW_NUMBER)
+
+
+def is_unnamed(name: str) -> bool:
+    """Return whether a column has no name of its own: that of an index that was written out."""
+    return _UNNAMED.fullmatch(name) is not None
+
+
+def row_names(name: str) -> SkippedColumn:
+    """Say of a column that it names the rows."""
+    what = "has no name of its own: it" if is_unnamed(name) else "is the index: it"
+    return SkippedColumn(name, f"{what} names the rows", SkipReason.ROW_NUMBER)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Copy:
+    """A column that tells nothing beside another one, and how its cells follow from it."""
+
+    name: str
+    original: str
+    is_same: bool  # value by value
+    factor: float = 1.0
+    shift: float = 0.0
+    tolerance: float = 0.0
+
+    def skipped(self) -> SkippedColumn:
+        """Say why the column takes no part."""
+        how = "the same values as" if self.is_same else "the same under other names as"
+        if self.tolerance:
+            how = "the same on another scale as"
+        return SkippedColumn(self.name, f"holds {how} {self.original!r}", SkipReason.COPY)
+
+    def holds(self, copy: Column, original: Column) -> bool:
+        """Return whether the relation holds in all rows of these columns."""
+        if copy.is_numeric and original.is_numeric:
+            expected = original.values * self.factor + self.shift
+            differs = ~(np.abs(copy.values - expected) <= self.tolerance)
+            return not (differs & ~(copy.missing() & original.missing())).any()
+        if copy.is_numeric or original.is_numeric:
+            return False
+        if not np.array_equal(copy.missing(), original.missing()):
+            return False
+        if self.is_same:
+            return bool((_labels_of(copy) == _labels_of(original)).all())
+        return _are_renamed(copy, original)
+
+
+def _labels_of(column: CategoricalColumn) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
+    return np.array([*column.labels, None], dtype=object)[column.codes]
+
+
+def _are_renamed(one: CategoricalColumn, other: CategoricalColumn) -> bool:
+    pairs = np.unique(one.codes.astype(np.int64) * (len(other.labels) + 1) + other.codes)
+    known = len(pairs) - int(bool(one.missing().any()))
+    return known == len(one.labels) == len(other.labels)
+
+
+def copies_in(columns: Sequence[Column]) -> list[Copy]:
+    """Return which columns are copies of others; of each kind the first by name stays."""
+    if not columns or len(columns[0]) < LEAST_ROWS:
+        return []
+    found: list[Copy] = []
+    groups: dict[object, list[Column]] = {}
+    for column in sorted(columns, key=lambda column: column.name):
+        for key in _keys(column):
+            originals = groups.setdefault(key, [])
+            copy = next(filter(None, (_copy(column, item) for item in originals)), None)
+            if copy is not None:
+                found.append(copy)
+                break
+        else:
+            for key in _keys(column):
+                groups[key].append(column)
+    return found
+
+
+def _keys(column: Column) -> Iterator[object]:
+    """Return what columns have in common with their copies, from a few rows."""
+    rows = np.linspace(0, len(column) - 1, _LOOKED_AT).astype(np.int64)
+    if column.is_numeric:
+        scaled = _scaled(column.values)
+        if scaled is not None:
+            ends = np.nan_to_num(np.abs(scaled[rows] - 0.5), nan=-1.0)  # whatever its sign
+            yield column.form in TIMES, tuple(np.round(ends, _DIGITS).tolist())
+    else:
+        yield column.form, tuple(_by_appearance(column.codes[rows]).tolist())
+
+
+def _scaled(values: Floats) -> Floats | None:
+    """Return numbers between 0 and 1; None where they have no range."""
+    low, high = np.fmin.reduce(values), np.fmax.reduce(values)
+    if not (np.isfinite(low) and np.isfinite(high) and low < high and np.isfinite(high - low)):
+        return None
+    return np.asarray((values - low) / (high - low))
+
+
+def _by_appearance(codes: Codes) -> Codes:
+    """Return codes numbered in the order in which they appear; -1 stays."""
+    number: dict[int, int] = {-1: -1}
+    return np.array([number.setdefault(code, len(number) - 1) for code in codes.tolist()])
+
+
+def _copy(column: Column, original: Column) -> Copy | None:
+    """Return how a column follows from another one; None: it does not."""
+    if column.is_numeric and original.is_numeric:
+        return _scaled_copy(column, original)
+    if column.is_numeric or original.is_numeric:
+        return None
+    is_same = column.labels == original.labels
+    if not is_same and len(column.labels) < LEAST_VALUES:
+        return None
+    copy = Copy(column.name, original.name, is_same)
+    if is_same and not copy.holds(column, original):
+        copy = dataclasses.replace(copy, is_same=False)
+    enough = copy.is_same or len(column.labels) >= LEAST_VALUES
+    return copy if enough and copy.holds(column, original) else None
+
+
+def _scaled_copy(column: NumericColumn, original: NumericColumn) -> Copy | None:
+    same = Copy(column.name, original.name, is_same=True)
+    if same.holds(column, original):
+        return same
+    x, y = original.values, column.values
+    least, most = int(np.nanargmin(x)), int(np.nanargmax(x))
+    factor = (y[most] - y[least]) / (x[most] - x[least])
+    if not np.isfinite(factor) or factor == 0:
+        return None
+    slack = _TOLERANCE * abs(float(y[most] - y[least]))
+    shift = float(y[least] - factor * x[least])
+    copy = Copy(column.name, original.name, False, float(factor), shift, slack)
+    has_values = ((x != x[least]) & (x != x[most]) & ~np.isnan(x)).any()
+    return copy if has_values and copy.holds(column, original) else None

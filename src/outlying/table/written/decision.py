@@ -1,0 +1,241 @@
+"""How a column of texts is to be read: as numbers, as dates, or as the texts that they are."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from math import nan
+
+from outlying.table.values import Form, printable, text_of, value_of
+from outlying.table.written.dates import IN_WORDS, DateStyle, Order
+from outlying.table.written.numbers import CURRENCIES, NumberStyle
+from outlying.table.written.reading import Reading, Wanted
+from outlying.table.written.styles import Style
+from outlying.table.written.tally import MOST_MISFITS, Seen, Tally, ends_of
+
+#: At least this share of the texts has to fit; the rest are wrong cells.
+ENOUGH = 0.95
+#: So many are enough where the rest are the same few words again and again, without a digit.
+ENOUGH_BESIDE_WORDS = 0.8
+MOST_WORDS = 3
+#: Whole numbers that all have so many digits may be codes.
+CODE_DIGITS = 4
+MOST_DIGITS = 15
+
+_NAMED = 3  # texts in a note
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Decision:
+    """What a column of texts is read as, what does not fit, and what a reader should know."""
+
+    reading: Reading
+    note: str  # without the name of the column
+    misfits: Mapping[str, int]  # rows by text; where they are more than can be listed, of some
+    missing: int  # rows with a word for a missing value, or a text that does not fit
+    ends: tuple[float, float]  # the least and the greatest number, where the tally has them
+
+    @property
+    def facts(self) -> tuple[int, tuple[float, float]]:
+        """How many rows have no number, and the least and the greatest number of the others."""
+        return self.missing, self.ends
+
+
+def decide(tally: Tally) -> Decision | None:
+    """Return how a column is read; None: as texts.
+
+    Where the user has declared what it holds, whatever fits is read, however little.
+    """
+    wanted: Wanted | None = tally.wanted
+    if not tally.seen or tally.is_hopeless:
+        return None
+    numbers = {s: seen for s, seen in tally.seen.items() if isinstance(s, NumberStyle)}
+    dates = {s: seen for s, seen in tally.seen.items() if isinstance(s, DateStyle)}
+    if wanted is not None:
+        numbers, dates = (numbers, {}) if wanted == "numeric" else ({}, dates)
+    rows_of_numbers, rows_of_dates = (sum(s.rows for s in d.values()) for d in (numbers, dates))
+    if not rows_of_numbers and not rows_of_dates:
+        return None
+    is_of_numbers = rows_of_numbers >= rows_of_dates
+    is_declared = wanted is not None
+    reading = _number_reading(numbers, is_declared) if is_of_numbers else _date_reading(dates)
+    reading = dataclasses.replace(reading, is_declared=is_declared)
+    misfits = [seen for style, seen in tally.seen.items() if not reading.fits(style)]
+    fitting = {style: seen for style, seen in tally.seen.items() if reading.fits(style)}
+    listed: dict[str, int] = {}
+    for seen in misfits:
+        listed |= seen.texts or {}
+    are_listed = all(seen.texts is not None for seen in misfits) and len(listed) <= MOST_MISFITS
+    if wanted is None and not (are_listed and _is_enough(reading, fitting, misfits)):
+        return None
+    right, wrong = (sum(s.rows for s in some) for some in (fitting.values(), misfits))
+    return Decision(
+        dataclasses.replace(reading, right=right, wrong=wrong),
+        _note(reading, fitting, listed, tally.gaps),
+        dict(sorted(listed.items())),
+        sum(tally.gaps.values()) + wrong,
+        _all_ends(reading, fitting.values()),
+    )
+
+
+def _all_ends(reading: Reading, fitting: Iterable[Seen]) -> tuple[float, float]:
+    ends = [ends_of(seen, reading) for seen in fitting if seen.ends]
+    return min((low for low, _ in ends), default=nan), max((high for _, high in ends), default=nan)
+
+
+def _is_enough(reading: Reading, fitting: Mapping[Style, Seen], misfits: Sequence[Seen]) -> bool:
+    """Return whether so much fits that the column is no column of texts."""
+    right, wrong = sum(s.rows for s in fitting.values()), sum(s.rows for s in misfits)
+    words = [text for seen in misfits for text in seen.texts or ()]
+    has_digits = any(mark.isdigit() for word in words for mark in word)
+    few_words = len(words) <= MOST_WORDS and not has_digits
+    enough = ENOUGH_BESIDE_WORDS if few_words else ENOUGH
+    if right < 2 or right < enough * (right + wrong):
+        return False
+    return reading.is_of_dates or not _are_codes(fitting, bool(wrong), has_digits)
+
+
+def _are_codes(fitting: Mapping[Style, Seen], has_misfits: bool, has_digits: bool) -> bool:
+    """Return whether whole numbers are codes: written without any mark, and all alike.
+
+    Where a source that knows types holds plain whole numbers as text, somebody wanted it so.
+    """
+    styles = [style for style in fitting if isinstance(style, NumberStyle)]
+    digits = [style.digits for style in styles]
+    if not all(digits):
+        return False
+    are_spaced = any(style.is_spaced for style in styles)
+    if max(digits) > MOST_DIGITS or not (has_misfits or are_spaced):
+        return True
+    are_alike = min(digits) == max(digits) >= CODE_DIGITS
+    return are_alike and (are_spaced or has_digits)
+
+
+def _number_reading(found: Mapping[NumberStyle, Seen], is_declared: bool) -> Reading:
+    rows: dict[str, int] = {}
+    for style, seen in found.items():
+        rows[style.affix] = rows.get(style.affix, 0) + seen.rows
+    named = [affix for affix in sorted(rows) if affix or not is_declared]
+    affix = max(named, key=rows.__getitem__, default="")
+    affixes = (affix,) if affix in ("", "%") else (affix, "")
+    some = {style: seen for style, seen in found.items() if style.affix in affixes}
+    point = _point(some, affix)
+    fits = [style for style in some if style.point in ("", point)]
+    is_whole = not any(style.has_decimals or style.either == point for style in fits)
+    return Reading("integer" if is_whole else "number", affixes, point)
+
+
+def _point(found: Mapping[NumberStyle, Seen], affix: str) -> str:
+    """Return what divides off decimals: what most texts show that leave no doubt.
+
+    Where all are in doubt, a comma divides thousands and a point decimals, but not of money.
+    """
+    sure = {mark: sum(seen.rows for s, seen in found.items() if s.point == mark) for mark in ".,"}
+    if any(sure.values()):
+        return "," if sure[","] > sure["."] else "."
+    in_doubt = {style.either for style in found}
+    return "," if affix in CURRENCIES and "." in in_doubt and "," not in in_doubt else "."
+
+
+def _date_reading(found: Mapping[DateStyle, Seen]) -> Reading:
+    by_form: dict[Form, int] = {}
+    for style, seen in found.items():
+        kind: Form = style.form if style.form in ("time", "instant") else "datetime"
+        by_form[kind] = by_form.get(kind, 0) + seen.rows
+    kind = max(sorted(by_form), key=by_form.__getitem__)
+    order = _order(found)
+    reading = Reading("time" if kind == "time" else "instant", order=order)
+    if kind != "datetime":
+        return reading
+    reading = dataclasses.replace(reading, form="datetime")
+    is_day = all(s.form == "date" or s.at_midnight for s in found if reading.fits(s))
+    return dataclasses.replace(reading, form="date" if is_day else "datetime")
+
+
+def _order(found: Mapping[DateStyle, Seen]) -> Order:
+    """Return the order in which most dates make sense.
+
+    Where nothing tells, month and day beside AM and PM, otherwise day and month.
+    """
+    rows = dict.fromkeys(IN_WORDS, 0)
+    for style, seen in found.items():
+        for order in style.orders:
+            rows[order] += seen.rows
+    halves = sum(seen.rows for style, seen in found.items() if style.is_twelve_hours)
+    is_american = 2 * halves > sum(seen.rows for seen in found.values())
+    ranked: tuple[Order, ...] = ("mdy", "dmy", "ymd") if is_american else ("dmy", "mdy", "ymd")
+    return max(ranked, key=rows.__getitem__)
+
+
+def _note(
+    reading: Reading,
+    fitting: Mapping[Style, Seen],
+    misfits: Mapping[str, int],
+    gaps: Mapping[str, int],
+) -> str:
+    said = [_date_note(reading, fitting) if reading.is_of_dates else _number_note(reading, fitting)]
+    if misfits and not reading.is_declared:
+        said.append(_misfits_note(reading, misfits))
+    if gaps:
+        said.append(gaps_note(gaps))
+    return "; ".join(said)
+
+
+def gaps_note(gaps: Mapping[str, int]) -> str:
+    """Say which words are read as missing, and how often."""
+    said = (
+        f"{repr(word) if word else 'blank'} ({count} row{'s' if count > 1 else ''})"
+        for word, count in sorted(gaps.items())
+    )
+    return ", ".join(said) + " read as missing"
+
+
+def _misfits_note(reading: Reading, misfits: Mapping[str, int]) -> str:
+    """Say which texts do not fit: those of the most rows first."""
+    rows = sum(misfits.values())
+    ranked = sorted(misfits, key=lambda text: (-misfits[text], text))
+    named = ", ".join(f"'{printable(text)}'" for text in ranked[:_NAMED])
+    more = f" and {len(ranked) - _NAMED:,} more" if len(ranked) > _NAMED else ""
+    none = f"no {reading.noun}"
+    hold = "1 row holds" if rows == 1 else f"{rows:,} rows hold"
+    return f"{hold} {none}: {named}{more}"
+
+
+def _number_note(reading: Reading, fitting: Mapping[Style, Seen]) -> str:
+    examples = [s.example for style, s in fitting.items() if style is not None and s.example]
+    shown = max(sorted(examples), key=_interest)
+    return f"read as numbers: '{printable(shown)}' = {reading.numbers([shown])[0]:.15g}"
+
+
+def _interest(example: str) -> tuple[int, int]:
+    """Rank examples: those with more marks show more."""
+    return sum(not mark.isdigit() for mark in example.strip()), len(example)
+
+
+def _date_note(reading: Reading, fitting: Mapping[Style, Seen]) -> str:
+    dates = {s: seen for s, seen in fitting.items() if isinstance(s, DateStyle)}
+    ordered = {s: seen for s, seen in dates.items() if s.orders}
+    what = f"{reading.noun}s"
+    if not ordered:
+        return f"read as {what}: {_shown(reading, _first(dates.values()))}"
+    words = f"read as {IN_WORDS[reading.order]}"
+    rivals = [
+        order
+        for order in IN_WORDS
+        if order != reading.order and all(order in s.orders for s in ordered)
+    ]
+    if rivals:
+        shown = _shown(reading, _first(ordered.values()))
+        return f"{words}: {shown}; nothing tells it from {IN_WORDS[rivals[0]]}"
+    fewest = min(len(s.orders) for s in ordered)
+    example = printable(_first(seen for s, seen in ordered.items() if len(s.orders) == fewest))
+    return f"{words}: {example} leaves no other order"
+
+
+def _first(seen: Iterable[Seen]) -> str:
+    return min(each.example or "" for each in seen)
+
+
+def _shown(reading: Reading, example: str) -> str:
+    value = value_of(reading.form, float(reading.numbers([example])[0]))
+    return f"'{printable(example)}' = {text_of(value)}"

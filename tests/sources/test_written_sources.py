@@ -1,0 +1,132 @@
+"""Texts that are numbers and dates are read alike from every source, in memory and as a stream."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import outlying
+from tests.carriers import CARRIERS, Values, write_delimited
+
+KEYS = ("k000005", "k000007", "k000009")
+
+
+def values(rows: int) -> Values:
+    rng = np.random.default_rng(3)
+    amounts = [f"${x:,.2f}" for x in rng.gamma(2, 1000, rows)]
+    amounts[5], amounts[7], amounts[11] = "n.a.", "$99,000.00", "NA"
+    days = zip(rng.integers(1, 29, rows), rng.integers(1, 13, rows), strict=True)
+    return {
+        "key": [f"k{n:06d}" for n in range(rows)],
+        "amount": amounts,
+        "when": [f"{day:02d}/{month:02d}/2020" for day, month in days],
+        "share": [f"{x:.1f} %" for x in rng.normal(50, 8, rows)],
+        "city": rng.choice(np.array(["A", "B", "C"]), rows).tolist(),
+    }
+
+
+def answers(data: Any, **options: Any) -> list[str]:
+    found = []
+    for key in KEYS:
+        result = outlying.explain(data, where={"key": key}, **options).to_dict()
+        del result["source"]
+        for item in result["objects"]:
+            del item["row"], item["key"], item["effort"]
+        found.append(json.dumps(result))
+    return found
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_every_source(carrier: str, tmp_path: Path) -> None:
+    given = values(300)
+    data = CARRIERS[carrier](tmp_path, given, pa.table(given))
+    assert answers(data) == answers(given)
+
+
+def test_notes() -> None:
+    notes = outlying.explain(values(300), where={"key": KEYS[0]}).notes
+    assert notes[0].startswith("column 'amount' read as numbers: '$1,")
+    assert notes[0].endswith("; 1 row holds no number: 'n.a.'; 'NA' (1 row) read as missing")
+    assert notes[1] == "column 'when' read as day/month/year: 13/03/2020 leaves no other order"
+    assert notes[2].startswith("column 'share' read as numbers: '")
+
+
+def test_a_text_among_numbers_is_what_stands_out() -> None:
+    found = outlying.explain(values(300), where={"key": "k000005"})
+    assert found.pairs[0].property == "amount (written as)"
+    assert "amount = 'n.a.' is the only text in a column of 298 numbers" in str(found)
+    assert found.object["amount"] == "n.a."
+    assert outlying.explain(values(300), where={"key": "k000011"}).object["amount"] is None
+
+
+@pytest.mark.parametrize("rows", [300, 20_000])
+def test_streams(rows: int, tmp_path: Path) -> None:
+    given = values(rows)
+    path = write_delimited(tmp_path / "t.csv", given)
+    parquet = tmp_path / "t.parquet"
+    pd.DataFrame(given).to_parquet(parquet)
+    streamed = answers(path, engine="duckdb")
+    assert answers(parquet, engine="duckdb") == streamed
+    assert answers(pl.DataFrame(given).lazy()) == streamed
+    in_memory = answers(given)
+    assert [rounded(json.loads(text)) for text in in_memory] == [
+        rounded(json.loads(text)) for text in streamed
+    ]
+
+
+def rounded(value: Any) -> Any:
+    """Drop the last digits, in which sums over batches may differ from sums over all rows."""
+    if isinstance(value, float):
+        return float(f"{value:.10g}")
+    if isinstance(value, dict):
+        return {name: rounded(item) for name, item in value.items()}
+    return [rounded(item) for item in value] if isinstance(value, list) else value
+
+
+def test_row_order(tmp_path: Path) -> None:
+    frame = pd.DataFrame(values(300))
+    other = frame.sample(frac=1, random_state=1).reset_index(drop=True)
+    assert answers(other) == answers(frame)
+    other.to_parquet(tmp_path / "t.parquet")
+    assert answers(tmp_path / "t.parquet", engine="duckdb") == answers(frame)
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize("amount", [99000, "99000", "$99,000.00", "99,000"])
+def test_rows_are_found_by_what_cells_mean(amount: object, engine: str, tmp_path: Path) -> None:
+    path = write_delimited(tmp_path / "t.csv", values(300))
+    found = outlying.explain(path, where={"amount": amount}, engine=engine)
+    assert found.object["key"] == "k000007"
+    text = outlying.explain(path, where={"amount": "n.a."}, engine=engine)
+    assert text.object["key"] == "k000005"
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_declared_types(engine: str, tmp_path: Path) -> None:
+    path = write_delimited(tmp_path / "t.csv", values(300))
+    with pytest.raises(outlying.ColumnError, match=r"'amount' .* holds 'n\.a\.'"):
+        outlying.explain(path, where={"key": KEYS[1]}, types={"amount": "numeric"}, engine=engine)
+    found = outlying.explain(
+        path, where={"key": KEYS[1]}, types={"amount": "categorical"}, engine=engine
+    )
+    assert found.object["amount"] == "$99,000.00"
+    share = outlying.explain(
+        path, where={"key": KEYS[1]}, types={"share": "numeric"}, engine=engine
+    )
+    assert isinstance(share.object["share"], float)
+
+
+def test_new_objects_may_be_written_for_people() -> None:
+    given = values(300)
+    new = {"amount": "$5,000.50", "when": "24/12/2020", "share": 50.0, "city": "A"}
+    found = outlying.explain(given, object=new)
+    assert found.object["amount"] == 5000.5
+    odd = outlying.explain(given, object=new | {"amount": "what?"})
+    assert odd.pairs[0].property == "amount (written as)"

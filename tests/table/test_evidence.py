@@ -1,0 +1,121 @@
+"""Columns that are no evidence: row numbers and copies, told exactly, in memory and in streams."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import outlying
+from outlying.table.columns import categorical_column, numeric_column
+from outlying.table.evidence import copies_in, counts_rows
+
+ROWS = 60
+
+
+def frame(rows: int = ROWS) -> pd.DataFrame:
+    rng = np.random.default_rng(7)
+    celsius = rng.normal(20, 5, rows).round(2)
+    city = rng.choice(np.array(["Bonn", "Köln", "Trier", "Worms"]), rows)
+    return pd.DataFrame(
+        {
+            "key": [f"k{n:06d}" for n in range(rows)],
+            "nr": rng.permutation(rows) + 1,
+            "celsius": celsius,
+            "fahrenheit": celsius * 1.8 + 32,
+            "city": city,
+            "plate": pd.Series(city).map({"Bonn": "BN", "Köln": "K", "Trier": "TR", "Worms": "WO"}),
+            "load": rng.gamma(2.0, 30.0, rows),
+        }
+    )
+
+
+def skipped(data: Any, **options: Any) -> dict[str, str]:
+    found = outlying.explain(data, where={"key": "k000003"}, derive=False, **options)
+    return {item.name: item.reason for item in found.population.skipped_columns}
+
+
+WHY = {
+    "nr": "counts the rows: it names them (declare its type as numeric to use it all the same)",
+    "fahrenheit": "holds the same on another scale as 'celsius'",
+    "plate": "holds the same under other names as 'city'",
+}
+
+
+def test_row_numbers_and_copies_are_left_out() -> None:
+    found = skipped(frame())
+    del found["key"]
+    assert found == WHY
+
+
+@pytest.mark.parametrize("rows", [ROWS, 20_000])
+def test_the_same_in_a_stream(rows: int, tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    frame(rows).to_parquet(path)
+    assert skipped(path, engine="duckdb") == skipped(path)
+
+
+@pytest.mark.parametrize("rows", [ROWS, 20_000])
+def test_one_row_that_differs_is_evidence(rows: int, tmp_path: Path) -> None:
+    table = frame(rows)
+    table.loc[3, "fahrenheit"] += 20
+    table.loc[5, "plate"] = "WO" if table["plate"][5] != "WO" else "K"
+    table.loc[7, "nr"] = table["nr"][8]
+    table.to_parquet(tmp_path / "t.parquet")
+    for engine in ("memory", "duckdb"):
+        assert set(skipped(tmp_path / "t.parquet", engine=engine)) == {"key"}
+    found = outlying.explain(table, row=3)
+    assert {"celsius", "fahrenheit"} <= set(found.stories[0].columns)
+
+
+def test_a_declared_type_keeps_a_column() -> None:
+    found = skipped(
+        frame(), types={"nr": "numeric", "fahrenheit": "numeric", "plate": "categorical"}
+    )
+    assert set(found) == {"key"}
+
+
+def test_a_new_object_may_break_a_copy() -> None:
+    table = frame()
+    own = {name: table[name][9] for name in table} | {"fahrenheit": 99.0, "nr": None}
+    found = outlying.explain(table, object=own, derive=False)
+    assert {item.name for item in found.population.skipped_columns} == {"key", "nr", "plate"}
+    assert found.stories[0].culprit == "fahrenheit"
+
+
+def test_few_rows_count_nothing() -> None:
+    assert not counts_rows(numeric_column("a", [1, 2, 3], "integer"))
+    assert counts_rows(numeric_column("a", range(20), "integer"))
+    assert not counts_rows(numeric_column("a", range(20)))
+    assert not counts_rows(numeric_column("a", [*range(19), 18], "integer"))
+
+
+def test_two_groups_are_no_copies_unless_they_are_the_same() -> None:
+    flags = [0.0, 1.0] * 20
+    columns = [
+        numeric_column("a", flags),
+        numeric_column("b", [2 * flag + 5 for flag in flags]),
+        numeric_column("c", flags),
+        categorical_column("d", ["no", "yes"] * 20),
+        categorical_column("e", ["x", "y"] * 20),
+        categorical_column("f", ["yes", "no"] * 20),
+    ]
+    assert [(copy.name, copy.original) for copy in copies_in(columns)] == [("c", "a")]
+
+
+def test_gaps_must_be_in_the_same_rows() -> None:
+    values = np.arange(40.0) ** 2
+    gaps = np.where(np.arange(40) == 7, np.nan, values)
+    assert copies_in([numeric_column("a", values), numeric_column("b", gaps)]) == []
+    assert len(copies_in([numeric_column("a", gaps), numeric_column("b", -gaps)])) == 1
+
+
+def test_one_row_unlike_all_others_is_evidence_for_it() -> None:
+    table = frame().assign(flag=0)
+    table.loc[11, "flag"] = 1
+    assert outlying.explain(table, row=11).pairs[0].property == "flag"
+    others = outlying.explain(table, row=12)
+    assert all("flag" not in story.columns for story in others.stories if story.exceptional)

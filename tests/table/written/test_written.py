@@ -1,0 +1,258 @@
+"""Numbers and dates written for people: what is read, what stays text, whatever the order."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from outlying.table.values import value_of
+from outlying.table.written.decision import Decision, decide
+from outlying.table.written.reading import Wanted
+from outlying.table.written.tally import Tally
+
+
+def tally_of(texts: Sequence[str], wanted: Wanted | None = None) -> Tally:
+    counts = Counter(texts)
+    labels = sorted(counts)
+    tally = Tally(wanted, has_ends=True)
+    tally.add(labels, lambda: np.array([counts[label] for label in labels]))
+    return tally
+
+
+def decided(texts: Sequence[str], wanted: Wanted | None = None) -> Decision | None:
+    return decide(tally_of(texts, wanted))
+
+
+def read(texts: Sequence[str], wanted: Wanted | None = None) -> list[Any] | None:
+    decision = decided(texts, wanted)
+    if decision is None:
+        return None
+    numbers = decision.reading.numbers(texts)
+    return [value_of(decision.reading.form, number) for number in numbers]
+
+
+NUMBERS = {
+    "thousands": (["4,512.00", "12.50", "1,000.00"], [4512.0, 12.5, 1000.0]),
+    "no decimals": (["1,234", "12", "5,600"], [1234, 12, 5600]),
+    "spaces": (["1 234,50", "12,5"], [1234.5, 12.5]),
+    "narrow spaces": (["1\u202f234,50", "12,5"], [1234.5, 12.5]),
+    "dots": (["1.234,50", "3,20"], [1234.5, 3.2]),
+    "dots only": (["1.234.567", "2.000"], [1234567, 2000]),
+    "points with three decimals": (["1.234", "0.5"], [1.234, 0.5]),
+    "money with dots": (["€ 1.234", "€ 12.500"], [1234, 12500]),
+    "apostrophes": (["1'234", "12", "5\u2019600"], [1234, 12, 5600]),
+    "lakhs": (["12,34,567", "1,000"], [1234567, 1000]),
+    "dollars": (["$9,999,999.00", "-$1.00", "$-2.00"], [9999999.0, -1.0, -2.0]),
+    "codes of currencies": (["1.5 USD", "USD 2", "3"], [1.5, 2.0, 3.0]),
+    "percent": (["10%", "12.5 %"], [10.0, 12.5]),
+    "units": (["12.5 kg", "13kg"], [12.5, 13.0]),
+    "plurals": (["1 year", "12 years"], [1, 12]),
+    "losses": (["(1,200)", "300"], [-1200, 300]),
+    "trailing minus": (["1,200-", "300"], [-1200, 300]),
+    "signs": (["+5", "-3", "\u22124"], [5, -3, -4]),
+    "exponents": (["1e5", "-2.5E-3"], [1e5, -0.0025]),
+    "gaps": (["1,000", "NA", " ", "-", "2,000"], [1000, None, None, None, 2000]),
+}
+
+
+@pytest.mark.parametrize("case", NUMBERS)
+def test_numbers(case: str) -> None:
+    texts, expected = NUMBERS[case]
+    assert read(texts) == expected
+
+
+TEXTS = {
+    "codes": ["007", "008", "123"],
+    "plain whole numbers, whose source knows types": ["1", "2", "30"],
+    "postal codes with a typo": ["9021O", *(str(10000 + n) for n in range(99))],
+    "phone numbers": ["555 123 456", "555 123 457"],
+    "international phone numbers": ["+49 151 2345678", "+4930123456"],
+    "keys": ["12345678901234567890", "n.a.", *(str(10**19 + n) for n in range(99))],
+    "versions": ["1.2.3", "1.10.0"],
+    "ranges": ["1-2", "3-4"],
+    "addresses": ["12 Main", "14 Elm"],
+    "two currencies": ["$1", "€2"],
+    "two units": ["1 kg", "2 lb"],
+    "letters before": ["A1", "A2"],
+    "digits of other scripts": ["٣٤", "१२"],
+    "marks of direction": ["\u200e1,000", "\u200e2,000"],
+    "too long": ["1" * 60, "1,000" * 20],
+    "one number": ["1,000", "a", "b"],
+    "nothing": ["", " "],
+    "zero bytes": ["1\x002", "3,000\x00"],
+}
+
+
+@pytest.mark.parametrize("case", TEXTS)
+def test_texts_stay_texts(case: str) -> None:
+    assert read(TEXTS[case]) is None
+
+
+JUNE = dt.date(2020, 6, 11)
+DATES = {
+    "day first": (["11/06/2020", "13/06/2020"], [JUNE, dt.date(2020, 6, 13)]),
+    "month first": (["06/11/2020", "6/25/2020"], [JUNE, dt.date(2020, 6, 25)]),
+    "nothing decides": (["11/06/2020", "01/02/2020"], [JUNE, dt.date(2020, 2, 1)]),
+    "midnights": (
+        ["06/11/2020 12:00:00 AM", "06/25/2020 12:00:00 AM"],
+        [JUNE, dt.date(2020, 6, 25)],
+    ),
+    "afternoons": (
+        ["06/11/2020 02:30:00 PM", "06/11/2020 12:05 pm"],
+        [dt.datetime(2020, 6, 11, 14, 30), dt.datetime(2020, 6, 11, 12, 5)],
+    ),
+    "points": (
+        ["11.06.2020 14:30", "11.06.2020 09:00:30"],
+        [dt.datetime(2020, 6, 11, 14, 30), dt.datetime(2020, 6, 11, 9, 0, 30)],
+    ),
+    "names": (["11 Jun 2020", "June 11, 2020", "11-Jun-20", "Thu, 11 June 2020"], [JUNE] * 4),
+    "year first": (["2020/06/11", "2020-6-11", "2020.06.11"], [JUNE] * 3),
+    "leap years": (["29/02/2020", "13/02/2019"], [dt.date(2020, 2, 29), dt.date(2019, 2, 13)]),
+    "fractions": (
+        ["2020-06-11T14:30:00.25", "2020-06-11 00:00:01"],
+        [dt.datetime(2020, 6, 11, 14, 30, 0, 250_000), dt.datetime(2020, 6, 11, 0, 0, 1)],
+    ),
+    "zones": (
+        ["2020-06-11T14:30:00Z", "2020-06-11T14:30:00+02:00"],
+        [dt.datetime(2020, 6, 11, h, 30, tzinfo=dt.UTC) for h in (14, 12)],
+    ),
+    "times": (["08:15", "23:59:59"], [dt.time(8, 15), dt.time(23, 59, 59)]),
+}
+
+
+@pytest.mark.parametrize("case", DATES)
+def test_dates(case: str) -> None:
+    texts, expected = DATES[case]
+    assert read(texts) == expected
+
+
+def test_orders_are_said() -> None:
+    decision = decided(["11/06/2020", "13/06/2020"])
+    assert decision is not None
+    assert decision.note == "read as day/month/year: 13/06/2020 leaves no other order"
+    decision = decided(["11/06/2020", "01/02/2020"])
+    assert decision is not None
+    assert decision.note.endswith("nothing tells it from month/day/year")
+
+
+def test_what_does_not_fit_is_said() -> None:
+    decision = decided([*(f"{n}.5" for n in range(99)), "n.a."])
+    assert decision is not None
+    assert decision.misfits == {"n.a.": 1}
+    assert decision.note == "read as numbers: '0.5' = 0.5; 1 row holds no number: 'n.a.'"
+    assert decision.missing == 1
+    assert decision.ends == (0.5, 98.5)
+
+
+def test_at_least_95_percent_must_fit_but_for_words() -> None:
+    numbers = [f"{n}.5" for n in range(90)]
+    assert decided([*numbers, *(f"x{n}" for n in range(10))]) is None
+    assert decided([*numbers, *["unknown"] * 10]) is not None
+    assert decided([*numbers, *["unknown"] * 30]) is None
+
+
+def test_compact_dates_are_to_be_declared() -> None:
+    texts = ["20200611", "20200612"]
+    assert read(texts) is None
+    assert read(texts, "datetime") == [JUNE, dt.date(2020, 6, 12)]
+
+
+def test_declared_numbers_may_be_codes() -> None:
+    assert read(["007", "$1,200", "NA"], "numeric") == [7.0, 1200.0, None]
+
+
+STYLES = {
+    "plain": ("", ".", "", ""),
+    "English": (",", ".", "", ""),
+    "German": (".", ",", "", ""),
+    "French": ("\u202f", ",", "", " €"),
+    "Swiss": ("'", ".", "CHF ", ""),
+    "dollars": (",", ".", "$", ""),
+    "unit": (",", ".", "", " km/h"),
+    "percent": ("", ",", "", " %"),
+}
+
+
+@given(
+    st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=30),
+    st.sampled_from(sorted(STYLES)),
+    st.sampled_from(["-x", "(x)", "x-"]),
+)
+def test_round_trip(numbers: list[float], style: str, negative: str) -> None:
+    """A number that is written in some style is read again."""
+    thousands, point, before, after = STYLES[style]
+    numbers = [round(number, 2) + 0.0 for number in numbers]
+
+    def written(number: float) -> str:
+        text = f"{abs(number):,.2f}".translate({ord(","): thousands, ord("."): point})
+        text = f"{before}{text}{after}"
+        return negative.replace("x", text) if number < 0 else text
+
+    assert read([written(number) for number in numbers]) == numbers
+
+
+@given(st.lists(st.datetimes(dt.datetime(1000, 1, 1)), min_size=2, max_size=30), st.data())
+def test_round_trip_of_moments(moments: list[dt.datetime], data: st.DataObject) -> None:
+    style = data.draw(
+        st.sampled_from(["%d/%m/%Y %H:%M:%S", "%d %b %Y %H:%M:%S", "%Y/%m/%d %H:%M:%S"])
+    )
+    moments = [moment.replace(microsecond=0) for moment in moments] + [dt.datetime(2020, 1, 31, 5)]
+    assert read([moment.strftime(style) for moment in moments]) == moments
+
+
+ANY = st.lists(
+    st.one_of(
+        st.text(max_size=12),
+        st.text(alphabet="0123456789.,-/ ()$€%:kgAPMTZ", max_size=14),
+        st.sampled_from([text for texts, _ in NUMBERS.values() for text in texts]),
+        st.sampled_from([text for texts, _ in DATES.values() for text in texts]),
+    ),
+    max_size=40,
+)
+
+
+@given(ANY, st.integers(1, 5))
+def test_parts_put_together_decide_alike(texts: list[str], parts: int) -> None:
+    """The decision depends on which texts there are and how often, not on order or batches."""
+    whole, tally = tally_of(texts), Tally(has_ends=True)
+    for start in range(parts):
+        tally.merge(tally_of(texts[::-1][start::parts]))
+    assert decide(tally) == decide(whole)
+
+
+@given(ANY)
+def test_what_fits_is_read(texts: list[str]) -> None:
+    decision = decided(texts)
+    if decision is not None:
+        numbers = decision.reading.numbers(texts)
+        assert np.isfinite(numbers[~np.isnan(numbers)]).all()
+        assert int(np.isnan(numbers).sum()) == decision.missing
+        known = numbers[~np.isnan(numbers)]
+        assert decision.ends == (known.min(), known.max())
+        assert len(known) == decision.reading.right
+
+
+@pytest.mark.parametrize("text", ["9" * 48, "1," * 24, "(" * 40, "1 " * 24, "1e" * 20, "-" * 48])
+def test_hostile_texts_take_no_time(text: str) -> None:
+    start = time.process_time()
+    for _ in range(200):
+        decided([text, text + "x", "$" + text])
+    assert time.process_time() - start < 2
+
+
+def test_a_million_texts_take_seconds() -> None:
+    texts = [f"{n * 7.25:,.2f}" for n in range(200_000)]
+    start = time.process_time()
+    decision = decided(texts)
+    assert decision is not None
+    assert math.isclose(decision.reading.numbers(texts)[-1], 199_999 * 7.25)
+    assert time.process_time() - start < 4
