@@ -59,8 +59,8 @@ def test_rows_and_columns_are_limited(client: httpx.Client) -> None:
 
 
 def test_a_bomb_does_not_explode(client: httpx.Client) -> None:
-    bomb = gzip.compress(b"a,b\n" + b"1,2\n" * (6 << 20), 6)
-    assert len(bomb) < 1 << 20
+    bomb = gzip.compress(b"a,b\n" + b"1,2\n" * (1 << 20), 6)
+    assert len(bomb) < 1 << 16
     assert said(client, "bomb.csv.gz", bomb)
 
 
@@ -74,7 +74,9 @@ def test_lies_are_refused(client: httpx.Client) -> None:
     content[60:-8:7] = b"\xff" * len(content[60:-8:7])
     assert "lying.parquet" in said(client, "lying.parquet", bytes(content))
     footer = b"PAR1" + b"\0" * 99 + b"\xff\xff\xff\xffPAR1"
-    assert "footer.parquet" in said(client, "footer.parquet", footer)
+    told = said(client, "footer.parquet", footer)
+    assert "footer.parquet" in told
+    assert "outlying-serve" not in told  # where our files are is nobody's business
     assert "not.xlsx" in said(client, "not.xlsx", b"PK\3\4" + b"\0" * 99)
     assert "no.csv" in said(client, "no.csv", b"")
 

@@ -98,13 +98,21 @@ class Worker:
         except LimitError as error:
             answer = Failed(name, str(error), limit=error.limit)
         except OutlyingError as error:
-            answer = Failed(name, error.shell_message())
+            answer = Failed(name, self._without_paths(error.shell_message()))
         except MemoryError:
             answer = Failed(name, "there is not enough memory for it")
         except Exception as error:
-            answer = Failed(name, f"failed unexpectedly: {type(error).__name__}: {error}"[:500])
+            said = f"failed unexpectedly: {type(error).__name__}: {error}"
+            answer = Failed(name, self._without_paths(said)[:500])
         self.send(answer)
         return isinstance(answer, Done)
+
+    def _without_paths(self, said: str) -> str:
+        """Return a message of an engine without the places of our files, which are nobody's."""
+        sourcing = self._charge.sourcing
+        if sourcing.file is not None:
+            said = said.replace(str(sourcing.file), sourcing.name)
+        return said.replace(f"{self._charge.folder}/", "")
 
     def send(self, message: Progress | Done | Failed) -> None:
         """Tell the server something; where it is gone, nobody needs this process."""
