@@ -33,16 +33,16 @@ def one_line(size: int = 1 << 30) -> Iterator[bytes]:
         yield b"x" * _MEGABYTE
 
 
-def gzip_bomb(size: int = 20 << 30) -> Iterator[bytes]:
-    """Yield a gzip file of 20 MB that holds 20 GB, part by part the same bytes."""
+def gzip_bomb(size: int = 4 << 30) -> Iterator[bytes]:
+    """Yield a gzip file of 6 MB that holds 4 GB, part by part the same bytes."""
     part = gzip.compress(b"1,2,3\n" * (_MEGABYTE * 8), 9)
     yield gzip.compress(b"a,b,c\n")
     for _ in range(size // (48 * _MEGABYTE)):
         yield part
 
 
-def workbook_bomb(size: int = 2 << 30) -> Iterator[bytes]:
-    """Yield a workbook whose sheet holds 2 GB of cells."""
+def workbook_bomb(size: int = 1 << 30) -> Iterator[bytes]:
+    """Yield a workbook whose sheet holds 1 GB of cells."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as book:
         book.writestr(
@@ -166,7 +166,10 @@ def main() -> None:
                 memory.is_over = True
                 is_alive = client.get("/api/v1/tables").status_code == 200
                 alive = "alive" if is_alive else "DEAD"
-                print(f"{title}: {seconds:.1f} s, at most {memory.most:,} MB, {alive}\n  {words}")
+                print(
+                    f"{title}: {seconds:.1f} s, at most {memory.most:,} MB, {alive}\n  {words}",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

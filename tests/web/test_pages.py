@@ -99,7 +99,7 @@ def test_wide_tables_are_shown_in_parts(reader: httpx.Client) -> None:
 def test_columns_elsewhere_stay_as_they_were_chosen(reader: httpx.Client) -> None:
     text(reader, "/t/wide")
     shown = "&".join(f"show={place}" for place in range(60, 120) if place != 77)
-    page = reader.get(f"/t/wide?columns=1&left=60&hide=c001&type=c002=categorical&{shown}")
+    page = reader.get(f"/t/wide?choosing=1&left=60&hide=c001&type=c002=categorical&{shown}")
     assert dict(page.url.params)["left"] == "60"
     assert page.url.params.get_list("hide") == ["c001", "c077"]
     assert page.url.params.get_list("type") == ["c002=categorical"]

@@ -56,6 +56,13 @@ def test_every_option_has_a_place_in_addresses() -> None:
     assert OptionsQuery.of(QueryParams("hide=a&unknown=1")) == OptionsQuery()
 
 
+def test_no_option_is_mistaken_for_what_is_asked_of_a_table() -> None:
+    of_table = {"offset", "limit", "sort", "order", "search", "filter", "rows", "top", "odd"}
+    of_page = {"hide", "left", "from", "on", "rule", "to", "show", "choosing"}
+    named = {name for name, _ in OptionsQuery.checked(ALL).to_params()}
+    assert not named & (of_table | of_page)
+
+
 def test_a_query_is_read_as_it_was_written() -> None:
     filters = (Filter("a b", "interval", 1, None), Filter("c", "equals", value="x & y"))
     query = Query(100, 20, "a=b", True, "text & more", filters, (3, 7))

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from outlying.errors import OptionError
-from outlying.web.safety import POLICY
+from outlying.web.safety import POLICY, Door
 from outlying.web.serving import Settings
 from tests.serving import PATIENTS, Served, descendants, finished, opened, served
 
@@ -175,6 +175,13 @@ def test_a_server_for_others_needs_a_token() -> None:
     assert done.returncode == 2
     assert "--token" in done.stderr
     assert not done.stdout
+
+
+def test_a_proxy_goes_by_its_own_name() -> None:
+    door = Door.of(None, ["127.0.0.1", "::1"], 8000, ["odd.example"])
+    assert door.hosts == {"127.0.0.1:8000", "[::1]:8000", "odd.example:8000", "odd.example"}
+    assert "https://odd.example" in door.origins
+    assert "https://127.0.0.1:8000" not in door.origins
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "example.org", "128.0.0.1"])  # noqa: S104

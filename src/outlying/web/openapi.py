@@ -16,6 +16,7 @@ from outlying.sources.duckdb.browse import FilterKind
 from outlying.web.exports import FORMATS
 from outlying.web.queries import MOST_ROWS
 from outlying.web.service import MOST_FLAGGED
+from outlying.web.uploads import SAID
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -275,7 +276,7 @@ OPERATIONS = (
         "Upload a file: as the body, or in a form.",
         _ref("Uploaded"),
         202,
-        query=(("name", _TEXT),),
+        query=(("name", _TEXT), *((name, _TEXT) for name in SAID)),
         body=_FILE,
     ),
     Operation("get", _TABLE_PATH, "One table: its columns, its state.", _ref("Table")),

@@ -30,6 +30,8 @@ _FIELDS = ("attribute", "kind", "low", "high", "value")
 _NUMBERS = ("min_support", "min_outlierness", "min_confidence")
 _WHOLE = ("max_conditions", "references", "bins", "seed")
 _FLAGS = ("exact", "derive")
+#: Options that addresses call by another name: these words ask for odd rows, and look for a text.
+_CALLED = {"top": "pairs", "search": "strategy"}
 _WORDS = (
     "preset",
     "search",
@@ -158,9 +160,10 @@ class OptionsQuery:
         """Read the options of a query string."""
         found: dict[str, Any] = {}
         for names, read in ((_NUMBERS, real), (_WHOLE, _from_0), (_FLAGS, _flag), (_WORDS, _text)):
-            found |= {name: read(name, params.get(name)) for name in names if params.get(name)}
-        if params.get("pairs"):
-            found["top"] = whole("pairs", params.get("pairs"), 1)
+            given = {name: params.get(_CALLED.get(name, name)) for name in names}
+            found |= {name: read(name, value) for name, value in given.items() if value}
+        if params.get(_CALLED["top"]):
+            found["top"] = whole(_CALLED["top"], params.get(_CALLED["top"]), 1)
         for name in ("columns", "exclude"):
             if params.getlist(name):
                 found[name] = list(params.getlist(name))
@@ -206,9 +209,9 @@ class OptionsQuery:
             elif name in _FLAGS:
                 pairs.append((name, "1" if value else "0"))
             elif name in _WORDS:
-                pairs.append((name, value))
+                pairs.append((_CALLED.get(name, name), value))
             else:
-                pairs.append(("pairs" if name == "top" else name, repr(value).removesuffix(".0")))
+                pairs.append((_CALLED.get(name, name), repr(value).removesuffix(".0")))
         return pairs
 
 

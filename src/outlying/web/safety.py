@@ -41,16 +41,24 @@ class Door:
 
     token: str
     hosts: frozenset[str]
+    origins: frozenset[str]
     port: int
     session: str = dataclasses.field(default_factory=lambda: secrets.token_urlsafe(32))
 
     @classmethod
-    def of(cls, token: str | None, names: Iterable[str], port: int) -> Door:
-        """Make a door for some names of this machine, with a token of its own unless given."""
-        hosts = {f"{_bracketed(name)}:{port}".lower() for name in names}
-        if port == 80:
-            hosts |= {_bracketed(name).lower() for name in names}
-        return cls(token or secrets.token_urlsafe(24), frozenset(hosts), port)
+    def of(
+        cls, token: str | None, names: Iterable[str], port: int, further: Iterable[str] = ()
+    ) -> Door:
+        """Make a door for some names of this machine, with a token of its own unless given.
+
+        `further` names are those of a proxy, perhaps with TLS, and at another port.
+        """
+        hosts = {f"{_bracketed(name)}:{port}".lower() for name in (*names, *further)}
+        proxied = {_bracketed(name).lower() for name in further}
+        origins = {f"http://{host}" for host in hosts | proxied}
+        origins |= {f"https://{host}" for host in proxied}
+        own = token or secrets.token_urlsafe(24)
+        return cls(own, frozenset(hosts | proxied), frozenset(origins), port)
 
     @property
     def cookie(self) -> str:
@@ -128,7 +136,7 @@ def _same(given: str, known: str) -> bool:
 def _is_hostile(scope: Scope) -> bool:
     """Return whether an address holds what has no meaning here, and has harmed others."""
     path = unquote_to_bytes(scope["raw_path"])
-    is_climbing = any(part == b".." for part in path.replace(b"\\", b"/").split(b"/"))
+    is_climbing = b"\\" in path or b".." in path.split(b"/")
     return is_climbing or b"\0" in path or b"\0" in unquote_to_bytes(scope["query_string"])
 
 
@@ -141,7 +149,7 @@ def _is_from_here(scope: Scope, headers: Headers, door: Door) -> bool:
     is_navigation = headers.get("sec-fetch-mode") == "navigate"
     if scope["method"] in _SAFE:
         return site in (None, *_OWN_SITE) or (is_navigation and site is not None)
-    if origin is not None and origin.lower() not in {f"http://{host}" for host in door.hosts}:
+    if origin is not None and origin.lower() not in door.origins:
         return False
     if site is not None and site not in _OWN_SITE:
         return False

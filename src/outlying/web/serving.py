@@ -32,7 +32,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 0
     token: str | None = None
-    names: tuple[str, ...] = ()  # more names that the server goes by
+    names: tuple[str, ...] = ()  # more names that the server goes by, as behind a proxy
     opens_browser: bool = True
     path: str = "/"
     limits: Limits = dataclasses.field(default_factory=Limits)
@@ -65,7 +65,7 @@ def serve(
     try:
         with Workspace() as workspace, _listening(settings) as listening:
             port = int(listening.getsockname()[1])
-            door = Door.of(settings.token, _names(settings), port)
+            door = Door.of(settings.token, _names(settings), port, settings.names)
             service = Service(workspace, settings.limits, sources)
             address = (
                 f"http://{_shown_host(settings.host)}:{port}{settings.path}?token={door.token}"
@@ -120,7 +120,7 @@ def _listening(settings: Settings) -> socket.socket:
 
 def _names(settings: Settings) -> list[str]:
     """Return the names that requests may use for this server."""
-    names = ["127.0.0.1", "localhost", "::1", *settings.names]
+    names = ["127.0.0.1", "localhost", "::1"]
     if settings.host in _EVERYWHERE:
         own = socket.gethostname()
         names.append(own)

@@ -46,9 +46,9 @@ class Sourcing:
         return cls(source, None, engine, known), None
 
     @classmethod
-    def uploaded(cls, name: str, file: Path) -> Sourcing:
-        """Take a file that a client sent."""
-        return cls(name, file, is_upload=True)
+    def uploaded(cls, name: str, file: Path, given: dict[str, str]) -> Sourcing:
+        """Take a file that a client sent, with what it says about its table."""
+        return cls(name, file, given=tuple(given.items()), is_upload=True)
 
     @property
     def title(self) -> str:
@@ -60,5 +60,8 @@ class Sourcing:
         """Read the table into memory, or open what is read as a stream."""
         if self.file is None:
             return registry.named(self.name, self.engine, **dict(self.given))
-        given = {name: value for name, value in self.given if name in registry.OPTIONS}
-        return registry.opened(NamedFile(self.file, self.name), self.engine, **given)
+        given = dict(self.given)
+        file = NamedFile(self.file, self.name)
+        if "table" in given or "query" in given:
+            return registry.scan(file, **given)
+        return registry.opened(file, self.engine, **given)

@@ -274,7 +274,7 @@ def sent(entry: TableEntry, params: QueryParams, addresses: Addresses) -> str | 
         added = _filter(entry, params)
         filters = (*(item for item in query.filters if item != added), added)
         return addresses.table(dataclasses.replace(query, filters=filters, offset=0))
-    if "columns" in params:
+    if "choosing" in params:
         left = [("left", params["left"])] if left_of(params) else []
         pairs = [*Query.of(params).to_params(), *left]
         return _chosen(entry, params, addresses).to(pairs=pairs)

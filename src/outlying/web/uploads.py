@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,14 +12,18 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 from starlette.requests import Request
+from starlette.types import Message, Receive
 
 from outlying.errors import OptionError, SourceError, harmless
 from outlying.sources import registry
+from outlying.sources.copies import LEAST_ROOM
 from outlying.web.limits import LimitError
 from outlying.web.service import Service
 from outlying.web.sourcing import Sourcing
 from outlying.web.tables import TableEntry
 
+SAID = ("table", "sheet", "encoding")
+"""What a client may say about a file: the table of a database, the sheet of a workbook, ..."""
 _CHUNK = 1 << 20
 _LONGEST_NAME = 200
 _SEPARATORS = re.compile(r"[/\\\0]")
@@ -36,7 +41,9 @@ async def received(request: Request, service: Service) -> TableEntry:
         name = checked_name(request.query_params.get("name"))
         path = _path_for(name, service)
         await _written(_bounded(request.stream(), service), path)
-    entry = service.tables.add(Sourcing.uploaded(name, path))
+    said = {key: request.query_params.get(key, "") for key in SAID}
+    known = {key: value for key, value in said.items() if value}
+    entry = service.tables.add(Sourcing.uploaded(name, path, known))
     return service.tables.open(entry.id)
 
 
@@ -71,11 +78,11 @@ async def _from_form(request: Request, service: Service) -> tuple[str, Path]:
     return name, path
 
 
-def _receiving(request: Request, service: Service):  # type: ignore[no-untyped-def]
+def _receiving(request: Request, service: Service) -> Receive:
     """Return what receives the body of a request, up to the limit."""
     total = 0
 
-    async def receive():  # type: ignore[no-untyped-def]
+    async def receive() -> Message:
         nonlocal total
         message = await request.receive()
         total += len(message.get("body", b""))
@@ -106,6 +113,8 @@ async def _written(chunks: AsyncIterator[bytes], path: Path) -> None:
         with path.open("xb") as stream:
             path.chmod(0o600)
             async for chunk in chunks:
+                if shutil.disk_usage(path.parent).free < LEAST_ROOM:
+                    raise SourceError("too little room is left on the disk for the file")
                 stream.write(chunk)
     except BaseException:
         path.unlink(missing_ok=True)

@@ -45,6 +45,7 @@ from outlying.web.tasks import (
 )
 
 _POLITE = 5  # how far threads that explain stand back behind those who look around
+_LONGEST_HEADER = 4 << 20  # bytes
 _KEPT = 3  # populations, each prepared with options of its own
 _SELDOM = 0.1  # seconds between two words of progress
 
@@ -98,13 +99,21 @@ class Worker:
         except LimitError as error:
             answer = Failed(name, str(error), limit=error.limit)
         except OutlyingError as error:
-            answer = Failed(name, error.shell_message())
+            answer = Failed(name, self._without_paths(error.shell_message()))
         except MemoryError:
             answer = Failed(name, "there is not enough memory for it")
         except Exception as error:
-            answer = Failed(name, f"failed unexpectedly: {type(error).__name__}: {error}"[:500])
+            said = f"failed unexpectedly: {type(error).__name__}: {error}"
+            answer = Failed(name, self._without_paths(said)[:500])
         self.send(answer)
         return isinstance(answer, Done)
+
+    def _without_paths(self, said: str) -> str:
+        """Return a message of an engine without the places of our files, which are nobody's."""
+        sourcing = self._charge.sourcing
+        if sourcing.file is not None:
+            said = said.replace(str(sourcing.file), sourcing.name)
+        return said.replace(f"{self._charge.folder}/", "")
 
     def send(self, message: Progress | Done | Failed) -> None:
         """Tell the server something; where it is gone, nobody needs this process."""
@@ -121,6 +130,7 @@ class Worker:
     def read(self, tell: _Teller) -> Facts:
         """Read the table, and write a copy of it to look around in."""
         tell.stage("reading", 0, 0)
+        self._check_header()
         self._data = self._charge.sourcing.opened()
         known = self._charge.known
         if known is None:
@@ -128,6 +138,20 @@ class Worker:
             known = self._copied(self._collected(tell) if is_streamed else self._data, tell)
         self._facts = known
         return known
+
+    def _check_header(self) -> None:
+        """Refuse a text with far too many columns before it is read, which would take minutes."""
+        path, most = self._charge.sourcing.file, self._charge.most_columns
+        if path is None:
+            return
+        with path.open("rb") as stream:
+            line = stream.readline(_LONGEST_HEADER)
+        columns = 1 + max(line.count(delimiter) for delimiter in (b",", b";", b"\t"))
+        if b"\0" not in line and columns > most:
+            name = self._charge.sourcing.name
+            raise LimitError(
+                f"{name} has {columns:,} columns, this server takes {most:,}", "columns"
+            )
 
     def _copied(self, table: Table, tell: _Teller) -> Facts:
         self._check_size(table)

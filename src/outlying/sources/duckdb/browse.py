@@ -19,13 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.errors import ColumnError, OptionError, RowError, unknown_name
-from outlying.options import ColumnType
 from outlying.sources.cell_files import CellFiles, write_cells
 from outlying.sources.duckdb import engine
+from outlying.sources.duckdb.facts import ColumnFacts as ColumnFacts
+from outlying.sources.duckdb.facts import facts_of
 from outlying.sources.types.arrow_numpy import of_texts
 from outlying.table.columns import Column
 from outlying.table.table import Table
-from outlying.table.values import TIMES, Form, Value, number_of, plain, read_text, value_of
+from outlying.table.values import Form, Value, number_of, read_text
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -34,39 +35,12 @@ FilterKind = Literal["equals", "interval", "missing", "present", "contains"]
 Number: TypeAlias = int
 _Orders: TypeAlias = "collections.OrderedDict[View, npt.NDArray[np.int32]]"
 
-MOST_CATEGORIES = 30
-"""So many of the commonest categories are named by a column's facts."""
 _MEMORY = "512MB"
 _SHALLOW = 2_000  # rows from the top that are found without an order of all
 _ORDERS = 24  # orders of all rows that are kept
 _HEADS = 500  # beginnings of orders that are kept
 _DATABASE = "rows.duckdb"
 _CELLS = "cells"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ColumnFacts:
-    """What a reader of pages should know of a column; `low` and `high` are those of numbers."""
-
-    name: str
-    form: Form
-    type: ColumnType
-    missing: int
-    distinct: int
-    low: Value = None
-    high: Value = None
-    categories: tuple[str, ...] = ()
-    spread: float = 1.0  # from the 1st to the 99th percentile, by which differences are measured
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the facts as plain values."""
-        own = {name: getattr(self, name) for name in ("name", "form", "type", "missing")}
-        return own | {
-            "distinct": self.distinct,
-            "low": plain(self.low),
-            "high": plain(self.high),
-            "categories": list(self.categories),
-        }
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -120,7 +94,7 @@ def write_copy(table: Table, folder: Path) -> tuple[ColumnFacts, ...]:
         connected.execute("SET enable_progress_bar = false")
         connected.register("given", given)
         connected.execute("CREATE TABLE t AS SELECT * FROM given")
-    return tuple(_facts(column) for column in table.columns)
+    return tuple(map(facts_of, table.columns))
 
 
 def _array(column: Column) -> Any:
@@ -131,26 +105,6 @@ def _array(column: Column) -> Any:
     codes = pyarrow.array(column.codes, mask=column.missing())
     labels = [_label(label) for label in column.labels]
     return pyarrow.DictionaryArray.from_arrays(codes, of_texts(labels))
-
-
-def _facts(column: Column) -> ColumnFacts:
-    missing = int(np.count_nonzero(column.missing()))
-    if not column.is_numeric:
-        counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.labels))
-        common = np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]
-        names = tuple(str(plain(column.labels[place])) for place in common)
-        return ColumnFacts(
-            column.name, column.form, "categorical", missing, len(column.labels), categories=names
-        )
-    kind: ColumnType = "datetime" if column.form in TIMES else "numeric"
-    known = column.values[np.isfinite(column.values)]
-    if not len(known):
-        return ColumnFacts(column.name, column.form, kind, missing, 0)
-    low, near, far, high = (float(x) for x in np.quantile(known, (0, 0.01, 0.99, 1)))
-    distinct = len(np.unique(known))
-    ends = value_of(column.form, low), value_of(column.form, high)
-    spread = (far - near) or (high - low) or 1.0
-    return ColumnFacts(column.name, column.form, kind, missing, distinct, *ends, spread=spread)
 
 
 class Browser:
