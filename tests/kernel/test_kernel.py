@@ -33,7 +33,6 @@ from outlying.table.columns import Mask
 from tests import naive, strategies
 from tests.kernel.builds import LESS, SANITIZED
 
-PORTABLE = "portable"  # without instructions of x86
 ROOT = Path(__file__).parents[2]
 LONGEST = 4  # conditions of a context
 SEEDS = st.integers(0, 2**32 - 1)
