@@ -28,9 +28,9 @@ from outlying.sources.remote import copying, opening
 from tests.carriers import column_values, write_ipc
 from tests.conftest import Run
 from tests.feeding import Count, rows_of
+from tests.file_server import Server, running
 from tests.sources.test_sources_agree import CSV as PATIENTS
 from tests.sources.test_sources_agree import answer, as_arrow, copied
-from tests.file_server import Server, running
 
 ROWS = [(n, f"t{n % 7}", n / 7) for n in range(300)]
 TABLE = pa.table(dict(zip("abc", map(list, zip(*ROWS, strict=True)), strict=True)))
