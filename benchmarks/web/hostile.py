@@ -51,13 +51,21 @@ def workbook_bomb(size: int = 1 << 30) -> Iterator[bytes]:
             '<Default Extension="xml" ContentType="application/xml"/></Types>',
         )
         book.writestr(
+            "_rels/.rels",
+            '<Relationships><Relationship Id="r1" Type="http://schemas.openxmlformats.org/'
+            'officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/>'
+            "</Relationships>",
+        )
+        book.writestr(
             "xl/workbook.xml",
             '<workbook xmlns:r="r"><sheets><sheet name="a" sheetId="1" r:id="r1"/></sheets>'
             "</workbook>",
         )
         book.writestr(
             "xl/_rels/workbook.xml.rels",
-            '<Relationships><Relationship Id="r1" Target="worksheets/sheet1.xml"/></Relationships>',
+            '<Relationships><Relationship Id="r1" Type="http://schemas.openxmlformats.org/'
+            'officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/>'
+            "</Relationships>",
         )
         with book.open("xl/worksheets/sheet1.xml", "w", force_zip64=True) as sheet:
             sheet.write(b"<worksheet><sheetData>")
