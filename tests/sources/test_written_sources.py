@@ -62,7 +62,7 @@ def test_notes() -> None:
 def test_a_text_among_numbers_is_what_stands_out() -> None:
     found = outlying.explain(values(300), where={"key": "k000005"})
     assert found.pairs[0].property == "amount (written as)"
-    assert "amount = 'n.a.' is the only text in a column of 298 numbers" in str(found)
+    assert "amount = n.a. is the only text in a column of 298 numbers" in str(found)
     assert found.object["amount"] == "n.a."
     assert outlying.explain(values(300), where={"key": "k000011"}).object["amount"] is None
 

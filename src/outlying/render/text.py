@@ -85,16 +85,16 @@ def _headlines(findings: Findings, width: int, style: Style) -> list[str]:
     if not told:
         return [style("Nothing notable.", "title") + _closest(findings, width)]
     title = "One thing stands out:" if len(told) == 1 else f"{len(told):,} things stand out:"
-    aligned = iter(_aligned([headline(pair) for pair in told if pair.detail is None], width))
-    lines = (next(aligned) if pair.detail is None else _claim(pair, width) for pair in told)
+    aligned = iter(_aligned([headline(pair) for pair in told if pair.said is None], width))
+    lines = (next(aligned) if pair.said is None else _claim(pair, width) for pair in told)
     return [style(title, "title") + "\n" + "\n".join(lines)]
 
 
 def _claim(pair: Pair, width: int) -> str:
     """Return what a derived column says in words, whole: it would not fit into a cell."""
-    claim, _, where = headline(pair)
-    said = f"{claim}, {where}" if pair.conditions else claim
-    return wrapped(said, width, _BETWEEN, 2 * _BETWEEN)
+    cell, said, where = headline(pair)
+    claim = f"{cell} {said}{f', {where}' if pair.conditions else ''}"
+    return wrapped(claim, width, _BETWEEN, 2 * _BETWEEN)
 
 
 def _aligned(lines: Sequence[tuple[str, str, str]], width: int) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from outlying.table.columns import CategoricalColumn, Column, frozen
 from outlying.table.derived.parts import Part
-from outlying.table.values import Value, printable
+from outlying.table.values import Value
 from outlying.table.written.reading import Reading, is_gap
 
 
@@ -73,10 +73,7 @@ class WrittenAs:
             return None
         right, wrong = self.reading.right, self.reading.wrong
         which = "the only text" if wrong == 1 else f"one of {wrong:,} texts"
-        return (
-            f"{printable(self.parent)} = '{printable(value)}' is {which} in a column of "
-            f"{right:,} {self.reading.noun}s"
-        )
+        return f"is {which} in a column of {right:,} {self.reading.noun}s"
 
 
 def written_derivations(column: Column) -> Iterator[WrittenAs]:
