@@ -178,7 +178,7 @@ class Property:
             cells_from=cells_from,
             cells_each=cells_each,
             rung_bytes=rung_bytes,
-            **{name: _address(array) for name, array in self._kept.items()},
+            **{name: address_of(array) for name, array in self._kept.items()},
         )
         self.address = ctypes.addressof(self._struct)
 
@@ -238,9 +238,9 @@ class Kernel:
         _check(
             self._figures(
                 found.address,
-                *(_address(words), len(words)),
-                *(_address(contexts), *contexts.shape),
-                _address(figures),
+                *(address_of(words), len(words)),
+                *(address_of(contexts), *contexts.shape),
+                address_of(figures),
             )
         )
         return figures
@@ -252,9 +252,9 @@ class Kernel:
         _check(
             self._inside(
                 found.address,
-                *(_address(words), len(words)),
-                *(_address(contexts), *contexts.shape),
-                *(_address(widths), _address(inside)),
+                *(address_of(words), len(words)),
+                *(address_of(contexts), *contexts.shape),
+                *(address_of(widths), address_of(inside)),
             )
         )
         return inside
@@ -265,9 +265,9 @@ class Kernel:
         rows = np.empty(len(contexts), dtype=np.int64)
         _check(
             self._rows(
-                *(_address(words), words.shape[1], len(words)),
-                *(_address(contexts), *contexts.shape),
-                _address(rows),
+                *(address_of(words), words.shape[1], len(words)),
+                *(address_of(contexts), *contexts.shape),
+                address_of(rows),
             )
         )
         return rows
@@ -277,39 +277,39 @@ class Kernel:
         values, points = np.ascontiguousarray(values), np.ascontiguousarray(points)
         places = np.empty(len(points), dtype=np.int64)
         self._places(
-            *(_address(values), len(values), _address(points), len(points)),
-            *(int(is_right), _address(places)),
+            *(address_of(values), len(values), address_of(points), len(points)),
+            *(int(is_right), address_of(places)),
         )
         return places
 
     def total(self, values: Floats, reach: float) -> int:
         """Add up, for each of ascending values, how many are at most so much larger."""
         values = np.ascontiguousarray(values)
-        return int(self._total(_address(values), len(values), reach))
+        return int(self._total(address_of(values), len(values), reach))
 
     def around(self, values: Floats, before: Places, reach: float) -> Places:
         """Count the rows around each of ascending values, given those before each, and all."""
         values, before = np.ascontiguousarray(values), np.ascontiguousarray(before)
         around = np.empty(len(values), dtype=np.int64)
-        own = _address(values), len(values), _address(before)
-        self._around(*own, reach, _address(around))
+        own = address_of(values), len(values), address_of(before)
+        self._around(*own, reach, address_of(around))
         return around
 
     def variance(self, values: Floats) -> float:
         """Return the variance of ascending values, not all equal, in units of their spread."""
         values = np.ascontiguousarray(values)
         room = np.empty(len(values))
-        return float(self._variance(_address(values), len(values), _address(room)))
+        return float(self._variance(address_of(values), len(values), address_of(room)))
 
     def taken(self, values: Floats, rows: Places, marks: Marks) -> Floats:
         """Return the values of marked rows."""
         taken = np.empty(len(values) + 1)
-        own = _address(values), _address(rows), len(values)
-        return taken[: self._taken(*own, _address(marks), _address(taken))].copy()
+        own = address_of(values), address_of(rows), len(values)
+        return taken[: self._taken(*own, address_of(marks), address_of(taken))].copy()
 
     def contexts(self, arrays: dict[str, npt.NDArray[Any]], **numbers: int) -> Contexts:
         """List the short contexts of objects, by the names of `struct pool`; fill in the levels."""
-        own = {name: _address(arrays[name]) for name in _POOL_ARRAYS}
+        own = {name: address_of(arrays[name]) for name in _POOL_ARRAYS}
         pool, listed = _Pool(**numbers, **own), _Listed()
         done = self._list(ctypes.addressof(pool), ctypes.addressof(listed))
         try:
@@ -326,7 +326,7 @@ class Kernel:
         Returned are figures (object, rows, known, inside, near, width, lift, scale), contexts of up
         to `most` conditions.
         """
-        batch = _Batch(most=most, **numbers, **{k: _address(v) for k, v in arrays.items()})
+        batch = _Batch(most=most, **numbers, **{k: address_of(v) for k, v in arrays.items()})
         results = _Results()
         done = self._search(found.address, ctypes.addressof(batch), ctypes.addressof(results))
         try:
@@ -359,9 +359,6 @@ def _cells(values: Floats) -> tuple[float, float, npt.NDArray[np.int32]]:
 def address_of(array: npt.NDArray[Any]) -> int:
     """Return where an array lies in memory."""
     return int(array.__array_interface__["data"][0])
-
-
-_address = address_of
 
 
 def _check(is_done: int) -> None:

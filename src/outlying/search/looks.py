@@ -23,7 +23,8 @@ from outlying.kernel.look import (
 from outlying.method.density import Counts, close_pairs, mean_around
 from outlying.method.measure import SAME_DENSITY, SCALES, Typical
 from outlying.method.profiles import CategoricalProfile, NumericProfile
-from outlying.search.attributes import Attribute, CategoricalAttribute, NumericAttribute
+from outlying.search.attributes import Attribute, NumericAttribute
+from outlying.search.category_attributes import CategoricalAttribute
 from outlying.search.threads import Once
 
 Scales: TypeAlias = tuple[int, ...]
