@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import outlying
@@ -11,13 +12,14 @@ from outlying.table.targets import Target
 from tests import strategies
 
 
+def _type_of(cells: Sequence[Any]) -> str:
+    is_label = any(isinstance(cell, (str, bool)) for cell in cells)
+    return "categorical" if is_label else "numeric"
+
+
 def fast_pairs(table: strategies.Table, row: int, options: dict[str, Any]) -> list[outlying.Pair]:
     """Return them in order; of several scales of intervals the first only, as the twin does."""
-    types = {
-        name: "categorical"
-        for name, cells in table.items()
-        if any(isinstance(cell, str) for cell in cells)
-    }
+    types = {name: _type_of(cells) for name, cells in table.items()}  # so that copies stay
     explainer = outlying.Explainer(dict(table), types=types, top=10_000, references=0, **options)
     searched = explainer.in_memory("searched()").searched(Target(row=row))
     hits, _ = assembly.grouped(searched.outcome.best, searched.exact, 10_000)

@@ -166,7 +166,8 @@ def test_a_finding_does_not_grow_with_the_table(run: Run, tmp_path: Path) -> Non
         for cells in zip(*(map(str, cells) for cells in (texts | numbers).values()), strict=True)
     ]
     path.write_text("\n".join([",".join(texts | numbers), *lines]), encoding="utf-8")
-    args = ("--rows", "1-6", "--references", 0, "--top", 20, "--format", "jsonl")
+    declared = (arg for name in texts for arg in ("--type", f"{name}=categorical"))  # copies stay
+    args = ("--rows", "1-6", "--references", 0, "--top", 20, "--format", "jsonl", *declared)
     code, out, _ = run("explain", path, *args)
     assert code == 0
     found = [json.loads(line) for line in out.splitlines()[1:-1]]

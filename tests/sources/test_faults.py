@@ -47,7 +47,7 @@ FAULTS: list[tuple[str, bytes, str]] = [
     ("t.csv", b"a,b\n1,2\n3\n", "line 3 has 1 fields, the first line has 2"),
     ("t.csv", b"a,b\n" + b"1,2\n" * 50 + b"1,2,3\n", "line 52 has 3 fields"),
     ("t.csv", b'a,b\n1,"x\n\ny"\n1,2,3\n', "line 5 has 3 fields"),
-    ("t.csv", b"A report\na,b\n1,2\n", "line 2 has 2 fields, the first line has 1"),
+    ("t.csv", b"A report\na,b\n1,2,3\n1,2\n", "line 2 has 2 fields, the first line has 1"),
     ("t.tsv", b"a\tb\n1\t2\t3\n", "line 2 has 3 fields"),
     ("t.csv", b'a,b\n1,"x\n2,y\n', "line 2 has a fault in its quotes"),
     ("t.csv", b'a,b\n1,"x" y\n2,y\n', "line 2 has a fault in its quotes"),

@@ -11,7 +11,12 @@ import numpy as np
 
 from outlying.errors import SourceError
 from outlying.options import Options
-from outlying.parallel import in_order, usable_threads, usable_workers
+from outlying.parallel import (
+    in_order,
+    processes_share_memory,
+    usable_threads,
+    usable_workers,
+)
 from outlying.search.batches import batches, most_at_once
 from outlying.search.population import Searched, Searching, row_of
 from outlying.search.prepared import Prepared
@@ -101,15 +106,18 @@ class MemoryPopulation:
         if len(items) == 1:
             yield finish(self.searched(items[0], progress, usable_threads(workers)))
             return
-        if not self._goes_together(items):
-
-            def search(some: Sequence[Target]) -> Iterator[Result]:
-                return map(finish, map(self.searched, some))
-
+        is_shared = processes_share_memory() or usable_workers(workers) == 1
+        if not (is_shared and self._goes_together(items)):
+            search = functools.partial(self._one_by_one, finish)
             yield from in_order(search, items, usable_workers(workers), row_of, most=1)
             return
         for some in batches(items, most_at_once(len(self.prepared.attributes))):
             yield from self._together(some, workers, finish)
+
+    def _one_by_one(
+        self, finish: Callable[[Searched], Result], items: Sequence[Target]
+    ) -> Iterator[Result]:
+        return map(finish, map(self.searched, items))
 
     def _goes_together(self, items: Sequence[Target]) -> bool:
         return all(item.row is not None for item in items) and self.prepared.goes_together
@@ -216,7 +224,8 @@ class MemoryPopulation:
             for place in places:
                 yield screened[place]()
 
-        processes = usable_workers(workers) if len(screened) > _MANY else 1
+        is_shared = processes_share_memory() and len(screened) > _MANY
+        processes = usable_workers(workers) if is_shared else 1
         yield from in_order(work, range(len(screened)), processes, most=_FINISHED)
 
     def find_intervals(self) -> None:

@@ -138,9 +138,11 @@ def _keys(column: Column) -> Iterator[object]:
 def _scaled(values: Floats) -> Floats | None:
     """Return numbers between 0 and 1; None where they have no range."""
     low, high = np.fmin.reduce(values), np.fmax.reduce(values)
-    if not (np.isfinite(low) and np.isfinite(high) and low < high and np.isfinite(high - low)):
+    with np.errstate(over="ignore"):
+        span = high - low
+    if not (np.isfinite(low) and np.isfinite(high) and low < high and np.isfinite(span)):
         return None
-    return np.asarray((values - low) / (high - low))
+    return np.asarray((values - low) / span)
 
 
 def _by_appearance(codes: Codes) -> Codes:

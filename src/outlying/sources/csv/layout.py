@@ -193,11 +193,14 @@ def _skip(stream: IO[str], layout: Layout) -> None:
 
 
 def _is_end(record: list[str], rest: Iterable[list[str]], footers: list[str]) -> bool:
-    """Return whether only lines of a single field are left, which are no part of the table."""
+    """Return whether only words alone on their lines are left, which are no part of the table."""
     last = [record, *islice(filter(None, rest), _MOST_FOOTERS)]
     if len(last) > _MOST_FOOTERS or any(sum(map(bool, item)) > 1 for item in last):
         return False
-    footers += [next(filter(None, map(str.strip, item)), "") for item in last]
+    found = [next(filter(None, map(str.strip, item)), "") for item in last]
+    if not all(any(map(str.isalpha, text)) for text in found):
+        return False  # a row that lacks fields
+    footers += found
     return True
 
 

@@ -28,6 +28,7 @@ LEAST_ROWS = 30
 MINUTE = 60_000_000.0
 MINUTES = 24 * 60
 DAY = MINUTE * MINUTES
+_FARTHEST = 10_000 * 365.25 * DAY  # moments beyond have no date
 #: The circle of the day is searched for its emptiest place in steps of so many minutes, and where
 #: none is empty, by the rows within so many steps.
 _STEP = 5
@@ -66,7 +67,7 @@ class CalendarFacts:
     @classmethod
     def of(cls, values: Floats, rows: Counts | None = None) -> CalendarFacts:
         """Count moments in microseconds, or `rows` of each; NaN is missing."""
-        known = ~np.isnan(values)
+        known = _in_calendar(values)
         days, minutes = _split(values[known])
         if rows is None:
             return cls(_distinct(days), np.bincount(minutes, minlength=MINUTES))
@@ -141,7 +142,7 @@ class CalendarDerivation:
     def column(self, parent: Column) -> Column:
         """Compute the part of each moment."""
         assert parent.is_numeric  # noqa: S101 - moments are numbers inside
-        known = ~np.isnan(parent.values)
+        known = _in_calendar(parent.values)
         days, minutes = _split(parent.values[known])
         if self.part in (Part.WEEKDAY, Part.MONTH):
             is_week = self.part is Part.WEEKDAY
@@ -175,6 +176,11 @@ def calendar_derivations(
     for part in facts.parts(form):
         cut = facts.cut if part is Part.HOUR else 0
         yield CalendarDerivation(parent, part, cut)
+
+
+def _in_calendar(values: Floats) -> npt.NDArray[np.bool_]:
+    """Return which moments are known, and not so far away that no calendar has them."""
+    return np.abs(values) < _FARTHEST
 
 
 def _split(values: Floats) -> tuple[Days, npt.NDArray[np.int64]]:
