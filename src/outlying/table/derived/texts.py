@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from outlying.table.columns import CategoricalColumn, Column, NumericColumn, frozen
+from outlying.table.derived.chance import are_key_texts
 from outlying.table.derived.parts import Part
 from outlying.table.derived.shape import collapsed, odd_characters, patterns
 from outlying.table.derived.spelling import Intended, misspellings
@@ -261,7 +262,7 @@ def text_derivations(parent: str, facts: TextFacts) -> Iterator[TextDerivation]:
                 parent, Part.SPELLING, tuple(sorted(meant.items(), key=operator.itemgetter(0)))
             )
         repeated = {text: count for text, count in facts.counts.items() if count > 1}
-        if are_exceptions(repeated, facts.distinct, facts.rows):
+        if are_exceptions(repeated, facts.distinct, facts.rows) and are_key_texts(facts.counts):
             yield RepeatedTexts(parent, Part.REPEATED, tuple(sorted(repeated.items())))
     if facts.has_many_texts:
         yield from _shapes(parent, facts.some())
