@@ -28,6 +28,17 @@ def numbered(layout: Layout) -> list[str]:
     return [f"column{place}" for place in range(layout.fields)]
 
 
+def named(header: Iterable[str]) -> list[str]:
+    """Return the names in a header; what has none is called by its place, but for the first.
+
+    That one may be an index, which has no name when it is written to a file.
+    """
+    return [
+        name if name.strip() or place == 1 else f"column {place}"
+        for place, name in enumerate(header, start=1)
+    ]
+
+
 def table_of_texts(
     paths: str, file: InputFile, layout: Layout, *, header: bool, **more: str
 ) -> str:
