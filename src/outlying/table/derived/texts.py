@@ -222,7 +222,7 @@ class Spelling(TextDerivation):
         meant = dict(self.meant).get(str(value))
         if meant is None:
             return None
-        return f"looks like a misspelling of {printable(meant.label, 60)} ({meant.rows:,} rows)"
+        return f"{_slip(str(value), meant.label)} {_named(meant.label)} ({meant.rows:,} rows)"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -239,6 +239,24 @@ class RepeatedTexts(TextDerivation):
     def said(self, value: Value) -> str | None:
         """Say how often it occurs."""
         return said_of_repeated(dict(self.counts).get(str(value)), len(self.counts))
+
+
+def _slip(text: str, meant: str) -> str:
+    """Say how a text differs from the one that was meant; spaces and capitals are hard to see."""
+    if text.rstrip() == meant:
+        return "has a space at the end, unlike"
+    if text.lstrip() == meant:
+        return "has a space at the beginning, unlike"
+    if "".join(text.split()) == "".join(meant.split()):
+        return "differs in its spaces from"
+    if text.casefold() == meant.casefold():
+        return "differs in capitals from"
+    return "looks like a misspelling of"
+
+
+def _named(text: str) -> str:
+    named = printable(text, 60)
+    return named if text == text.strip() else f'"{named}"'
 
 
 def said_of_repeated(count: int | None, others: int) -> str | None:
