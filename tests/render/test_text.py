@@ -411,3 +411,27 @@ def test_a_claim_about_a_cell_is_told_whole() -> None:
     cities = ["CHATHAM"] * 40 + ["LINCOLN"] * 60 + ["CHATHMA"]
     findings = outlying.explain({"city": cities, "n": [i % 7 for i in range(101)]}, row=100)
     assert "\n  city = CHATHMA looks like a misspelling of CHATHAM (40 rows)\n" in findings.text()
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        ("Weekly ", 'kind = "Weekly " has a space at the end, unlike Weekly (40 rows)'),
+        (" Weekly", 'kind = " Weekly" has a space at the beginning, unlike Weekly (40 rows)'),
+        ("weekly", "kind = weekly differs in capitals from Weekly (40 rows)"),
+        ("Week ly", "kind = Week ly differs in its spaces from Weekly (40 rows)"),
+    ],
+)
+def test_what_is_hard_to_see_is_said(text: str, claim: str) -> None:
+    kinds = ["Weekly"] * 40 + ["Monthly"] * 60 + [text]
+    findings = outlying.explain({"kind": kinds, "n": [i % 7 for i in range(101)]}, row=100)
+    found = findings.stories[0]
+    assert found.headline.detail == claim
+    assert found.sentence.endswith(": no other row is like that.")
+
+
+def test_the_closest_claim_has_no_stray_comma() -> None:
+    cities = ["CHATHAM"] * 40 + ["LINCOLN"] * 60 + ["CHATHMA"]
+    table = {"city": cities, "n": [i % 7 for i in range(101)]}
+    quiet = compared(outlying.explain(table, row=100), 50)
+    assert "The closest is city = CHATHMA looks like" in " ".join(quiet.text().split())

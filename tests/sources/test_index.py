@@ -79,6 +79,32 @@ def test_a_column_without_a_name(name: str, engine: Engine, tmp_path: Path) -> N
     assert "names the rows" in str(found)
 
 
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_a_column_without_a_name_further_on_is_evidence(engine: Engine, tmp_path: Path) -> None:
+    extra = [9_999 if n == 17 else 50 + n % 7 for n in range(80)]
+    table = frame().assign(extra=extra, more=[n % 5 for n in range(80)])
+    names = ["" if name in ("extra", "more") else name for name in table]
+    table.to_csv(tmp_path / "t.csv", index=False, header=names)
+    found = outlying.explain(tmp_path / "t.csv", where={"x": 9.0}, engine=engine)
+    place = list(table).index("extra") + 1
+    assert f"column {place}" in {pair.property for pair in found.pairs}
+    table = table.rename(columns={"extra": "Unnamed: 2"})
+    assert "Unnamed: 2" in {pair.property for pair in outlying.explain(table, row=17).pairs}
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_texts_that_rows_share_do_not_name_them(engine: Engine, tmp_path: Path) -> None:
+    groups = ["north" if n % 2 else "south" for n in range(80)]
+    frame().set_axis(groups).rename_axis("").to_csv(tmp_path / "t.csv")
+    found = outlying.explain(tmp_path / "t.csv", where={"x": 9.0}, engine=engine)
+    assert not [item for item in found.population.skipped_columns if item.name == ""]
+
+
+def test_an_index_that_was_written_to_a_file(tmp_path: Path) -> None:
+    frame().set_axis([f"A{n}" for n in range(80)]).to_csv(tmp_path / "t.csv")
+    assert outlying.explain(tmp_path / "t.csv", index="A17").row == 17
+
+
 def test_row_numbers_name_rows(tmp_path: Path) -> None:
     frame().assign(nr=range(1, 81)).to_csv(tmp_path / "t.csv", index=False)
     found = outlying.explain(tmp_path / "t.csv", row=17)

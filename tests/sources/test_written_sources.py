@@ -131,3 +131,24 @@ def test_new_objects_may_be_written_for_people() -> None:
     assert found.object["amount"] == 5000.5
     odd = outlying.explain(given, object=new | {"amount": "what?"})
     assert odd.pairs[0].property == "amount (written as)"
+
+
+@pytest.mark.parametrize("first", ["sep=;", '"sep=;"', "\nSEP=;\n", "sep=;\nSales of 2023"])
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_a_first_line_for_excel_says_what_divides_fields(
+    first: str, engine: Engine, tmp_path: Path
+) -> None:
+    body = "".join(f"k{n};Oslo;{n % 28 + 1:02d}.02.2023;{300 + n},37\n" for n in range(60))
+    path = tmp_path / "t.csv"
+    path.write_text(f"{first}\nkey;Ort;Datum;Betrag\n{body}")
+    found = outlying.explain(path, where={"key": "k7"}, engine=engine)
+    cells = {name: str(value) for name, value in found.values}
+    assert cells == {"key": "k7", "Ort": "Oslo", "Datum": "2023-02-08", "Betrag": "307.37"}
+
+
+def test_files_that_begin_on_other_lines_are_told_apart(tmp_path: Path) -> None:
+    body = "key,n\n" + "".join(f"k{n},{n * n}\n" for n in range(30))
+    (tmp_path / "d1.csv").write_text(body)
+    (tmp_path / "d2.csv").write_text(f"Sales\n\n{body}")
+    with pytest.raises(outlying.SourceError, match="divided by ',' below 2 other lines; write"):
+        outlying.explain(tmp_path / "d*.csv", where={"key": "k7"})

@@ -124,7 +124,9 @@ def _closest(findings: Findings, width: int) -> str:
     if not findings.stories:
         return ""
     pair = findings.stories[0].headline
-    said = f"The closest is {', '.join(headline(pair))}. {pair.standing}"
+    cell, expected, where = headline(pair)
+    comma = "," if pair.said is None else ""
+    said = f"The closest is {cell}{comma} {expected}, {where}. {pair.standing}"
     return "\n" + wrapped(said.strip(), width, "  ", "  ")
 
 

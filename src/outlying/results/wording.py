@@ -114,11 +114,10 @@ def sentence(pair: Pair) -> str:
 
 def _detailed(pair: Pair) -> str:
     """Say a pair whose value is one of several odd ones: how few there are of them."""
-    like = "no other is like that" if pair.near <= 1 else f"{pair.near:,} are like that"
-    return (
-        f"{pair.detail}. This {_degree(pair)} among {group(pair)}: {like}, "
-        f"{times(pair.rarity)} fewer than usual."
-    )
+    like = "no other row is like that"
+    if pair.near > 1:
+        like = f"{pair.near:,} are like that, {times(pair.rarity)} fewer than usual"
+    return f"{pair.detail}. This {_degree(pair)} among {group(pair)}: {like}."
 
 
 def _degree(pair: Pair) -> str:
@@ -261,8 +260,11 @@ def _tail(asked: int, chance: float) -> str:
 
 
 def cell_of(pair: Pair, most: int = 80) -> str:
-    """Name the cell that a derived property comes from."""
-    value = printable(text_of(pair.parent_value), most)
+    """Name the cell that a derived property comes from; spaces around a text are to be seen."""
+    text = text_of(pair.parent_value)
+    value = printable(text, most)
+    if text.strip() and text != text.strip():
+        value = f'"{value}"'
     return f"{printable(pair.column, most)} = {value}"
 
 

@@ -25,7 +25,8 @@ LEAST_VALUES = 3
 _TOLERANCE = 1e-9  # of the range: what rounding may change
 _LOOKED_AT = 64  # rows that tell most columns apart
 _DIGITS = 6
-_UNNAMED = re.compile(r" *|Unnamed: [0-9]+|__index_level_[0-9]+__")  # by pandas and Arrow, too
+#: Names that pandas and Arrow give to an index, too; "Unnamed: 2" is a column without a header.
+_UNNAMED = re.compile(r" *|Unnamed: 0|__index_level_[0-9]+__")
 
 
 def may_count_rows(column: Column, rows: int, low: float, high: float) -> bool:

@@ -73,6 +73,12 @@ class ColumnSummary:
         return known >= IDENTIFIER_ROWS and (self.texts or 0) > IDENTIFIER_SHARE * known
 
     @property
+    def has_groups(self) -> bool:
+        """Whether rows share texts, which then are no names of theirs."""
+        is_known = self.texts is not None and self.rows - self.missing >= IDENTIFIER_ROWS
+        return is_known and not self.is_identifier
+
+    @property
     def has_too_many_texts(self) -> bool:
         """Whether there are more distinct texts than a column can be compared by."""
         return (self.texts or 0) > MOST_TEXTS
@@ -155,8 +161,12 @@ def optional_columns(table: Table, options: Options) -> set[str]:
         column.name
         for column in asked
         if is_too_fine(ColumnSummary.of(column), is_declared=column.name in declared)
-        or (column.name not in declared and (is_unnamed(column.name) or counts_rows(column)))
+        or (column.name not in declared and (_names_rows(column) or counts_rows(column)))
     }
+
+
+def _names_rows(column: Column) -> bool:
+    return is_unnamed(column.name) and not ColumnSummary.of(column).has_groups
 
 
 def compared(table: Table, options: Options) -> Iterator[Column]:
@@ -193,7 +203,7 @@ def skipped_column(
     if summary.only is not None:
         reason = f"has the same value in every row: {text_of(summary.only)}"
         return SkippedColumn(name, reason, SkipReason.CONSTANT)
-    if is_unnamed(name) and not is_declared:
+    if is_unnamed(name) and not is_declared and not summary.has_groups:
         return row_names(name)
     if is_streamed and is_declared and summary.has_too_many_texts:
         reason = (

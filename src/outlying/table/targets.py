@@ -20,6 +20,7 @@ from outlying.errors import (
 )
 from outlying.options import Options
 from outlying.table.columns import Column
+from outlying.table.evidence import is_unnamed
 from outlying.table.labels import label_columns
 from outlying.table.selection import is_asked_for, optional_columns
 from outlying.table.table import Table, where_text
@@ -163,17 +164,18 @@ def targets_in(table: Table, options: Options, asked: Asked) -> Targets:
 
 def _in_index(table: Table, values: tuple[Any, ...]) -> Where:
     """Return what a row holds that is named by its index."""
-    if not table.index:
+    index = table.index or [name for name in table.names if is_unnamed(name)][:1]
+    if not index:
         raise RowError(
             f"{table.source} has no index that names its rows; name the row by its position (row=) "
             "or by values that only it has (where=)"
         )
-    if len(values) != len(table.index):
+    if len(values) != len(index):
         raise RowError(
             f"index= has {len(values)} values, the index of {table.source} has "
-            f"{len(table.index)}: {', '.join(map(repr, table.index))}"
+            f"{len(index)}: {', '.join(map(repr, index))}"
         )
-    return dict(zip(table.index, values, strict=True))
+    return dict(zip(index, values, strict=True))
 
 
 def new_objects(table: Table, options: Options, asked: Asked) -> Targets:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,8 +35,29 @@ def naive_pattern(text: str) -> str:
 def test_patterns_one_after_the_other(texts: list[str]) -> None:
     assert patterns(texts) == [naive_pattern(text) for text in texts]
     assert patterns(texts, are_collapsed=True) == [
-        re.sub(r"([Aa9])\1+", r"\1", naive_pattern(text)) for text in texts
+        naive_collapsed(naive_pattern(text)) for text in texts
     ]
+
+
+def naive_collapsed(pattern: str) -> str:
+    short = re.sub(r"([Aa9])\1+", r"\1", pattern)
+    short = re.sub("A(['\u2019]A)+", "A", short)
+    short = re.sub("Aa(-Aa)+", "Aa", short)
+    return re.sub("9[Aa] (?=Aa)", "9 ", re.sub("(Aa)+", "Aa", short))
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern"),
+    [
+        ("Sean O'Brien", "Aa Aa"),
+        ("Ian McDonald", "Aa Aa"),
+        ("Anna Smith-Jones-Lee", "Aa Aa"),
+        ("17B Oak Ave", "9 Aa Aa"),
+        ("XY-12B", "A-9A"),
+    ],
+)
+def test_parts_of_names_are_names(text: str, pattern: str) -> None:
+    assert patterns([text], are_collapsed=True) == [pattern]
 
 
 def test_a_pattern_of_its_own() -> None:
@@ -90,3 +112,35 @@ def test_facts_of_parts_of_a_table_are_those_of_all(first: list[int], second: li
     whole = KeyFacts.of(np.array([*second, *first], dtype=float))
     assert one.merged(two).repeated == whole.repeated
     assert one.merged(two).rows == whole.rows
+
+
+def amounts(count: int = 500) -> np.ndarray:
+    return np.floor(np.random.default_rng(3).choice(50_000, count, replace=False)) + 1.0
+
+
+def skewed(count: int = 500) -> np.ndarray:
+    return np.unique(np.floor(np.random.default_rng(3).lognormal(10, 1.5, count)))
+
+
+@pytest.mark.parametrize("values", [amounts(), skewed()])
+def test_one_wild_value_makes_no_keys_of_amounts(values: np.ndarray) -> None:
+    wild = np.array([*values, values[7], 10.0**11])
+    assert not list(key_derivations("amount", KeyFacts.of(wild)))
+
+
+def test_keys_with_a_number_of_their_own_for_each_year() -> None:
+    values = np.concatenate([year * 1e6 + np.arange(200.0) for year in (2021, 2022, 2023)])
+    (found,) = key_derivations("invoice", KeyFacts.of(np.array([*values, values[7]])))
+    assert found.said(values[7]) == "is the only one that occurs twice"
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [f"{int(number):05d}" for number in amounts()],
+        [f"Went {place * 'very '}well" for place in range(300)],
+        [f"{place} Oak Street" for place in range(300)],
+    ],
+)
+def test_texts_that_are_no_keys_may_occur_twice(texts: list[str]) -> None:
+    assert not any("repeated" in name for name in parts_of([*texts, texts[7]]))

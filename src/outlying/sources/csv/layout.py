@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice, takewhile
@@ -26,6 +27,17 @@ NO_HEADER = "no header line found: columns are named column0, column1, ..."
 def numbered(layout: Layout) -> list[str]:
     """Return the names of columns in a file without a header."""
     return [f"column{place}" for place in range(layout.fields)]
+
+
+def named(header: Iterable[str]) -> list[str]:
+    """Return the names in a header; what has none is called by its place, but for the first.
+
+    That one may be an index, which has no name when it is written to a file.
+    """
+    return [
+        name if name.strip() or place == 1 else f"column {place}"
+        for place, name in enumerate(header, start=1)
+    ]
 
 
 def table_of_texts(
@@ -70,6 +82,8 @@ def _settings(file: InputFile, layout: Layout, **more: str) -> str:
 
 
 _DELIMITERS = (",", ";", "\t", "|")
+#: A first line for Excel, which says what divides the fields.
+_SAID = re.compile(r'"?sep=([^\w"\r\n])"?', re.IGNORECASE)
 _LINES_LOOKED_AT = 100
 _RECORDS_LOOKED_AT = 10
 _MOST_TITLES = 20
@@ -83,7 +97,7 @@ class Layout:
     delimiter: str
     fields: int
     skipped_lines: int
-    """Lines above the table: blank ones and titles."""
+    """Lines above the table: blank ones, titles, and what tells Excel the delimiter."""
     line_end: str | None = None
     """Known of our own copies only; elsewhere the engine finds it."""
     titles: tuple[str, ...] = dataclasses.field(default=(), compare=False)
@@ -94,20 +108,33 @@ class Layout:
         return [lines_note("above", self.titles)] if self.titles else []
 
     def __str__(self) -> str:
-        return f"{self.fields} fields divided by {self.delimiter!r}"
+        lines = "1 other line" if self.skipped_lines == 1 else f"{self.skipped_lines} other lines"
+        below = f" below {lines}" if self.skipped_lines else ""
+        return f"{self.fields} fields divided by {self.delimiter!r}{below}"
 
 
 def layout_of(file: InputFile) -> Layout:
     """Find what divides the fields of a file, and how many there are."""
     lines = file.first_lines(_LINES_LOOKED_AT)
-    blank = next((place for place, line in enumerate(lines) if line.strip()), len(lines))
+    blank = _blank_lines(lines)
+    candidates: Sequence[str] = ("\t",) if file.suffix == ".tsv" else _DELIMITERS
+    said = _SAID.fullmatch(lines[blank].rstrip("\r\n")) if blank < len(lines) else None
+    above = 0
+    if said is not None:
+        above, candidates = blank + 1, said.groups()
+        lines = lines[above:]
+        blank = _blank_lines(lines)
     if blank == len(lines):
         raise file.error("the file is empty (nothing but blank lines)")
-    candidates = ("\t",) if file.suffix == ".tsv" else _DELIMITERS
     looked = {delimiter: _looked_at(lines, delimiter) for delimiter in candidates}
     best = max(candidates, key=lambda delimiter: _likelihood(looked[delimiter]))
     titles, first, counts = looked[best]
-    return Layout(best, counts[0], first if titles else blank, titles=titles)
+    return Layout(best, counts[0], above + (first if titles else blank), titles=titles)
+
+
+def _blank_lines(lines: Sequence[str]) -> int:
+    """Count the blank lines above others."""
+    return next((place for place, line in enumerate(lines) if line.strip()), len(lines))
 
 
 def lines_note(where: str, lines: Sequence[str]) -> str:

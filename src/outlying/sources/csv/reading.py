@@ -16,6 +16,7 @@ from outlying.sources.csv.layout import (
     Layout,
     layout_of,
     lines_note,
+    named,
     numbered,
     rewritten,
     sniff,
@@ -96,7 +97,7 @@ def _header(connected: DuckDBPyConnection, file: InputFile, fields: int) -> list
     tables = (types.table_at(places[0]) for places in types.blocks(fields))
     firsts = (connected.execute(f"FROM {t} WHERE rowid = 0").fetchone() or () for t in tables)
     first = itertools.chain.from_iterable(firsts)
-    return unique_names(file.source, ("" if name is None else name for name in first))
+    return unique_names(file.source, named("" if name is None else name for name in first))
 
 
 def _columns(

@@ -20,6 +20,7 @@ from outlying.sources.csv.layout import (
     Layout,
     first_record,
     layout_of,
+    named,
     numbered,
     records,
     sniff,
@@ -136,7 +137,7 @@ class CsvFeeder(FilesFeeder):
         found = self._kinds(connected, layout, header=header)
         if header and not _is_header(connected, first, found):
             header, found = False, self._kinds(connected, layout, header=False)
-        names = self._header(layout, first) if header else numbered(layout)
+        names = named(self._header(layout, first)) if header else numbered(layout)
         if self.files.keys:
             check_spelling(self.files, [*names, *self.files.keys])
             foreign_keys(self.files, names)

@@ -11,14 +11,10 @@ import numpy as np
 
 from outlying.table.arrays import Counts, Floats
 from outlying.table.columns import CategoricalColumn, Column, frozen
+from outlying.table.derived.chance import are_keys
 from outlying.table.derived.parts import Part
 from outlying.table.derived.texts import ONCE, REPEATED, are_exceptions, said_of_repeated
 from outlying.table.values import Value
-
-#: Numbers drawn at random would give so many equal pairs, or more, where they are in fact keys; or
-#: so few that even one pair is no chance.
-_MANY_PAIRS = 10.0
-_NO_PAIRS = 0.02
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -54,19 +50,6 @@ class KeyFacts:
         """The numbers that occur more than once, and how often."""
         places = self.counts > 1
         return dict(zip(self.values[places].tolist(), self.counts[places].tolist(), strict=True))
-
-    @property
-    def are_keys(self) -> bool:
-        """Whether equal numbers would be no chance.
-
-        Of n numbers drawn from a range, n^2 / 2 range pairs are equal by chance (the birthday
-        problem). Amounts and counts have about as many; keys have fewer, as they are given once.
-        """
-        rows = self.rows
-        if rows < 2:
-            return False
-        pairs = rows * (rows - 1) / 2 / (float(self.values[-1] - self.values[0]) + 1)
-        return pairs >= _MANY_PAIRS or pairs <= _NO_PAIRS
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -109,5 +92,7 @@ class RepeatedKeys:
 def key_derivations(parent: str, facts: KeyFacts) -> Iterator[RepeatedKeys]:
     """Return whether keys occur more than once, where few do."""
     repeated = facts.repeated
-    if are_exceptions(repeated, len(facts.values), facts.rows) and facts.are_keys:
+    if are_exceptions(repeated, len(facts.values), facts.rows) and are_keys(
+        facts.values, facts.counts
+    ):
         yield RepeatedKeys(parent, tuple(repeated.items()))

@@ -12,6 +12,12 @@ _SEPARATOR = "\x1f"
 _PUNCTUATION = frozenset(" .,'-&/()#\":;!?+%*@_\u2019\u2013")
 #: Letters of a script that fewer of the rows hold are odd, as are other signs.
 _FEW = 0.01
+#: What a pattern without lengths has instead of some parts, one after the other.
+_COLLAPSED = {
+    **{"AA": "A", "aa": "a", "99": "9"},
+    **{"A'A": "A", "A\u2019A": "A", "Aa-Aa": "Aa", "AaAa": "Aa"},
+    **{"9A Aa": "9 Aa", "9a Aa": "9 Aa"},
+}
 
 
 class _Classes(dict[int, str]):
@@ -45,10 +51,14 @@ def patterns(texts: Sequence[str], *, are_collapsed: bool = False) -> list[str]:
 
 
 def collapsed(pattern: str) -> str:
-    """Return a pattern without the lengths of its runs: Aa Aa for Aaaaa Aaaaaaa."""
-    for run in ("AA", "aa", "99"):
+    """Return a pattern without the lengths of its runs: Aa Aa for Aaaaa Aaaaaaa.
+
+    Names of several parts are names (O'Brien, McDonald, Smith-Jones), as are house numbers with a
+    letter numbers (17B Oak).
+    """
+    for run, short in _COLLAPSED.items():
         while run in pattern:
-            pattern = pattern.replace(run, run[0])
+            pattern = pattern.replace(run, short)
     return pattern
 
 

@@ -1,8 +1,8 @@
 """Labels that look like a misspelling of a frequent one.
 
 A rare label within one or two edits (optimal string alignment: a transposition counts as one) of a
-frequent one. Much that differs by a letter is not misspelt: numbers and codes, plurals, Roman
-numerals, letters that stand alone. Better to say nothing of these.
+frequent one. Much that differs by a letter is not misspelt: numbers and codes, plurals, genders,
+opposites, Roman numerals, letters that stand alone. Better to say nothing of these.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from outlying.table.derived.shape import script_of
+
 #: A label and its misspelling occur in so many rows together, or more.
 LEAST_TOGETHER = 5
 #: A misspelling occurs once, or in one of so many rows of the label.
 RARER = 20
-#: Letters that a label must have for one edit, and for two.
+#: Letters that a label must have for one edit, and the words that differ for two.
 LEAST_LETTERS = {1: 5, 2: 10}
 #: The word that is misspelt has so many letters: shorter ones are codes, or abbreviations.
 LEAST_WORD = 4
@@ -27,9 +29,25 @@ MOST_COMPARISONS = 4_000_000
 
 _WORD = re.compile(r"[^\W_]+")
 _ROMAN = re.compile(r"[IVXLCDM]+")
+#: Endings of plurals and genders: of any word, and of one that ends in a consonant; longer ones
+#: are two edits at the end of a word.
 _ENDINGS = ("s", "es")
+_VOWEL_ENDINGS = ("a", "e", "\u0430", "\u044b", "\u0438")
 _BEGINNINGS = ("un", "in", "im", "il", "ir", "non", "a")
-_VOWELS = frozenset("aeiouyAEIOUY")
+_OPPOSITES = (
+    ("hyper", "hypo"),
+    ("inter", "intra"),
+    ("micro", "macro"),
+    ("ante", "anti"),
+    ("pre", "pro"),
+    ("ab", "ad"),
+)
+_LATIN_VOWELS = "aeiouy"
+_CYRILLIC_VOWELS = "\u0430\u0435\u0451\u0438\u043e\u0443\u044b\u044d\u044e\u044f"
+_GREEK_VOWELS = "\u03b1\u03b5\u03b7\u03b9\u03bf\u03c5\u03c9"
+_VOWELS = frozenset(_LATIN_VOWELS + _CYRILLIC_VOWELS + _GREEK_VOWELS)
+#: Scripts whose signs are words or syllables: another one is another word.
+_WITHOUT_SPELLING = frozenset({"CJK", "HANGUL", "HIRAGANA", "KATAKANA", "YI"})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -80,25 +98,25 @@ def _looks_misspelt(label: str, other: str, edits: int, counts: Mapping[str, int
         label != other
         and rows <= _most_misspelt(usual)
         and rows + usual >= LEAST_TOGETHER
-        and _letters(other) >= LEAST_LETTERS[edits]
-        and is_slip(label, other)
+        and _letters(other) >= LEAST_LETTERS[1]
+        and is_slip(label, other, edits)
     )
 
 
-def is_slip(label: str, other: str) -> bool:
+def is_slip(label: str, other: str, edits: int = 1) -> bool:
     """Return whether one text is likely another one with a slip, not a word of its own."""
     start, stop, stop_other = _changed(label, other)
     changed, meant = label[start:stop], other[start:stop_other]
-    if any(map(str.isdigit, meant)):
+    if "@" in other or any(map(str.isdigit, meant)):
         return False
     if any(map(str.isdigit, changed)) and len(changed) != len(meant):
         return False
     words = list(_words_at(other, start, stop_other))
     if not words or not all(map(_can_be_misspelt, words)):
         return False
-    return not _is_inflected(label.casefold(), other.casefold()) and not _is_other_ending(
-        changed, meant, other, stop_other
-    )
+    if edits > 1 and sum(map(_letters, words)) < LEAST_LETTERS[edits]:
+        return False
+    return not _Words.of(label, other).are_two(edits)
 
 
 def _changed(label: str, other: str) -> tuple[int, int, int]:
@@ -123,21 +141,96 @@ def _can_be_misspelt(word: str) -> bool:
     """Return whether a word is one of a language rather than a code."""
     if len(word) < LEAST_WORD or any(map(str.isdigit, word)) or _ROMAN.fullmatch(word):
         return False
-    return any(char in _VOWELS or not char.isascii() for char in word)
+    if not word.isascii() and not _WITHOUT_SPELLING.isdisjoint(map(script_of, word)):
+        return False
+    return any(char in _VOWELS or not char.isascii() for char in word.casefold())
 
 
-def _is_inflected(label: str, other: str) -> bool:
-    """Return whether texts differ by an ending or a beginning that makes another word."""
-    short, long = sorted((label, other), key=len)
-    return any(long == short + ending for ending in _ENDINGS) or any(
-        long == beginning + short for beginning in _BEGINNINGS
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Words:
+    """What two texts have where they differ: whole words, and the parts of these that differ."""
+
+    word: str
+    other: str
+    start: int
+    stop: int
+    stop_other: int
+
+    @classmethod
+    def of(cls, label: str, other: str) -> _Words:
+        start, stop, stop_other = _changed(label, other)
+        first, last = start, stop_other
+        while first > 0 and other[first - 1].isalnum():
+            first -= 1
+        while last < len(other) and other[last].isalnum():
+            last += 1
+        word = label[first : stop + last - stop_other]
+        return cls(word, other[first:last], start - first, stop - first, stop_other - first)
+
+    def are_two(self, edits: int) -> bool:
+        """Return whether these are likely two words of a language."""
+        if self.word.casefold() == self.other.casefold():
+            return False
+        if edits > 1 and (self._only_begin_otherwise() or self._only_end_otherwise()):
+            return True
+        word, other = self.word.casefold(), self.other.casefold()
+        return (
+            _are_inflected(word, other)
+            or _are_opposites(word, other)
+            or self._has_another_initial()
+            or self._has_another_last_vowel()
+        )
+
+    def _only_begin_otherwise(self) -> bool:
+        return max(self.stop, self.stop_other) <= 2
+
+    def _only_end_otherwise(self) -> bool:
+        return self.start >= max(len(self.word), len(self.other)) - 2
+
+    @property
+    def _replaced(self) -> str:
+        """The letters of a substitution: the one that is there, and the one that was meant."""
+        if self.stop != self.start + 1 or self.stop_other != self.stop:
+            return ""
+        return (self.word[self.start] + self.other[self.start]).casefold()
+
+    def _has_another_initial(self) -> bool:
+        """Return whether the first letter is another one of its kind: people see these.
+
+        A vowel for a consonant, or a small letter for a capital, does not make another word.
+        """
+        replaced = self._replaced
+        return (
+            self.start == 0
+            and replaced.isalpha()
+            and len({char in _VOWELS for char in replaced}) == 1
+            and self.word[0].isupper() == self.other[0].isupper()
+        )
+
+    def _has_another_last_vowel(self) -> bool:
+        """Return whether the last vowel is another one: of another gender, say."""
+        is_last = self.start == len(self.other) - 1
+        return is_last and self._replaced != "" and _VOWELS.issuperset(self._replaced)
+
+
+def _are_inflected(word: str, other: str) -> bool:
+    """Return whether words differ by an ending or a beginning that makes another word."""
+    short, long = sorted((word, other), key=len)
+    if long.startswith(short):
+        ending = long[len(short) :]
+        if ending in _VOWEL_ENDINGS:
+            return short[-1:] not in _VOWELS
+        return ending in _ENDINGS or (long.endswith("en") and ending == "n")
+    return any(long == beginning + short for beginning in _BEGINNINGS)
+
+
+def _are_opposites(word: str, other: str) -> bool:
+    """Return whether words differ by beginnings that are much alike, and mean the opposite."""
+    return any(
+        first.startswith(one) and second == two + first.removeprefix(one)
+        for one, two in _OPPOSITES
+        for first, second in ((word, other), (other, word))
     )
-
-
-def _is_other_ending(changed: str, meant: str, other: str, stop: int) -> bool:
-    """Return whether the last vowel of a word is another one: of another gender, say."""
-    is_end = stop == len(other) or not other[stop].isalnum()
-    return is_end and len(changed) == len(meant) == 1 and {changed, meant} <= _VOWELS
 
 
 def _near(rare: Sequence[str], frequent: Sequence[str]) -> Iterator[tuple[str, str, int]]:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from outlying.table.columns import CategoricalColumn, Column, NumericColumn, frozen
+from outlying.table.derived.chance import are_key_texts
 from outlying.table.derived.parts import Part
 from outlying.table.derived.shape import collapsed, odd_characters, patterns
 from outlying.table.derived.spelling import Intended, misspellings
@@ -221,7 +222,7 @@ class Spelling(TextDerivation):
         meant = dict(self.meant).get(str(value))
         if meant is None:
             return None
-        return f"looks like a misspelling of {printable(meant.label, 60)} ({meant.rows:,} rows)"
+        return f"{_slip(str(value), meant.label)} {_named(meant.label)} ({meant.rows:,} rows)"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -238,6 +239,24 @@ class RepeatedTexts(TextDerivation):
     def said(self, value: Value) -> str | None:
         """Say how often it occurs."""
         return said_of_repeated(dict(self.counts).get(str(value)), len(self.counts))
+
+
+def _slip(text: str, meant: str) -> str:
+    """Say how a text differs from the one that was meant; spaces and capitals are hard to see."""
+    if text.rstrip() == meant:
+        return "has a space at the end, unlike"
+    if text.lstrip() == meant:
+        return "has a space at the beginning, unlike"
+    if "".join(text.split()) == "".join(meant.split()):
+        return "differs in its spaces from"
+    if text.casefold() == meant.casefold():
+        return "differs in capitals from"
+    return "looks like a misspelling of"
+
+
+def _named(text: str) -> str:
+    named = printable(text, 60)
+    return named if text == text.strip() else f'"{named}"'
 
 
 def said_of_repeated(count: int | None, others: int) -> str | None:
@@ -261,7 +280,7 @@ def text_derivations(parent: str, facts: TextFacts) -> Iterator[TextDerivation]:
                 parent, Part.SPELLING, tuple(sorted(meant.items(), key=operator.itemgetter(0)))
             )
         repeated = {text: count for text, count in facts.counts.items() if count > 1}
-        if are_exceptions(repeated, facts.distinct, facts.rows):
+        if are_exceptions(repeated, facts.distinct, facts.rows) and are_key_texts(facts.counts):
             yield RepeatedTexts(parent, Part.REPEATED, tuple(sorted(repeated.items())))
     if facts.has_many_texts:
         yield from _shapes(parent, facts.some())
