@@ -130,7 +130,8 @@ def _are_codes(fitting: Mapping[Style, Seen], has_misfits: bool, has_digits: boo
 def _number_reading(found: Mapping[NumberStyle, Seen], is_declared: bool) -> Reading:
     rows: dict[str, int] = {}
     for style, seen in found.items():
-        rows[style.affix] = rows.get(style.affix, 0) + seen.rows
+        votes = 0 if style.is_zero else seen.rows
+        rows[style.affix] = rows.get(style.affix, 0) + votes
     named = [affix for affix in sorted(rows) if affix or not is_declared]
     affix = max(named, key=rows.__getitem__, default="")
     affixes = (affix,) if affix in ("", "%") else (affix, "")
