@@ -165,3 +165,15 @@ def test_new_objects_may_be_wrong(
     found = outlying.explain(path, object=new | {name: text}, engine=engine)
     assert found.pairs[0].property == f"{name} (written as)"
     assert said in str(found)
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_points_beside_decimal_commas_divide_thousands(engine: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    lines = [f"Land;{n % 9 + 1}.{100 + n};{n},5{n % 7};{n}.25" for n in range(60)]
+    lines[3] = "Stadt;950;16,80;1.5"
+    path.write_text("Ort;Einwohner;Steuer;Index\n" + "\n".join(lines) + "\n")
+    found = outlying.explain(path, where={"Steuer": 5.55}, engine=engine)
+    assert found.object["Einwohner"] == 6105
+    assert found.object["Index"] == 5.25
+    assert any("'Einwohner': points read as marks of thousands" in note for note in found.notes)
