@@ -152,3 +152,49 @@ def test_files_that_begin_on_other_lines_are_told_apart(tmp_path: Path) -> None:
     (tmp_path / "d2.csv").write_text(f"Sales\n\n{body}")
     with pytest.raises(outlying.SourceError, match="divided by ',' below 2 other lines; write"):
         outlying.explain(tmp_path / "d*.csv", where={"key": "k7"})
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_new_objects_may_hold_what_texts_mean(engine: Engine, tmp_path: Path) -> None:
+    """An ordinary row stays ordinary when it is given as an object: numbers need no style."""
+    given = values(300)
+    given["share"][3], given["when"][4] = "unknown", "31/02/2020"
+    path = write_delimited(tmp_path / "t.csv", given)
+    row = outlying.explain(path, where={"key": "k000020"}, engine=engine).object
+    found = outlying.explain(path, object=row, engine=engine)
+    assert found.object == row
+    assert not any("written as" in pair.property for pair in found.pairs if pair.exceptional)
+    assert "expected a number" not in str(found)
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("share", "what?", "share = what? is the only text in a column of 300 numbers"),
+        ("share", "45 $", "share = 45 $ is written unlike the other 300 numbers"),
+        ("when", "31/02/2020", "when = 31/02/2020 is no date, in a column of 300 dates"),
+        ("when", "02/25/2020", "when = 02/25/2020 is written unlike the other 300 dates"),
+        ("amount", "what?", "amount = what? is one of 2 texts in a column of 298 numbers"),
+    ],
+)
+def test_new_objects_may_be_wrong(
+    name: str, text: str, said: str, engine: Engine, tmp_path: Path
+) -> None:
+    path = write_delimited(tmp_path / "t.csv", values(300))
+    new = {"key": "k000300", "amount": 5000.5, "when": "24/12/2020", "share": 50.0, "city": "A"}
+    found = outlying.explain(path, object=new | {name: text}, engine=engine)
+    assert found.pairs[0].property == f"{name} (written as)"
+    assert said in str(found)
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_points_beside_decimal_commas_divide_thousands(engine: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    lines = [f"Land;{n % 9 + 1}.{100 + n};{n},5{n % 7};{n}.25" for n in range(60)]
+    lines[3] = "Stadt;950;16,80;1.5"
+    path.write_text("Ort;Einwohner;Steuer;Index\n" + "\n".join(lines) + "\n")
+    found = outlying.explain(path, where={"Steuer": 5.55}, engine=engine)
+    assert found.object["Einwohner"] == 6105
+    assert found.object["Index"] == 5.25
+    assert any("'Einwohner': points read as marks of thousands" in note for note in found.notes)

@@ -68,6 +68,7 @@ def test_not_missing(value: object) -> None:
         ("instant", pd.Timestamp(1_999, unit="ns", tz="Europe/Paris"), 1.0),
         ("time", dt.time(0, 1, 0, 5), 60_000_005.0),
         ("time", "08:30", 30_600_000_000.0),
+        ("time", "8:30", 30_600_000_000.0),
         ("duration", dt.timedelta(days=-1), -DAY),
         ("duration", 1.5, 1.5e6),
         ("duration", D(2), 2e6),

@@ -166,7 +166,10 @@ class NumericColumn:
         longer = self._with(
             frozen(np.append(self.values, number)), lambda texts: texts.with_value(text)
         )
-        return dataclasses.replace(longer, form=form)
+        written = longer.written
+        if written is not None and np.isnan(number):
+            written = written.with_unread(value)
+        return dataclasses.replace(longer, form=form, written=written)
 
     def taken(self, rows: Rows) -> NumericColumn:
         """Return some rows of the column."""
@@ -355,6 +358,13 @@ class WrittenTexts:
 
     texts: CategoricalColumn
     reading: Reading
+
+    def with_unread(self, value: object) -> WrittenTexts:
+        """Count a new value that was not read as wrong, unless it stands for a missing one."""
+        if not isinstance(value, str) or is_gap(value):
+            return self
+        reading = dataclasses.replace(self.reading, wrong=self.reading.wrong + 1)
+        return dataclasses.replace(self, reading=reading)
 
 
 Column: TypeAlias = NumericColumn | CategoricalColumn

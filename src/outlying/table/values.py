@@ -35,6 +35,7 @@ _MICROSECONDS_PER_DAY = 86_400_000_000
 _A_DAY = 1.0 * _MICROSECONDS_PER_DAY
 _UNITS = (1, 10**3, 10**6, 60 * 10**6, 3600 * 10**6, _MICROSECONDS_PER_DAY)
 _MOST = 1.7e308
+_ONE_DIGIT_HOUR = re.compile(r"^(?=[0-9]:)")  # 6:22, as people write it
 _WHOLE = re.compile("-?[0-9]{1,40}")
 
 EXPECTS: dict[Form, str] = {
@@ -297,7 +298,7 @@ def _moment(value: object, form: Form) -> dt.datetime:
 def _microseconds_of_day(value: object) -> float:
     if isinstance(value, str):
         try:
-            value = dt.time.fromisoformat(value)
+            value = dt.time.fromisoformat(_ONE_DIGIT_HOUR.sub("0", value))
         except ValueError:
             raise ValueError(EXPECTS["time"]) from None
     if not isinstance(value, dt.time):

@@ -56,6 +56,12 @@ NUMBERS = {
     "percent": (["10%", "12.5 %"], [10.0, 12.5]),
     "units": (["12.5 kg", "13kg"], [12.5, 13.0]),
     "plurals": (["1 year", "12 years"], [1, 12]),
+    "short plurals": (["1 day", "5 days"], [1, 5]),
+    "units in capitals": (["5.5 kg", "55 KG", "6 Kg"], [5.5, 55.0, 6.0]),
+    "nothing is 0 %": (["12.5%", "0", "0.0", "3%"], [12.5, 0.0, 0.0, 3.0]),
+    "losses without a mark": (["(1200)", "300"], [-1200, 300]),
+    "exponents beside a comma": (["1,23E+05", "2,5", "1,234E-01"], [123000.0, 2.5, 0.1234]),
+    "dots, with more digits or fewer": (["1.234.567", "12.345.678"], [1234567, 12345678]),
     "losses": (["(1,200)", "300"], [-1200, 300]),
     "trailing minus": (["1,200-", "300"], [-1200, 300]),
     "signs": (["+5", "-3", "\u22124"], [5, -3, -4]),
@@ -78,6 +84,12 @@ TEXTS = {
     "international phone numbers": ["+49 151 2345678", "+4930123456"],
     "keys": ["12345678901234567890", "n.a.", *(str(10**19 + n) for n in range(99))],
     "versions": ["1.2.3", "1.10.0"],
+    "addresses of computers": [f"192.168.100.{n}" for n in range(100, 255)],
+    "phone numbers with dots": ["612.345.678", "613.345.678"],
+    "area codes": ["(212)", "(415)"],
+    "codes with an e": ["12E5", "9E18", "1234"],
+    "passports with a gap": ["n.a.", *(str(523456789 + n) for n in range(99))],
+    "units whose case counts": ["5 MW", "5 mW"],
     "ranges": ["1-2", "3-4"],
     "addresses": ["12 Main", "14 Elm"],
     "two currencies": ["$1", "€2"],
@@ -115,6 +127,19 @@ DATES = {
         [dt.datetime(2020, 6, 11, 14, 30), dt.datetime(2020, 6, 11, 9, 0, 30)],
     ),
     "names": (["11 Jun 2020", "June 11, 2020", "11-Jun-20", "Thu, 11 June 2020"], [JUNE] * 4),
+    "points behind the day": (["11. June 2020", "11. Jun 2020"], [JUNE] * 2),
+    "short years first": (
+        ["20-06-11", "20-06-12", "21-07-25"],
+        [JUNE, dt.date(2020, 6, 12), dt.date(2021, 7, 25)],
+    ),
+    "short years last": (
+        ["11-06-20", "12-06-20", "25-07-21"],
+        [JUNE, dt.date(2020, 6, 12), dt.date(2021, 7, 25)],
+    ),
+    "short years first, with a day that is none": (
+        [*(f"20-06-{day:02}" for day in range(1, 31)), "20-06-31"],
+        [*(dt.date(2020, 6, day) for day in range(1, 31)), None],
+    ),
     "year first": (["2020/06/11", "2020-6-11", "2020.06.11"], [JUNE] * 3),
     "leap years": (["29/02/2020", "13/02/2019"], [dt.date(2020, 2, 29), dt.date(2019, 2, 13)]),
     "fractions": (
@@ -151,6 +176,31 @@ def test_what_does_not_fit_is_said() -> None:
     assert decision.note == "read as numbers: '0.5' = 0.5; 1 row holds no number: 'n.a.'"
     assert decision.missing == 1
     assert decision.ends == (0.5, 98.5)
+
+
+@pytest.mark.parametrize(
+    ("texts", "note"),
+    [
+        (["12.5 kg"] * 60 + ["98.6 °F"], "1 row is written unlike the rest: '98.6 °F'"),
+        (["$5"] * 60 + ["USD 44"] * 2, "2 rows are written unlike the rest: 'USD 44'"),
+        (["02/15/2023"] * 60 + ["15/02/2023"], "1 row is written unlike the rest: '15/02/2023'"),
+        (["02/15/2023"] * 60 + ["31/02/2023"], "1 row holds no date: '31/02/2023'"),
+        (["22:00"] * 60 + ["24:00"], "1 row holds no time: '24:00'"),
+    ],
+)
+def test_numbers_in_another_style_are_numbers(texts: list[str], note: str) -> None:
+    decision = decided(texts)
+    assert decision is not None
+    assert decision.note.endswith(f"; {note}")
+
+
+@pytest.mark.parametrize(
+    "text", ["10 Apr\u0131l 2023", "10 \u017fept 2023", "10 April 2023 5:00 PM \u0130"]
+)
+def test_letters_that_only_look_like_others_are_no_dates(text: str) -> None:
+    decision = decided(["10 April 2023"] * 40 + [text])
+    assert decision is not None
+    assert decision.misfits == {text: 1}
 
 
 def test_at_least_95_percent_must_fit_but_for_words() -> None:

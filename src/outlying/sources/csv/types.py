@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -56,6 +56,8 @@ class Kind:
     note: str | None = None
     bare: str | None = None
     """Faster SQL, for texts that are all known to be read by `sql` or missing."""
+    point: str = ""
+    """What divides off decimals."""
 
     def plan(self, field: str) -> plans.Plan:
         """Plan a field of this kind."""
@@ -85,17 +87,24 @@ _IS_WORD = _matches("|".join(map(re.escape, WORDS)))
 _WHOLE = "-?[0-9]+"
 _UNCODED = "-?[1-9][0-9]*|0|-0[0-9]*"  # what is whole and no code
 _CLOCK = "(?:[01]?[0-9]|2[0-3]):[0-9:.]+"  # without zones and 24:00
-_REAL = Kind("nullif(TRY_CAST({} AS DOUBLE), 'NaN'::DOUBLE)", plans.as_real)
+_REAL = Kind("nullif(TRY_CAST({} AS DOUBLE), 'NaN'::DOUBLE)", plans.as_real, point=".")
 _LONG = dataclasses.replace(_cast(_WHOLE, "VARCHAR", plans.as_long_integer), bare=None)
 _SWAPPED = "TRY_CAST(translate({}, ',.', '.,') AS DOUBLE)"
 TEXT = Kind("{}", plans.as_text)
+_UNDOTTED = "TRY_CAST(replace({}, '.', '') AS BIGINT)"
+THOUSANDS = Kind(
+    f"CASE WHEN {_matches('-?(?:0|[1-9][0-9]{0,2}(?:[.][0-9]{3})?)')} THEN {_UNDOTTED} END",
+    plans.as_array,
+    "points read as marks of thousands, as there are decimal commas in other columns",
+    _UNDOTTED,
+)
 _KINDS = {
     # yes and no, T and F stay what they are: texts
     "BOOLEAN": (_cast("(?i)true|false", "BOOLEAN", plans.as_array),),
     "BIGINT": (_cast(_WHOLE, "BIGINT", plans.as_array), _REAL),
     # the older engine takes whole numbers beyond BIGINT for DOUBLE
     **dict.fromkeys(("HUGEINT", "BIGNUM", "DOUBLE"), (_LONG, _REAL)),
-    COMMAS: (Kind(_SWAPPED, plans.as_real, "decimal commas read as decimal points"),),
+    COMMAS: (Kind(_SWAPPED, plans.as_real, "decimal commas read as decimal points", point=","),),
     **dict.fromkeys(("DATE", "TIMESTAMP"), (_iso("date", "DATE"), _iso("datetime", "TIMESTAMP"))),
     "TIMESTAMP WITH TIME ZONE": (_iso("instant", "TIMESTAMPTZ"),),
     "TIME": (_cast(_CLOCK, "TIME", partial(plans.as_microseconds, form="time")),),
@@ -136,7 +145,21 @@ def kinds_of(connected: DuckDBPyConnection, sniffed: Sniffed) -> list[Kind]:
             for place, *losses in connected.execute(query).fetchall():
                 fits = (kind for kind, loses in zip(kinds, losses, strict=True) if not loses)
                 found[place] = next(fits, TEXT)
+    for place in with_points_in_doubt(dict(enumerate(found))):
+        rows = f"{table_at(place)} WHERE rowid >= {int(sniffed.has_header)}"
+        query = f"SELECT bool_or({loss(THOUSANDS, f'c{place}')}) FROM {rows}"  # noqa: S608
+        if connected.execute(query).fetchall() == [(False,)]:
+            found[place] = THOUSANDS
     return found
+
+
+def with_points_in_doubt(found: Mapping[int, Kind]) -> list[int]:
+    """Return the fields of decimal points in a file in which others have decimal commas.
+
+    Nobody writes both: where three digits follow each point, 3.335 is a large number.
+    """
+    has_commas = any(kind.point == "," for kind in found.values())
+    return [place for place, kind in found.items() if has_commas and kind.point == "."]
 
 
 def every_kind(*, commas: bool) -> list[Kind]:

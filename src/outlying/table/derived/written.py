@@ -16,6 +16,7 @@ from outlying.table.columns import CategoricalColumn, Column, frozen
 from outlying.table.derived.parts import Part
 from outlying.table.values import Value
 from outlying.table.written.reading import Reading, is_gap
+from outlying.table.written.styles import style_of
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,27 +54,39 @@ class WrittenAs:
         fits = ~np.isnan(self.reading.numbers([str(label) for label in texts.labels]))
         pairs = zip(texts.labels, fits.tolist(), strict=True)
         words = [self._word(str(label), is_right) for label, is_right in pairs]
-        labels = sorted({word for word in words if word is not None})
+        labels = sorted({self._right, *(word for word in words if word is not None)})
         code_of: dict[str | None, int] = {word: code for code, word in enumerate(labels)}
         ranks = np.array([*(code_of.get(word, -1) for word in words), -1], dtype=np.int32)
-        used, codes = np.unique(ranks[texts.codes], return_inverse=True)
+        ranked = ranks[texts.codes]
+        is_read = ~np.isnan(parent.values)  # a new object may give a number, not a text
+        ranked[is_read] = code_of[self._right]
+        used, codes = np.unique(ranked, return_inverse=True)
         gaps = int(len(used) > 0 and used[0] < 0)
         kept = tuple(labels[code] for code in used[gaps:].tolist())
         found = frozen((codes - gaps).astype(np.int32))
         return CategoricalColumn(self.name, "text", found, kept, origin=self)
 
+    @property
+    def _right(self) -> str:
+        return f"a {self.reading.noun}"
+
     def _word(self, text: str, is_right: bool) -> str | None:
         if is_right:
-            return f"a {self.reading.noun}"
+            return self._right
         return None if is_gap(text) else f"'{text}'"
 
     def said(self, value: Value) -> str | None:
-        """Say that a text is alone, or one of few, among numbers."""
+        """Say that a text is alone, or one of few, among numbers; or that they look different."""
         if not isinstance(value, str):
             return None
-        right, wrong = self.reading.right, self.reading.wrong
+        noun, right, wrong = self.reading.noun, self.reading.right, self.reading.wrong
+        style, has_shape = style_of(value)
+        if self.reading.is_of_kind(style):
+            return f"is written unlike the other {right:,} {noun}s"
+        if has_shape:
+            return f"is no {noun}, in a column of {right:,} {noun}s"
         which = "the only text" if wrong == 1 else f"one of {wrong:,} texts"
-        return f"is {which} in a column of {right:,} {self.reading.noun}s"
+        return f"is {which} in a column of {right:,} {noun}s"
 
 
 def written_derivations(column: Column) -> Iterator[WrittenAs]:

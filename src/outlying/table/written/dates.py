@@ -42,10 +42,11 @@ _CLOCK = (
 _ZONE = rf" ?(?P<zone>z|utc|gmt|(?P<ahead>[-+])(?P<zh>{_D}{{2}})(?::?(?P<zm>{_D}{{2}}))?)"
 _TIME = rf"(?:(?:,? |t){_CLOCK}(?:{_ZONE})?)?"
 _DAY_PREFIX = rf"(?:{_DAYS}\.?,? )?"
+_FLAGS = re.IGNORECASE | re.ASCII  # without ASCII, a dotless i and a long s count as i and s
 
 
 def _compiled(day: str) -> re.Pattern[str]:
-    return re.compile(_DAY_PREFIX + day + _TIME, re.IGNORECASE)
+    return re.compile(_DAY_PREFIX + day + _TIME, _FLAGS)
 
 
 _YEAR_FIRST = _compiled(
@@ -61,14 +62,14 @@ _SHORT = _compiled(
 _NAMED = tuple(
     _compiled(day)
     for day in (
-        rf"(?P<day>{_D}{{1,2}})(?:st|nd|rd|th)?[ -]{_MONTH_NAME},?[ -]"
+        rf"(?P<day>{_D}{{1,2}})(?:st|nd|rd|th|\.)?[ -]{_MONTH_NAME},?[ -]"
         rf"(?P<year>{_D}{{4}}|{_D}{{2}})",
         rf"{_MONTH_NAME} (?P<day>{_D}{{1,2}})(?:st|nd|rd|th)?,? (?P<year>{_D}{{4}})",
         rf"(?P<year>{_D}{{4}})[ -]{_MONTH_NAME}[ -](?P<day>{_D}{{1,2}})",
     )
 )
 _COMPACT = _compiled(rf"(?P<year>{_D}{{4}})(?P<month>{_D}{{2}})(?P<day>{_D}{{2}})")
-_ONLY_CLOCK = re.compile(_CLOCK, re.IGNORECASE)
+_ONLY_CLOCK = re.compile(_CLOCK, _FLAGS)
 
 _DAY_US = 86_400_000_000
 _PIVOT = 69  # two digits from here on are of the last century, as POSIX has it

@@ -21,6 +21,8 @@ MOST_WORDS = 3
 #: Whole numbers that all have so many digits may be codes.
 CODE_DIGITS = 4
 MOST_DIGITS = 15
+#: Numbers that all have so many digits are codes, even where the source knows no types.
+LONG_CODE_DIGITS = 9
 
 _NAMED = 3  # texts in a note
 
@@ -60,22 +62,29 @@ def decide(tally: Tally) -> Decision | None:
     is_declared = wanted is not None
     reading = _number_reading(numbers, is_declared) if is_of_numbers else _date_reading(dates)
     reading = dataclasses.replace(reading, is_declared=is_declared)
-    misfits = [seen for style, seen in tally.seen.items() if not reading.fits(style)]
+    unfit = {style: seen for style, seen in tally.seen.items() if not reading.fits(style)}
     fitting = {style: seen for style, seen in tally.seen.items() if reading.fits(style)}
-    listed: dict[str, int] = {}
-    for seen in misfits:
-        listed |= seen.texts or {}
+    misfits, listed = list(unfit.values()), _listed(unfit.values())
+    unlike = _listed(seen for style, seen in unfit.items() if reading.is_of_kind(style))
     are_listed = all(seen.texts is not None for seen in misfits) and len(listed) <= MOST_MISFITS
     if wanted is None and not (are_listed and _is_enough(reading, fitting, misfits)):
         return None
     right, wrong = (sum(s.rows for s in some) for some in (fitting.values(), misfits))
     return Decision(
         dataclasses.replace(reading, right=right, wrong=wrong),
-        _note(reading, fitting, listed, tally.gaps),
+        _note(reading, fitting, (unlike, _without(listed, unlike)), tally.gaps),
         dict(sorted(listed.items())),
         sum(tally.gaps.values()) + wrong,
         _all_ends(reading, fitting.values()),
     )
+
+
+def _listed(some: Iterable[Seen]) -> dict[str, int]:
+    return {text: rows for seen in some for text, rows in (seen.texts or {}).items()}
+
+
+def _without(texts: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
+    return {text: rows for text, rows in texts.items() if text not in others}
 
 
 def _all_ends(reading: Reading, fitting: Iterable[Seen]) -> tuple[float, float]:
@@ -104,17 +113,25 @@ def _are_codes(fitting: Mapping[Style, Seen], has_misfits: bool, has_digits: boo
     digits = [style.digits for style in styles]
     if not all(digits):
         return False
+    rows = {"": 0, "(": 0, "e": 0}
+    for style in styles:
+        rows[style.notation] += fitting[style].rows
+    if rows["("]:  # are negative numbers, beside others
+        return not rows[""] and not rows["e"]
+    if rows["e"]:
+        return rows["e"] > rows[""]
     are_spaced = any(style.is_spaced for style in styles)
     if max(digits) > MOST_DIGITS or not (has_misfits or are_spaced):
         return True
     are_alike = min(digits) == max(digits) >= CODE_DIGITS
-    return are_alike and (are_spaced or has_digits)
+    return are_alike and (are_spaced or has_digits or min(digits) >= LONG_CODE_DIGITS)
 
 
 def _number_reading(found: Mapping[NumberStyle, Seen], is_declared: bool) -> Reading:
     rows: dict[str, int] = {}
     for style, seen in found.items():
-        rows[style.affix] = rows.get(style.affix, 0) + seen.rows
+        votes = 0 if style.is_zero else seen.rows
+        rows[style.affix] = rows.get(style.affix, 0) + votes
     named = [affix for affix in sorted(rows) if affix or not is_declared]
     affix = max(named, key=rows.__getitem__, default="")
     affixes = (affix,) if affix in ("", "%") else (affix, "")
@@ -155,7 +172,8 @@ def _date_reading(found: Mapping[DateStyle, Seen]) -> Reading:
 def _order(found: Mapping[DateStyle, Seen]) -> Order:
     """Return the order in which most dates make sense.
 
-    Where nothing tells, month and day beside AM and PM, otherwise day and month.
+    Where nothing tells, month and day beside AM and PM, otherwise day and month; but the year comes
+    first where it has two digits and fewer numbers stand there than in the place of the day.
     """
     rows = dict.fromkeys(IN_WORDS, 0)
     for style, seen in found.items():
@@ -164,18 +182,34 @@ def _order(found: Mapping[DateStyle, Seen]) -> Order:
     halves = sum(seen.rows for style, seen in found.items() if style.is_twelve_hours)
     is_american = 2 * halves > sum(seen.rows for seen in found.values())
     ranked: tuple[Order, ...] = ("mdy", "dmy", "ymd") if is_american else ("dmy", "mdy", "ymd")
-    return max(ranked, key=rows.__getitem__)
+    order = max(ranked, key=rows.__getitem__)
+    is_open = rows["ymd"] > 0 and rows["ymd"] >= ENOUGH * rows[order]
+    return "ymd" if is_open and _is_year_first(found) else order
+
+
+def _is_year_first(found: Mapping[DateStyle, Seen]) -> bool:
+    """Return whether years come first in dates such as 22-01-04; ISO 8601 had it so."""
+    short = Seen()
+    for style, seen in found.items():
+        if "ymd" in style.orders:
+            short.add(seen)
+    firsts, lasts = short.firsts.bit_count(), short.lasts.bit_count()
+    return firsts < lasts or (firsts == lasts > 0 and "-" in (short.example or ""))
 
 
 def _note(
     reading: Reading,
     fitting: Mapping[Style, Seen],
-    misfits: Mapping[str, int],
+    misfits: tuple[Mapping[str, int], Mapping[str, int]],
     gaps: Mapping[str, int],
 ) -> str:
+    """Say how a column is read, what is written unlike the rest, what is none, what is missing."""
     said = [_date_note(reading, fitting) if reading.is_of_dates else _number_note(reading, fitting)]
-    if misfits and not reading.is_declared:
-        said.append(_misfits_note(reading, misfits))
+    ways = ("is written unlike the rest", "are written unlike the rest")
+    none = (f"holds no {reading.noun}", f"hold no {reading.noun}")
+    for texts, words in zip(misfits, (ways, none), strict=True):
+        if texts and not reading.is_declared:
+            said.append(_misfits_note(texts, words))
     if gaps:
         said.append(gaps_note(gaps))
     return "; ".join(said)
@@ -190,15 +224,14 @@ def gaps_note(gaps: Mapping[str, int]) -> str:
     return ", ".join(said) + " read as missing"
 
 
-def _misfits_note(reading: Reading, misfits: Mapping[str, int]) -> str:
+def _misfits_note(misfits: Mapping[str, int], words: tuple[str, str]) -> str:
     """Say which texts do not fit: those of the most rows first."""
     rows = sum(misfits.values())
     ranked = sorted(misfits, key=lambda text: (-misfits[text], text))
     named = ", ".join(f"'{printable(text)}'" for text in ranked[:_NAMED])
     more = f" and {len(ranked) - _NAMED:,} more" if len(ranked) > _NAMED else ""
-    none = f"no {reading.noun}"
-    hold = "1 row holds" if rows == 1 else f"{rows:,} rows hold"
-    return f"{hold} {none}: {named}{more}"
+    said = f"1 row {words[0]}" if rows == 1 else f"{rows:,} rows {words[1]}"
+    return f"{said}: {named}{more}"
 
 
 def _number_note(reading: Reading, fitting: Mapping[Style, Seen]) -> str:

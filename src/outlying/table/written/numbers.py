@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -37,7 +38,8 @@ _GROUPED = re.compile(
     r"9[09]{0,2}(?:(?P<mark>[,.' ])[09]{3}(?:(?P=mark)[09]{3})*|(?:,[09]{2})+,[09]{3})"
     r"(?P<decimals>(?P<point>[.,])[09]+)?"
 )
-_LEAST_WORD = 4  # letters of a unit that has a plural
+_LEAST_WORD = 3  # letters of a unit that has a plural
+_IS_SCALED = re.compile("[mMpP].{1,2}|.{0,2}[bB].{0,2}")  # mW and MW, Mb and MB: case counts
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ class NumberStyle:
     has_decimals: bool = False  # for certain
     digits: int = 0  # of a whole number without sign, affix or commas: it may be a code
     is_spaced: bool = False  # whether such a number is divided, as phone numbers are
+    notation: Literal["", "(", "e"] = ""  # of such a number: (212) and 12E5 may be codes, too
+    is_zero: bool = False  # which needs no sign for percent
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -86,27 +90,39 @@ def number_shape(shape: str) -> NumberShape | None:
     if body is None or len(signs) > 1 or len(affixes) > 1 or is_unbalanced:
         return None
     has_exponent = found["exponent"] is not None
-    if has_exponent and (affixes or found["open"] or body.is_grouped or body.point == ","):
+    if has_exponent and (affixes or found["open"] or body.is_grouped):
         return None
     digits = len(re.sub("[^09]", "", found["body"]))
     is_phone = bool(found["sign"]) and found["sign"][0] == "+" and digits > 6 and not body.point
     if is_phone:
         return None
-    is_bare = not (signs or affixes or body.point or body.either or body.has_comma or has_exponent)
+    notation: Literal["", "(", "e"] = "e" if has_exponent else "(" if found["open"] else ""
+    has_marks = body.has_decimals or body.either or body.has_comma
+    has_sign = found["sign"] or found["inner"] or found["minus"] or _has_sign(found["exponent"])
+    is_bare = not (affixes or has_marks or has_sign)
     style = NumberStyle(
-        affix=_singular(affixes[0]) if affixes else "",
-        point="." if has_exponent else body.point,
+        affix=_unit(affixes[0]) if affixes else "",
+        point=body.point or body.either if has_exponent else body.point,
         either="" if has_exponent else body.either,
         has_decimals=body.has_decimals or has_exponent,
         digits=digits if is_bare else 0,
         is_spaced=is_bare and body.is_grouped,
+        notation=notation if is_bare else "",
+        is_zero=not (signs or affixes or has_exponent or "9" in found["body"]),
     )
     is_negative = any("+" not in sign for sign in signs)
     return NumberShape(style, is_negative, has_exponent, "".join(sorted(set(shape) - set("09"))))
 
 
-def _singular(unit: str) -> str:
-    """Return a unit without the s of its plural: 1 year, 2 years."""
+def _has_sign(exponent: str | None) -> bool:
+    return exponent is not None and not exponent.isalnum()
+
+
+def _unit(affix: str) -> str:
+    """Return a unit without case and without the s of its plural: 1 year, 2 Years."""
+    if affix in CURRENCIES or _IS_SCALED.fullmatch(affix):
+        return affix
+    unit = affix.casefold()
     return unit[:-1] if len(unit) > _LEAST_WORD and unit.endswith("s") else unit
 
 
@@ -136,7 +152,7 @@ def _body(text: str) -> _Body | None:
 def values_of(texts: Sequence[str], shape: NumberShape, point: str) -> Floats:
     """Read normalised texts of one shape, all in one piece; `point` divides off decimals."""
     if shape.has_exponent:
-        stripped = (text.strip("+- ") for text in texts)
+        stripped = (text.strip("+- ").replace(",", ".") for text in texts)
         values = np.array(list(map(float, stripped)))
     else:
         marks = {mark: "" for mark in shape.marks if mark != point} | {point: "."}

@@ -53,11 +53,17 @@ class Reading:
         """What a text is that fits, in words."""
         return {"time": "time", "number": "number", "integer": "number"}.get(self.form, "date")
 
+    def is_of_kind(self, style: Style) -> bool:
+        """Return whether a style is one of what is read: of numbers, dates or times of day."""
+        if isinstance(style, DateStyle):
+            return self.is_of_dates and (style.form == "time") == (self.form == "time")
+        return style is not None and not self.is_of_dates
+
     def fits(self, style: Style) -> bool:
-        """Return whether texts of a style are read."""
+        """Return whether texts of a style are read; nothing is nothing, with or without a %."""
         if isinstance(style, NumberStyle):
-            is_right = style.affix in self.affixes and style.point in ("", self.point)
-            return not self.is_of_dates and is_right
+            is_right = style.affix in self.affixes or (style.is_zero and not style.affix)
+            return not self.is_of_dates and is_right and style.point in ("", self.point)
         if style is None or not self.is_of_dates:
             return False
         is_timed = (style.form == "time", style.form == "instant")

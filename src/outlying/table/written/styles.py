@@ -64,6 +64,17 @@ def styles(texts: Sequence[str], *, compact: bool = False) -> Iterator[tuple[Sty
             yield from _date_styles([plain[place] for place in places.tolist()], shape, places)
 
 
+def style_of(text: str) -> tuple[Style, bool]:
+    """Return the style of one text, and whether it is made like a number or a date at all.
+
+    31/02/2023 is made like a date, but in no style: there is no such day.
+    """
+    _, groups = shapes_by_text([text])
+    shape, _ = next(groups)
+    style, _ = next(styles([text]))
+    return style, shape is not None
+
+
 def _date_styles(
     texts: Sequence[str], shape: DateShape, places: Rows
 ) -> Iterator[tuple[Style, Rows]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
@@ -22,6 +23,7 @@ _PLAIN: dict[Wanted, Style] = {
     "numeric": NumberStyle(has_decimals=True),
     "datetime": DateStyle("datetime"),
 }
+_DAY = re.compile("([0-9]{1,2})[^0-9][0-9]{1,2}[^0-9]([0-9]{2})")
 _FIRST = 2_048  # texts to look at before all
 _MOST = 131_072  # texts looked at in one piece
 
@@ -38,17 +40,22 @@ class Texts(Protocol):
 class Seen:
     """Texts of one style: how many rows have one, each as long as they are few, and the first.
 
-    `ends` are the least and the greatest number, by the mark or the order that they are read by.
+    `ends` are the least and the greatest number, by the mark or the order that they are read by;
+    `firsts` and `lasts` have a bit for each number that dates such as 22-01-04 begin and end with.
     """
 
     rows: int = 0
     example: str | None = None
     texts: dict[str, int] | None = dataclasses.field(default_factory=dict)
     ends: dict[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
+    firsts: int = 0
+    lasts: int = 0
 
     def add(self, other: Seen) -> None:
         """Take in further texts."""
         self.rows += other.rows
+        self.firsts |= other.firsts
+        self.lasts |= other.lasts
         known = [text for text in (self.example, other.example) if text is not None]
         self.example = min(known, default=None)
         for key, (low, high) in other.ends.items():
@@ -113,7 +120,7 @@ class Tally:
         if len(texts):
             ends = _ends(style, texts, self.wanted is not None) if self.has_ends else {}
             few = _few(zip(texts, counts.tolist(), strict=True))
-            new = Seen(int(counts.sum()), min(texts), few, ends)
+            new = Seen(int(counts.sum()), min(texts), few, ends, *_bits(style, texts))
             self.seen.setdefault(style, Seen()).add(new)
 
     def merge(self, other: Tally) -> None:
@@ -132,6 +139,15 @@ def _few(counted: Iterable[tuple[str, int]]) -> dict[str, int] | None:
         if len(few) > MOST_MISFITS:
             return None
     return few
+
+
+def _bits(style: Style, texts: Sequence[str]) -> tuple[int, int]:
+    """Return which numbers stand where the year may be, first or last."""
+    if not isinstance(style, DateStyle) or "ymd" not in style.orders:
+        return 0, 0
+    ends = {found.groups() for found in map(_DAY.search, texts) if found is not None}
+    firsts, lasts = ({int(pair[place]) for pair in ends} for place in (0, 1))
+    return sum(1 << number for number in firsts), sum(1 << number for number in lasts)
 
 
 def _ends(style: Style, texts: Sequence[str], is_declared: bool) -> dict[str, tuple[float, float]]:
