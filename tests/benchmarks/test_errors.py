@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
+import itertools
 import json
 import types
 from pathlib import Path
@@ -27,6 +29,7 @@ from benchmarks.quality.errors import (
     run,
     summary,
     tables,
+    written,
 )
 from benchmarks.quality.errors.csv_table import typed
 from benchmarks.quality.errors.tables import Table
@@ -264,6 +267,40 @@ def test_habits_change_one_cell(kind: str) -> None:
 def test_a_typo_is_one_edit(seed: int) -> None:
     text = habits.edited("Torgersen", np.random.default_rng(seed))
     assert OSA.distance("Torgersen", text) <= 1
+
+
+def test_money_has_marks_of_its_currency() -> None:
+    assert written.money(451_200, is_euro=False) == "$4,512.00"
+    assert written.money(123_451_205, is_euro=True) == "1.234.512,05 €"
+
+
+@pytest.mark.parametrize("text", ["$4,512.05", "4.512,05 €"])
+def test_a_wrong_amount_is_too_large_a_text_or_negative(text: str) -> None:
+    made = {written.wrong_amount(text, np.random.default_rng(seed)) for seed in range(60)}
+    large = (written.money(factor * 451_205, "€" in text) for factor in written.FACTORS)
+    assert made == {f"({text})", *written.TEXTS, *large}
+
+
+def test_only_numbers_that_can_be_amounts_are_written_as_money() -> None:
+    rng = np.random.default_rng(0)
+    assert "amount" not in written.with_amounts({"gap": small()["gap"]}, 0, rng)
+    table = written.with_amounts(small() | {"fee": np.append(np.arange(59) + 1.5, np.nan)}, 1, rng)
+    assert len(table) == len(small()) + 1
+    assert all(text is None or text.endswith(" €") for text in table["amount"])
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_dates_follow_the_rows_and_one_is_misread(number: int) -> None:
+    table = written.with_dates({}, 400, number, np.random.default_rng(0))
+    days = [datetime.datetime.strptime(text, written.FORM) for text in table["invoiced"]]
+    assert all((a - b).days <= 6 * written.LATE for a, b in itertools.pairwise(days))
+    assert set(table) == {"invoiced", "period" if number else "receipt"}
+    for seed in range(40):
+        row, text = written.wrong_date(table["invoiced"], np.random.default_rng(seed))
+        new, old = datetime.datetime.strptime(text, written.FORM), days[row]
+        is_swap = (new.day, new.month, new.year) == (old.month, old.day, old.year)
+        assert new != old
+        assert is_swap or new.year - old.year in written.YEARS
 
 
 @pytest.mark.parametrize("kind", groups.SIZES)

@@ -1,4 +1,4 @@
-"""Errors in texts, times and keys: a typo, a wrong hour, a key that is given twice.
+"""Errors in texts, times and keys: typos, wrong hours, keys given twice, money, misread dates.
 
 - typo: one edit (a letter replaced, left out, put in, or two that change places) in a label of five
   letters or more that occurs five times or more, in any column of labels of a real table.
@@ -6,6 +6,7 @@
   its own: office hours, evenings until after midnight, early shifts.
 - key: the key of another row. Each table gets a column of keys: numbers in order, codes, or long
   random numbers.
+- money, date: amounts and dates that are written as texts; `written` makes them.
 
 Cells and edits are drawn at random; none is selected by how visible it is.
 """
@@ -20,12 +21,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.quality.cases import Array, Target
-from benchmarks.quality.errors import dirty, tables
+from benchmarks.quality.errors import dirty, tables, written
 from benchmarks.quality.errors.copies import ErrorCase, rng_of, target
 from benchmarks.quality.errors.injector import ATTEMPTS, Rng, Wrong
 from benchmarks.quality.errors.tables import Half, Table
 
-KINDS = ("typo", "hour", "key")
+KINDS = ("typo", "hour", "key", "money", "date")
 LETTERS, ROWS = 5, 5  # of a label that is misspelt, at least
 DAYS = 180
 HABITS = ((8.0, 18.0), (17.0, 25.5), (4.0, 10.0))  # hours between which things happen
@@ -53,20 +54,26 @@ def copy(
 
 
 def clean(name: str, seed: int, most: int, data: Path | None = None, number: int = 0) -> ErrorCase:
-    """Return a table with moments and keys, and nothing wrong, with some of its rows to explain."""
+    """Return a table with all habits and nothing wrong, with some of its rows to explain."""
     rng = rng_of(seed, name, "habits", number)
-    table = with_habit(with_habit(load(name, data), "hour", number, rng), "key", number, rng)
+    table = load(name, data)
+    for kind in KINDS:
+        table = with_habit(table, kind, number, rng)
     drawn = rng.permutation(_rows(table))[:most]
     targets = tuple(Target(int(row), ()) for row in drawn)
     return _case(name, "clean", f"{name}/habits-clean/{seed}", table, targets, data)
 
 
 def with_habit(table: Table, kind: str, number: int, rng: Rng) -> Table:
-    """Return a table with a column of moments, or of keys, where a kind of error needs one."""
+    """Return a table with moments, keys, amounts or dates, where a kind of error needs them."""
     if kind == "hour":
         return table | {"entered": moments(_rows(table), HABITS[number % len(HABITS)], rng)}
     if kind == "key":
         return table | {"key": keys(_rows(table), number, rng)}
+    if kind == "money":
+        return written.with_amounts(table, number, rng)
+    if kind == "date":
+        return written.with_dates(table, _rows(table), number, rng)
     return table
 
 
@@ -149,10 +156,25 @@ def _key(table: Table, rng: Rng) -> Wrong:
     return Wrong("key", row, {"key": table["key"][other]})
 
 
+def _money(table: Table, rng: Rng) -> Wrong | None:
+    if "amount" not in table:
+        return None
+    rows = [row for row, text in enumerate(table["amount"]) if text is not None]
+    row = int(rng.choice(rows))
+    return Wrong("money", row, {"amount": written.wrong_amount(table["amount"][row], rng)})
+
+
+def _date(table: Table, rng: Rng) -> Wrong:
+    row, new = written.wrong_date(table["invoiced"], rng)
+    return Wrong("date", row, {"invoiced": new})
+
+
 _MAKERS: dict[str, Callable[[Table, Rng], Wrong | None]] = {
     "typo": _typo,
     "hour": _hour,
     "key": _key,
+    "money": _money,
+    "date": _date,
 }
 
 

@@ -158,7 +158,7 @@ def _errors(settings: Settings) -> Iterator[Recipe]:
 
 
 def _habits(settings: Settings) -> Iterator[Recipe]:
-    """Plan typos, wrong hours and keys in real tables, and typos in those of data.gov."""
+    """Plan all kinds in real tables, and typos in those of data.gov."""
     amounts, seed, data = settings.amounts, settings.seed, settings.data
     for name in () if tables.lacking() else tables.names():
         if len(tables.load(name)) > WIDE and not amounts.errors_wide:

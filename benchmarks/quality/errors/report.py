@@ -14,6 +14,7 @@ from benchmarks.quality.ours import Ours
 from benchmarks.quality.report import brief, table
 
 MISSED = 20  # rows told at the end
+HABITS = "Typos, wrong hours, keys that are given twice, money, misread dates"
 
 
 def page(rows: Sequence[Row], settings: Settings) -> str:
@@ -27,7 +28,7 @@ def page(rows: Sequence[Row], settings: Settings) -> str:
         *_section(found, methods, "copies by table", "By table, all kinds of error", _cell),
         *_section(found, methods, "batches", "1 to 3% of the rows wrong at once", _cell),
         *_section(found, methods, "batches by kind", "The same by kind of error", _cell),
-        *_section(found, methods, "habits", "Typos, wrong hours, keys that are given twice", _cell),
+        *_section(found, methods, "habits", HABITS, _cell),
         *_section(found, methods, "habits by table", "By table", _cell),
         *_section(found, methods, "data.gov", "Tables of data.gov, one wrong cell", _cell),
         *_section(found, methods, "data.gov by table", "By table", _cell),
