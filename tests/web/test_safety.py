@@ -177,6 +177,12 @@ def test_a_server_for_others_needs_a_token() -> None:
     assert not done.stdout
 
 
+def test_a_token_with_signs_of_addresses_opens_the_page() -> None:
+    with served(options=("--token", "a&b=c#d e+f%41/?")) as server:
+        answer = httpx.get(server.address, timeout=60)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+
+
 def test_a_proxy_goes_by_its_own_name() -> None:
     door = Door.of(None, ["127.0.0.1", "::1"], 8000, ["odd.example"])
     assert door.hosts == {"127.0.0.1:8000", "[::1]:8000", "odd.example:8000", "odd.example"}

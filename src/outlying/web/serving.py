@@ -10,6 +10,7 @@ import socket
 import webbrowser
 from collections.abc import Callable, Sequence
 from typing import Any
+from urllib.parse import quote
 
 import uvicorn
 
@@ -67,9 +68,8 @@ def serve(
             port = int(listening.getsockname()[1])
             door = Door.of(settings.token, _names(settings), port, settings.names)
             service = Service(workspace, settings.limits, sources)
-            address = (
-                f"http://{_shown_host(settings.host)}:{port}{settings.path}?token={door.token}"
-            )
+            token = quote(door.token, safe="")
+            address = f"http://{_shown_host(settings.host)}:{port}{settings.path}?token={token}"
             config = uvicorn.Config(
                 application(service, door),
                 log_level="error",
