@@ -7,6 +7,8 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import numpy as np
@@ -15,10 +17,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from outlying.options import Options
+from outlying.web.addresses import Addresses
 from outlying.web.queries import OptionsQuery
+from outlying.web.row_page import Asked, RowPage
 from outlying.web.sliders import moved, sliders
 from outlying.web.table_page import MOST_COLUMNS, column_texts
-from tests.serving import served
+from tests.serving import served, uploaded
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +117,49 @@ def test_a_filter_that_makes_no_sense_is_said_beside_the_table(reader: httpx.Cli
     assert "Rows 1 to 40 of 40" in page.text
     assert reader.get("/t/wide?on=3&rule=least&to=0.5").status_code == 200
     assert reader.get("/t/wide?on=300&rule=least&to=0.5").status_code == 400
+
+
+def test_a_filter_by_a_date_that_is_none_keeps_search_and_order(reader: httpx.Client) -> None:
+    text(reader, "/t/logins")
+    for rule in ("least", "most", "equals"):
+        page = reader.get(f"/t/logins?on=0&rule={rule}&to=soon&search=Paris&sort=size")
+        assert page.status_code == 400
+        assert "value is 'soon'" in html.unescape(page.text)
+        assert "that match, of 400 in all" in page.text
+        assert page.text.count('aria-sort="ascending"') == 1
+    page = reader.get("/t/logins?on=0&rule=least&to=2025-09-20")
+    assert page.status_code == 200
+    assert "that match, of 400 in all" in page.text
+
+
+def test_a_filter_keeps_the_columns_that_are_shown(reader: httpx.Client) -> None:
+    text(reader, "/t/wide")
+    page = reader.get("/t/wide?on=3&rule=least&to=0.5&left=60")
+    assert page.url.params["left"] == "60"
+
+
+def test_sliders_keep_the_values_of_a_new_object(reader: httpx.Client) -> None:
+    text(reader, "/t/logins")
+    page = reader.get("/t/logins/new?place.max_conditions=0&v.site=Paris")
+    assert dict(page.url.params) == {"v.site": "Paris", "max_conditions": "0"}
+    page = reader.get("/t/logins/new?place.max_conditions=0")
+    assert dict(page.url.params) == {"max_conditions": "0"}
+    assert "Enter what you know" in page.text
+
+
+def test_a_table_of_one_row_and_a_column_without_a_name(reader: httpx.Client) -> None:
+    lines = [",city,size", *(f"{row * 7 % 30},Paris,{row}.5" for row in range(30))]
+    _, table = uploaded(reader, "unnamed.csv", "\n".join(lines).encode())
+    page = reader.get(f"/t/{table}?sort=&order=desc").text
+    assert re.findall(r"Explain row (\d+)", page)[:3] == ["18", "5", "22"]
+    _, table = uploaded(reader, "one.csv", b"a\n1\n")
+    assert "1 row, 1 column." in text(reader, f"/t/{table}")
+
+
+def test_a_missing_cell_is_called_missing_before_it_is_explained() -> None:
+    entry: Any = SimpleNamespace(name="gaps", rows=3, columns=())
+    shown = RowPage(entry, Asked({"a": "1", "b": ""}, 1), Addresses("gaps")).context()
+    assert [cell["value"] for cell in shown["plain"]] == ["1", "missing"]
 
 
 def test_what_is_derived_from_a_column_is_told_but_not_filtered_by(reader: httpx.Client) -> None:

@@ -51,7 +51,7 @@ async def start(request: Request) -> Response:
 
 def _about(entry: TableEntry) -> str:
     if entry.state == "ready":
-        return f"{entry.rows:,} rows, {len(entry.columns):,} columns"
+        return table_page.size_of(entry)
     return {"reading": "being read", "failed": "could not be read"}.get(entry.state, "")
 
 
@@ -193,7 +193,7 @@ async def new(request: Request) -> Response:
     else:
         values = {column.name: params.get(f"v.{column.name}", "") for column in entry.columns}
     asked = Asked(values)
-    if params.get("from") or not any(values.values()):
+    if not is_moved(list(params)) and (params.get("from") or not any(values.values())):
         shown = RowPage(entry, asked, addresses).context()
         return _view(
             "row.html", entry, addresses, "new", **_NOTHING | shown | {"welcome": _WELCOME}
