@@ -66,7 +66,8 @@ def serve(
     try:
         with Workspace() as workspace, _listening(settings) as listening:
             port = int(listening.getsockname()[1])
-            door = Door.of(settings.token, _names(settings), port, settings.names)
+            everywhere = settings.host in _EVERYWHERE
+            door = Door.of(settings.token, _names(settings), port, settings.names, everywhere)
             service = Service(workspace, settings.limits, sources)
             token = quote(door.token, safe="")
             address = f"http://{_shown_host(settings.host)}:{port}{settings.path}?token={token}"
