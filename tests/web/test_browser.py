@@ -99,7 +99,9 @@ class Visitor:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("tables")
-    with served(PATIENTS, hostile_table(folder / "hostile.csv")) as found:
+    with served(
+        PATIENTS, hostile_table(folder / "hostile.csv"), wide_table(folder / "wide.csv")
+    ) as found:
         yield found
 
 
@@ -136,6 +138,14 @@ def new_patient() -> str:
         if value is not None
     }
     return f"/t/patients/new?{urlencode(texts)}"
+
+
+def wide_table(path: Path) -> Path:
+    """Write a table of more columns than a page shows."""
+    names = ",".join(f"c{place:03}" for place in range(150))
+    lines = [",".join(str(row * place % 97) for place in range(1, 151)) for row in range(1, 41)]
+    path.write_text("\n".join([names, *lines]), encoding="utf-8")
+    return path
 
 
 def hostile_table(path: Path) -> Path:
@@ -289,6 +299,37 @@ def test_sliders_are_followed_at_once(visitor: Visitor) -> None:
     visitor.click(".options a", "Back to the usual")
     visitor.says("One thing stands out")
     assert visitor.query == {}
+
+
+def test_sliders_explain_a_new_object_as_it_is_typed(visitor: Visitor) -> None:
+    visitor.open("/t/patients/new")
+    visitor.one("[name='v.age']").send_keys("34")
+    visitor.one("#option-max_conditions").send_keys(Keys.HOME)
+    visitor.arrive("/t/patients/new", max_conditions="0")
+    assert visitor.query["v.age"] == ["34"]
+    visitor.settled()
+    field = visitor.one("[name='v.age']")
+    field.clear()
+    field.send_keys("35")
+    visitor.one("#option-max_conditions").send_keys(Keys.END)
+    visitor.arrive("/t/patients/new", max_conditions="6")
+    assert visitor.query["v.age"] == ["35"]
+    visitor.settled()
+
+
+def test_columns_to_the_right_are_shown_from_their_first(visitor: Visitor) -> None:
+    visitor.open("/t/wide")
+    visitor.browser.ask("document.querySelector('.grid').scrollLeft = 900")
+    visitor.click("#step-columns-to-the-right")
+    visitor.arrive("/t/wide", left="60")
+    visitor.settled()
+    assert visitor.browser.ask("document.querySelector('.grid').scrollLeft") == 0
+    visitor.browser.ask("document.querySelector('.grid').scrollLeft = 300")
+    visitor.one("#search").send_keys("1")
+    visitor.browser.ask("document.getElementById('sort-2').click()")  # before the search begins
+    visitor.arrive("/t/wide", sort="c061", left="60")
+    visitor.settled()
+    assert visitor.browser.ask("document.querySelector('.grid').scrollLeft") == 300
 
 
 def test_a_new_object_is_typed_in(visitor: Visitor) -> None:
