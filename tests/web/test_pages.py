@@ -103,10 +103,14 @@ def test_wide_tables_are_shown_in_parts(reader: httpx.Client) -> None:
 def test_columns_elsewhere_stay_as_they_were_chosen(reader: httpx.Client) -> None:
     text(reader, "/t/wide")
     shown = "&".join(f"show={place}" for place in range(60, 120) if place != 77)
-    page = reader.get(f"/t/wide?choosing=1&left=60&hide=c001&type=c002=categorical&{shown}")
+    compared = "&".join(f"compare={place}" for place in range(60, 120) if place != 78)
+    asked = "choosing=1&left=60&hide=c001&type=c002=categorical&exclude=c003&exclude=c079"
+    page = reader.get(f"/t/wide?{asked}&{shown}&{compared}")
     assert dict(page.url.params)["left"] == "60"
     assert page.url.params.get_list("hide") == ["c001", "c077"]
     assert page.url.params.get_list("type") == ["c002=categorical"]
+    assert page.url.params.get_list("exclude") == ["c003", "c078"]
+    assert page.text.count(", not compared") == 1
 
 
 def test_a_filter_that_makes_no_sense_is_said_beside_the_table(reader: httpx.Client) -> None:
@@ -160,6 +164,16 @@ def test_a_missing_cell_is_called_missing_before_it_is_explained() -> None:
     entry: Any = SimpleNamespace(name="gaps", rows=3, columns=())
     shown = RowPage(entry, Asked({"a": "1", "b": ""}, 1), Addresses("gaps")).context()
     assert [cell["value"] for cell in shown["plain"]] == ["1", "missing"]
+
+
+def test_infinite_values_can_be_counted_as_missing(reader: httpx.Client) -> None:
+    lines = ["a,b", *(f"{'inf' if row == 5 else row * 7 % 40},{row % 9}.5" for row in range(40))]
+    _, table = uploaded(reader, "infinite.csv", "\n".join(lines).encode())
+    for view in ("row/3", "odd?top=3"):
+        assert "has an infinite value" in text(reader, f"/t/{table}/{view}")
+        page = reader.get(f"/t/{table}/{view}").text
+        (remedy,) = re.findall(r'href="([^"]*infinite=missing[^"]*)" data-swap', page)
+        assert "has an infinite value" not in text(reader, html.unescape(remedy))
 
 
 def test_what_is_derived_from_a_column_is_told_but_not_filtered_by(reader: httpx.Client) -> None:

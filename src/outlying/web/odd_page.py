@@ -54,6 +54,7 @@ def asked(entry: TableEntry, addresses: Addresses, top: int) -> dict[str, Any]:
         "problem": _STREAMED if entry.is_streamed else "",
         "state": "streamed" if entry.is_streamed else "new",
         "job": None,
+        "remedy": None,
     }
 
 

@@ -34,6 +34,8 @@ _WELCOME = (
     "Enter what you know, and leave out what you do not. The object is then compared with the rows "
     "of the table, as if it were one of them. To begin with a row, open it and change its values."
 )
+#: Only what infinite values are refused with says so.
+_INFINITE = "--infinite missing"
 _EXPORTS = {"html": "Report", "json": "JSON", "csv": "CSV", "png": "Picture"}
 
 
@@ -135,7 +137,8 @@ def _detected(job: Job, addresses: Addresses, top: int, entry: TableEntry) -> di
         along = _along(entry, job, addresses.odd(top, ".json"))
         return {"state": "done", "along": along} | odd_page.found(job, addresses)
     if job.state in ("failed", "cancelled"):
-        return {"state": "ended", "problem": _ended(job)}
+        remedy = addresses.without_infinite.odd(top) if _is_infinite(job) else None
+        return {"state": "ended", "problem": _ended(job), "remedy": remedy}
     return {"state": "running", "job": _progress(job)}
 
 
@@ -206,6 +209,7 @@ _NOTHING: dict[str, Any] = {
     "job": None,
     "problem": "",
     "again": None,
+    "remedy": None,
     "along": None,
     "welcome": "",
 }
@@ -233,7 +237,8 @@ async def _explained(
         context["along"] = _along(entry, job, asked.address(addresses, ".json"))
     elif job.state in ("failed", "cancelled"):
         again = {"path": context["path"], "kept": context["kept"]}
-        context |= {"problem": _ended(job), "again": again}
+        remedy = asked.address(addresses.without_infinite) if _is_infinite(job) else None
+        context |= {"problem": _ended(job), "again": again, "remedy": remedy}
     else:
         context |= {"job": _progress(job), "waiting": True}
     return _view("row.html", entry, addresses, here, **context)
@@ -302,6 +307,10 @@ def _progress(job: Job) -> dict[str, Any]:
 
 def _ended(job: Job) -> str:
     return "It was cancelled." if job.state == "cancelled" else job.error or "It failed."
+
+
+def _is_infinite(job: Job) -> bool:
+    return _INFINITE in (job.error or "")
 
 
 def _along(entry: TableEntry, job: Job, json: str) -> dict[str, Any]:

@@ -40,6 +40,7 @@ class TablePage:
     ) -> None:
         self.entry, self.query, self.addresses = entry, query, addresses
         self._skipped = dict(entry.skipped)
+        self._excluded = set(addresses.options.options.exclude)
         self._types = dict(addresses.options.options.types)
         self._left = min(left, max(0, len(entry.columns) - 1))
         self._columns = _window(entry, self._left)
@@ -122,7 +123,8 @@ class TablePage:
             "name": column.name,
             "is_shown": column.name not in self.addresses.hidden,
             "missing": f"{column.missing:,}",
-            "compared": "yes" if reason is None else f"no, it {printable(reason, 120)}",
+            "is_compared": column.name not in self._excluded,
+            "skipped": None if reason is None else f"no, it {printable(reason, 120)}",
             "kinds": [
                 {"value": value, "label": label, "is_chosen": value == chosen}
                 for value, label in kinds
@@ -154,7 +156,7 @@ class TablePage:
             "order": ("descending" if self.query.descending else "ascending") * is_sorted,
             "arrow": ("▼" if self.query.descending else "▲") * is_sorted,
             "sort": self._to(again),
-            "is_skipped": column.name in self._skipped,
+            "is_skipped": column.name in self._skipped or column.name in self._excluded,
         }
 
     def _rows(self, page: Page, shown: list[ColumnFacts]) -> list[dict[str, Any]]:
@@ -332,4 +334,17 @@ def _chosen(entry: TableEntry, params: QueryParams, addresses: Addresses) -> Add
     }
     found = addresses.options.keywords
     found["types"] = found.get("types", {}) | types
+    found["exclude"] = _excluded(entry, params, found.get("exclude", ()))
     return Addresses(addresses.table_id, OptionsQuery.checked(found), (*addresses.hidden, *hidden))
+
+
+def _excluded(entry: TableEntry, params: QueryParams, before: Sequence[str]) -> list[str]:
+    """Return the columns that are not to be compared; those that never are have no box to tick."""
+    compared, skipped = set(params.getlist("compare")), dict(entry.skipped)
+    asked = {
+        column.name: str(place) in compared
+        for place, column in _window(entry, left_of(params))
+        if column.name not in skipped
+    }
+    elsewhere = [name for name in before if name not in asked]
+    return elsewhere + [name for name, is_compared in asked.items() if not is_compared]
