@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import re
+import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,6 +64,14 @@ def text(client: httpx.Client, address: str) -> str:
             return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page)))
         time.sleep(0.05)
     raise AssertionError(f"{address} is still in progress")
+
+
+def failed(client: httpx.Client, address: str) -> str:
+    """Return the page of a table that cannot be read, once that is known."""
+    text(client, address)
+    page = client.get(address)
+    assert page.status_code == 400
+    return page.text
 
 
 def test_numbers_of_a_column_have_the_same_decimals() -> None:
@@ -174,6 +184,35 @@ def test_infinite_values_can_be_counted_as_missing(reader: httpx.Client) -> None
         page = reader.get(f"/t/{table}/{view}").text
         (remedy,) = re.findall(r'href="([^"]*infinite=missing[^"]*)" data-swap', page)
         assert "has an infinite value" not in text(reader, html.unescape(remedy))
+
+
+def test_a_database_of_several_tables_is_read_once_one_is_named(
+    reader: httpx.Client, tmp_path: Path
+) -> None:
+    with contextlib.closing(sqlite3.connect(tmp_path / "two.db")) as database:
+        database.execute("CREATE TABLE first (a INTEGER, b TEXT)")
+        database.execute("CREATE TABLE second (c INTEGER, d TEXT)")
+        database.executemany("INSERT INTO second VALUES (?, 'x')", [(row,) for row in range(40)])
+        database.commit()
+    job, table = uploaded(reader, "two.db", (tmp_path / "two.db").read_bytes())
+    assert job["state"] == "failed"
+    page = reader.get(f"/t/{table}")
+    assert page.status_code == 400
+    assert [name in page.text for name in ("first", "second", 'name="table"')] == [True] * 3
+    reader.post(f"/t/{table}", data={"table": "nowhere", "sheet": "", "encoding": ""})
+    assert 'value="nowhere"' in failed(reader, f"/t/{table}")
+    reader.post(f"/t/{table}", data={"table": "second", "sheet": "", "encoding": ""})
+    assert "40 rows, 2 columns" in text(reader, f"/t/{table}")
+
+
+def test_uploads_can_be_forgotten_and_nothing_else(reader: httpx.Client) -> None:
+    _, table = uploaded(reader, "passing.csv", b"a,b\n1,2\n3,4\n")
+    page = reader.get("/").text
+    assert f'action="/t/{table}/forget"' in page
+    assert 'action="/t/wide/forget"' not in page
+    assert "passing.csv" not in reader.post(f"/t/{table}/forget").text
+    assert reader.post("/t/wide/forget").status_code == 409
+    assert "wide.csv" in reader.get("/").text
 
 
 def test_what_is_derived_from_a_column_is_told_but_not_filtered_by(reader: httpx.Client) -> None:

@@ -23,6 +23,7 @@ from outlying.web.service import Service
 from outlying.web.sliders import is_moved, moved
 from outlying.web.tables import TableEntry, Twins
 from outlying.web.templating import page, style_sheet
+from outlying.web.uploads import SAID
 
 #: A page waits so many seconds for an answer before it shows progress instead.
 PATIENCE = 0.7
@@ -34,6 +35,7 @@ _WELCOME = (
     "Enter what you know, and leave out what you do not. The object is then compared with the rows "
     "of the table, as if it were one of them. To begin with a row, open it and change its values."
 )
+_SAID = {"table": "Table of a database", "sheet": "Sheet of a workbook", "encoding": "Encoding"}
 #: Only what infinite values are refused with says so.
 _INFINITE = "--infinite missing"
 _EXPORTS = {"html": "Report", "json": "JSON", "csv": "CSV", "png": "Picture"}
@@ -45,10 +47,21 @@ _EXPORTS = {"html": "Report", "json": "JSON", "csv": "CSV", "png": "Picture"}
 async def start(request: Request) -> Response:
     """Show the tables that can be opened, and a place to drop another."""
     tables = [
-        {"name": entry.name, "href": Addresses(entry.id).table(), "about": _about(entry)}
+        {
+            "name": entry.name,
+            "href": Addresses(entry.id).table(),
+            "about": _about(entry),
+            "forget": Addresses(entry.id).path("/forget") if entry.is_upload else None,
+        }
         for entry in _service(request).tables.list()
     ]
     return page("start.html", tables=tables, upload="/api/v1/tables", kinds=_KINDS)
+
+
+async def forget(request: Request) -> Response:
+    """Forget a table that was uploaded."""
+    _service(request).tables.remove(request.path_params["table"])
+    return RedirectResponse("/", 303)
 
 
 def _about(entry: TableEntry) -> str:
@@ -97,8 +110,10 @@ async def _opened(request: Request) -> tuple[TableEntry, Response | None]:
 
 
 def _unread(entry: TableEntry) -> Response:
-    """Say why a table could not be read, with a button to try once more."""
-    again = Addresses(entry.id).path()
+    """Say why a table could not be read; ask what may help to read it once more."""
+    given = dict(entry.sourcing.given)
+    fields = [{"name": name, "label": _SAID[name], "value": given.get(name, "")} for name in SAID]
+    again = {"path": Addresses(entry.id).path(), "fields": fields}
     said = {
         "heading": f"{printable(entry.name, 60)} could not be read",
         "problem": entry.error or "",
@@ -109,7 +124,11 @@ def _unread(entry: TableEntry) -> Response:
 
 async def read_again(request: Request) -> Response:
     """Read a table once more whose reading was cancelled, or has failed."""
-    entry = _service(request).tables.reopen(request.path_params["table"])
+    tables, params = _service(request).tables, await _form(request)
+    entry = tables.get(request.path_params["table"])
+    if entry.state == "failed":
+        entry.sourcing = entry.sourcing.read_as({name: params.get(name) for name in SAID})
+    tables.reopen(entry.id)
     return RedirectResponse(Addresses(entry.id).table(), 303)
 
 
@@ -340,7 +359,7 @@ def error_page(request: Request, status: int, message: str) -> Response:
     heading = {404: "There is no such page", 429: "Too much at once"}.get(
         status, "That did not work"
     )
-    return page("error.html", status, heading=heading, problem=message, back=back, again="")
+    return page("error.html", status, heading=heading, problem=message, back=back, again=None)
 
 
 def _view(
@@ -367,6 +386,7 @@ ROUTES: Sequence[BaseRoute] = [
     Route("/style.css", style_sheet),
     Route("/t/{table}", table, methods=["GET"]),
     Route("/t/{table}", read_again, methods=["POST"]),
+    Route("/t/{table}/forget", forget, methods=["POST"]),
     Route("/t/{table}/odd", odd, methods=["GET"]),
     Route("/t/{table}/odd", find_odd, methods=["POST"]),
     Route("/t/{table}/row/{number}", row, methods=["GET"]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,12 @@ class Sourcing:
     def uploaded(cls, name: str, file: Path, given: dict[str, str]) -> Sourcing:
         """Take a file that a client sent, with what it says about its table."""
         return cls(name, file, given=tuple(given.items()), is_upload=True)
+
+    def read_as(self, said: Mapping[str, str | None]) -> Sourcing:
+        """Return the same source with something else said about it; None: as before."""
+        told = {name: text.strip() for name, text in said.items() if text is not None}
+        given = {name: value for name, value in (dict(self.given) | told).items() if value != ""}
+        return dataclasses.replace(self, given=tuple(given.items()))
 
     @property
     def title(self) -> str:
