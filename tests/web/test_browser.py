@@ -18,7 +18,7 @@ from selenium.webdriver.remote.webelement import WebElement
 
 from tests import browser as browsers
 from tests.browser import Browser
-from tests.serving import PATIENTS, Served, served
+from tests.serving import PATIENTS, Served, served, uploaded
 
 pytestmark = pytest.mark.slow
 
@@ -469,6 +469,21 @@ def test_every_view_fits(visitor: Visitor, width: int) -> None:
         visitor.browser.ask("document.querySelectorAll('details').forEach(d => d.open = true)")
         wide = visitor.browser.ask("document.documentElement.scrollWidth")
         assert (view, wide <= width) == (view, True)
+
+
+def test_tables_that_cannot_be_read_ask_how_to(visitor: Visitor, server: Served) -> None:
+    with server.client() as client:
+        _, table = uploaded(client, "broken.parquet", b"nothing of that kind")
+    visitor.open(f"/t/{table}", 400)
+    assert len(visitor.all(".again label input")) == 3
+    assert visitor.browser.violations() == []
+    assert visitor.browser.ask("document.documentElement.scrollWidth") <= 400
+    visitor.browser.driver.get_log("browser")  # that the answer is an error
+    visitor.open("/", 400)
+    assert visitor.browser.violations() == []
+    assert visitor.browser.ask("document.documentElement.scrollWidth") <= 400
+    visitor.click(".sources button[aria-label='Forget broken.parquet']")
+    visitor.browser.until(lambda: not visitor.all("button[aria-label='Forget broken.parquet']"))
 
 
 def test_the_cards_are_those_of_the_report(visitor: Visitor) -> None:
