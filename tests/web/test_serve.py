@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -36,3 +39,18 @@ def test_a_file_that_is_not_there_is_told_before_anything_is_served(tmp_path: Pa
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "no such file; check the path" in done.stderr
+
+
+def test_a_page_explains_a_row_also_where_no_rows_like_it_are_found() -> None:
+    from outlying.web import pages
+
+    async def refused(*_: Any) -> None:
+        raise OptionError("filter: no")
+
+    headline = SimpleNamespace(property="a", conditions=())
+    story = SimpleNamespace(exceptional=True, headline=headline)
+    job: Any = SimpleNamespace(findings=SimpleNamespace(stories=[story]))
+    entry: Any = SimpleNamespace(id="t", columns=[SimpleNamespace(name="a")])
+    service = SimpleNamespace(tables=SimpleNamespace(twins=refused))
+    request: Any = SimpleNamespace(app=SimpleNamespace(state=SimpleNamespace(service=service)))
+    assert asyncio.run(pages._twins(request, entry, job)) == {}

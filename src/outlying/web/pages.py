@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -275,12 +276,12 @@ def _asked_for(
 async def _twins(request: Request, entry: TableEntry, job: Job) -> dict[int, Twins]:
     """Return ordinary rows like this one for each story that is told in full."""
     tables, known = _service(request).tables, {column.name for column in entry.columns}
-    places = [
-        place
-        for place, story in enumerate(job.findings.stories)
-        if story.exceptional and _named(story.headline) <= known
-    ]
-    return {place: await tables.twins(entry.id, job.findings, place) for place in places}
+    found: dict[int, Twins] = {}
+    for place, story in enumerate(job.findings.stories):
+        if story.exceptional and _named(story.headline) <= known:
+            with contextlib.suppress(OptionError):  # the page explains the row without them, too
+                found[place] = await tables.twins(entry.id, job.findings, place)
+    return found
 
 
 def _named(pair: Pair) -> set[str]:
