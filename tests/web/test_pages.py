@@ -161,6 +161,15 @@ def test_sliders_keep_the_values_of_a_new_object(reader: httpx.Client) -> None:
     assert "Enter what you know" in page.text
 
 
+def test_an_object_that_begins_with_a_row_is_that_row_in_json(reader: httpx.Client) -> None:
+    text(reader, "/t/logins")
+    found = reader.get("/t/logins/new.json?from=41").json()
+    typed = {"v.when": "2025-05-13T03:40:00", "v.site": "Berlin", "v.size": "1"}
+    assert found == reader.get("/t/logins/new.json", params=typed).json()
+    assert found["objects"][0]["pairs"]
+    assert reader.get("/t/logins/new.json?from=401").status_code == 404
+
+
 def test_a_table_of_one_row_and_a_column_without_a_name(reader: httpx.Client) -> None:
     lines = [",city,size", *(f"{row * 7 % 30},Paris,{row}.5" for row in range(30))]
     _, table = uploaded(reader, "unnamed.csv", "\n".join(lines).encode())
