@@ -122,6 +122,65 @@ def test_a_new_object_has_twins_that_are_ordinary(client: httpx.Client) -> None:
     assert client.get(f"/api/v1/jobs/{job['id']}/stories/99").status_code == 404
 
 
+def test_in_place_of_a_gap_no_value_is_nearest(client: httpx.Client) -> None:
+    job = explained(client, object=dict.fromkeys(patient()) | {"sex": "male"})
+    stories = client.get(job["result"]).json()["objects"][0]["stories"]
+    assert stories
+    for place in range(1, len(stories) + 1):
+        answer = client.get(f"/api/v1/jobs/{job['id']}/stories/{place}")
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["ordinary_at"] is None
+        assert answer.json()["twins"]
+    assert client.get("/t/patients/new?v.sex=male").status_code == 200
+
+
+@pytest.mark.parametrize("gap", ["number", "day", "kind"])
+def test_a_row_with_a_gap_is_explained(client: httpx.Client, gap: str) -> None:
+    lines = ["number,day,kind"]
+    for row in range(300):
+        cells = {
+            "number": row * 7 % 83,
+            "day": f"2024-03-{row % 28 + 1:02}",
+            "kind": "abc"[row % 3],
+        }
+        lines.append(
+            ",".join(str(cell) for cell in (cells | ({gap: ""} if row == 9 else {})).values())
+        )
+    job, table = uploaded(client, "gaps.csv", "\n".join(lines).encode())
+    assert job["state"] == "done", job
+    asked = client.post(f"/api/v1/tables/{table}/explanations", json={"row": 10}).json()
+    assert finished(client, asked)["state"] == "done"
+    page = client.get(f"/t/{table}/row/10")
+    assert page.status_code == 200, page.text
+    assert "ordinary at known" not in page.text
+    client.delete(f"/api/v1/tables/{table}")
+
+
+def test_numbers_and_dates_written_for_people_are_shown_as_they_are_compared(
+    client: httpx.Client,
+) -> None:
+    lines = ["Amount;Day;Rate"]
+    for row in range(200):
+        amount = 9000 if row == 7 else row % 50 + 1000.5
+        rate = "inf" if row == 3 else row % 9
+        lines.append(f"${amount:,.2f};{row % 28 + 1:02}.03.2024;{rate}")
+    job, table = uploaded(client, "written.csv", "\n".join(lines).encode())
+    assert job["state"] == "done", job
+    address = f"/api/v1/tables/{table}"
+    found = client.get(address).json()
+    assert [column["type"] for column in found["columns"]] == ["numeric", "datetime", "numeric"]
+    assert not found["skipped"]
+    assert found["notes"]
+    rows = client.get(f"{address}/rows?sort=Amount&order=desc&limit=1").json()["rows"]
+    assert rows[0]["values"][:2] == [9000.0, "2024-03-08"]
+    many = json.dumps({"attribute": "Amount", "kind": "interval", "low": 5000})
+    assert client.get(f"{address}/rows", params={"filter": many}).json()["total"] == 1
+    infinite = client.get(f"{address}/rows?sort=Rate&order=desc&limit=1").json()["rows"]
+    assert infinite[0]["row"] == 4
+    assert infinite[0]["values"][2] is not None
+    client.delete(address)
+
+
 @pytest.mark.parametrize(
     "body",
     [

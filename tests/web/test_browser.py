@@ -18,7 +18,7 @@ from selenium.webdriver.remote.webelement import WebElement
 
 from tests import browser as browsers
 from tests.browser import Browser
-from tests.serving import PATIENTS, Served, served
+from tests.serving import PATIENTS, Served, served, uploaded
 
 pytestmark = pytest.mark.slow
 
@@ -99,7 +99,9 @@ class Visitor:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("tables")
-    with served(PATIENTS, hostile_table(folder / "hostile.csv")) as found:
+    with served(
+        PATIENTS, hostile_table(folder / "hostile.csv"), wide_table(folder / "wide.csv")
+    ) as found:
         yield found
 
 
@@ -136,6 +138,14 @@ def new_patient() -> str:
         if value is not None
     }
     return f"/t/patients/new?{urlencode(texts)}"
+
+
+def wide_table(path: Path) -> Path:
+    """Write a table of more columns than a page shows."""
+    names = ",".join(f"c{place:03}" for place in range(150))
+    lines = [",".join(str(row * place % 97) for place in range(1, 151)) for row in range(1, 41)]
+    path.write_text("\n".join([names, *lines]), encoding="utf-8")
+    return path
 
 
 def hostile_table(path: Path) -> Path:
@@ -291,6 +301,37 @@ def test_sliders_are_followed_at_once(visitor: Visitor) -> None:
     assert visitor.query == {}
 
 
+def test_sliders_explain_a_new_object_as_it_is_typed(visitor: Visitor) -> None:
+    visitor.open("/t/patients/new")
+    visitor.one("[name='v.age']").send_keys("34")
+    visitor.one("#option-max_conditions").send_keys(Keys.HOME)
+    visitor.arrive("/t/patients/new", max_conditions="0")
+    assert visitor.query["v.age"] == ["34"]
+    visitor.settled()
+    field = visitor.one("[name='v.age']")
+    field.clear()
+    field.send_keys("35")
+    visitor.one("#option-max_conditions").send_keys(Keys.END)
+    visitor.arrive("/t/patients/new", max_conditions="6")
+    assert visitor.query["v.age"] == ["35"]
+    visitor.settled()
+
+
+def test_columns_to_the_right_are_shown_from_their_first(visitor: Visitor) -> None:
+    visitor.open("/t/wide")
+    visitor.browser.ask("document.querySelector('.grid').scrollLeft = 900")
+    visitor.click("#step-columns-to-the-right")
+    visitor.arrive("/t/wide", left="60")
+    visitor.settled()
+    assert visitor.browser.ask("document.querySelector('.grid').scrollLeft") == 0
+    visitor.browser.ask("document.querySelector('.grid').scrollLeft = 300")
+    visitor.one("#search").send_keys("1")
+    visitor.browser.ask("document.getElementById('sort-2').click()")  # before the search begins
+    visitor.arrive("/t/wide", sort="c061", left="60")
+    visitor.settled()
+    assert visitor.browser.ask("document.querySelector('.grid').scrollLeft") == 300
+
+
 def test_a_new_object_is_typed_in(visitor: Visitor) -> None:
     visitor.open("/t/patients/row/86")
     visitor.click(".actions a", "Change values")
@@ -428,6 +469,21 @@ def test_every_view_fits(visitor: Visitor, width: int) -> None:
         visitor.browser.ask("document.querySelectorAll('details').forEach(d => d.open = true)")
         wide = visitor.browser.ask("document.documentElement.scrollWidth")
         assert (view, wide <= width) == (view, True)
+
+
+def test_tables_that_cannot_be_read_ask_how_to(visitor: Visitor, server: Served) -> None:
+    with server.client() as client:
+        _, table = uploaded(client, "broken.parquet", b"nothing of that kind")
+    visitor.open(f"/t/{table}", 400)
+    assert len(visitor.all(".again label input")) == 3
+    assert visitor.browser.violations() == []
+    assert visitor.browser.ask("document.documentElement.scrollWidth") <= 400
+    visitor.browser.driver.get_log("browser")  # that the answer is an error
+    visitor.open("/", 400)
+    assert visitor.browser.violations() == []
+    assert visitor.browser.ask("document.documentElement.scrollWidth") <= 400
+    visitor.click(".sources button[aria-label='Forget broken.parquet']")
+    visitor.browser.until(lambda: not visitor.all("button[aria-label='Forget broken.parquet']"))
 
 
 def test_the_cards_are_those_of_the_report(visitor: Visitor) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import re
+import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import numpy as np
@@ -15,10 +19,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from outlying.options import Options
+from outlying.web.addresses import Addresses
 from outlying.web.queries import OptionsQuery
+from outlying.web.row_page import Asked, RowPage
 from outlying.web.sliders import moved, sliders
 from outlying.web.table_page import MOST_COLUMNS, column_texts
-from tests.serving import served
+from tests.serving import served, uploaded
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +66,14 @@ def text(client: httpx.Client, address: str) -> str:
     raise AssertionError(f"{address} is still in progress")
 
 
+def failed(client: httpx.Client, address: str) -> str:
+    """Return the page of a table that cannot be read, once that is known."""
+    text(client, address)
+    page = client.get(address)
+    assert page.status_code == 400
+    return page.text
+
+
 def test_numbers_of_a_column_have_the_same_decimals() -> None:
     assert column_texts([957.0, 1515206.0, None]) == ["957", "1515206", None]
     assert column_texts([957.0, 2.25, 1.5]) == ["957.00", "2.25", "1.50"]
@@ -99,10 +113,14 @@ def test_wide_tables_are_shown_in_parts(reader: httpx.Client) -> None:
 def test_columns_elsewhere_stay_as_they_were_chosen(reader: httpx.Client) -> None:
     text(reader, "/t/wide")
     shown = "&".join(f"show={place}" for place in range(60, 120) if place != 77)
-    page = reader.get(f"/t/wide?choosing=1&left=60&hide=c001&type=c002=categorical&{shown}")
+    compared = "&".join(f"compare={place}" for place in range(60, 120) if place != 78)
+    asked = "choosing=1&left=60&hide=c001&type=c002=categorical&exclude=c003&exclude=c079"
+    page = reader.get(f"/t/wide?{asked}&{shown}&{compared}")
     assert dict(page.url.params)["left"] == "60"
     assert page.url.params.get_list("hide") == ["c001", "c077"]
     assert page.url.params.get_list("type") == ["c002=categorical"]
+    assert page.url.params.get_list("exclude") == ["c003", "c078"]
+    assert page.text.count(", not compared") == 1
 
 
 def test_a_filter_that_makes_no_sense_is_said_beside_the_table(reader: httpx.Client) -> None:
@@ -113,6 +131,97 @@ def test_a_filter_that_makes_no_sense_is_said_beside_the_table(reader: httpx.Cli
     assert "Rows 1 to 40 of 40" in page.text
     assert reader.get("/t/wide?on=3&rule=least&to=0.5").status_code == 200
     assert reader.get("/t/wide?on=300&rule=least&to=0.5").status_code == 400
+
+
+def test_a_filter_by_a_date_that_is_none_keeps_search_and_order(reader: httpx.Client) -> None:
+    text(reader, "/t/logins")
+    for rule in ("least", "most", "equals"):
+        page = reader.get(f"/t/logins?on=0&rule={rule}&to=soon&search=Paris&sort=size")
+        assert page.status_code == 400
+        assert "value is 'soon'" in html.unescape(page.text)
+        assert "that match, of 400 in all" in page.text
+        assert page.text.count('aria-sort="ascending"') == 1
+    page = reader.get("/t/logins?on=0&rule=least&to=2025-09-20")
+    assert page.status_code == 200
+    assert "that match, of 400 in all" in page.text
+
+
+def test_a_filter_keeps_the_columns_that_are_shown(reader: httpx.Client) -> None:
+    text(reader, "/t/wide")
+    page = reader.get("/t/wide?on=3&rule=least&to=0.5&left=60")
+    assert page.url.params["left"] == "60"
+
+
+def test_sliders_keep_the_values_of_a_new_object(reader: httpx.Client) -> None:
+    text(reader, "/t/logins")
+    page = reader.get("/t/logins/new?place.max_conditions=0&v.site=Paris")
+    assert dict(page.url.params) == {"v.site": "Paris", "max_conditions": "0"}
+    page = reader.get("/t/logins/new?place.max_conditions=0")
+    assert dict(page.url.params) == {"max_conditions": "0"}
+    assert "Enter what you know" in page.text
+
+
+def test_an_object_that_begins_with_a_row_is_that_row_in_json(reader: httpx.Client) -> None:
+    text(reader, "/t/logins")
+    found = reader.get("/t/logins/new.json?from=41").json()
+    typed = {"v.when": "2025-05-13T03:40:00", "v.site": "Berlin", "v.size": "1"}
+    assert found == reader.get("/t/logins/new.json", params=typed).json()
+    assert found["objects"][0]["pairs"]
+    assert reader.get("/t/logins/new.json?from=401").status_code == 404
+
+
+def test_a_table_of_one_row_and_a_column_without_a_name(reader: httpx.Client) -> None:
+    lines = [",city,size", *(f"{row * 7 % 30},Paris,{row}.5" for row in range(30))]
+    _, table = uploaded(reader, "unnamed.csv", "\n".join(lines).encode())
+    page = reader.get(f"/t/{table}?sort=&order=desc").text
+    assert re.findall(r"Explain row (\d+)", page)[:3] == ["18", "5", "22"]
+    _, table = uploaded(reader, "one.csv", b"a\n1\n")
+    assert "1 row, 1 column." in text(reader, f"/t/{table}")
+
+
+def test_a_missing_cell_is_called_missing_before_it_is_explained() -> None:
+    entry: Any = SimpleNamespace(name="gaps", rows=3, columns=())
+    shown = RowPage(entry, Asked({"a": "1", "b": ""}, 1), Addresses("gaps")).context()
+    assert [cell["value"] for cell in shown["plain"]] == ["1", "missing"]
+
+
+def test_infinite_values_can_be_counted_as_missing(reader: httpx.Client) -> None:
+    lines = ["a,b", *(f"{'inf' if row == 5 else row * 7 % 40},{row % 9}.5" for row in range(40))]
+    _, table = uploaded(reader, "infinite.csv", "\n".join(lines).encode())
+    for view in ("row/3", "odd?top=3"):
+        assert "has an infinite value" in text(reader, f"/t/{table}/{view}")
+        page = reader.get(f"/t/{table}/{view}").text
+        (remedy,) = re.findall(r'href="([^"]*infinite=missing[^"]*)" data-swap', page)
+        assert "has an infinite value" not in text(reader, html.unescape(remedy))
+
+
+def test_a_database_of_several_tables_is_read_once_one_is_named(
+    reader: httpx.Client, tmp_path: Path
+) -> None:
+    with contextlib.closing(sqlite3.connect(tmp_path / "two.db")) as database:
+        database.execute("CREATE TABLE first (a INTEGER, b TEXT)")
+        database.execute("CREATE TABLE second (c INTEGER, d TEXT)")
+        database.executemany("INSERT INTO second VALUES (?, 'x')", [(row,) for row in range(40)])
+        database.commit()
+    job, table = uploaded(reader, "two.db", (tmp_path / "two.db").read_bytes())
+    assert job["state"] == "failed"
+    page = reader.get(f"/t/{table}")
+    assert page.status_code == 400
+    assert [name in page.text for name in ("first", "second", 'name="table"')] == [True] * 3
+    reader.post(f"/t/{table}", data={"table": "nowhere", "sheet": "", "encoding": ""})
+    assert 'value="nowhere"' in failed(reader, f"/t/{table}")
+    reader.post(f"/t/{table}", data={"table": "second", "sheet": "", "encoding": ""})
+    assert "40 rows, 2 columns" in text(reader, f"/t/{table}")
+
+
+def test_uploads_can_be_forgotten_and_nothing_else(reader: httpx.Client) -> None:
+    _, table = uploaded(reader, "passing.csv", b"a,b\n1,2\n3,4\n")
+    page = reader.get("/").text
+    assert f'action="/t/{table}/forget"' in page
+    assert 'action="/t/wide/forget"' not in page
+    assert "passing.csv" not in reader.post(f"/t/{table}/forget").text
+    assert reader.post("/t/wide/forget").status_code == 409
+    assert "wide.csv" in reader.get("/").text
 
 
 def test_what_is_derived_from_a_column_is_told_but_not_filtered_by(reader: httpx.Client) -> None:

@@ -157,3 +157,13 @@ def test_filters_find_what_conditions_mean(tmp_path: Path) -> None:
     assert rows(attribute="t", kind="contains", value="C") == [4]
     assert browser.key(4) == {"x": 4.0}
     browser.close()
+
+
+@pytest.mark.parametrize("text", ["Straße", "STRASSE", "ẞ", "İzmir", "ΣΟΦΟΣ", "ÉTÉ"])
+def test_a_text_is_found_by_itself_in_any_case(tmp_path: Path, text: str) -> None:
+    table = read_arrays({"t": np.array([text, "x", "x"], dtype=object)})
+    browser = Browser(tmp_path / "c", "", 3, write_copy(table, tmp_path / "c"))
+    containing = View(filters=(Filter("t", "contains", value=text),))
+    for view in (View(search=text), containing):
+        assert browser.page(view, 0, 9).numbers == [1]
+    browser.close()

@@ -177,6 +177,27 @@ def test_a_server_for_others_needs_a_token() -> None:
     assert not done.stdout
 
 
+def test_a_token_with_signs_of_addresses_opens_the_page() -> None:
+    with served(options=("--token", "a&b=c#d e+f%41/?")) as server:
+        answer = httpx.get(server.address, timeout=60)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+
+
+def test_a_server_for_all_goes_by_the_address_that_is_asked() -> None:
+    token = "long enough"  # noqa: S105
+    with served(options=("--host", "0.0.0.0", "--token", token)) as server:  # noqa: S104
+        port = server.address.split("/?")[0].rpartition(":")[2]
+        origin, known = f"http://127.0.0.2:{port}", {"Authorization": f"Bearer {token}"}
+        assert httpx.get(origin + TABLES, headers=known, timeout=60).status_code == 200
+        sent = httpx.post(origin + UPLOAD, headers=known | {"Origin": origin}, content=FILE)
+        assert sent.status_code == 202
+        for host in (f"127.0.0.3:{port}", f"evil.example:{port}", "127.0.0.2"):
+            foreign = known | {"Host": host}
+            assert httpx.get(origin + TABLES, headers=foreign).status_code == 403
+        foreign = known | {"Origin": f"http://127.0.0.3:{port}"}
+        assert httpx.post(origin + UPLOAD, headers=foreign, content=FILE).status_code == 403
+
+
 def test_a_proxy_goes_by_its_own_name() -> None:
     door = Door.of(None, ["127.0.0.1", "::1"], 8000, ["odd.example"])
     assert door.hosts == {"127.0.0.1:8000", "[::1]:8000", "odd.example:8000", "odd.example"}

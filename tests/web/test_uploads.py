@@ -139,8 +139,25 @@ def test_tables_are_limited(client: httpx.Client) -> None:
     answer = client.post("/api/v1/tables", params={"name": "x.csv"}, content=content)
     assert answer.status_code == 429
     assert "--max-tables" in answer.json()["error"]
+    page = client.post(
+        "/api/v1/tables", files={"file": ("x.csv", content)}, headers={"Accept": "text/html"}
+    )
+    assert page.status_code == 429
+    assert page.headers["content-type"].startswith("text/html")
+    assert "--max-tables" in page.text
     for table in tables:
         client.delete(f"/api/v1/tables/{table}")
+
+
+def test_uploads_that_fail_make_way(client: httpx.Client) -> None:
+    for number in range(6):
+        assert uploaded(client, f"empty{number}.csv", b"")[0]["state"] == "failed"
+    names = [table["id"] for table in client.get("/api/v1/tables").json()["tables"]]
+    assert names == ["empty2", "empty3", "empty4", "empty5"]
+    job, _ = uploaded(client, "fine.csv", b"a,b\n" + b"1,2\n3,4\n" * 20)
+    assert job["state"] == "done"
+    for table in client.get("/api/v1/tables").json()["tables"]:
+        client.delete(f"/api/v1/tables/{table['id']}")
 
 
 def test_a_spreadsheet_computes_nothing() -> None:

@@ -222,6 +222,11 @@ def skipped_column(
 
 def as_declared(table: Table, options: Options) -> Table:
     """Apply the user's types, and refuse infinite values or count them as missing."""
+    return _finite(as_read(table, options), options)
+
+
+def as_read(table: Table, options: Options) -> Table:
+    """Apply the user's types, and read texts as what they show to be; infinite values stay."""
     wanted = dict(options.types)
     unread = {skipped.name for skipped in table.skipped}
     for name in (*wanted, *options.exclude, *(options.columns or ())):
@@ -235,8 +240,7 @@ def as_declared(table: Table, options: Options) -> Table:
         read, note = _as_read(column, wanted.get(column.name)) if is_used else (column, None)
         columns.append(read)
         notes += [] if note is None else [f"column {column.name!r} {note}"]
-    typed = dataclasses.replace(table, columns=tuple(columns), notes=tuple(notes))
-    return _finite(typed, options)
+    return dataclasses.replace(table, columns=tuple(columns), notes=tuple(notes))
 
 
 def _as_read(column: Column, kind: ColumnType | None) -> tuple[Column, str | None]:

@@ -35,6 +35,12 @@ class Addresses:
         """What every address of these views holds."""
         return self.options.to_params() + [("hide", name) for name in self.hidden]
 
+    @property
+    def without_infinite(self) -> Addresses:
+        """The same views where infinite values count as missing."""
+        options = OptionsQuery.checked(self.options.keywords | {"infinite": "missing"})
+        return dataclasses.replace(self, options=options)
+
     def path(self, view: str = "") -> str:
         """Return the address of a view without its query."""
         return f"/t/{quote(self.table_id)}{view}"

@@ -19,6 +19,7 @@ from outlying.web.answers import Answer
 from outlying.web.jobs import Job
 from outlying.web.limits import LimitError, NotFoundError
 from outlying.web.queries import OptionsQuery, Query, whole
+from outlying.web.row_page import copied, texts_of
 from outlying.web.service import Service
 from outlying.web.tables import TableEntry
 from outlying.web.uploads import received
@@ -208,7 +209,11 @@ async def object_twin(request: Request) -> Response:
     """Return why a new object is odd, as the library's JSON."""
     service, given = _service(request), request.query_params
     entry = await _opened(request)
-    values = {facts.name: given.get(f"v.{facts.name}") or None for facts in entry.columns}
+    texts = {facts.name: given.get(f"v.{facts.name}", "") for facts in entry.columns}
+    if given.get("from"):
+        number = whole("from", given["from"], 1)
+        texts = copied(texts_of(await service.tables.values(entry.id, number)), entry)
+    values = {name: text or None for name, text in texts.items()}
     job = service.jobs.explain(entry.id, values=values, options=OptionsQuery.of(given))
     return await _answered(request, job)
 

@@ -94,7 +94,8 @@ async def _unexpected(request: Request, error: Exception) -> Response:
 
 
 def _answer(request: Request, status: int, said: str) -> Response:
-    path = request.url.path
-    if path.startswith("/api/") or path.endswith(".json"):
+    path, is_form = request.url.path, "text/html" in request.headers.get("accept", "")
+    is_of_api = path.startswith("/api/") and not (is_form and request.method == "POST")
+    if is_of_api or path.endswith(".json"):
         return Answer({"error": said}, status)
     return pages.error_page(request, status, said)

@@ -15,11 +15,13 @@ from outlying.web.jobs import Job
 from outlying.web.queries import OptionsQuery, Query, whole
 from outlying.web.reproduce import DETECT_OPTIONS
 from outlying.web.service import MOST_FLAGGED
+from outlying.web.table_page import counted, size_of
 from outlying.web.tables import TableEntry
 
 _STREAMED = (
     "This table is read as a stream, as it may be larger than memory: its rows can be explained "
-    "one by one, but not ranked. Serve it with --engine memory where it is not that large."
+    "one by one, but not ranked. Where it is not that large, serve it as one file with "
+    "--engine memory."
 )
 #: Rows that a first look finds.
 USUAL = 20
@@ -41,7 +43,7 @@ def options_of(options: OptionsQuery) -> OptionsQuery:
 def asked(entry: TableEntry, addresses: Addresses, top: int) -> dict[str, Any]:
     """Return what the page shows before anything was found."""
     return {
-        "about": f"{entry.rows:,} rows, {len(entry.columns):,} columns",
+        "about": size_of(entry),
         "path": addresses.path("/odd"),
         "kept": addresses.kept,
         "top": min(top, entry.rows or top),
@@ -52,6 +54,7 @@ def asked(entry: TableEntry, addresses: Addresses, top: int) -> dict[str, Any]:
         "problem": _STREAMED if entry.is_streamed else "",
         "state": "streamed" if entry.is_streamed else "new",
         "job": None,
+        "remedy": None,
     }
 
 
@@ -73,7 +76,7 @@ def _story(pattern: Pattern, rows: dict[int, Any], addresses: Addresses) -> dict
     numbers = tuple(row + 1 for row in pattern.rows)
     return {
         "name": "No single cell stands out" if pattern.property is None else pattern.name,
-        "count": "1 row" if pattern.count == 1 else f"{pattern.count:,} rows",
+        "count": counted(pattern.count, "row"),
         "href": addresses.table(Query(rows=numbers)),
         "rows": [rows[row] for row in rows if row in pattern.rows],
     }

@@ -46,6 +46,8 @@ class Wanted:
 
 def nearest_typical(pair: Pair, form: Form) -> tuple[Value, Filter]:
     """Return the typical value that is nearest to the odd one, and what rows it stands for."""
+    if pair.value is None:  # in place of a gap any value would do, and none is nearest
+        return None, Filter(pair.property, "present")
     ranges = [item for item in pair.typical if isinstance(item, tuple)]
     if not ranges:
         common = next((item for item in pair.typical if not isinstance(item, tuple)), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ from outlying.web.service import Service
 from outlying.web.sliders import is_moved, moved
 from outlying.web.tables import TableEntry, Twins
 from outlying.web.templating import page, style_sheet
+from outlying.web.uploads import SAID
 
 #: A page waits so many seconds for an answer before it shows progress instead.
 PATIENCE = 0.7
@@ -34,6 +36,9 @@ _WELCOME = (
     "Enter what you know, and leave out what you do not. The object is then compared with the rows "
     "of the table, as if it were one of them. To begin with a row, open it and change its values."
 )
+_SAID = {"table": "Table of a database", "sheet": "Sheet of a workbook", "encoding": "Encoding"}
+#: Only what infinite values are refused with says so.
+_INFINITE = "--infinite missing"
 _EXPORTS = {"html": "Report", "json": "JSON", "csv": "CSV", "png": "Picture"}
 
 
@@ -43,15 +48,26 @@ _EXPORTS = {"html": "Report", "json": "JSON", "csv": "CSV", "png": "Picture"}
 async def start(request: Request) -> Response:
     """Show the tables that can be opened, and a place to drop another."""
     tables = [
-        {"name": entry.name, "href": Addresses(entry.id).table(), "about": _about(entry)}
+        {
+            "name": entry.name,
+            "href": Addresses(entry.id).table(),
+            "about": _about(entry),
+            "forget": Addresses(entry.id).path("/forget") if entry.is_upload else None,
+        }
         for entry in _service(request).tables.list()
     ]
     return page("start.html", tables=tables, upload="/api/v1/tables", kinds=_KINDS)
 
 
+async def forget(request: Request) -> Response:
+    """Forget a table that was uploaded."""
+    _service(request).tables.remove(request.path_params["table"])
+    return RedirectResponse("/", 303)
+
+
 def _about(entry: TableEntry) -> str:
     if entry.state == "ready":
-        return f"{entry.rows:,} rows, {len(entry.columns):,} columns"
+        return table_page.size_of(entry)
     return {"reading": "being read", "failed": "could not be read"}.get(entry.state, "")
 
 
@@ -95,8 +111,10 @@ async def _opened(request: Request) -> tuple[TableEntry, Response | None]:
 
 
 def _unread(entry: TableEntry) -> Response:
-    """Say why a table could not be read, with a button to try once more."""
-    again = Addresses(entry.id).path()
+    """Say why a table could not be read; ask what may help to read it once more."""
+    given = dict(entry.sourcing.given)
+    fields = [{"name": name, "label": _SAID[name], "value": given.get(name, "")} for name in SAID]
+    again = {"path": Addresses(entry.id).path(), "fields": fields}
     said = {
         "heading": f"{printable(entry.name, 60)} could not be read",
         "problem": entry.error or "",
@@ -107,7 +125,11 @@ def _unread(entry: TableEntry) -> Response:
 
 async def read_again(request: Request) -> Response:
     """Read a table once more whose reading was cancelled, or has failed."""
-    entry = _service(request).tables.reopen(request.path_params["table"])
+    tables, params = _service(request).tables, await _form(request)
+    entry = tables.get(request.path_params["table"])
+    if entry.state == "failed":
+        entry.sourcing = entry.sourcing.read_as({name: params.get(name) for name in SAID})
+    tables.reopen(entry.id)
     return RedirectResponse(Addresses(entry.id).table(), 303)
 
 
@@ -135,7 +157,8 @@ def _detected(job: Job, addresses: Addresses, top: int, entry: TableEntry) -> di
         along = _along(entry, job, addresses.odd(top, ".json"))
         return {"state": "done", "along": along} | odd_page.found(job, addresses)
     if job.state in ("failed", "cancelled"):
-        return {"state": "ended", "problem": _ended(job)}
+        remedy = addresses.without_infinite.odd(top) if _is_infinite(job) else None
+        return {"state": "ended", "problem": _ended(job), "remedy": remedy}
     return {"state": "running", "job": _progress(job)}
 
 
@@ -193,7 +216,7 @@ async def new(request: Request) -> Response:
     else:
         values = {column.name: params.get(f"v.{column.name}", "") for column in entry.columns}
     asked = Asked(values)
-    if params.get("from") or not any(values.values()):
+    if not is_moved(list(params)) and (params.get("from") or not any(values.values())):
         shown = RowPage(entry, asked, addresses).context()
         return _view(
             "row.html", entry, addresses, "new", **_NOTHING | shown | {"welcome": _WELCOME}
@@ -206,6 +229,7 @@ _NOTHING: dict[str, Any] = {
     "job": None,
     "problem": "",
     "again": None,
+    "remedy": None,
     "along": None,
     "welcome": "",
 }
@@ -233,7 +257,8 @@ async def _explained(
         context["along"] = _along(entry, job, asked.address(addresses, ".json"))
     elif job.state in ("failed", "cancelled"):
         again = {"path": context["path"], "kept": context["kept"]}
-        context |= {"problem": _ended(job), "again": again}
+        remedy = asked.address(addresses.without_infinite) if _is_infinite(job) else None
+        context |= {"problem": _ended(job), "again": again, "remedy": remedy}
     else:
         context |= {"job": _progress(job), "waiting": True}
     return _view("row.html", entry, addresses, here, **context)
@@ -251,12 +276,12 @@ def _asked_for(
 async def _twins(request: Request, entry: TableEntry, job: Job) -> dict[int, Twins]:
     """Return ordinary rows like this one for each story that is told in full."""
     tables, known = _service(request).tables, {column.name for column in entry.columns}
-    places = [
-        place
-        for place, story in enumerate(job.findings.stories)
-        if story.exceptional and _named(story.headline) <= known
-    ]
-    return {place: await tables.twins(entry.id, job.findings, place) for place in places}
+    found: dict[int, Twins] = {}
+    for place, story in enumerate(job.findings.stories):
+        if story.exceptional and _named(story.headline) <= known:
+            with contextlib.suppress(OptionError):  # the page explains the row without them, too
+                found[place] = await tables.twins(entry.id, job.findings, place)
+    return found
 
 
 def _named(pair: Pair) -> set[str]:
@@ -304,6 +329,10 @@ def _ended(job: Job) -> str:
     return "It was cancelled." if job.state == "cancelled" else job.error or "It failed."
 
 
+def _is_infinite(job: Job) -> bool:
+    return _INFINITE in (job.error or "")
+
+
 def _along(entry: TableEntry, job: Job, json: str) -> dict[str, Any]:
     """Return the ways to take a result along."""
     address = f"/api/v1/jobs/{job.id}/export"
@@ -331,7 +360,7 @@ def error_page(request: Request, status: int, message: str) -> Response:
     heading = {404: "There is no such page", 429: "Too much at once"}.get(
         status, "That did not work"
     )
-    return page("error.html", status, heading=heading, problem=message, back=back, again="")
+    return page("error.html", status, heading=heading, problem=message, back=back, again=None)
 
 
 def _view(
@@ -358,6 +387,7 @@ ROUTES: Sequence[BaseRoute] = [
     Route("/style.css", style_sheet),
     Route("/t/{table}", table, methods=["GET"]),
     Route("/t/{table}", read_again, methods=["POST"]),
+    Route("/t/{table}/forget", forget, methods=["POST"]),
     Route("/t/{table}/odd", odd, methods=["GET"]),
     Route("/t/{table}/odd", find_odd, methods=["POST"]),
     Route("/t/{table}/row/{number}", row, methods=["GET"]),

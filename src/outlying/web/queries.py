@@ -126,7 +126,7 @@ class Query:
         return cls(
             offset=whole("offset", given.get("offset") or 0, 0),
             limit=limit,
-            sort=given.get("sort") or None,
+            sort=given.get("sort"),
             descending=order == "desc",
             search=str(given.get("search") or "")[:200],
             filters=tuple(map(Filter.read, filters)),

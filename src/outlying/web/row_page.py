@@ -18,7 +18,7 @@ from outlying.table.values import Value, plain, printable
 from outlying.web.addresses import Addresses
 from outlying.web.queries import Filter, OptionsQuery, Params, Query
 from outlying.web.sliders import sliders
-from outlying.web.table_page import KINDS, cell_text, column_texts
+from outlying.web.table_page import KINDS, cell_text, column_texts, counted
 from outlying.web.tables import TableEntry, Twins
 
 #: Columns of the twins besides those of the story.
@@ -107,13 +107,13 @@ class RowPage:
             "form": self._form(None) if number is None else None,
             "strip": None,
             "plain": [
-                {"name": printable(name, 60), "value": printable(text, 80) or "missing"}
+                {"name": printable(name, 60), "value": printable(text, 80) if text else "missing"}
                 for name, text in self.asked.values.items()
             ],
         }
 
     def _about(self, rows: int) -> str:
-        compared = f"compared with {rows:,} rows of {printable(self.entry.name, 60)}"
+        compared = f"compared with {counted(rows, 'row')} of {printable(self.entry.name, 60)}"
         if self.asked.number not in self.asked.odd:
             return compared
         place, count = self.asked.odd.index(self.asked.number) + 1, len(self.asked.odd)

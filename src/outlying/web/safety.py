@@ -43,11 +43,17 @@ class Door:
     hosts: frozenset[str]
     origins: frozenset[str]
     port: int
+    is_everywhere: bool = False  # whether it also goes by the address that a request came to
     session: str = dataclasses.field(default_factory=lambda: secrets.token_urlsafe(32))
 
     @classmethod
     def of(
-        cls, token: str | None, names: Iterable[str], port: int, further: Iterable[str] = ()
+        cls,
+        token: str | None,
+        names: Iterable[str],
+        port: int,
+        further: Iterable[str] = (),
+        is_everywhere: bool = False,
     ) -> Door:
         """Make a door for some names of this machine, with a token of its own unless given.
 
@@ -58,7 +64,18 @@ class Door:
         origins = {f"http://{host}" for host in hosts | proxied}
         origins |= {f"https://{host}" for host in proxied}
         own = token or secrets.token_urlsafe(24)
-        return cls(own, frozenset(hosts | proxied), frozenset(origins), port)
+        return cls(own, frozenset(hosts | proxied), frozenset(origins), port, is_everywhere)
+
+    def at(self, server: tuple[str, int | None] | None) -> Door:
+        """Return the door as a request finds it that came to an address of this machine.
+
+        A name may be made to lead here by somebody else; a literal address cannot.
+        """
+        if not self.is_everywhere or server is None:
+            return self
+        host = f"{_bracketed(server[0])}:{self.port}".lower()
+        hosts, origins = self.hosts | {host}, self.origins | {f"http://{host}"}
+        return dataclasses.replace(self, hosts=hosts, origins=origins)
 
     @property
     def cookie(self) -> str:
@@ -87,12 +104,12 @@ class Safety:
         await (answer or self._app)(scope, receive, _with_headers(send))
 
     def _refusal(self, scope: Scope) -> Response | None:
-        headers = Headers(scope=scope)
-        if headers.get("host", "").lower() not in self._door.hosts:
+        headers, door = Headers(scope=scope), self._door.at(scope.get("server"))
+        if headers.get("host", "").lower() not in door.hosts:
             return _refused(scope, 403, "this server does not go by that name (Host)")
         if _is_hostile(scope):
             return _refused(scope, 400, "the address holds .. or a zero byte")
-        if not _is_from_here(scope, headers, self._door):
+        if not _is_from_here(scope, headers, door):
             return _refused(scope, 403, "the request comes from another site (Origin)")
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = [value for name, value in query if name == "token"]

@@ -10,6 +10,7 @@ import socket
 import webbrowser
 from collections.abc import Callable, Sequence
 from typing import Any
+from urllib.parse import quote
 
 import uvicorn
 
@@ -65,11 +66,11 @@ def serve(
     try:
         with Workspace() as workspace, _listening(settings) as listening:
             port = int(listening.getsockname()[1])
-            door = Door.of(settings.token, _names(settings), port, settings.names)
+            everywhere = settings.host in _EVERYWHERE
+            door = Door.of(settings.token, _names(settings), port, settings.names, everywhere)
             service = Service(workspace, settings.limits, sources)
-            address = (
-                f"http://{_shown_host(settings.host)}:{port}{settings.path}?token={door.token}"
-            )
+            token = quote(door.token, safe="")
+            address = f"http://{_shown_host(settings.host)}:{port}{settings.path}?token={token}"
             config = uvicorn.Config(
                 application(service, door),
                 log_level="error",

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from outlying.options import Engine
 from outlying.sources import registry
 from outlying.sources.copies import PrivateCopy, landed
-from outlying.sources.recognise import REMOTE, name_of, scheme_of
+from outlying.sources.files import check_readable
+from outlying.sources.recognise import REMOTE, are_files, name_of, path_of, scheme_of
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
@@ -43,12 +45,20 @@ class Sourcing:
         known = tuple((name, value) for name, value in given.items() if value is not None)
         if scheme_of(source) not in REMOTE and isinstance(held := landed(source), PrivateCopy):
             return cls(held.source, held.path, engine, known), held
+        if scheme_of(source) is None and engine != "spark" and given.get("master") is None:
+            _check_there(source)
         return cls(source, None, engine, known), None
 
     @classmethod
     def uploaded(cls, name: str, file: Path, given: dict[str, str]) -> Sourcing:
         """Take a file that a client sent, with what it says about its table."""
         return cls(name, file, given=tuple(given.items()), is_upload=True)
+
+    def read_as(self, said: Mapping[str, str | None]) -> Sourcing:
+        """Return the same source with something else said about it; None: as before."""
+        told = {name: text.strip() for name, text in said.items() if text is not None}
+        given = {name: value for name, value in (dict(self.given) | told).items() if value != ""}
+        return dataclasses.replace(self, given=tuple(given.items()))
 
     @property
     def title(self) -> str:
@@ -65,3 +75,9 @@ class Sourcing:
         if "table" in given or "query" in given:
             return registry.scan(file, **given)
         return registry.opened(file, self.engine, **given)
+
+
+def _check_there(source: str) -> None:
+    """Refuse a file that cannot be read before the server starts; folders are looked at later."""
+    if not are_files(source):
+        check_readable(source, path_of(source))

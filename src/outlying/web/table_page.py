@@ -9,9 +9,9 @@ from typing import Any
 
 from starlette.datastructures import QueryParams
 
-from outlying.errors import OptionError
+from outlying.errors import OptionError, shown
 from outlying.sources.duckdb.browse import ColumnFacts
-from outlying.table.values import Value, printable, text_of
+from outlying.table.values import Form, Value, printable, read_text, text_of
 from outlying.web.addresses import Addresses
 from outlying.web.queries import Filter, OptionsQuery, Params, Query, real, whole
 from outlying.web.tables import Page, PageRow, TableEntry
@@ -40,6 +40,7 @@ class TablePage:
     ) -> None:
         self.entry, self.query, self.addresses = entry, query, addresses
         self._skipped = dict(entry.skipped)
+        self._excluded = set(addresses.options.options.exclude)
         self._types = dict(addresses.options.options.types)
         self._left = min(left, max(0, len(entry.columns) - 1))
         self._columns = _window(entry, self._left)
@@ -49,7 +50,7 @@ class TablePage:
         query, hidden = self.query, self.addresses.hidden
         shown = [column for _, column in self._columns if column.name not in hidden]
         return {
-            "about": _size(self.entry),
+            "about": _about(self.entry),
             "notes": [*self.entry.notes, *_unusable(self.entry)],
             "can_rank": not self.entry.is_streamed,
             "path": self.addresses.path(),
@@ -65,6 +66,7 @@ class TablePage:
             "pager": self._pager(page),
             "json": self.addresses.table(query, ".json"),
             "aside": self._aside(),
+            "left": self._left,
         }
 
     def _kept(self) -> dict[str, Params]:
@@ -121,7 +123,8 @@ class TablePage:
             "name": column.name,
             "is_shown": column.name not in self.addresses.hidden,
             "missing": f"{column.missing:,}",
-            "compared": "yes" if reason is None else f"no, it {printable(reason, 120)}",
+            "is_compared": column.name not in self._excluded,
+            "skipped": None if reason is None else f"no, it {printable(reason, 120)}",
             "kinds": [
                 {"value": value, "label": label, "is_chosen": value == chosen}
                 for value, label in kinds
@@ -153,7 +156,7 @@ class TablePage:
             "order": ("descending" if self.query.descending else "ascending") * is_sorted,
             "arrow": ("▼" if self.query.descending else "▲") * is_sorted,
             "sort": self._to(again),
-            "is_skipped": column.name in self._skipped,
+            "is_skipped": column.name in self._skipped or column.name in self._excluded,
         }
 
     def _rows(self, page: Page, shown: list[ColumnFacts]) -> list[dict[str, Any]]:
@@ -228,9 +231,18 @@ def column_texts(values: Sequence[Value]) -> list[str | None]:
     ]
 
 
-def _size(entry: TableEntry) -> str:
-    size = f"{entry.rows:,} rows, {len(entry.columns):,} columns"
-    return f"{size}. Click a row to see why it is odd, or that it is not."
+def counted(count: int, name: str) -> str:
+    """Return a number of things in words."""
+    return f"{count:,} {name}" if count == 1 else f"{count:,} {name}s"
+
+
+def size_of(entry: TableEntry) -> str:
+    """Return how large a table is in words."""
+    return f"{counted(entry.rows, 'row')}, {counted(len(entry.columns), 'column')}"
+
+
+def _about(entry: TableEntry) -> str:
+    return f"{size_of(entry)}. Click a row to see why it is odd, or that it is not."
 
 
 def _unusable(entry: TableEntry) -> list[str]:
@@ -269,13 +281,14 @@ def left_of(params: QueryParams) -> int:
 
 def sent(entry: TableEntry, params: QueryParams, addresses: Addresses) -> str | None:
     """Return the address that a form of the page asks for; None where no form was sent."""
+    left = [("left", params["left"])] if left_of(params) else []
     if "on" in params:
         query = Query.of(params)
         added = _filter(entry, params)
         filters = (*(item for item in query.filters if item != added), added)
-        return addresses.table(dataclasses.replace(query, filters=filters, offset=0))
+        query = dataclasses.replace(query, filters=filters, offset=0)
+        return addresses.to(pairs=[*query.to_params(), *left])
     if "choosing" in params:
-        left = [("left", params["left"])] if left_of(params) else []
         pairs = [*Query.of(params).to_params(), *left]
         return _chosen(entry, params, addresses).to(pairs=pairs)
     return None
@@ -289,13 +302,25 @@ def _filter(entry: TableEntry, params: QueryParams) -> Filter:
     if rule in ("missing", "present"):
         return Filter.read({"attribute": column.name, "kind": rule})
     if rule in ("least", "most"):
-        end = real("value", text) if column.type == "numeric" else text
+        end = _end(column, text)
         ends = (end, None) if rule == "least" else (None, end)
         return Filter(column.name, "interval", *ends)
-    if rule == "equals" and column.type == "numeric":
-        number = real("value", text)
-        return Filter(column.name, "interval", number, number)
+    if rule == "equals" and column.type != "categorical":
+        end = _end(column, text)
+        return Filter(column.name, "interval", end, end)
     return Filter(column.name, "equals" if rule == "equals" else "contains", value=text)
+
+
+def _end(column: ColumnFacts, text: str) -> str | float:
+    """Return the end of a range as an address holds it; refuse what the column cannot hold."""
+    form: Form = "number" if column.type == "categorical" else column.form
+    if form in ("number", "integer"):
+        return real("value", text)
+    try:
+        read_text(form, text)
+    except ValueError as error:
+        raise OptionError(f"value is {shown(text)}; allowed: {error}") from None
+    return text
 
 
 def _chosen(entry: TableEntry, params: QueryParams, addresses: Addresses) -> Addresses:
@@ -309,4 +334,17 @@ def _chosen(entry: TableEntry, params: QueryParams, addresses: Addresses) -> Add
     }
     found = addresses.options.keywords
     found["types"] = found.get("types", {}) | types
+    found["exclude"] = _excluded(entry, params, found.get("exclude", ()))
     return Addresses(addresses.table_id, OptionsQuery.checked(found), (*addresses.hidden, *hidden))
+
+
+def _excluded(entry: TableEntry, params: QueryParams, before: Sequence[str]) -> list[str]:
+    """Return the columns that are not to be compared; those that never are have no box to tick."""
+    compared, skipped = set(params.getlist("compare")), dict(entry.skipped)
+    asked = {
+        column.name: str(place) in compared
+        for place, column in _window(entry, left_of(params))
+        if column.name not in skipped
+    }
+    elsewhere = [name for name in before if name not in asked]
+    return elsewhere + [name for name, is_compared in asked.items() if not is_compared]

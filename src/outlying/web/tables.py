@@ -142,13 +142,20 @@ class Tables:
         return self._entries[name]
 
     def check_room(self) -> None:
-        """Refuse one more table where there are as many as allowed."""
-        if len(self._entries) >= self._limits.tables:
-            raise BusyError(f"{len(self._entries):,} tables are open", "tables")
+        """Refuse one more table where there are as many as allowed; failed uploads make way."""
+        count = len(self._entries) - len(self._failed_uploads())
+        if count >= self._limits.tables:
+            raise BusyError(f"{count:,} tables are open", "tables")
+
+    def _failed_uploads(self) -> Sequence[str]:
+        entries = self._entries.values()
+        return [entry.id for entry in entries if entry.is_upload and entry.state == "failed"]
 
     def add(self, sourcing: Sourcing, held: object = None) -> TableEntry:
         """Take in a table; it is read when it is opened."""
         self.check_room()
+        if len(self._entries) >= self._limits.tables:
+            self.remove(self._failed_uploads()[0])
         name = _unused(_slug(sourcing.title), self._entries)
         entry = TableEntry(name, sourcing, self._workspace.new_path(".copy"), held)
         self._entries[name] = entry

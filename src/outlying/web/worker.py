@@ -28,7 +28,7 @@ from outlying.options import Options
 from outlying.results.findings import Findings
 from outlying.sources.arrow.collecting import TooManyRowsError, collected
 from outlying.sources.duckdb.browse import Browser, write_copy
-from outlying.table.selection import select_any
+from outlying.table.selection import as_read, select_any
 from outlying.table.table import Table
 from outlying.table.targets import Asked
 from outlying.web.limits import LimitError
@@ -156,10 +156,11 @@ class Worker:
     def _copied(self, table: Table, tell: _Teller) -> Facts:
         self._check_size(table)
         tell.stage("making a copy to look around in", 0, 0)
+        is_streamed = not isinstance(self._data, Table)
+        table = table if is_streamed else as_read(table, Options())  # as it is compared
         facts = write_copy(table, self._charge.copy)
         left_out = select_any(table, Options()).skipped
         skipped = tuple((item.name, item.reason) for item in left_out)
-        is_streamed = not isinstance(self._data, Table)
         return Facts(table.source, table.rows, facts, skipped, table.notes, is_streamed)
 
     def _collected(self, tell: _Teller) -> Table:

@@ -291,7 +291,7 @@ class Browser:
         if item.kind == "present":
             return f"{column} IS NOT NULL", []
         if item.kind == "contains":
-            return f"contains(lower({_text(column, facts)}), ?)", [_label(item.value).casefold()]
+            return _containing(column, facts), [_label(item.value)]
         if item.kind == "equals":
             return _equals(column, facts, item)
         return _interval(column, facts, item)
@@ -299,13 +299,12 @@ class Browser:
     def _search(self, text: str) -> tuple[str, list[Any]]:
         """Look for a text in all columns; numbers hold none but those that look like numbers."""
         is_numeric = all(char in "0123456789.-+:T e" for char in text)
-        needle = _label(text).casefold()
         parts = [
-            f"contains(lower({_text(f'c{place}', facts)}), ?)"
+            _containing(f"c{place}", facts)
             for place, facts in enumerate(self.columns)
             if is_numeric or facts.type == "categorical"
         ]
-        return f"({' OR '.join(parts) or 'false'})", [needle] * len(parts)
+        return f"({' OR '.join(parts) or 'false'})", [_label(text)] * len(parts)
 
 
 Distance: TypeAlias = "dict[str, Value]"
@@ -335,6 +334,11 @@ def _text(column: str, facts: ColumnFacts) -> str:
     if facts.form == "duration":
         return f"CAST({column} / 1000000 AS VARCHAR)"
     return f"CAST({column} AS {'BIGINT' if facts.form == 'integer' else 'DOUBLE'})::VARCHAR"
+
+
+def _containing(column: str, facts: ColumnFacts) -> str:
+    """Look for a text in a cell in any case; the database lowers both, so that they agree."""
+    return f"contains(lower({_text(column, facts)}), lower(?))"
 
 
 def _equals(column: str, facts: ColumnFacts, item: Filter) -> tuple[str, list[Any]]:

@@ -61,6 +61,7 @@ function state() {
     focus: active && main().contains(active) ? active.id : "",
     caret: active && "selectionStart" in active ? active.selectionStart : null,
     left: main().querySelector(".grid")?.scrollLeft ?? 0,
+    part: main().querySelector(".grid")?.dataset.grid,
     aside: main().querySelector(".aside")?.scrollTop ?? 0,
   };
 }
@@ -71,7 +72,7 @@ function restore(kept, focus) {
     if (open.has(name(item))) item.open = open.get(name(item));
   }
   const grid = main().querySelector(".grid"), aside = main().querySelector(".aside");
-  if (grid) grid.scrollLeft = kept.left;
+  if (grid) grid.scrollLeft = grid.dataset.grid === kept.part ? kept.left : 0; // other columns from their first
   if (aside) aside.scrollTop = kept.aside;
   const target = focus ? main().querySelector(focus) : kept.focus && document.getElementById(kept.focus);
   if (!target) return;
@@ -95,6 +96,7 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest("a[data-swap]");
   if (!link || event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
   event.preventDefault();
+  clearTimeout(pause);
   show(link.href);
 });
 
@@ -103,15 +105,24 @@ document.addEventListener("submit", (event) => {
   if (form.matches("[data-upload]")) return upload(event, form);
   if (!form.matches("[data-swap]")) return;
   event.preventDefault();
+  clearTimeout(pause);
   send(form);
 });
 
 function send(form, how = "push") {
   const given = new URLSearchParams(new FormData(form));
+  const kept = new Set([...form.querySelectorAll("input[type=hidden]")].map((field) => field.name));
+  if (form.matches("[data-follow]")) typed(given);
   if (form.method === "post") return show(form.action, { method: "POST", body: given, history: how });
   const address = new URL(form.action);
-  for (const [key, value] of given) if (value !== "") address.searchParams.append(key, value);
+  for (const [key, value] of given) if (value !== "" || kept.has(key)) address.searchParams.append(key, value);
   return show(address, { history: how });
+}
+
+// A slider is moved for the object as it is typed now, explained or not.
+function typed(given) {
+  const object = main().querySelector("form.object");
+  for (const [key, value] of object ? new FormData(object) : []) if (key.startsWith("v.")) given.set(key, value);
 }
 
 // --- Typing a search, moving a slider -------------------------------------------------------------
