@@ -252,14 +252,14 @@ def test_a_culprit_is_the_odd_column() -> None:
 @pytest.mark.parametrize("kind", habits.KINDS)
 def test_habits_change_one_cell(kind: str) -> None:
     """Nothing but the cell that is named differs from the table with the habit."""
-    case = habits.copy("penguins", kind, 1, 0)
+    case = habits.copy("iris", kind, 1, 0)
     assert case is not None
-    again = habits.copy("penguins", kind, 1, 0)
+    again = habits.copy("iris", kind, 1, 0)
     assert again is not None
     assert not changes(case.table, again.table)
     (column,) = case.columns
-    rng = copies.rng_of(0, "penguins", kind, 1)
-    usual = habits.with_habit(habits.load("penguins"), kind, 1, rng)
+    rng = copies.rng_of(0, "iris", kind, 1)
+    usual = habits.with_habit(habits.load("iris"), kind, 1, rng)
     assert changes(usual, case.table) == [(column, case.row)]
 
 
