@@ -206,7 +206,7 @@ class Kernel:
         self._around.argtypes = (pointer, number, pointer, ctypes.c_double, pointer)
         self._around.restype = None
         self._variance = self._library.sweep_variance
-        self._variance.argtypes = (pointer, number, pointer)
+        self._variance.argtypes = (pointer, number)
         self._variance.restype = ctypes.c_double
         self._taken = self._library.sweep_taken
         self._taken.argtypes = (pointer, pointer, number, pointer, pointer)
@@ -298,8 +298,7 @@ class Kernel:
     def variance(self, values: Floats) -> float:
         """Return the variance of ascending values, not all equal, in units of their spread."""
         values = np.ascontiguousarray(values)
-        room = np.empty(len(values))
-        return float(self._variance(address_of(values), len(values), address_of(room)))
+        return float(self._variance(address_of(values), len(values)))
 
     def taken(self, values: Floats, rows: Places, marks: Marks) -> Floats:
         """Return the values of marked rows."""

@@ -1,28 +1,29 @@
 /* Exact looks: what all rows say of a property in a context, and of an object there.
  *
- * Conditions are rows as bits, in the order of the table. Each row of a context has a place in the order
- * of the property's values, known beforehand; its bit is set there. So the rows are in the order of
- * their values without having been sorted, and the rows near an object are a range of bits. */
+ * Conditions are rows as bits, in the order of the table, or laid out by value: each row has a place in
+ * the order of the property's values, known beforehand; its bit is set there. What is laid out once serves
+ * all contexts with that condition: their rows are in the order of their values without having been sorted,
+ * and the rows near an object are a range of bits. */
 #include "screen.h"
 
 /* A numeric column with all rows. */
 struct column {
     int64_t known;
     const double *values;  /* of the rows that have one, ascending */
-    const int32_t *places; /* of all rows among them; `known` where there is no value */
+    const int32_t *places; /* of all rows among them; those without a value come last */
     /* Where values of evenly spaced cells begin among them, to find one soon. */
     int64_t cells;
     double cells_from, cells_each; /* the least value, and cells for each unit */
     const int32_t *cell_starts;
 };
 
-/* Values far below the first cell, or beyond the last, belong to these. */
-static int64_t cell_of(const struct column *c, double value)
+/* Values far below the first cell, or beyond the last, belong to these. No branches: none could be
+ * foreseen. */
+static inline int64_t cell_of(const struct column *c, double value)
 {
-    double cell = (value - c->cells_from) * c->cells_each;
-    if (!(cell > 0))
-        return 0;
-    return cell < (double)c->cells ? (int64_t)cell : c->cells - 1;
+    double cell = (value - c->cells_from) * c->cells_each, last = (double)(c->cells - 1);
+    cell = cell > 0 ? cell : 0;
+    return (int64_t)(cell < last ? cell : last);
 }
 
 /* Note where the values of each cell begin. The same function tells the cell of a point: so values of
@@ -37,18 +38,17 @@ EXPORT void look_cells(const struct column *c, int32_t *starts)
         starts[cell] = (int32_t)c->known;
 }
 
-static int is_before(double value, double point, int is_right)
+static inline int is_before(double value, double point, int is_right)
 {
     return is_right ? value <= point : value < point;
 }
 
-/* Count the values before a point, of which there are at least `place`: from where its cell begins by
- * ever larger steps, then by halves. */
-static inline int64_t place_of(const struct column *c, double point, int is_right, int64_t place)
+/* Count the values before a point, of which there are at least `place` and at most `end`: by ever larger
+ * steps, then by halves. */
+static int64_t place_beyond(const struct column *c, double point, int is_right, int64_t place,
+                            int64_t end)
 {
-    int64_t cell = cell_of(c, point), end = c->cell_starts[cell + 1], step = 1;
-    if (c->cell_starts[cell] > place)
-        place = c->cell_starts[cell];
+    int64_t step = 1;
     while (place + step <= end && is_before(c->values[place + step - 1], point, is_right)) {
         place += step;
         step *= 2;
@@ -57,6 +57,19 @@ static inline int64_t place_of(const struct column *c, double point, int is_righ
         if (place + step <= end && is_before(c->values[place + step - 1], point, is_right))
             place += step;
     return place;
+}
+
+/* Count the values before a point, of which there are at least `place`: from where its cell begins. Most
+ * cells have few values; what is behind them is beyond the point. */
+static inline int64_t place_of(const struct column *c, double point, int is_right, int64_t place)
+{
+    enum { FEW = 4 };
+    int64_t cell = cell_of(c, point), start = c->cell_starts[cell], end = c->cell_starts[cell + 1];
+    if (end > start + FEW || start + FEW > c->known)
+        return place_beyond(c, point, is_right, place > start ? place : start, end);
+    for (int64_t at = 0, first = start; at < FEW; at++)
+        start += is_before(c->values[first + at], point, is_right);
+    return start;
 }
 
 static uint64_t joined(const uint64_t *const *conditions, int64_t number, int64_t word)
@@ -76,32 +89,48 @@ EXPORT int64_t look_rows(const uint64_t *const *conditions, int64_t number, int6
     return rows;
 }
 
-/* Lay the bits of rows out by value. Those without one have the place behind all others. */
-static void lay_out(const struct column *c, const uint64_t *const *conditions, int64_t number,
-                       int64_t words, uint64_t *bits)
+/* Lay rows out by value; all bits are 0 before. */
+EXPORT void look_lay_out(const struct column *c, const uint64_t *rows, int64_t words, uint64_t *bits)
 {
-    memset(bits, 0, (size_t)(c->known / 64 + 1) * sizeof *bits);
-    for (int64_t word = 0; word < words; word++) {
-        uint64_t left = joined(conditions, number, word);
-        const int32_t *places = c->places + 64 * word;
-        for (; left; left &= left - 1) {
-            int32_t place = places[__builtin_ctzll(left)];
+    for (int64_t word = 0; word < words; word++)
+        for (uint64_t left = rows[word]; left; left &= left - 1) {
+            int32_t place = c->places[64 * word + __builtin_ctzll(left)];
             bits[place >> 6] |= (uint64_t)1 << (place & 63);
         }
-    }
-    bits[c->known >> 6] &= ~((uint64_t)1 << (c->known & 63));
 }
 
-/* Put the rows of a context in the order of their values; return how many of them have one. */
-EXPORT int64_t look_values(const struct column *c, const uint64_t *const *conditions, int64_t number,
-                           int64_t words, uint64_t *bits, double *values)
+/* The rows of a context: all of them, those that have a value, and the variance of these. */
+struct members {
+    int64_t rows, known;
+    double variance;
+};
+
+/* Take the values of rows laid out by value, ascending; return how many there are. */
+EXPORT int64_t look_values(const struct column *c, const uint64_t *bits, double *values)
 {
-    int64_t known = 0;
-    lay_out(c, conditions, number, words, bits);
-    for (int64_t word = 0; word <= c->known / 64; word++)
-        for (uint64_t left = bits[word]; left; left &= left - 1)
+    int64_t known = 0, words = c->known / 64;
+    uint64_t last = ((uint64_t)1 << (c->known & 63)) - 1;
+    for (int64_t word = 0; word < words + (last != 0); word++)
+        for (uint64_t left = word < words ? bits[word] : bits[word] & last; left; left &= left - 1)
             values[known++] = c->values[64 * word + __builtin_ctzll(left)];
     return known;
+}
+
+/* Join conditions that are laid out by value, and take the values of the rows if there are enough. */
+EXPORT void look_members(const struct column *c, const uint64_t *const *conditions, int64_t number,
+                         int64_t words, double least, uint64_t *bits, double *values,
+                         struct members *found)
+{
+    memcpy(bits, conditions[0], (size_t)words * sizeof *bits);
+    for (int64_t item = 1; item < number; item++)
+        for (int64_t word = 0; word < words; word++)
+            bits[word] &= conditions[item][word];
+    for (int64_t word = 0; word < words; word++)
+        found->rows += popcount(bits[word]);
+    if ((double)found->rows >= least)
+        found->known = look_values(c, bits, values);
+    if (found->known > 0 && values[0] != values[found->known - 1])
+        found->variance = sweep_variance(values, found->known);
 }
 
 /* Add up how many of all values lie within a distance of each of some ascending ones. */
@@ -144,12 +173,11 @@ static int64_t place_in(const double *values, int64_t count, double point, int i
 }
 
 /* Count the rows within ever larger distances of a point, some times half a width: those with bits in a
- * column, or without bits those of the given values. Return for how many distances: beyond the first, only while `needed`
- * times as many rows are no more than are known. For those from the place `have` on, `totals` are told how
- * many values are at most so much larger than each, in all. */
+ * column, or without bits those of the given values. Return for how many distances: beyond the first, only
+ * while `needed` times as many rows are no more than are known. */
 EXPORT int64_t look_near(const struct column *c, const uint64_t *bits, const double *values,
                          int64_t known, double point, double width, const double *scales,
-                         int64_t number, double needed, int64_t have, int64_t *near, int64_t *totals)
+                         int64_t number, double needed, int64_t *near)
 {
     int64_t at = 0;
     for (; at < number; at++) {
@@ -162,10 +190,16 @@ EXPORT int64_t look_near(const struct column *c, const uint64_t *bits, const dou
                        place_in(values, known, point - reach, 0);
         if (at > 0 && !((double)near[at] * needed <= (double)known))
             break;
-        if (at >= have)
-            totals[at] = sweep_total(values, known, reach);
     }
     return at;
+}
+
+/* Add up how many of ascending values are at most so much larger than each, for several distances. */
+EXPORT void look_totals(const double *values, int64_t known, double width, const double *scales,
+                        int64_t number, int64_t *totals)
+{
+    for (int64_t at = 0; at < number; at++)
+        totals[at] = sweep_total(values, known, scales[at] * width / 2);
 }
 
 /* Take the values of the rows of a context, times a factor, in the order of the table, but for those that

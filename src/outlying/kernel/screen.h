@@ -71,6 +71,7 @@ OURS double count_groups(const struct property *p, const struct scratch *s);
 OURS struct typical typical_of(const struct property *p, const struct scratch *s, double rows);
 OURS double inside_of(const struct property *p, const struct scratch *s, double known, double width);
 EXPORT int64_t sweep_total(const double *values, int64_t count, double reach);
+EXPORT double sweep_variance(const double *values, int64_t count);
 OURS int64_t place_after(const double *numbers, int64_t count, double number);
 
 static inline int popcount(uint64_t word) { return __builtin_popcountll(word); }

@@ -122,13 +122,8 @@ EXPORT int64_t sweep_taken(const double *values, const int64_t *rows, int64_t co
 /* Sums are taken as NumPy takes them: in eight lanes, blocks of up to 128 pair by pair. */
 enum { BLOCK = 128, LANES = 8 };
 
-static double sum_of(const double *numbers, int64_t count)
+static double sum_of_block(const double *numbers, int64_t count)
 {
-    if (count > BLOCK) {
-        int64_t half = count / 2;
-        half -= half % LANES;
-        return sum_of(numbers, half) + sum_of(numbers + half, count - half);
-    }
     double sum = 0;
     int64_t at = 0;
     if (count >= LANES) {
@@ -145,17 +140,31 @@ static double sum_of(const double *numbers, int64_t count)
     return sum;
 }
 
-/* Return the variance of ascending values, not all equal, in units of their spread; `room` takes as
- * many numbers. */
-EXPORT double sweep_variance(const double *values, int64_t count, double *room)
+/* Add up how far values are from the least one, in units of their spread; or the squares of how far that
+ * is from a mean. */
+static double sum_of_offsets(const double *values, int64_t count, double least, double spread,
+                             int is_squared, double mean)
 {
-    double least = values[0], spread = values[count - 1] - least, number = (double)count;
-    for (int64_t at = 0; at < count; at++)
-        room[at] = (values[at] - least) / spread;
-    double mean = sum_of(room, count) / number;
-    for (int64_t at = 0; at < count; at++) {
-        double deviation = room[at] - mean;
-        room[at] = deviation * deviation;
+    if (count > BLOCK) {
+        int64_t half = count / 2;
+        half -= half % LANES;
+        return sum_of_offsets(values, half, least, spread, is_squared, mean) +
+               sum_of_offsets(values + half, count - half, least, spread, is_squared, mean);
     }
-    return sum_of(room, count) / number;
+    double numbers[BLOCK];
+    for (int64_t at = 0; at < count; at++)
+        numbers[at] = (values[at] - least) / spread;
+    for (int64_t at = 0; is_squared && at < count; at++) {
+        double deviation = numbers[at] - mean;
+        numbers[at] = deviation * deviation;
+    }
+    return sum_of_block(numbers, count);
+}
+
+/* Return the variance of ascending values, not all equal, in units of their spread. */
+EXPORT double sweep_variance(const double *values, int64_t count)
+{
+    double least = values[0], spread = values[count - 1] - least;
+    double mean = sum_of_offsets(values, count, least, spread, 0, 0) / (double)count;
+    return sum_of_offsets(values, count, least, spread, 1, mean) / (double)count;
 }

@@ -19,12 +19,12 @@ from typing import Generic, TypeAlias, TypeVar
 import numpy as np
 
 from outlying.kernel.library import Kernel
-from outlying.kernel.look import Bits
+from outlying.kernel.look import Bits, WholeColumn
 from outlying.method.measure import Typical
 from outlying.method.profiles import Profile
 from outlying.search import limits
 from outlying.search.attributes import Attribute
-from outlying.search.looks import Look, look_at
+from outlying.search.looks import AnyMembers, Look, look_at
 from outlying.search.objects import CandidateCondition
 from outlying.search.screen.bitsets import Layout, Places, Words
 from outlying.search.screen.histograms import Histogram
@@ -62,12 +62,17 @@ class LeastRecentlyUsed(Generic[Name, Thing]):
         return len(self._things)
 
     def find(self, name: Name) -> Thing | None:
-        """Return a thing that is there."""
-        with self._lock:
-            known = self._things.get(name)
-            if known is not None:
+        """Return a thing that is there.
+
+        Each step is one of the interpreter's; a thing may be forgotten between both.
+        """
+        known = self._things.get(name)
+        if known is not None:
+            try:
                 self._things.move_to_end(name)
-            return known
+            except KeyError:
+                pass
+        return known
 
     def get(self, name: Name, make: Callable[[], Thing]) -> Thing:
         """Return a thing; two threads that make the same one at once both get the first."""
@@ -153,6 +158,12 @@ class Cache:
         self._bits: LeastRecentlyUsed[int, Bits] = LeastRecentlyUsed(
             limits.MOST_BYTES, lambda bits: bits.nbytes
         )
+        self._laid_out: LeastRecentlyUsed[tuple[int, WholeColumn], Bits] = LeastRecentlyUsed(
+            limits.MOST_BYTES, lambda bits: bits.nbytes
+        )
+        self._members: LeastRecentlyUsed[Key, AnyMembers] = LeastRecentlyUsed(
+            limits.MOST_MEMBERS, lambda members: members.nbytes
+        )
         self._once = Once()
         self._profiles: LeastRecentlyUsed[Key, Profile] = LeastRecentlyUsed(
             limits.MOST_BYTES, lambda profile: profile.nbytes
@@ -183,16 +194,21 @@ class Cache:
 
     def bits(self, condition: int, make: Callable[[], Mask]) -> Bits:
         """Return which of all rows satisfy a condition, as bits."""
-        return self._bits.get(condition, lambda: Bits(make()))
+        return self._bits.get(condition, lambda: Bits.of(make()))
+
+    def laid_out(self, column: WholeColumn, condition: int, make: Callable[[], Mask]) -> Bits:
+        """Return which of all rows satisfy a condition, as bits, laid out by a column."""
+        name = condition, column
+        return self._laid_out.get(name, lambda: column.laid_out(self.bits(condition, make)))
 
     @property
     def all_bits(self) -> Bits:
         """All rows, as bits."""
-        return self._once("all", lambda: Bits(np.ones(self.sample.rows, dtype=bool)))
+        return self._once("all", lambda: Bits.of(np.ones(self.sample.rows, dtype=bool)))
 
     def known_bits(self, attribute: Attribute) -> Bits:
         """Return which of all rows have a value of an attribute, as bits."""
-        return self._once(("known", attribute), lambda: Bits(~attribute.column.missing()))
+        return self._once(("known", attribute), lambda: Bits.of(~attribute.column.missing()))
 
     def look(self, kernel: Kernel, attribute: Attribute) -> Look:
         """Return who looks at an attribute by compiled code."""
@@ -205,6 +221,14 @@ class Cache:
     def known_group(self, key: Key) -> Group | None:
         """Return a context as one property sees it, where that is known."""
         return self._groups.find(key)
+
+    def known_members(self, key: Key) -> AnyMembers | None:
+        """Return the rows of a context as one property sees them, where they are at hand."""
+        return self._members.find(key)
+
+    def keep_members(self, key: Key, members: AnyMembers) -> None:
+        """Keep the rows of a context at hand."""
+        self._members.get(key, lambda: members)
 
     def sizes(self, key: Key, make: Callable[[], tuple[int, int]]) -> tuple[int, int]:
         """Return the rows of a context, and those of them that have a property."""

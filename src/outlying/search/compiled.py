@@ -6,11 +6,11 @@ import math
 from typing import Any, cast
 
 from outlying.kernel.library import Kernel
-from outlying.kernel.look import Bits, Conditions
+from outlying.kernel.look import Bits, Conditions, WholeColumn
 from outlying.method.measure import Summary, reaches
 from outlying.method.profiles import Profile
-from outlying.search.cache import Group
-from outlying.search.looks import Look
+from outlying.search.cache import Group, Key
+from outlying.search.looks import AnyMembers, Look
 from outlying.search.scoring import Context, Exact, Hit
 
 
@@ -52,29 +52,43 @@ class CompiledExact(Exact):
     def sizes(self, place: int, context: Context) -> tuple[int, int]:
         """Count the rows of a context, and those of them that have the property."""
         conditions, own = self.conditions(context), self.properties[place]
-        rows = self.rows if conditions is None else conditions.rows
+        rows = self.rows if conditions is None else conditions.rows()
         if own.value is None:
             return rows, rows
         known = self.cache.known_bits(own.attribute.whole)
-        return rows, Conditions(self.kernel, [*self._bits(context), known]).rows
+        return rows, Conditions(self.kernel, [*self._bits(context), known]).rows()
 
     def profile(self, place: int, context: Context) -> Profile:
         """Return what a description needs of a property in a context, once for all objects."""
-        look = self.look_of(place)
+        look, key = self.look_of(place), self.key(place, context)
         return self.cache.profile(
-            self.key(place, context),
-            lambda: look.profile(self.conditions(context)),
+            key, lambda: look.profile(cast(Any, self.members(look, key, context)))
         )
+
+    def members(self, look: Look, key: Key, context: Context, least: float = 0.0) -> AnyMembers:
+        """Return the rows of a context as a look sees them, as others have seen them if they did.
+
+        Only their number where they are too few.
+        """
+        kept = self.cache.known_members(key)
+        if kept is not None:
+            return kept.kept()
+        found = look.members(self.conditions(context, look.by_value), least)
+        if context and found.rows >= least:
+            self.cache.keep_members(key, found.kept())
+        return found
 
     def look_of(self, place: int) -> Look:
         """Return who looks at a property."""
         return self.cache.look(self.kernel, self.properties[place].attribute.whole)
 
-    def conditions(self, context: Context) -> Conditions | None:
-        """Return the conditions of a context; None where there are none."""
-        return Conditions(self.kernel, self._bits(context)) if context else None
+    def conditions(self, context: Context, column: WholeColumn | None = None) -> Conditions | None:
+        """Return the conditions of a context, perhaps laid out by a column; None if there are none."""
+        return Conditions(self.kernel, self._bits(context, column), column) if context else None
 
-    def _bits(self, context: Context) -> list[Bits]:
+    def _bits(self, context: Context, column: WholeColumn | None = None) -> list[Bits]:
+        if column is not None:
+            return [self.cache.laid_out(column, self.numbers[i], self._test(i)) for i in context]
         return [self.cache.bits(self.numbers[item], self._test(item)) for item in context]
 
 
@@ -83,19 +97,17 @@ class _Seen:
 
     def __init__(self, exact: CompiledExact, place: int, context: Context) -> None:
         self.look, key = exact.look_of(place), exact.key(place, context)
-        conditions = exact.conditions(context)
-        self.rows = exact.rows if conditions is None else conditions.rows
-        known = exact.cache.known_group(key)
-        typical, self._near = None if known is None else known.typical, list[int]()
-        if typical is None if known else self.rows < exact.least_rows(len(context)):
-            self._group = known or exact.cache.group(key, lambda: Group(self.rows, None))
-            return
-        self._members = cast(Any, self.look.members(conditions))  # each look knows its own
-        row = exact.properties[place].row
-        typical, self._near = self.look.seen(
-            row, self._members, typical, exact.scales, exact.needed
-        )
-        self._group = known or exact.cache.group(key, lambda: Group(self.rows, typical))
+        known, self._near = exact.cache.known_group(key), list[int]()
+        typical = None if known is None else known.typical
+        if known is None or typical is not None:
+            least = exact.least_rows(len(context))
+            self._members = cast(Any, exact.members(self.look, key, context, least))
+            if known or self._members.rows >= least:  # each look knows its own
+                typical, self._near = self.look.seen(
+                    exact.properties[place].row, self._members, typical, exact.scales, exact.needed
+                )
+        self._group = known or exact.cache.group(key, lambda: Group(self._members.rows, typical))
+        self.rows = self._group.rows
 
     def sketched(self) -> Summary | None:
         """Summarise the property, perhaps without its lift."""

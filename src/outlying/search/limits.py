@@ -57,6 +57,8 @@ MOST_CONDITIONS = 4096
 MOST_MARKS = 200_000_000
 #: Bytes of masks of all rows, and again of profiles.
 MOST_BYTES = 64_000_000
+#: Bytes of contexts by value.
+MOST_MEMBERS = 8_000_000
 #: Contexts that are kept as one property sees them.
 MOST_GROUPS = 100_000
 

@@ -14,13 +14,14 @@ import numpy as np
 from outlying.kernel.library import Kernel
 from outlying.kernel.look import (
     Conditions,
+    CountedMembers,
     Members,
     RawColumn,
     WholeColumn,
     all_members,
     counted_codes,
 )
-from outlying.method.density import Counts, close_pairs, mean_around
+from outlying.method.density import bandwidth, close_pairs, mean_around
 from outlying.method.measure import SAME_DENSITY, SCALES, Typical
 from outlying.method.profiles import CategoricalProfile, NumericProfile
 from outlying.search.attributes import Attribute, NumericAttribute
@@ -28,6 +29,7 @@ from outlying.search.category_attributes import CategoricalAttribute
 from outlying.search.threads import Once
 
 Scales: TypeAlias = tuple[int, ...]
+AnyMembers: TypeAlias = Members | CountedMembers
 
 #: A column is sorted after looks at so many times its rows.
 _MANY = 2
@@ -55,17 +57,25 @@ class NumericLook:
         return WholeColumn(self.kernel, attribute.sorted, attribute.by_value(), rows)
 
     @property
-    def _is_worth_it(self) -> bool:
-        return self._raw is None or self._looked > _MANY * len(self.attribute.column.values)
+    def by_value(self) -> WholeColumn | None:
+        """The column sorted, where there were enough looks at it."""
+        is_worth_it = self._raw is None or self._looked > _MANY * len(self.attribute.column.values)
+        return self.column if is_worth_it else None
 
-    def members(self, context: Conditions | None) -> Members:
-        """Return the rows of a context, or all, that have a value."""
+    def members(self, context: Conditions | None, least: float = 0.0) -> Members:
+        """Return the rows of a context, or all; only their number where they are too few."""
         if context is None:
-            return all_members(self.kernel, self.attribute.sorted)
-        self._looked += context.rows
-        if self._raw is None or self._is_worth_it:
-            return self.column.members(context)
-        return self._raw.members(context)
+            return self._once("all", self._all)
+        if context.column is not None:
+            return context.column.members(context, least)
+        assert self._raw is not None  # noqa: S101 - or there is a column by value
+        members = self._raw.members(context, least)
+        self._looked += members.rows
+        return members
+
+    def _all(self) -> Members:
+        rows = len(self.attribute.column.values)
+        return all_members(self.kernel, self.attribute.sorted, rows)
 
     def seen(
         self, row: int, members: Members, typical: Typical | None, scales: Scales, needed: float
@@ -75,16 +85,20 @@ class NumericLook:
         Returned, too, is what is typical at these scales, but perhaps for the lift; None where all
         values are equal. It may be known already.
         """
+        known = members.known
         if typical is None:
-            width = self.attribute.width_of(members.values)
-            if width is None:
+            if not members.variance:
                 return None, []
-            typical = Typical(len(members.values), width, math.nan, {})
-        have, known = len(typical.neighbours), typical.known
+            values = members.values
+            width = bandwidth(math.sqrt(members.variance), known, float(values[-1] - values[0]))
+            typical = Typical(known, width, math.nan, {})
         point, least = self.attribute.scaled(row), needed * (1 - SAME_DENSITY)
-        near, after = members.near(point, typical.width, scales, least, have)
-        for scale, total in zip(scales[have:], after, strict=False):
-            typical.neighbours[scale] = close_pairs(total, known) / known
+        near = members.near(point, typical.width, scales, least)
+        missing = scales[len(typical.neighbours) : len(near)]
+        if missing:
+            totals = members.totals(typical.width, missing)
+            for scale, total in zip(missing, totals, strict=True):
+                typical.neighbours[scale] = close_pairs(total, known) / known
         return typical, near
 
     def with_lift(self, typical: Typical, members: Members) -> Typical:
@@ -92,57 +106,59 @@ class NumericLook:
         return self.attribute.with_lift(typical, lambda: self._around(members, typical.width))
 
     def _around(self, members: Members, width: float) -> float:
-        if not self._is_worth_it:
+        column = self.by_value
+        if column is None:
             return mean_around(members.values, self.attribute.sorted, width)
-        return self.column.around(members, width / 2) / len(members.values)
+        return column.around(members, width / 2) / members.known
 
     def rows_near(self, row: int, context: Conditions, width: float) -> int:
         """Count the rows of a context within a window around a row."""
         point, reach = self.attribute.scaled(row), width / 2
-        if self._raw is not None:
+        if self._raw is not None and context.column is None:
             return self._raw.between(context, point - reach, point + reach)
-        return self.members(context).near(point, width, SCALES[:1], 0.0, 1)[0][0]
+        return self.members(context).near(point, width, SCALES[:1], 0.0)[0]
 
-    def profile(self, context: Conditions | None) -> NumericProfile:
+    def profile(self, members: Members) -> NumericProfile:
         """Describe the values in a context."""
-        return self.attribute.profile_of(self.members(context).values)
+        return self.attribute.profile_of(members.values)
 
 
 class CategoricalLook:
     """Looks at a categorical column, or at where a column is missing: by counts of categories."""
 
     def __init__(self, kernel: Kernel, attribute: CategoricalAttribute) -> None:
-        self.kernel, self.attribute = kernel, attribute
+        self.kernel, self.attribute, self.by_value = kernel, attribute, None
         self.codes = np.ascontiguousarray(attribute.codes)
 
-    def members(self, context: Conditions | None) -> Counts:
+    def members(self, context: Conditions | None, least: float = 0.0) -> CountedMembers:  # noqa: ARG002
         """Count the rows of a context, or all, by category."""
         if context is None:
-            return self.attribute.totals
+            return CountedMembers(len(self.codes), self.attribute.totals)
         return counted_codes(self.kernel, self.codes, len(self.attribute.categories), context)
 
     def seen(
         self,
         row: int,
-        members: Counts,
+        members: CountedMembers,
         typical: Typical | None,
         scales: Scales,  # noqa: ARG002
         needed: float,  # noqa: ARG002
     ) -> tuple[Typical | None, list[int]]:
         """Count the members of the category of a row; categories have one scale."""
-        return typical or self.attribute.typical_of(members), [int(members[self.codes[row]])]
+        counts = members.counts
+        return typical or self.attribute.typical_of(counts), [int(counts[self.codes[row]])]
 
-    def with_lift(self, typical: Typical, members: Counts) -> Typical:  # noqa: ARG002
+    def with_lift(self, typical: Typical, members: CountedMembers) -> Typical:  # noqa: ARG002
         """Return what is known: counts tell all at once."""
         return typical
 
     def rows_near(self, row: int, context: Conditions, width: float) -> int:  # noqa: ARG002
         """Count the rows of a context that have the category of a row."""
-        return int(self.members(context)[self.codes[row]])
+        return int(self.members(context).counts[self.codes[row]])
 
-    def profile(self, context: Conditions | None) -> CategoricalProfile:
+    def profile(self, members: CountedMembers) -> CategoricalProfile:
         """Describe the categories in a context."""
-        return CategoricalProfile(self.members(context), self.attribute.categories)
+        return CategoricalProfile(members.counts, self.attribute.categories)
 
 
 Look: TypeAlias = NumericLook | CategoricalLook
