@@ -140,31 +140,171 @@ static double sum_of_block(const double *numbers, int64_t count)
     return sum;
 }
 
-/* Add up how far values are from the least one, in units of their spread; or the squares of how far that
- * is from a mean. */
-static double sum_of_offsets(const double *values, int64_t count, double least, double spread,
-                             int is_squared, double mean)
+/* What is added up of each of some values, times its rows where these are given. */
+enum kind_of_term { OFFSET, SQUARE, ABOVE, BELOW, ITSELF };
+
+struct terms {
+    const double *values;
+    const int64_t *rows;
+    double least, spread; /* offsets are counted from the least value, in units of the spread */
+    double centre;        /* what squares of offsets, and values above or below, are counted from */
+    enum kind_of_term kind;
+};
+
+static void fill(const struct terms *t, int64_t first, int64_t count, double *numbers)
+{
+    const double *values = t->values + first;
+    for (int64_t at = 0; t->kind <= SQUARE && at < count; at++)
+        numbers[at] = (values[at] - t->least) / t->spread;
+    for (int64_t at = 0; t->kind == SQUARE && at < count; at++) {
+        double deviation = numbers[at] - t->centre;
+        numbers[at] = deviation * deviation;
+    }
+    for (int64_t at = 0; t->kind == ABOVE && at < count; at++)
+        numbers[at] = larger(values[at] - t->centre, 0);
+    for (int64_t at = 0; t->kind == BELOW && at < count; at++)
+        numbers[at] = larger(-(values[at] - t->centre), 0);
+    if (t->kind == ITSELF)
+        memcpy(numbers, values, (size_t)count * sizeof *numbers);
+    for (int64_t at = 0; t->rows && at < count; at++)
+        numbers[at] *= (double)t->rows[first + at];
+}
+
+static double sum_of(const struct terms *t, int64_t first, int64_t count)
 {
     if (count > BLOCK) {
         int64_t half = count / 2;
         half -= half % LANES;
-        return sum_of_offsets(values, half, least, spread, is_squared, mean) +
-               sum_of_offsets(values + half, count - half, least, spread, is_squared, mean);
+        return sum_of(t, first, half) + sum_of(t, first + half, count - half);
     }
     double numbers[BLOCK];
-    for (int64_t at = 0; at < count; at++)
-        numbers[at] = (values[at] - least) / spread;
-    for (int64_t at = 0; is_squared && at < count; at++) {
-        double deviation = numbers[at] - mean;
-        numbers[at] = deviation * deviation;
-    }
+    fill(t, first, count, numbers);
     return sum_of_block(numbers, count);
 }
 
-/* Return the variance of ascending values, not all equal, in units of their spread. */
+/* Return the variance of ascending values, not all equal, in units of their spread. Each stands for one
+ * row, or for as many as are given; `number` is how many these are in all. */
+static double variance_of(const double *values, const int64_t *rows, int64_t count, double number)
+{
+    struct terms t = {values, rows, values[0], values[count - 1] - values[0], 0, OFFSET};
+    t.centre = sum_of(&t, 0, count) / number;
+    t.kind = SQUARE;
+    return sum_of(&t, 0, count) / number;
+}
+
 EXPORT double sweep_variance(const double *values, int64_t count)
 {
-    double least = values[0], spread = values[count - 1] - least;
-    double mean = sum_of_offsets(values, count, least, spread, 0, 0) / (double)count;
-    return sum_of_offsets(values, count, least, spread, 1, mean) / (double)count;
+    return variance_of(values, NULL, count, (double)count);
+}
+
+EXPORT double sweep_weighted_variance(const double *values, const int64_t *rows, int64_t count,
+                                      int64_t number)
+{
+    return variance_of(values, rows, count, (double)number);
+}
+
+/* Return the means over rows of values, of how far they are above a point, and below it. */
+EXPORT void sweep_means(const double *values, const int64_t *rows, int64_t count, double point,
+                        double *means)
+{
+    struct terms t = {values, rows, 0, 0, point, ITSELF};
+    double number = 0;
+    for (int64_t at = 0; at < count; at++)
+        number += (double)rows[at];
+    for (int kind = 0; kind < 3; kind++) {
+        static const enum kind_of_term kinds[] = {ITSELF, ABOVE, BELOW};
+        t.kind = kinds[kind];
+        means[kind] = sum_of(&t, 0, count) / number;
+    }
+}
+
+/* Count the rows of each of ascending values: values, rows, and the rows before each and in all. Return
+ * how many there are. */
+EXPORT int64_t sweep_distinct(const double *values, int64_t count, double *distinct, int64_t *rows,
+                              int64_t *before)
+{
+    int64_t number = 0;
+    before[0] = 0;
+    for (int64_t at = 0; at < count; at++) {
+        distinct[number] = values[at];
+        before[number + 1] = at + 1;
+        number += at + 1 == count || values[at + 1] != values[at];
+    }
+    for (int64_t at = 0; at < number; at++)
+        rows[at] = before[at + 1] - before[at];
+    return number;
+}
+
+/* Put places in the order of their counts, which are 1 to `most`, of equals the first first: a counting
+ * sort. There is room for so many starts, and two. */
+EXPORT void sweep_order(const int64_t *counts, int64_t number, int64_t most, int64_t *starts,
+                        int64_t *order)
+{
+    memset(starts, 0, (size_t)(most + 2) * sizeof *starts);
+    for (int64_t at = 0; at < number; at++)
+        starts[counts[at] + 1]++;
+    for (int64_t count = 1; count <= most; count++)
+        starts[count + 1] += starts[count];
+    for (int64_t at = 0; at < number; at++)
+        order[starts[counts[at]]++] = at;
+}
+
+/* Return the number at a place of the order of some, by Hoare's quickselect; they change places. */
+static double selected(double *numbers, int64_t count, int64_t place)
+{
+    int64_t low = 0, high = count - 1;
+    while (low < high) {
+        double pivot = numbers[low + (high - low) / 2];
+        int64_t left = low, right = high;
+        while (left <= right) {
+            while (numbers[left] < pivot)
+                left++;
+            while (numbers[right] > pivot)
+                right--;
+            if (left <= right) {
+                double other = numbers[left];
+                numbers[left++] = numbers[right];
+                numbers[right--] = other;
+            }
+        }
+        if (place <= right)
+            high = right;
+        else if (place >= left)
+            low = left;
+        else
+            break;
+    }
+    return numbers[place];
+}
+
+/* Return the median of the steps between ascending values, two at least; `room` takes as many numbers. */
+EXPORT double sweep_median_step(const double *values, int64_t count, double *room)
+{
+    int64_t steps = count - 1;
+    for (int64_t at = 0; at < steps; at++)
+        room[at] = values[at + 1] - values[at];
+    double upper = selected(room, steps, steps / 2), lower = 0;
+    if (steps % 2)
+        return upper;
+    lower = room[0]; /* the largest of those before the middle */
+    for (int64_t at = 1; at < steps / 2; at++)
+        lower = larger(lower, room[at]);
+    return (lower + upper) / 2;
+}
+
+/* Join ascending values that are dense enough to ranges, which end where the next one is too far off, or
+ * at a point between. Return how many ranges there are: their first values, and their last. */
+EXPORT int64_t sweep_ranges(const double *values, const double *densities, int64_t count, double least,
+                            double widest, double point, double *firsts, double *lasts)
+{
+    int64_t number = 0;
+    for (int64_t at = 0; at < count; at++) {
+        double value = values[at], last = number > 0 ? lasts[number - 1] : value;
+        if (densities[at] < least)
+            continue;
+        if (number == 0 || value - last > widest || (last < point && point <= value))
+            firsts[number++] = value;
+        lasts[number - 1] = value;
+    }
+    return number;
 }

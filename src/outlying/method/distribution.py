@@ -11,11 +11,11 @@ import dataclasses
 import functools
 import math
 from collections.abc import Iterable
+from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 
-from outlying.kernel.sweep import rows_around
+from outlying.kernel.sweep import distinct, order_of_counts, rows_around, weighted_variance
 from outlying.method.density import (
     Counts,
     Floats,
@@ -28,9 +28,6 @@ from outlying.method.density import (
 )
 from outlying.method.measure import SCALES, Typical, lift, rarity
 from outlying.options import Bandwidth
-
-_MOST_COUNTED = 1 << 32
-_DIGIT = 16  # bits that are sorted by at a time
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -45,11 +42,12 @@ class Distribution:
     @classmethod
     def of(cls, values: Floats, bandwidth: Bandwidth = "fixed") -> Distribution:
         """Count sorted values; for adaptive windows each row stays on its own."""
-        starts = np.flatnonzero(np.diff(values, prepend=-np.inf))
         if bandwidth == "adaptive":
-            starts = np.arange(len(values))
-        distinct = values[starts]
-        return cls(distinct, np.diff(np.append(starts, len(values))), distinct, distinct)
+            return cls(values, np.ones(len(values), dtype=np.int64), values, values)
+        found, rows, before = distinct(values)
+        made = cls(found, rows, found, found)
+        made.__dict__["before"] = before  # it is known already
+        return made
 
     def joined(self, value: float) -> Distribution:
         """Take in one more row."""
@@ -85,9 +83,7 @@ class Distribution:
     def width(self) -> float:
         """The Parzen bandwidth; see density.bandwidth_of."""
         spread = float(self.values[-1] - self.values[0])
-        offsets = (self.values - self.values[0]) / spread
-        deviations = offsets - float(np.average(offsets, weights=self.rows))
-        variance = float(np.average(deviations * deviations, weights=self.rows))
+        variance = weighted_variance(self.values, self.rows)
         return bandwidth(math.sqrt(variance), self.known, spread)
 
     def width_among(self, rows: int) -> float:
@@ -172,8 +168,8 @@ class Distribution:
 
         Counts of rows have the order of densities, and whole numbers are sorted faster.
         """
-        if bandwidth == "fixed" and self.is_exact and self.known < _MOST_COUNTED:
-            return _order_of_counts(self.neighbours(scale).astype(np.uint32))
+        if bandwidth == "fixed" and self.is_exact:
+            return order_of_counts(cast(Counts, self.neighbours(scale)), self.known)
         return np.argsort(self.densities(bandwidth, scale), kind="stable")
 
     def densities_at(self, points: Floats, bandwidth: Bandwidth = "fixed") -> Floats:
@@ -181,14 +177,6 @@ class Distribution:
         if bandwidth == "adaptive":
             return parzen_at(self.values, points, self.width, bandwidth)
         return densities(self._between(points, self.width / 2), self.known, self.width)
-
-
-def _order_of_counts(counts: npt.NDArray[np.uint32]) -> Counts:
-    """Return the order of counts, of equals the first first: a radix sort by digits of 16 bits."""
-    order = np.argsort(counts.astype(np.uint16), kind="stable")
-    if len(counts) and int(counts.max()) >> _DIGIT:
-        order = order[np.argsort((counts >> _DIGIT).astype(np.uint16)[order], kind="stable")]
-    return order
 
 
 def typical_categories(counts: Counts, everywhere: Counts, total: int) -> Typical | None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from outlying.kernel.sweep import means_around
 from outlying.method.density import Counts, Floats, Number, density_at
 from outlying.options import Bandwidth, Measure
 
@@ -210,10 +211,9 @@ def areas(densities: Floats, at_object: float, rows: Counts | None = None) -> tu
     The integral of 1 - G from f_o on is the mean excess of F over f_o; that of G up to f_o is the
     mean shortfall. Each density stands for one row, or for as many as `rows` says.
     """
-    differences = densities - at_object
-    above = float(np.average(np.maximum(differences, 0.0), weights=rows))
-    below = float(np.average(np.maximum(-differences, 0.0), weights=rows))
-    return above, below
+    if rows is None:
+        rows = np.ones(len(densities), dtype=np.int64)
+    return means_around(densities, rows, at_object)[1:]
 
 
 def tail(densities: Floats, at_object: float, rows: Counts | None = None) -> float:

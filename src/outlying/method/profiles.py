@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias, cast
 
 import numpy as np
 
+from outlying.kernel.sweep import median_step, ranges
 from outlying.method import measure as outlierness
 from outlying.method.density import Counts, Floats, frequencies
 from outlying.method.distribution import Distribution
@@ -43,24 +44,22 @@ class NumericProfile:
         """
         self.found, self.form, self.exponent = found, form, exponent
         self.known = found.known
-        densities = found.densities(bandwidth)
+        self.densities = found.densities(bandwidth)
         order = found.by_density(bandwidth)
-        self.ranked, self.rows = densities[order], found.rows[order]
+        self.ranked, self.rows = self.densities[order], found.rows[order]
         self.counted = np.cumsum(self.rows)
         share = TYPICAL_SHARE * self.known
         rank = math.ceil(share - 1e-9) if self.known >= 10 else math.floor(share)
         place = np.searchsorted(self.counted, self.known - rank, side="right")
         self.least = float(self.ranked[place]) * (1 - outlierness.SAME_DENSITY)
-        self.kept = found.values[densities >= self.least]
-        self.ends = np.flatnonzero(np.diff(self.kept) > _widest_gap(found))
+        self.widest_gap = max(found.width, _GAPS_IN_A_RANGE * median_step(found.values))
         self.bandwidth: Bandwidth = bandwidth
         self._sketches: dict[int, NumericSketch] = {}
 
     @property
     def nbytes(self) -> int:
         """How much memory it takes, with its sketch."""
-        own = 3 * self.ranked.nbytes + self.kept.nbytes + self.ends.nbytes
-        return own + 6 * self.found.values.nbytes + MOST_SKETCH_BYTES
+        return 4 * self.ranked.nbytes + 6 * self.found.values.nbytes + MOST_SKETCH_BYTES
 
     def tail(self, summary: Summary) -> float:
         """Return the share of rows at least as rare as an object, at the scale of its summary."""
@@ -107,12 +106,9 @@ class NumericProfile:
 
     def typical(self, place: Value, at_object: float) -> Ranges:
         """Say where the 90% of highest density lie; ranges end where the object lies between."""
-        kept, ends = self.kept, self.ends
-        if at_object < self.least:
-            before = int(np.searchsorted(kept, self._scaled(place))) - 1
-            if 0 <= before < len(kept) - 1:
-                ends = np.union1d(ends, [before])
-        starts, stops = kept[np.append(0, ends + 1)], kept[np.append(ends, len(kept) - 1)]
+        point = self._scaled(place) if at_object < self.least else math.nan
+        found, densities = self.found, self.densities
+        starts, stops = ranges(found.values, densities, self.least, self.widest_gap, point)
         return tuple(
             (self._shown(float(low)), self._shown(float(high)))
             for low, high in zip(starts, stops, strict=True)
@@ -159,7 +155,3 @@ class CategoricalProfile:
 
 
 Profile: TypeAlias = NumericProfile | CategoricalProfile
-
-
-def _widest_gap(found: Distribution) -> float:
-    return max(found.width, _GAPS_IN_A_RANGE * float(np.median(np.diff(found.values))))

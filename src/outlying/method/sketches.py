@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from outlying.kernel.sweep import means_around
 from outlying.method.density import Counts, Floats
 from outlying.method.distribution import Distribution
 from outlying.options import Bandwidth
@@ -136,10 +137,11 @@ def _ranked(found: Distribution, kind: Bandwidth) -> tuple[Floats, Counts]:
 
 def _at_even_shares(densities: Floats, rows: Counts) -> Floats:
     """Return densities at even shares of the rows, as multiples of their mean."""
-    total = int(rows.sum())
-    places = np.linspace(0, total - 1, min(total, _MOST_RANKS)).round()
-    chosen = densities[np.searchsorted(np.cumsum(rows), places, side="right")]
-    return np.asarray(chosen / np.average(densities, weights=rows))
+    counted = np.cumsum(rows)
+    total = int(counted[-1])
+    places = np.linspace(0, total - 1, min(total, _MOST_RANKS)).round().astype(np.int64)
+    chosen = densities[np.searchsorted(counted, places, side="right")]
+    return np.asarray(chosen / means_around(densities, rows, 0.0)[0])
 
 
 def _thinned(found: Distribution) -> Floats:
