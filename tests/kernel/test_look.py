@@ -72,28 +72,30 @@ def test_looks_at_numbers_are_those_of_numpy(
         2.0 ** int(rng.integers(-3, 3)),
         masks_of(rng, rows),
     )
-    context = Conditions(kernel, [Bits(mask) for mask in masks])
+    context = Conditions(kernel, [Bits.of(mask) for mask in masks])
     mask = np.logical_and.reduce(masks)
-    assert context.rows == np.count_nonzero(mask)
+    assert context.rows() == np.count_nonzero(mask) <= context.most
     scaled = column * factor + 0.0
     order = np.flatnonzero(~np.isnan(scaled))
     order = order[np.argsort(scaled[order])]
     whole = WholeColumn(kernel, scaled[order], order, rows)
+    by_value = Conditions(kernel, [whole.laid_out(Bits.of(mask)) for mask in masks], whole)
     raw = RawColumn(kernel, column, factor)
     expected = np.sort(scaled[mask & ~np.isnan(scaled)])
     point, needed = (float(scaled[order[0]]) if len(order) else 0.0), rng.uniform(0, 5)
     near = near_of(expected, point, width, needed)
-    for members in (whole.members(context), raw.members(context)):
+    for members in (whole.members(by_value), raw.members(context), whole.members(by_value).kept()):
         assert members.values.tobytes() == expected.tobytes()
+        assert (members.rows, members.known) == (context.rows(), len(expected))
+        is_spread = len(expected) > 0 and expected[0] != expected[-1]
+        assert members.variance == (kernel.variance(expected) if is_spread else 0.0)
         if len(order) == 0:
             continue
-        found, after = members.near(point, width, SCALES, needed, 1)
-        assert found == near
-        totals = [
+        assert members.near(point, width, SCALES, needed) == near
+        assert members.totals(width, SCALES[1 : len(near)]) == [
             int(np.searchsorted(expected, expected + scale * width / 2, "right").sum())
             for scale in SCALES[1 : len(near)]
         ]
-        assert after == totals
         ends = expected + width / 2, expected - width / 2
         around = np.searchsorted(scaled[order], ends[0], "right").sum()
         around -= np.searchsorted(scaled[order], ends[1]).sum()
@@ -101,8 +103,10 @@ def test_looks_at_numbers_are_those_of_numpy(
     inside = mask & (scaled >= point - width / 2) & (scaled <= point + width / 2)
     between = raw.between(context, point - width / 2, point + width / 2)
     assert between == np.count_nonzero(inside)
+    few = whole.members(by_value, least=rows + 1), raw.members(context, least=rows + 1)
+    assert [(members.rows, members.known) for members in few] == [(context.rows(), 0)] * 2
     everything = all_members(kernel, scaled[order])
-    assert everything.near(point, width, SCALES, needed, 4)[0] == near_of(
+    assert everything.near(point, width, SCALES, needed) == near_of(
         scaled[order], point, width, needed
     )
 
@@ -112,10 +116,12 @@ def test_looks_at_numbers_are_those_of_numpy(
 def test_looks_at_categories_are_those_of_numpy(kernel: Kernel, rows: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     codes, masks = rng.integers(-1, 5, rows).astype(np.int32), masks_of(rng, rows)
-    context = Conditions(kernel, [Bits(mask) for mask in masks])
+    context = Conditions(kernel, [Bits.of(mask) for mask in masks])
     chosen = codes[np.logical_and.reduce(masks)]
     expected = np.bincount(chosen[chosen >= 0], minlength=5)
-    assert counted_codes(kernel, codes, 5, context).tolist() == expected.tolist()
+    found = counted_codes(kernel, codes, 5, context)
+    assert found.counts.tolist() == expected.tolist()
+    assert found.rows == context.rows()
 
 
 @looks
@@ -136,6 +142,6 @@ def test_variances_have_the_same_bits_for_exact_looks(
 
 @pytest.mark.parametrize("rows", [1, 63, 64, 65, 129])
 def test_rows_beyond_the_last_are_never_looked_at(kernel: Kernel, rows: int) -> None:
-    everything = Conditions(kernel, [Bits(np.ones(rows, dtype=bool))])
-    assert everything.rows == rows
+    everything = Conditions(kernel, [Bits.of(np.ones(rows, dtype=bool))])
+    assert everything.rows() == rows
     assert len(RawColumn(kernel, np.arange(float(rows)), 1.0).members(everything).values) == rows

@@ -8,6 +8,7 @@ answer the same questions; what they find is found once, also where threads shar
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import functools
 import math
@@ -118,6 +119,9 @@ class NumericAttribute(BaseAttribute):
     @property
     def is_constant(self) -> bool:
         """Whether all known values are equal."""
+        return self._once("constant", self._is_constant)
+
+    def _is_constant(self) -> bool:
         return len(self.sorted) == 0 or bool(self.sorted[0] == self.sorted[-1])
 
     @property
@@ -142,10 +146,27 @@ class NumericAttribute(BaseAttribute):
     def _conditions(
         self, row: int, known: int, total: int, options: Options
     ) -> list[CandidateCondition]:
-        """Return the intervals around the value of a row."""
+        """Return the intervals around the value of a row, the same for all rows of a segment."""
         if self.is_constant:
             return []
-        found, value = self.segments(options.seed), self.scaled(row)
+        lows, highs = self._once(("ends", options.seed), lambda: self._ends(options.seed))
+        value = self.scaled(row)
+        own = bisect.bisect_right(lows, value) - 1
+        intervals = functools.partial(self._intervals, value, known, total, options)
+        if len(lows) == 1 or own < 0 or value > highs[own]:
+            return intervals()
+        name = own, known, options.seed, options.interval, options.scales
+        return self._once(name, intervals)
+
+    def _ends(self, seed: int | None) -> tuple[list[float], list[float]]:
+        """Return where segments begin, and where they end."""
+        found = self.segments(seed)
+        return found.lows.tolist(), found.highs.tolist()
+
+    def _intervals(
+        self, value: float, known: int, total: int, options: Options
+    ) -> list[CandidateCondition]:
+        found = self.segments(options.seed)
         around = candidates(self.sorted, found, value, known, total, options)
         return [
             self._once((low, high), functools.partial(self._interval, low, high))
@@ -183,7 +204,7 @@ class NumericAttribute(BaseAttribute):
 
     def scaled(self, row: int) -> float:
         """Return the value of a row on the scale of this attribute."""
-        return float(np.ldexp(self.column.values[row], -self.exponent))
+        return math.ldexp(self.column.values[row], -self.exponent)
 
     def unscaled(self, number: float) -> float:
         """Return a number of this scale in the column's own unit, exactly."""

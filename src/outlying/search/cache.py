@@ -79,7 +79,10 @@ class LeastRecentlyUsed(Generic[Name, Thing]):
         known = self.find(name)
         if known is not None:
             return known
-        made = make()
+        return self.keep(name, make())
+
+    def keep(self, name: Name, made: Thing) -> Thing:
+        """Keep a thing, or return the one that is there already."""
         with self._lock:
             if name not in self._things:
                 self._size += self._size_of(made)
@@ -196,10 +199,9 @@ class Cache:
         """Return which of all rows satisfy a condition, as bits."""
         return self._bits.get(condition, lambda: Bits.of(make()))
 
-    def laid_out(self, column: WholeColumn, condition: int, make: Callable[[], Mask]) -> Bits:
+    def laid_out(self, column: WholeColumn, condition: int, make: Callable[[], Bits]) -> Bits:
         """Return which of all rows satisfy a condition, as bits, laid out by a column."""
-        name = condition, column
-        return self._laid_out.get(name, lambda: column.laid_out(self.bits(condition, make)))
+        return self._laid_out.get((condition, column), lambda: column.laid_out(make()))
 
     @property
     def all_bits(self) -> Bits:
@@ -228,7 +230,7 @@ class Cache:
 
     def keep_members(self, key: Key, members: AnyMembers) -> None:
         """Keep the rows of a context at hand."""
-        self._members.get(key, lambda: members)
+        self._members.keep(key, members)
 
     def sizes(self, key: Key, make: Callable[[], tuple[int, int]]) -> tuple[int, int]:
         """Return the rows of a context, and those of them that have a property."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, cast
 
@@ -20,6 +21,7 @@ class CompiledExact(Exact):
     def __init__(self, kernel: Kernel, *given: Any) -> None:
         super().__init__(*given)
         self.kernel = kernel
+        self._looks: dict[int, Look] = {}
 
     def _measured(self, place: int, context: Context) -> tuple[int, Summary | None]:
         """Count the rows of a context and summarise a property there; what is typical is shared."""
@@ -80,16 +82,32 @@ class CompiledExact(Exact):
 
     def look_of(self, place: int) -> Look:
         """Return who looks at a property."""
-        return self.cache.look(self.kernel, self.properties[place].attribute.whole)
+        look = self._looks.get(place)
+        if look is None:
+            look = self.cache.look(self.kernel, self.properties[place].attribute.whole)
+            self._looks[place] = look
+        return look
+
+    def key(self, place: int, context: Context) -> Key:
+        """Return what names a property in a context among all objects."""
+        numbers = self.numbers
+        return self.look_of(place).attribute, tuple([numbers[item] for item in context])
 
     def conditions(self, context: Context, column: WholeColumn | None = None) -> Conditions | None:
         """Return the conditions of a context, perhaps laid out by a column; None if there are none."""
         return Conditions(self.kernel, self._bits(context, column), column) if context else None
 
     def _bits(self, context: Context, column: WholeColumn | None = None) -> list[Bits]:
-        if column is not None:
-            return [self.cache.laid_out(column, self.numbers[i], self._test(i)) for i in context]
-        return [self.cache.bits(self.numbers[item], self._test(item)) for item in context]
+        if column is None:
+            return [self._own_bits(item) for item in context]
+        laid_out, numbers = self.cache.laid_out, self.numbers
+        return [
+            laid_out(column, numbers[item], functools.partial(self._own_bits, item))
+            for item in context
+        ]
+
+    def _own_bits(self, item: int) -> Bits:
+        return self.cache.bits(self.numbers[item], self._test(item))
 
 
 class _Seen:

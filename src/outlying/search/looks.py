@@ -43,12 +43,13 @@ class NumericLook:
         self._raw = None
         if attribute.factor is not None:
             self._raw = RawColumn(kernel, attribute.column.values, attribute.factor)
-        self._looked = 0  # rows so far
+        rows = len(attribute.column.values)
+        self._left = 0 if self._raw is None else _MANY * rows  # to be looked at as they lie
         self._once = Once()
 
-    @property
-    def column(self) -> WholeColumn:
-        """The column sorted, which takes a while."""
+    def sort(self) -> WholeColumn:
+        """Sort the column, which takes a while, for many looks."""
+        self._left = 0
         return self._once("column", self._sorted)
 
     def _sorted(self) -> WholeColumn:
@@ -59,8 +60,7 @@ class NumericLook:
     @property
     def by_value(self) -> WholeColumn | None:
         """The column sorted, where there were enough looks at it."""
-        is_worth_it = self._raw is None or self._looked > _MANY * len(self.attribute.column.values)
-        return self.column if is_worth_it else None
+        return None if self._left > 0 else self.sort()
 
     def members(self, context: Conditions | None, least: float = 0.0) -> Members:
         """Return the rows of a context, or all; only their number where they are too few."""
@@ -70,7 +70,7 @@ class NumericLook:
             return context.column.members(context, least)
         assert self._raw is not None  # noqa: S101 - or there is a column by value
         members = self._raw.members(context, least)
-        self._looked += members.rows
+        self._left -= members.rows
         return members
 
     def _all(self) -> Members:
@@ -129,6 +129,9 @@ class CategoricalLook:
     def __init__(self, kernel: Kernel, attribute: CategoricalAttribute) -> None:
         self.kernel, self.attribute, self.by_value = kernel, attribute, None
         self.codes = np.ascontiguousarray(attribute.codes)
+
+    def sort(self) -> None:
+        """Do nothing: categories are counted as they lie."""
 
     def members(self, context: Conditions | None, least: float = 0.0) -> CountedMembers:  # noqa: ARG002
         """Count the rows of a context, or all, by category."""

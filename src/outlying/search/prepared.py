@@ -20,6 +20,7 @@ from outlying.method.density import density_at
 from outlying.method.discretise import binned
 from outlying.method.measure import Summary
 from outlying.options import Options
+from outlying.parallel import mapping
 from outlying.search import limits
 from outlying.search.attributes import Attribute, attribute_of
 from outlying.search.batches import can_be_together
@@ -47,6 +48,8 @@ from outlying.table.table import Table
 
 #: Rows of a context, those of them that have the property, those that lie near the object.
 Counter: TypeAlias = Callable[[int, Context], tuple[int, int, int]]
+#: So many rows look at all columns often enough to sort these.
+_MANY = 64
 #: What is left of a search after the screen.
 Searching: TypeAlias = Callable[[], tuple[Exact, Outcome]]
 
@@ -132,8 +135,20 @@ class Prepared:
         """Screen some rows together; return who does what is left of the search of each."""
         exacts = [self.exact(row) for row in rows]
         searches = searches_together(exacts, self.cache, threads=threads)
+        if len(rows) >= _MANY:
+            self._sort(threads)
         found = zip(exacts, searches, strict=True)
         return [functools.partial(self._finished, exact, search) for exact, search in found]
+
+    def _sort(self, threads: int) -> None:
+        """Sort all columns for many exact looks, before several processes do so."""
+        kernel = compiled()
+        if kernel is None:
+            return
+        looks = [self.cache.look(kernel, attribute.whole) for attribute in self.attributes]
+        with mapping(threads) as mapped:
+            for _ in mapped(lambda look: look.sort(), looks):
+                pass
 
     def _finished(self, exact: Exact, search: GuidedSearch | QuickSearch) -> tuple[Exact, Outcome]:
         top = self.options.top

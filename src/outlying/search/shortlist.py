@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import TypeAlias, overload
 
 import numpy as np
 
 from outlying.method.density import Floats
-from outlying.search.contexts import as_tuple, keys, lengths, padded
+from outlying.search.contexts import as_tuple, keys, lengths
 from outlying.search.minimality import parts
 from outlying.search.scoring import Context, Evaluation, Glance
-from outlying.search.screen.bitsets import Contexts, Places
+from outlying.search.screen.bitsets import NONE, Contexts, Places
 from outlying.search.screen.histograms import Estimate
 from outlying.search.screening import Rank, ScreenedContexts
 
@@ -46,14 +47,13 @@ class RankedPairs:
         cls, found: Iterable[tuple[int, ScreenedContexts]], own: Places, families: Sequence[int]
     ) -> RankedPairs:
         """Put the contexts of properties in order."""
-        some = list(found)
+        some = [(place, scored) for place, scored in found if len(scored.rows)]
         width = max((scored.contexts.shape[1] for _, scored in some), default=1)
-        contexts = np.concatenate(
-            [np.zeros((0, width), dtype=np.int64), *(padded(s.contexts, width) for _, s in some)]
-        )
-        places = np.repeat(
-            np.array([place for place, _ in some], dtype=np.int64), [len(s.rows) for _, s in some]
-        )
+        counts = [len(scored.rows) for _, scored in some]
+        contexts = np.full((sum(counts), width), NONE, dtype=np.int64)
+        for (_, scored), end in zip(some, itertools.accumulate(counts), strict=True):
+            contexts[end - len(scored.rows) : end, -scored.contexts.shape[1] :] = scored.contexts
+        places = np.repeat(np.array([place for place, _ in some], dtype=np.int64), counts)
         scores = np.concatenate([np.zeros(0), *(scored.scores for _, scored in some)])
         rows = np.concatenate([np.zeros(0), *(scored.rows for _, scored in some)])
         order = np.lexsort((places, *contexts.T[::-1], -rows, lengths(contexts), -scores))
