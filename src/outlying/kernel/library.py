@@ -203,7 +203,7 @@ class Kernel:
         self._total.argtypes = (pointer, number, ctypes.c_double)
         self._total.restype = number
         self._around = self._library.sweep_around
-        self._around.argtypes = (pointer, number, pointer, ctypes.c_double, pointer)
+        self._around.argtypes = (pointer, number, pointer, ctypes.c_double, pointer, pointer)
         self._around.restype = None
         self._variance = self._library.sweep_variance
         self._variance.argtypes = (pointer, number)
@@ -290,9 +290,9 @@ class Kernel:
     def around(self, values: Floats, before: Places, reach: float) -> Places:
         """Count the rows around each of ascending values, given those before each, and all."""
         values, before = np.ascontiguousarray(values), np.ascontiguousarray(before)
-        around = np.empty(len(values), dtype=np.int64)
+        ended, around = np.zeros(len(values) + 1, np.int64), np.empty(len(values), np.int64)
         own = address_of(values), len(values), address_of(before)
-        self._around(*own, reach, address_of(around))
+        self._around(*own, reach, address_of(ended), address_of(around))
         return around
 
     def variance(self, values: Floats) -> float:

@@ -72,7 +72,7 @@ static inline int64_t place_of(const struct column *c, double point, int is_righ
     return start;
 }
 
-static uint64_t joined(const uint64_t *const *conditions, int64_t number, int64_t word)
+static inline uint64_t joined(const uint64_t *const *conditions, int64_t number, int64_t word)
 {
     uint64_t all = conditions[0][word];
     for (int64_t item = 1; item < number; item++)
@@ -145,18 +145,28 @@ EXPORT int64_t look_around(const struct column *c, const double *values, int64_t
     return total;
 }
 
-static int64_t bits_between(const uint64_t *bits, int64_t first, int64_t end)
+/* Count the rows between two places that satisfy some conditions, all laid out by value. */
+static int64_t bits_between(const uint64_t *const *conditions, int64_t number, int64_t first,
+                            int64_t end)
 {
     if (first >= end)
         return 0;
     int64_t word = first >> 6, last = (end - 1) >> 6;
     uint64_t head = ~(uint64_t)0 << (first & 63), tail = ~(uint64_t)0 >> (63 - ((end - 1) & 63));
     if (word == last)
-        return popcount(bits[word] & head & tail);
-    int64_t count = popcount(bits[word] & head) + popcount(bits[last] & tail);
+        return popcount(joined(conditions, number, word) & head & tail);
+    int64_t count = popcount(joined(conditions, number, word) & head) +
+                    popcount(joined(conditions, number, last) & tail);
     for (word++; word < last; word++)
-        count += popcount(bits[word]);
+        count += popcount(joined(conditions, number, word));
     return count;
+}
+
+/* Count the rows of a context, laid out by value, whose values lie between two others. */
+EXPORT int64_t look_within(const struct column *c, const uint64_t *const *conditions, int64_t number,
+                           double low, double high)
+{
+    return bits_between(conditions, number, place_of(c, low, 0, 0), place_of(c, high, 1, 0));
 }
 
 /* Count some of ascending values that are before a point. */
@@ -183,8 +193,7 @@ EXPORT int64_t look_near(const struct column *c, const uint64_t *bits, const dou
     for (; at < number; at++) {
         double reach = scales[at] * width / 2;
         if (bits)
-            near[at] = bits_between(bits, place_of(c, point - reach, 0, 0),
-                                    place_of(c, point + reach, 1, 0));
+            near[at] = look_within(c, &bits, 1, point - reach, point + reach);
         else
             near[at] = place_in(values, known, point + reach, 1) -
                        place_in(values, known, point - reach, 0);

@@ -18,7 +18,7 @@ Codes: TypeAlias = npt.NDArray[np.int32]
 
 _WORD = 64
 _CELLS = 2  # for each value, to find values in
-_MOST_CELLS = 1 << 18
+_MOST_CELLS = 1 << 17
 _NUMBER, _REAL, _POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 _CONDITIONS = (_POINTER, _NUMBER, _NUMBER)
 
@@ -62,6 +62,7 @@ class _Functions:
             *(_POINTER, _POINTER, _POINTER, _NUMBER, _REAL, _REAL),
             *(_POINTER, _NUMBER, _REAL, _POINTER),
         )
+        self.within = get("look_within", _NUMBER, _POINTER, _POINTER, _NUMBER, _REAL, _REAL)
         self.totals = get(
             "look_totals", None, _POINTER, _NUMBER, _REAL, _POINTER, _NUMBER, _POINTER
         )
@@ -238,6 +239,11 @@ class WholeColumn:
         )
         figures = found.rows, found.known, found.variance
         return Members(self._call, figures, values[: found.known], self, bits)
+
+    def between(self, context: Conditions, low: float, high: float) -> int:
+        """Count the rows of a context, laid out by value, whose values lie between two others."""
+        conditions, number, _ = context.given
+        return int(self._call.within(self.address, conditions, number, low, high))
 
     def around(self, members: Members, reach: float) -> int:
         """Add up how many of all values lie within a distance of each of some members."""

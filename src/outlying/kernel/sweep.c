@@ -1,6 +1,10 @@
 /* Sweeps over sorted values, and over rows in the order of their values. */
 #include "screen.h"
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 /* Whether a value lies before a point. */
 static int is_before(double value, double point, int64_t is_right)
 {
@@ -26,84 +30,94 @@ EXPORT void sweep_places(const double *values, int64_t count, const double *poin
     }
 }
 
-/* Several sweeps at once, each over a part of the values: which of its two places goes on is no guess of
- * the processor, as that would fail every other time, and while one waits for its next value the others
- * go on. */
-enum { SWEEPS = 4 };
+/* Several sweeps at once, each over a part of the values: while one waits for its next values the others
+ * go on. Each looks at some values ahead, of which nearly always enough are too large: nothing is left
+ * for the processor to guess. */
+enum { SWEEPS = 8, AHEAD = 8 };
 
-static int64_t total_of(const double *values, int64_t count, double reach, int64_t at, int64_t end,
-                        int64_t place, int64_t total)
+/* Count how many of the next values are not larger. */
+static inline int64_t ahead_of(const double *values, double most)
 {
-    for (; at < end; at++) {
-        double most = values[at] + reach;
-        while (place < count && values[place] <= most)
-            place++;
-        total += place;
-    }
-    return total;
+#if defined(__AVX2__)
+    __m256d all = _mm256_set1_pd(most);
+    int low = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(values), all, _CMP_LE_OQ));
+    int high = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(values + 4), all, _CMP_LE_OQ));
+    return popcount((uint64_t)(low | high << 4));
+#else
+    int64_t steps = 0;
+    for (int at = 0; at < AHEAD; at++)
+        steps += values[at] <= most;
+    return steps;
+#endif
 }
 
-static int64_t first_after(const double *values, int64_t count, double most)
+/* Count the values from which a point at most so far away is still below another one. */
+static int64_t count_below(const double *values, int64_t count, double reach, double end)
 {
-    int64_t place = 0, left = count;
-    while (left > 0) {
-        int64_t half = (left + 1) / 2;
-        if (values[place + half - 1] <= most) {
-            place += half;
-            left -= half;
-        } else {
-            left = half - 1;
-        }
+    int64_t place = 0;
+    while (count > 0) {
+        int64_t half = (count + 1) / 2;
+        int is_below = values[place + half - 1] + reach < end;
+        place += is_below ? half : 0;
+        count = is_below ? count - half : half - 1;
     }
     return place;
+}
+
+/* Add up, for each of ascending values, how many are at most so much larger, or lie before; note these
+ * numbers where there is room for them. */
+static inline int64_t ends_of(const double *values, int64_t count, double reach, int64_t *ends)
+{
+    /* of so many values the windows end before the last ones, which can be looked at ahead */
+    int64_t inner = count > AHEAD ? count_below(values, count, reach, values[count - AHEAD]) : 0;
+    int64_t part = inner / SWEEPS, total = 0, place[SWEEPS] = {0};
+    for (int sweep = 0; part > 0 && sweep < SWEEPS; sweep++) {
+        double most = values[sweep * part] + reach;
+        sweep_places(values, count, &most, 1, 1, &place[sweep]);
+    }
+    for (int64_t at = 0; at < part; at++)
+        for (int sweep = 0; sweep < SWEEPS; sweep++) {
+            double most = values[sweep * part + at] + reach;
+            int64_t steps;
+            do {
+                steps = ahead_of(values + place[sweep], most);
+                place[sweep] += steps;
+            } while (steps == AHEAD);
+            total += place[sweep];
+            if (ends)
+                ends[sweep * part + at] = place[sweep];
+        }
+    int64_t end = place[SWEEPS - 1];
+    for (int64_t at = SWEEPS * part; at < count; at++) {
+        double most = values[at] + reach;
+        while (end < count && values[end] <= most)
+            end++;
+        total += end;
+        if (ends)
+            ends[at] = end;
+    }
+    return total;
 }
 
 /* Add up, for each of ascending values, how many are at most so much larger. */
 EXPORT int64_t sweep_total(const double *values, int64_t count, double reach)
 {
-    int64_t part = count / SWEEPS, at[SWEEPS], end[SWEEPS], place[SWEEPS], total[SWEEPS] = {0};
-    for (int sweep = 0; sweep < SWEEPS; sweep++) {
-        at[sweep] = sweep * part;
-        end[sweep] = (sweep + 1) * part;
-        place[sweep] = part ? first_after(values, count, values[at[sweep]] + reach) : 0;
-    }
-    /* Every step moves one of two places, so that none leaves the values in as many steps. */
-    for (int is_going = 1; is_going;) {
-        int64_t steps = INT64_MAX;
-        for (int sweep = 0; sweep < SWEEPS; sweep++) {
-            int64_t left = end[sweep] - at[sweep], above = count - place[sweep];
-            steps = left < steps ? left : steps;
-            steps = above < steps ? above : steps;
-        }
-        is_going = steps > 0;
-        for (; steps > 0; steps--)
-            for (int sweep = 0; sweep < SWEEPS; sweep++) {
-                int64_t goes = values[place[sweep]] <= values[at[sweep]] + reach;
-                total[sweep] += place[sweep] & (goes - 1);
-                place[sweep] += goes;
-                at[sweep] += 1 - goes;
-            }
-    }
-    int64_t sum = total_of(values, count, reach, SWEEPS * part, count, part ? place[SWEEPS - 1] : 0, 0);
-    for (int sweep = 0; sweep < SWEEPS; sweep++)
-        sum = total_of(values, count, reach, at[sweep], end[sweep], place[sweep],
-                       sum + total[sweep]);
-    return sum;
+    return ends_of(values, count, reach, NULL);
 }
 
 /* Count the rows around each of ascending values, at most so far away; `before` are the rows before each
- * value, and all of them. One value reaches another where the earlier of both reaches the later. */
+ * value, and all of them. One value reaches another where the earlier of both reaches the later: windows
+ * that ended before a value do not reach it. There is room for one number more than values, all 0. */
 EXPORT void sweep_around(const double *values, int64_t count, const int64_t *before, double reach,
-                         int64_t *around)
+                         int64_t *ended, int64_t *around)
 {
-    int64_t first = 0, end = 0;
+    int64_t first = 0;
+    ends_of(values, count, reach, around);
+    for (int64_t at = 0; at < count; at++)
+        ended[around[at]]++;
     for (int64_t at = 0; at < count; at++) {
-        double most = values[at] + reach;
-        while (end < count && values[end] <= most)
-            end++;
-        while (values[first] + reach < values[at])
-            first++;
-        around[at] = before[end] - before[first];
+        first += ended[at];
+        around[at] = before[around[at]] - before[first];
     }
 }
 

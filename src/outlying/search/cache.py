@@ -161,7 +161,8 @@ class Cache:
         self._bits: LeastRecentlyUsed[int, Bits] = LeastRecentlyUsed(
             limits.MOST_BYTES, lambda bits: bits.nbytes
         )
-        self._laid_out: LeastRecentlyUsed[tuple[int, WholeColumn], Bits] = LeastRecentlyUsed(
+        #: Which of all rows satisfy a condition, as bits laid out by a column.
+        self.laid_out: LeastRecentlyUsed[tuple[int, WholeColumn], Bits] = LeastRecentlyUsed(
             limits.MOST_BYTES, lambda bits: bits.nbytes
         )
         self._members: LeastRecentlyUsed[Key, AnyMembers] = LeastRecentlyUsed(
@@ -198,15 +199,6 @@ class Cache:
     def bits(self, condition: int, make: Callable[[], Mask]) -> Bits:
         """Return which of all rows satisfy a condition, as bits."""
         return self._bits.get(condition, lambda: Bits.of(make()))
-
-    def laid_out(self, column: WholeColumn, condition: int, make: Callable[[], Bits]) -> Bits:
-        """Return which of all rows satisfy a condition, as bits, laid out by a column."""
-        return self._laid_out.get((condition, column), lambda: column.laid_out(make()))
-
-    @property
-    def all_bits(self) -> Bits:
-        """All rows, as bits."""
-        return self._once("all", lambda: Bits.of(np.ones(self.sample.rows, dtype=bool)))
 
     def known_bits(self, attribute: Attribute) -> Bits:
         """Return which of all rows have a value of an attribute, as bits."""

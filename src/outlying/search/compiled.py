@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any, cast
 
 from outlying.kernel.library import Kernel
 from outlying.kernel.look import Bits, Conditions, WholeColumn
-from outlying.method.measure import Summary, reaches
+from outlying.method.measure import SAME_DENSITY, SCALES, Summary, reaches
 from outlying.method.profiles import Profile
 from outlying.search.cache import Group, Key
 from outlying.search.looks import AnyMembers, Look
@@ -36,20 +35,23 @@ class CompiledExact(Exact):
         if self._is_small(context):
             return super().reaching(place, context)
         seen = _Seen(self, place, context)
-        if seen.rows < self.least_rows(len(context)) or not self._reaches(seen.sketched()):
+        if seen.rows < self.least_rows(len(context)) or not self._may_reach(seen):
             return None
-        return self.hit(place, context, seen.rows, seen.summary())
+        hit = self.hit(place, context, seen.rows, seen.summary())
+        return hit if self.reaches(hit) else None
 
-    def _reaches(self, summary: Summary | None) -> bool:
-        if summary is None:
-            return False
-        score = summary.outlierness(self.options.measure)
+    def _may_reach(self, seen: _Seen) -> bool:
+        if self.options.measure == "relative":
+            return seen.is_rare(self.needed)
+        summary = seen.sketched()
+        score = 0.0 if summary is None else summary.outlierness(self.options.measure)
         return reaches(score, self.options.min_outlierness)
 
     def near(self, place: int, context: Context, width: float) -> int:
         """Count the rows of a context that lie within a window around the object."""
-        row, bits = self.properties[place].row, self._bits(context) or [self.cache.all_bits]
-        return self.look_of(place).rows_near(row, Conditions(self.kernel, bits), width)
+        look = self.look_of(place)
+        conditions = self.conditions(context, look.by_value)
+        return look.rows_near(self.properties[place].row, conditions, width)
 
     def sizes(self, place: int, context: Context) -> tuple[int, int]:
         """Count the rows of a context, and those of them that have the property."""
@@ -100,14 +102,17 @@ class CompiledExact(Exact):
     def _bits(self, context: Context, column: WholeColumn | None = None) -> list[Bits]:
         if column is None:
             return [self._own_bits(item) for item in context]
-        laid_out, numbers = self.cache.laid_out, self.numbers
-        return [
-            laid_out(column, numbers[item], functools.partial(self._own_bits, item))
-            for item in context
-        ]
+        return [self._bits_by_value(item, column) for item in context]
 
     def _own_bits(self, item: int) -> Bits:
         return self.cache.bits(self.numbers[item], self._test(item))
+
+    def _bits_by_value(self, item: int, column: WholeColumn) -> Bits:
+        number, laid_out = self.numbers[item], self.cache.laid_out
+        found = laid_out.find((number, column))
+        if found is None:
+            found = laid_out.keep((number, column), column.laid_out(self._own_bits(item)))
+        return found
 
 
 class _Seen:
@@ -131,6 +136,14 @@ class _Seen:
         """Summarise the property, perhaps without its lift."""
         typical = self._group.typical
         return None if typical is None else self.look.attribute.summary_with(typical, self._near)
+
+    def is_rare(self, needed: float) -> bool:
+        """Return whether the object is as rare as needed at any scale, up to rounding."""
+        typical = self._group.typical
+        if typical is None:
+            return False
+        neighbours, least = typical.neighbours, needed * (1 - SAME_DENSITY)
+        return any(neighbours[SCALES[i]] >= least * rows for i, rows in enumerate(self._near))
 
     def summary(self) -> Summary | None:
         """Summarise the property."""

@@ -111,12 +111,14 @@ class NumericLook:
             return mean_around(members.values, self.attribute.sorted, width)
         return column.around(members, width / 2) / members.known
 
-    def rows_near(self, row: int, context: Conditions, width: float) -> int:
-        """Count the rows of a context within a window around a row."""
+    def rows_near(self, row: int, context: Conditions | None, width: float) -> int:
+        """Count the rows of a context, or all, within a window around a row."""
         point, reach = self.attribute.scaled(row), width / 2
-        if self._raw is not None and context.column is None:
-            return self._raw.between(context, point - reach, point + reach)
-        return self.members(context).near(point, width, SCALES[:1], 0.0)[0]
+        if context is None:
+            return self.members(None).near(point, width, SCALES[:1], 0.0)[0]
+        column = context.column or self._raw
+        assert column is not None  # noqa: S101 - or the context were laid out
+        return column.between(context, point - reach, point + reach)
 
     def profile(self, members: Members) -> NumericProfile:
         """Describe the values in a context."""
@@ -155,8 +157,8 @@ class CategoricalLook:
         """Return what is known: counts tell all at once."""
         return typical
 
-    def rows_near(self, row: int, context: Conditions, width: float) -> int:  # noqa: ARG002
-        """Count the rows of a context that have the category of a row."""
+    def rows_near(self, row: int, context: Conditions | None, width: float) -> int:  # noqa: ARG002
+        """Count the rows of a context, or all, that have the category of a row."""
         return int(self.members(context).counts[self.codes[row]])
 
     def profile(self, members: CountedMembers) -> CategoricalProfile:

@@ -172,6 +172,8 @@ class Prepared:
         if exacts and progress is not None:
             exacts[0].progress = progress
         searches = searches_together(exacts, self.cache, quick=True, threads=threads)
+        if len(rows) >= _MANY and self.is_large:
+            self._sort(threads)
         found = zip(exacts, searches, strict=True)
         return [functools.partial(self._strongest, exact, search) for exact, search in found]
 

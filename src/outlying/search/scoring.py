@@ -117,10 +117,15 @@ class Evaluation:
         }
         self.families = [families[item.family] for item in properties]
         self._overall: dict[int, Summary | None] = {}
+        self._least_rows: dict[int, float] = {}
 
     def least_rows(self, conditions: int) -> float:
         """Return how many rows a context of so many conditions must keep."""
-        return self.options.least_rows(self.rows, conditions) - limits.SAME_ROWS
+        least = self._least_rows.get(conditions)
+        if least is None:
+            least = self.options.least_rows(self.rows, conditions) - limits.SAME_ROWS
+            self._least_rows[conditions] = least
+        return least
 
     def measured(self, place: int, context: Context) -> tuple[int, Summary | None]:
         """Count the rows of a context and summarise a property there."""
