@@ -38,23 +38,18 @@ EXPORT void look_cells(const struct column *c, int32_t *starts)
         starts[cell] = (int32_t)c->known;
 }
 
-static inline int is_before(double value, double point, int is_right)
-{
-    return is_right ? value <= point : value < point;
-}
-
 /* Count the values before a point, of which there are at least `place` and at most `end`: by ever larger
  * steps, then by halves. */
 static int64_t place_beyond(const struct column *c, double point, int is_right, int64_t place,
                             int64_t end)
 {
     int64_t step = 1;
-    while (place + step <= end && is_before(c->values[place + step - 1], point, is_right)) {
+    while (place + step <= end && lies_before(c->values[place + step - 1], point, is_right)) {
         place += step;
         step *= 2;
     }
     for (step /= 2; step > 0; step /= 2)
-        if (place + step <= end && is_before(c->values[place + step - 1], point, is_right))
+        if (place + step <= end && lies_before(c->values[place + step - 1], point, is_right))
             place += step;
     return place;
 }
@@ -63,13 +58,10 @@ static int64_t place_beyond(const struct column *c, double point, int is_right, 
  * cells have few values; what is behind them is beyond the point. */
 static inline int64_t place_of(const struct column *c, double point, int is_right, int64_t place)
 {
-    enum { FEW = 4 };
     int64_t cell = cell_of(c, point), start = c->cell_starts[cell], end = c->cell_starts[cell + 1];
-    if (end > start + FEW || start + FEW > c->known)
+    if (end > start + AHEAD || start + AHEAD > c->known)
         return place_beyond(c, point, is_right, place > start ? place : start, end);
-    for (int64_t at = 0, first = start; at < FEW; at++)
-        start += is_before(c->values[first + at], point, is_right);
-    return start;
+    return start + next_before(c->values + start, point, is_right);
 }
 
 static inline uint64_t joined(const uint64_t *const *conditions, int64_t number, int64_t word)
@@ -175,7 +167,7 @@ static int64_t place_in(const double *values, int64_t count, double point, int i
     int64_t place = 0;
     while (count > 0) {
         int64_t half = (count + 1) / 2;
-        int is_first = is_before(values[place + half - 1], point, is_right);
+        int is_first = lies_before(values[place + half - 1], point, is_right);
         place += is_first ? half : 0;
         count = is_first ? count - half : half - 1;
     }

@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 #if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
 #error "doubles are computed with more than their precision here; use the NumPy screen"
 #endif
@@ -70,11 +74,38 @@ OURS void free_scratch(struct scratch *s);
 OURS double count_groups(const struct property *p, const struct scratch *s);
 OURS struct typical typical_of(const struct property *p, const struct scratch *s, double rows);
 OURS double inside_of(const struct property *p, const struct scratch *s, double known, double width);
+EXPORT void sweep_places(const double *values, int64_t count, const double *points, int64_t number,
+                         int64_t is_right, int64_t *places);
 EXPORT int64_t sweep_total(const double *values, int64_t count, double reach);
 EXPORT double sweep_variance(const double *values, int64_t count);
 OURS int64_t place_after(const double *numbers, int64_t count, double number);
 
 static inline int popcount(uint64_t word) { return __builtin_popcountll(word); }
 static inline double larger(double one, double other) { return one > other ? one : other; }
+
+/* Whether a value lies before a point: it is less, or not larger. */
+static inline int lies_before(double value, double point, int is_right)
+{
+    return is_right ? value <= point : value < point;
+}
+
+enum { AHEAD = 8 };
+
+/* Count how many of the next values lie before a point, without a branch. */
+static inline int64_t next_before(const double *values, double point, int is_right)
+{
+#if defined(__AVX2__)
+    __m256d all = _mm256_set1_pd(point);
+    __m256d low = _mm256_loadu_pd(values), high = _mm256_loadu_pd(values + 4);
+    low = is_right ? _mm256_cmp_pd(low, all, _CMP_LE_OQ) : _mm256_cmp_pd(low, all, _CMP_LT_OQ);
+    high = is_right ? _mm256_cmp_pd(high, all, _CMP_LE_OQ) : _mm256_cmp_pd(high, all, _CMP_LT_OQ);
+    return popcount((uint64_t)(_mm256_movemask_pd(low) | _mm256_movemask_pd(high) << 4));
+#else
+    int64_t steps = 0;
+    for (int at = 0; at < AHEAD; at++)
+        steps += lies_before(values[at], point, is_right);
+    return steps;
+#endif
+}
 
 #endif

@@ -1,16 +1,6 @@
 /* Sweeps over sorted values, and over rows in the order of their values. */
 #include "screen.h"
 
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
-
-/* Whether a value lies before a point. */
-static int is_before(double value, double point, int64_t is_right)
-{
-    return is_right ? value <= point : value < point;
-}
-
 /* Count, for each of ascending points, the values that are less, or not larger. From one point to the
  * next by ever larger steps, then by halves: so few points among many values take little time. */
 EXPORT void sweep_places(const double *values, int64_t count, const double *points, int64_t number,
@@ -19,12 +9,12 @@ EXPORT void sweep_places(const double *values, int64_t count, const double *poin
     int64_t place = 0;
     for (int64_t at = 0; at < number; at++) {
         int64_t step = 1;
-        while (place + step <= count && is_before(values[place + step - 1], points[at], is_right)) {
+        while (place + step <= count && lies_before(values[place + step - 1], points[at], is_right)) {
             place += step;
             step *= 2;
         }
         for (; step > 0; step /= 2)
-            if (place + step <= count && is_before(values[place + step - 1], points[at], is_right))
+            if (place + step <= count && lies_before(values[place + step - 1], points[at], is_right))
                 place += step;
         places[at] = place;
     }
@@ -33,23 +23,7 @@ EXPORT void sweep_places(const double *values, int64_t count, const double *poin
 /* Several sweeps at once, each over a part of the values: while one waits for its next values the others
  * go on. Each looks at some values ahead, of which nearly always enough are too large: nothing is left
  * for the processor to guess. */
-enum { SWEEPS = 8, AHEAD = 8 };
-
-/* Count how many of the next values are not larger. */
-static inline int64_t ahead_of(const double *values, double most)
-{
-#if defined(__AVX2__)
-    __m256d all = _mm256_set1_pd(most);
-    int low = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(values), all, _CMP_LE_OQ));
-    int high = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(values + 4), all, _CMP_LE_OQ));
-    return popcount((uint64_t)(low | high << 4));
-#else
-    int64_t steps = 0;
-    for (int at = 0; at < AHEAD; at++)
-        steps += values[at] <= most;
-    return steps;
-#endif
-}
+enum { SWEEPS = 8 };
 
 /* Count the values from which a point at most so far away is still below another one. */
 static int64_t count_below(const double *values, int64_t count, double reach, double end)
@@ -80,7 +54,7 @@ static inline int64_t ends_of(const double *values, int64_t count, double reach,
             double most = values[sweep * part + at] + reach;
             int64_t steps;
             do {
-                steps = ahead_of(values + place[sweep], most);
+                steps = next_before(values + place[sweep], most, 1);
                 place[sweep] += steps;
             } while (steps == AHEAD);
             total += place[sweep];
