@@ -168,14 +168,12 @@ class Members:
 
         Beyond the first only while `needed` times as many are no more than all.
         """
-        near, where = (_NUMBER * len(scales))(), (None, None)
-        if self._bits is not None and self._column is not None:
-            where = self._column.address, address_of(self._bits)
-        values = address_of(self.values) if self._bits is None else None
-        counted = self._call.near(
-            *(*where, values, self.known, point, width),
-            *(_reals(scales), len(scales), needed, near),
-        )
+        near = (_NUMBER * len(scales))()
+        given = self.known, point, width, _reals(scales), len(scales), needed, near
+        if self._column is None or self._bits is None:
+            counted = self._call.near(None, None, address_of(self.values), *given)
+        else:
+            counted = self._call.near(self._column.address, address_of(self._bits), None, *given)
         return near[:counted]
 
     def totals(self, width: float, scales: tuple[float, ...]) -> list[int]:

@@ -223,20 +223,6 @@ EXPORT int64_t sweep_distinct(const double *values, int64_t count, double *disti
     return number;
 }
 
-/* Put places in the order of their counts, which are 1 to `most`, of equals the first first: a counting
- * sort. There is room for so many starts, and two. */
-EXPORT void sweep_order(const int64_t *counts, int64_t number, int64_t most, int64_t *starts,
-                        int64_t *order)
-{
-    memset(starts, 0, (size_t)(most + 2) * sizeof *starts);
-    for (int64_t at = 0; at < number; at++)
-        starts[counts[at] + 1]++;
-    for (int64_t count = 1; count <= most; count++)
-        starts[count + 1] += starts[count];
-    for (int64_t at = 0; at < number; at++)
-        order[starts[counts[at]]++] = at;
-}
-
 /* Return the number at a place of the order of some, by Hoare's quickselect; they change places. */
 static double selected(double *numbers, int64_t count, int64_t place)
 {

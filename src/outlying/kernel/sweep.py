@@ -26,7 +26,6 @@ class _Functions:
         self.distinct = get("sweep_distinct", _NUMBER, *array, _POINTER, _POINTER, _POINTER)
         self.variance = get("sweep_weighted_variance", _REAL, *weighted, _NUMBER)
         self.means = get("sweep_means", None, *weighted, _REAL, _POINTER)
-        self.order = get("sweep_order", None, *array, _NUMBER, _POINTER, _POINTER)
         self.step = get("sweep_median_step", _REAL, *array, _POINTER)
         self.ranges = get(
             "sweep_ranges", _NUMBER, *weighted, _REAL, _REAL, _REAL, _POINTER, _POINTER
@@ -122,18 +121,6 @@ def means_around(values: Floats, rows: Places, point: float) -> tuple[float, flo
         means = np.array([np.add.reduce(some * rows) / number for some in (values, above, below)])
     mean, above_it, below_it = means.tolist()
     return mean, above_it, below_it
-
-
-def order_of_counts(counts: Places, most: int) -> Places:
-    """Return the order of counts, which are 1 to `most`, of equals the first first."""
-    kernel = compiled()
-    if kernel is None:
-        return np.argsort(counts, kind="stable")
-    counts, order = np.ascontiguousarray(counts), np.empty(len(counts), np.int64)
-    starts = np.empty(most + 2, np.int64)
-    own = address_of(counts), len(counts), most
-    _functions(kernel).order(*own, address_of(starts), address_of(order))
-    return order
 
 
 def median_step(values: Floats) -> float:

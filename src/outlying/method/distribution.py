@@ -15,7 +15,7 @@ from typing import cast
 
 import numpy as np
 
-from outlying.kernel.sweep import distinct, order_of_counts, rows_around, weighted_variance
+from outlying.kernel.sweep import distinct, rows_around, weighted_variance
 from outlying.method.density import (
     Counts,
     Floats,
@@ -28,6 +28,9 @@ from outlying.method.density import (
 )
 from outlying.method.measure import SCALES, Typical, lift, rarity
 from outlying.options import Bandwidth
+
+#: Numbers up to so many, and so many for each of them, are counted one by one.
+_FEW, _FEW_FOR_EACH = 1 << 16, 4
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -163,20 +166,37 @@ class Distribution:
             return parzen(self.values, bandwidth)
         return densities(self.neighbours(scale), self.known, scale * self.width)
 
-    def by_density(self, bandwidth: Bandwidth = "fixed", scale: int = SCALES[0]) -> Counts:
-        """Return the places of values from the rarest on: of equals the least comes first.
+    def ranked(
+        self, bandwidth: Bandwidth = "fixed", scale: int = SCALES[0]
+    ) -> tuple[Floats, Counts]:
+        """Return the densities that values have, from the rarest on, and the rows of each.
 
-        Counts of rows have the order of densities, and whole numbers are sorted faster.
+        Counts of rows have the order of densities, and there are far fewer of them than values.
         """
         if bandwidth == "fixed" and self.is_exact:
-            return order_of_counts(cast(Counts, self.neighbours(scale)), self.known)
-        return np.argsort(self.densities(bandwidth, scale), kind="stable")
+            counts, rows = rows_by_number(cast(Counts, self.neighbours(scale)), self.rows)
+            return densities(counts, self.known, scale * self.width), rows
+        found = self.densities(bandwidth, scale)
+        order = np.argsort(found, kind="stable")
+        return found[order], self.rows[order]
 
     def densities_at(self, points: Floats, bandwidth: Bandwidth = "fixed") -> Floats:
         """Return the density at any points."""
         if bandwidth == "adaptive":
             return parzen_at(self.values, points, self.width, bandwidth)
         return densities(self._between(points, self.width / 2), self.known, self.width)
+
+
+def rows_by_number(numbers: Counts, rows: Counts) -> tuple[Counts, Counts]:
+    """Return which numbers, 0 or larger, there are, ascending, and how many rows have each."""
+    if int(numbers.max()) <= _FEW_FOR_EACH * len(numbers) + _FEW:
+        all_rows = np.bincount(numbers, weights=rows)
+        found = np.flatnonzero(all_rows)
+        return found, all_rows[found].astype(np.int64)
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    return ordered[starts], np.add.reduceat(rows[order], starts)
 
 
 def typical_categories(counts: Counts, everywhere: Counts, total: int) -> Typical | None:

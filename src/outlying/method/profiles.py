@@ -17,7 +17,7 @@ from outlying.method.sketches import (
     MOST_SKETCH_BYTES,
     NumericSketch,
     numeric_sketch,
-    ranked_at,
+    ranked_as,
 )
 from outlying.options import Bandwidth
 from outlying.table.values import Form, Value, value_of
@@ -43,42 +43,40 @@ class NumericProfile:
         all.
         """
         self.found, self.form, self.exponent = found, form, exponent
-        self.known = found.known
-        self.densities = found.densities(bandwidth)
-        order = found.by_density(bandwidth)
-        self.ranked, self.rows = self.densities[order], found.rows[order]
-        self.counted = np.cumsum(self.rows)
+        self.known, self.bandwidth = found.known, bandwidth
+        self._ranks: dict[int, tuple[Floats, Counts, Counts]] = {}
+        ranked, _, counted = self._ranked(1)
         share = TYPICAL_SHARE * self.known
         rank = math.ceil(share - 1e-9) if self.known >= 10 else math.floor(share)
-        place = np.searchsorted(self.counted, self.known - rank, side="right")
-        self.least = float(self.ranked[place]) * (1 - outlierness.SAME_DENSITY)
+        place = np.searchsorted(counted, self.known - rank, side="right")
+        self.least = float(ranked[place]) * (1 - outlierness.SAME_DENSITY)
         self.widest_gap = max(found.width, _GAPS_IN_A_RANGE * median_step(found.values))
-        self.bandwidth: Bandwidth = bandwidth
         self._sketches: dict[int, NumericSketch] = {}
 
     @property
     def nbytes(self) -> int:
         """How much memory it takes, with its sketch."""
-        return 4 * self.ranked.nbytes + 6 * self.found.values.nbytes + MOST_SKETCH_BYTES
+        ranks, values = 3 * self._ranked(1)[0].nbytes, 4 * self.found.values.nbytes
+        return ranks + values + MOST_SKETCH_BYTES
 
     def tail(self, summary: Summary) -> float:
         """Return the share of rows at least as rare as an object, at the scale of its summary."""
-        if summary.scale > 1:
-            return outlierness.tail(*self._densities(summary))
+        ranked, _, counted = self._ranked(summary.scale)
         limit = summary.at_object * (1 + outlierness.SAME_DENSITY)
-        place = int(np.searchsorted(self.ranked, limit, side="right"))
-        return int(self.counted[place - 1]) / self.known if place else 0.0
+        place = int(np.searchsorted(ranked, limit, side="right"))
+        return int(counted[place - 1]) / self.known if place else 0.0
 
     def areas(self, summary: Summary) -> tuple[float, float]:
         """Return the areas above and below the cdf of the densities, at the scale of a summary."""
-        return outlierness.areas(*self._densities(summary))
+        ranked, rows, _ = self._ranked(summary.scale)
+        return outlierness.areas(ranked, summary.at_object, rows)
 
-    def _densities(self, summary: Summary) -> tuple[Floats, float, Counts]:
-        """Return the densities of all rows, that of an object, and the rows of each density."""
-        if summary.scale == 1:
-            return self.ranked, summary.at_object, self.rows
-        found = self.found
-        return found.densities(scale=summary.scale), summary.at_object, found.rows
+    def _ranked(self, scale: int) -> tuple[Floats, Counts, Counts]:
+        """Return the densities at a scale from the rarest on, their rows, and these added up."""
+        if scale not in self._ranks:
+            ranked, rows = self.found.ranked(self.bandwidth, scale)
+            self._ranks[scale] = ranked, rows, np.cumsum(rows)
+        return self._ranks[scale]
 
     def sketch(self, scale: int = 1) -> NumericSketch:
         """Return what a picture needs, once; rows are ranked by the densities at a scale."""
@@ -87,9 +85,9 @@ class NumericProfile:
         return self._sketches[scale]
 
     def _sketched(self, scale: int) -> NumericSketch:
+        ranked = self._ranked(scale)[:2]
         if scale > 1:
-            return ranked_at(self.sketch(), self.found, scale)
-        ranked = self.ranked, self.rows
+            return ranked_as(self.sketch(), *ranked)
         return numeric_sketch(self.found, self.form, self.exponent, self.bandwidth, ranked)
 
     def gap(self, place: Value) -> tuple[Value, Value] | None:
@@ -107,8 +105,8 @@ class NumericProfile:
     def typical(self, place: Value, at_object: float) -> Ranges:
         """Say where the 90% of highest density lie; ranges end where the object lies between."""
         point = self._scaled(place) if at_object < self.least else math.nan
-        found, densities = self.found, self.densities
-        starts, stops = ranges(found.values, densities, self.least, self.widest_gap, point)
+        values, densities = self.found.values, self.found.densities(self.bandwidth)
+        starts, stops = ranges(values, densities, self.least, self.widest_gap, point)
         return tuple(
             (self._shown(float(low)), self._shown(float(high)))
             for low, high in zip(starts, stops, strict=True)

@@ -122,11 +122,9 @@ def numeric_sketch(
     )
 
 
-def ranked_at(sketch: NumericSketch, found: Distribution, scale: int) -> NumericSketch:
-    """Return the sketch of a group with its rows ranked by their densities at another scale."""
-    order = found.by_density(scale=scale)
-    ranked = _at_even_shares(found.densities(scale=scale)[order], found.rows[order])
-    return dataclasses.replace(sketch, ranked=ranked)
+def ranked_as(sketch: NumericSketch, densities: Floats, rows: Counts) -> NumericSketch:
+    """Return the sketch of a group with its rows ranked by other densities."""
+    return dataclasses.replace(sketch, ranked=_at_even_shares(densities, rows))
 
 
 def _ranked(found: Distribution, kind: Bandwidth) -> tuple[Floats, Counts]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from outlying.method.distribution import Between
 from outlying.method.measure import reaches
-from outlying.method.profiles import NumericProfile, Profile
+from outlying.method.profiles import NumericProfile, Profile, Ranges
 from outlying.method.sketches import Picture, Sketch, categorical_sketch, shown_categories
 from outlying.options import Options
 from outlying.results import culprits
@@ -28,6 +28,7 @@ _MOMENTS: tuple[Form, ...] = ("date", "datetime", "instant", "time")
 _TIMES: tuple[Form, ...] = (*_MOMENTS, "duration")
 MICROSECONDS = 1e6
 
+Typical: TypeAlias = Ranges | tuple[Value, ...]
 Order: TypeAlias = tuple[float, int, float, int, tuple[int, ...], bool, tuple[int, ...]]
 
 
@@ -146,6 +147,7 @@ def pair_of(
     chosen = [exact.candidates[item] for item in hit.context]
     options, rows = own.options, exact.rows
     profile = exact.profile(hit.property, hit.context)
+    typical = profile.typical(own.place, hit.summary.at_object)
     origin = own.attribute.column.origin
     return Pair(
         property=own.name,
@@ -160,7 +162,7 @@ def pair_of(
         lift=hit.summary.lift,
         strength=hit.strength,
         overall_outlierness=hit.overall.outlierness(options.measure),
-        typical=profile.typical(own.place, hit.summary.at_object),
+        typical=typical,
         reaches_threshold=reaches(hit.outlierness, options.min_outlierness),
         measure=options.measure,
         min_confidence=options.min_confidence,
@@ -168,7 +170,7 @@ def pair_of(
         scale=hit.summary.scale,
         near=hit.summary.near,
         reach=_reach(own, hit.summary.reach),
-        gap=_gap(own, profile, hit.summary.at_object),
+        gap=_gap(own, profile, typical),
         picture=_picture(hit, profile, exact) if with_picture else None,
         parent=None if origin is None else origin.parent,
         parent_value=None if origin is None else values[origin.parent],
@@ -184,11 +186,11 @@ def _said(own: ObjectProperty, values: Mapping[str, Value]) -> str | None:
     return origin.said(values[origin.parent])
 
 
-def _gap(own: ObjectProperty, profile: Profile, at_object: float) -> tuple[Value, Value] | None:
+def _gap(own: ObjectProperty, profile: Profile, typical: Typical) -> tuple[Value, Value] | None:
     """Return the nearest values around one that lies among what is typical."""
     if not isinstance(profile, NumericProfile):
         return None
-    ranges = profile.typical(own.place, at_object)
+    ranges = cast(Ranges, typical)
     is_among = bool(ranges) and lies_between(ranges[0][0], ranges[-1][1], own.value)
     return profile.gap(own.place) if is_among else None
 

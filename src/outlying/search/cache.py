@@ -68,7 +68,7 @@ class LeastRecentlyUsed(Generic[Name, Thing]):
         """
         known = self._things.get(name)
         if known is not None:
-            try:
+            try:  # noqa: SIM105 - asked for too often for more
                 self._things.move_to_end(name)
             except KeyError:
                 pass

@@ -96,7 +96,7 @@ class CompiledExact(Exact):
         return self.look_of(place).attribute, tuple([numbers[item] for item in context])
 
     def conditions(self, context: Context, column: WholeColumn | None = None) -> Conditions | None:
-        """Return the conditions of a context, perhaps laid out by a column; None if there are none."""
+        """Return the conditions of a context, perhaps laid out by a column; None for none."""
         return Conditions(self.kernel, self._bits(context, column), column) if context else None
 
     def _bits(self, context: Context, column: WholeColumn | None = None) -> list[Bits]:
