@@ -97,7 +97,7 @@ class Bits:
 class Conditions:
     """The conditions of a context, one at least, as exact looks read them."""
 
-    __slots__ = ("_kernel", "_kept", "column", "given", "most")
+    __slots__ = ("_kept", "_kernel", "column", "given", "most")
 
     def __init__(
         self, kernel: Kernel, conditions: Sequence[Bits], column: WholeColumn | None = None
