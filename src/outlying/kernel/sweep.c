@@ -213,13 +213,12 @@ EXPORT int64_t sweep_distinct(const double *values, int64_t count, double *disti
 {
     int64_t number = 0;
     before[0] = 0;
-    for (int64_t at = 0; at < count; at++) {
-        distinct[number] = values[at];
-        before[number + 1] = at + 1;
-        number += at + 1 == count || values[at + 1] != values[at];
-    }
-    for (int64_t at = 0; at < number; at++)
-        rows[at] = before[at + 1] - before[at];
+    for (int64_t at = 0; at < count; at++)
+        if (at + 1 == count || values[at + 1] != values[at]) {
+            distinct[number] = values[before[number]];
+            rows[number] = at + 1 - before[number];
+            before[++number] = at + 1;
+        }
     return number;
 }
 

@@ -1,0 +1,72 @@
+"""What describes sorted values, by compiled code and by NumPy: the same numbers, bit by bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from outlying.kernel import sweep
+from outlying.kernel.library import Kernel
+from outlying.method.density import Floats
+from tests.kernel.builds import LESS
+
+SEEDS = st.integers(0, 2**32 - 1)
+ROWS = st.one_of(st.integers(2, 300), st.sampled_from([1000, 4097, 20_001]))
+SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
+    "normal": lambda rng, rows: rng.normal(size=rows),
+    "ties": lambda rng, rows: np.round(rng.normal(size=rows), 1),
+    "heavy": lambda rng, rows: rng.standard_cauchy(rows),
+    "tiny": lambda rng, rows: rng.normal(size=rows) * 1e-300,
+    "zeros": lambda rng, rows: rng.choice([0.0, 1.0], rows),
+}
+
+
+@pytest.fixture
+def by_either(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
+    """Return what calls a function by compiled code and by NumPy, and compares."""
+
+    def call(function: Callable[..., object], *given: object) -> object:
+        results = []
+        for found in (kernel, None):
+            monkeypatch.setattr(sweep, "compiled", lambda found=found: found)
+            results.append(function(*given))
+        one, other = (repr([np.asarray(part).tolist() for part in as_tuple(x)]) for x in results)
+        assert one == other
+        return results[0]
+
+    return call
+
+
+def as_tuple(result: object) -> tuple[object, ...]:
+    """Return results as a tuple, be it one."""
+    return result if isinstance(result, tuple) else (result,)
+
+
+@settings(
+    max_examples=150 // LESS,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(shape=st.sampled_from(sorted(SHAPES)), rows=ROWS, seed=SEEDS)
+def test_sweeps_describe_values_as_numpy_does(
+    by_either: Callable[..., tuple[Floats, ...]], shape: str, rows: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    values = np.sort(SHAPES[shape](rng, rows))
+    found, counts, before = by_either(sweep.distinct, values)
+    assert found.tolist() == sorted(set(values.tolist()))
+    assert before[-1] == counts.sum() == rows
+    if len(found) < 2:
+        return
+    by_either(sweep.weighted_variance, found, counts)
+    by_either(sweep.median_step, found)
+    around = by_either(sweep.rows_around, found, before, float(found[-1] - found[0]) / 20)
+    densities = np.asarray(around) / rows
+    by_either(sweep.means_around, densities, counts, float(densities[0]))
+    least, widest = float(np.median(densities)), float(found[-1] - found[0]) / 10
+    for point in (np.nan, float(rng.choice(found)), float(values.mean())):
+        by_either(sweep.ranges, found, densities, least, widest, point)
