@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from outlying.method import density
 from outlying.method import measure as outlierness
 from outlying.method.density import Floats
-from outlying.method.distribution import Bounds, Distribution, typical_categories
+from outlying.method.distribution import (
+    Bounds,
+    Distribution,
+    rows_by_number,
+    typical_categories,
+)
 from outlying.method.measure import Summary
 from outlying.method.profiles import CategoricalProfile, NumericProfile
 
@@ -233,3 +238,23 @@ def test_windows_far_from_zero_keep_their_digits(offset: float) -> None:
     values = steps + offset
     assert density.bandwidth_of(values) == pytest.approx(density.bandwidth_of(steps), rel=1e-14)
     assert Distribution.of(values).width == pytest.approx(density.bandwidth_of(steps), rel=1e-14)
+
+
+@given(shape=st.sampled_from(SHAPES), rows=st.integers(2, 300), scale=st.sampled_from([1, 2, 8]))
+def test_densities_are_ranked_by_counts(shape: str, rows: int, scale: int) -> None:
+    found = Distribution.of(sample(shape, rows, seed=rows))
+    assume(len(found.values) > 1)
+    ranked, counts = found.ranked(scale=scale)
+    own = found.densities(scale=scale)
+    assert ranked.tolist() == sorted(set(own.tolist()))
+    assert counts.tolist() == [int(found.rows[own == each].sum()) for each in ranked]
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 5)), min_size=1, max_size=30))
+def test_rows_are_added_up_by_number_be_these_small_or_huge(pairs: list[tuple[int, int]]) -> None:
+    numbers, rows = (np.array(each, dtype=np.int64) for each in zip(*pairs, strict=True))
+    expected = [int(rows[numbers == number].sum()) for number in np.unique(numbers)]
+    for factor in (1, 1 << 40):  # counted one by one, or sorted
+        found, counts = rows_by_number(numbers * factor, rows)
+        assert found.tolist() == (np.unique(numbers) * factor).tolist()
+        assert counts.tolist() == expected
