@@ -9,6 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import outlying
+from outlying.kernel import library
 from outlying.kernel.library import Kernel
 from outlying.kernel.look import (
     Bits,
@@ -19,6 +21,7 @@ from outlying.kernel.look import (
     counted_codes,
 )
 from outlying.method.density import Floats
+from outlying.search import limits, prepared
 from outlying.table.columns import Mask
 from tests.kernel.builds import LESS
 
@@ -145,3 +148,32 @@ def test_rows_beyond_the_last_are_never_looked_at(kernel: Kernel, rows: int) -> 
     everything = Conditions(kernel, [Bits.of(np.ones(rows, dtype=bool))])
     assert everything.rows() == rows
     assert len(RawColumn(kernel, np.arange(float(rows)), 1.0).members(everything).values) == rows
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_many_looks_give_the_bytes_of_numpy(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch, missing: float
+) -> None:
+    monkeypatch.setattr(limits, "SCREENED", 100)
+    monkeypatch.setattr(limits, "NEARBY", 300)
+    monkeypatch.setattr(prepared, "_MANY", 1)  # columns are sorted, and conditions laid out by them
+    rng = np.random.default_rng(7)
+    group = rng.integers(0, 4, 600)
+    table = {
+        "a": group * 10.0 + rng.normal(size=600),
+        "b": np.where(rng.random(600) < missing, np.nan, group - rng.gamma(2.0, 1.0, 600)),
+        "c": np.round(rng.normal(size=600) + group, 1),
+        "d": np.array(["u", "v", "w", "x"])[group],
+    }
+
+    def found() -> list[object]:
+        made = outlying.Explainer(dict(table), references=5)
+        together = [one.to_json() for one in made.explain_many(rows=range(15), workers=1)]
+        assert together[3] == made.explain(row=3).to_json()
+        return [*together, *made.in_memory("a test").strongest(range(15), 1)]
+
+    monkeypatch.setenv(library.VARIABLE, "numpy")
+    expected = found()
+    monkeypatch.delenv(library.VARIABLE)
+    monkeypatch.setattr(library, "_loaded", lambda _: kernel)
+    assert found() == expected
