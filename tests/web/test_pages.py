@@ -38,22 +38,10 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     (folder / "parts").mkdir()
     table = pa.table({"key": [f"k{row}" for row in range(60)], "v": rng.normal(size=60)})
     pq.write_table(table, folder / "parts" / "one.parquet")
-    sources = folder / "wide.csv", folder / "parts", logins(folder / "logins.csv")
+    sources = folder / "wide.csv", folder / "parts"
     with served(*sources) as server, server.client() as client:
         client.follow_redirects = True
         yield client
-
-
-def logins(path: Path) -> Path:
-    """Write a table of logins at Berlin by day and Paris by night, of which one is odd."""
-    lines = ["when,site,size"]
-    for row in range(400):
-        site, hour = ("Paris", 1 + row % 4) if row % 2 else ("Berlin", 9 + row % 8)
-        hour = 3 if row == 40 else hour
-        day, minute = row % 28 + 1, row * 7 % 60
-        lines.append(f"2025-0{row % 9 + 1}-{day:02}T{hour:02}:{minute:02}:00,{site},{row % 13}")
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return path
 
 
 def text(client: httpx.Client, address: str) -> str:
@@ -222,14 +210,6 @@ def test_uploads_can_be_forgotten_and_nothing_else(reader: httpx.Client) -> None
     assert "passing.csv" not in reader.post(f"/t/{table}/forget").text
     assert reader.post("/t/wide/forget").status_code == 409
     assert "wide.csv" in reader.get("/").text
-
-
-def test_what_is_derived_from_a_column_is_told_but_not_filtered_by(reader: httpx.Client) -> None:
-    said = text(reader, "/t/logins/row/41")
-    assert "where when (hour) is 02:" in said
-    page = reader.get("/t/logins/row/41").text
-    assert '<span class="chip">when (hour) is 02:' in page
-    assert not any("hour" in item for item in re.findall(r'href="([^"]*)"', page))
 
 
 def test_streams_are_explained_but_not_ranked(reader: httpx.Client) -> None:

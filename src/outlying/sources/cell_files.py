@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from outlying.table.columns import Column
+from outlying.table.columns import CategoricalColumn, Column, NumericColumn
 from outlying.table.values import Form, Value, value_of
 
 
@@ -47,6 +47,10 @@ class CellFiles:
         columns = [column.values(chosen) for column in self._columns]
         return [list(row) for row in zip(*columns, strict=True)]
 
+    def column(self, place: int, name: str) -> Column:
+        """Return all cells of a column, by its place."""
+        return self._columns[place].column(name)
+
 
 class _Numbers:
     def __init__(self, folder: Path, place: int, form: Form) -> None:
@@ -56,16 +60,23 @@ class _Numbers:
     def values(self, positions: npt.NDArray[np.int64]) -> list[Value]:
         return [value_of(self._form, number) for number in self._numbers[positions].tolist()]
 
+    def column(self, name: str) -> NumericColumn:
+        return NumericColumn(name, self._form, self._numbers)
+
 
 class _Texts:
     def __init__(self, folder: Path, place: int, form: Form) -> None:
-        self._is_boolean = form == "boolean"
+        self._form, self._is_boolean = form, form == "boolean"
         self._codes = _mapped(folder / f"{place}.codes", np.int32)
         self._ends = _mapped(folder / f"{place}.ends", np.int64)
         self._texts = _mapped(folder / f"{place}.texts", np.uint8)
 
     def values(self, positions: npt.NDArray[np.int64]) -> list[Value]:
         return [None if code < 0 else self._label(code) for code in self._codes[positions].tolist()]
+
+    def column(self, name: str) -> CategoricalColumn:
+        labels: Any = tuple(map(self._label, range(len(self._ends) - 1)))
+        return CategoricalColumn(name, self._form, self._codes, labels)
 
     def _label(self, code: int) -> Value:
         begin, end = self._ends[code : code + 2].tolist()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from outlying.results.findings import Findings
 from outlying.results.pairs import Pair
 from outlying.results.stories import Story
 from outlying.sources.duckdb.browse import ColumnFacts
+from outlying.table.derived.parts import Part, part_of
 from outlying.table.values import Form, Value, number_of, plain
 from outlying.web.queries import Filter
 
@@ -32,20 +33,26 @@ class Wanted:
         """Describe the twins of a row for one of its stories."""
         pair = story.headline
         forms = {facts.name: facts.form for facts in columns}
-        known = [condition for condition in pair.conditions if condition.attribute in forms]
-        group = [Filter.of_condition(condition) for condition in known]
-        value, typical = nearest_typical(pair, forms.get(pair.property, "number"))
-        wanted = (typical,) if pair.property in forms else ()  # an hour of the day is no column
-        told = {pair.property, *(condition.attribute for condition in pair.conditions)}
+        group = [Filter.of_condition(condition) for condition in pair.conditions]
+        value, typical = nearest_typical(pair, forms)
+        told = {pair.column, pair.property}
+        told |= {condition.attribute for condition in pair.conditions}
         compared = [name for name in findings.population.columns if name in forms]
         values = findings.object
         distance = {name: values.get(name) for name in compared if name not in told}
         row = 0 if findings.row is None else findings.row + 1
-        return cls(value, (*group, *wanted), group, distance, row)
+        return cls(value, (*group, typical), group, distance, row)
 
 
-def nearest_typical(pair: Pair, form: Form) -> tuple[Value, Filter]:
-    """Return the typical value that is nearest to the odd one, and what rows it stands for."""
+def nearest_typical(pair: Pair, forms: Mapping[str, Form]) -> tuple[Value, Filter]:
+    """Return the typical value that is nearest to the odd one, and what rows it stands for.
+
+    The property may be derived from a column, one of those of these forms.
+    """
+    _, part = part_of(pair.property, forms) or (None, None)
+    form = forms.get(pair.property) or ("number" if part is None else part.form)
+    if part is Part.WRITTEN and pair.property not in forms:  # typical is whatever could be read
+        return None, Filter(pair.column, "present")
     if pair.value is None:  # in place of a gap any value would do, and none is nearest
         return None, Filter(pair.property, "present")
     ranges = [item for item in pair.typical if isinstance(item, tuple)]

@@ -12,7 +12,6 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from outlying.errors import ObjectError, OptionError
-from outlying.results.pairs import Pair
 from outlying.table.values import printable
 from outlying.web import odd_page, table_page
 from outlying.web.addresses import Addresses
@@ -275,17 +274,13 @@ def _asked_for(
 
 async def _twins(request: Request, entry: TableEntry, job: Job) -> dict[int, Twins]:
     """Return ordinary rows like this one for each story that is told in full."""
-    tables, known = _service(request).tables, {column.name for column in entry.columns}
+    tables = _service(request).tables
     found: dict[int, Twins] = {}
     for place, story in enumerate(job.findings.stories):
-        if story.exceptional and _named(story.headline) <= known:
+        if story.exceptional:
             with contextlib.suppress(OptionError):  # the page explains the row without them, too
                 found[place] = await tables.twins(entry.id, job.findings, place)
     return found
-
-
-def _named(pair: Pair) -> set[str]:
-    return {pair.property, *(condition.attribute for condition in pair.conditions)}
 
 
 async def explain_again(request: Request) -> Response:

@@ -11,8 +11,9 @@ from starlette.datastructures import ImmutableMultiDict
 
 from outlying.errors import OptionError, shown
 from outlying.options import Options, check_choice, check_names, check_whole
-from outlying.sources.duckdb import browse
-from outlying.sources.duckdb.browse import FilterKind, View
+from outlying.sources.duckdb import filters
+from outlying.sources.duckdb.browse import View
+from outlying.sources.duckdb.filters import FilterKind
 from outlying.table.conditions import Condition
 from outlying.table.values import plain, printable, range_text, text_of
 
@@ -45,7 +46,7 @@ _WORDS = (
 )
 
 
-class Filter(browse.Filter):
+class Filter(filters.Filter):
     """A condition on rows as an address holds it: JSON with the fields of a finding's condition."""
 
     __slots__ = ()

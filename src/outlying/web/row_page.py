@@ -14,7 +14,8 @@ from outlying.results.stories import Story
 from outlying.results.terms import PYTHON
 from outlying.sources.duckdb.browse import ColumnFacts
 from outlying.table.conditions import Condition
-from outlying.table.values import Value, plain, printable
+from outlying.table.derived.parts import Part, part_of
+from outlying.table.values import Value, plain, printable, text_of
 from outlying.web.addresses import Addresses
 from outlying.web.queries import Filter, OptionsQuery, Params, Query
 from outlying.web.sliders import sliders
@@ -25,6 +26,8 @@ from outlying.web.tables import TableEntry, Twins
 _OTHER_COLUMNS = 6
 _MOSTLY = 0.9  # of the values of a column differ, where they name its rows
 _MOST_HINTS, _SHORT, _MANY_CATEGORIES = 3, 16, 100  # categories that a form names
+#: Parts in words that tell what would be ordinary; of others, "usual" would say nothing.
+_TELLING = (Part.WEEKDAY, Part.MONTH, Part.PATTERN)
 _SLIDERS = ("min_outlierness", "min_support", "max_conditions")
 
 
@@ -155,15 +158,16 @@ class RowPage:
     # --- stories ----------------------------------------------------------------------------------
 
     def _story(self, story: Story, findings: Findings, twins: Twins | None) -> dict[str, Any]:
-        """Return what a card says besides; what is derived from a column has no rows to show."""
-        conditions, known = story.headline.conditions, self._known
-        hrefs = [self._group(item) if item.attribute in known else None for item in conditions]
+        """Return what a card says besides: the conditions with their rows, ordinary rows."""
+        conditions = story.headline.conditions
+        whys = [self._hidden(item.attribute) for item in conditions]
         found = {
             "conditions": [
-                {"text": str(condition), "href": href}
-                for condition, href in zip(conditions, hrefs, strict=True)
+                {"text": str(item), "href": None if why else self._group(item)}
+                for item, why in zip(conditions, whys, strict=True)
             ],
-            "group": self._group(*conditions) if all(hrefs) else None,
+            "hidden": next(filter(None, whys), None),
+            "group": None if any(whys) else self._group(*conditions),
             "ordinary": None,
             "twins": [],
         }
@@ -173,6 +177,20 @@ class RowPage:
     def _known(self) -> dict[str, int]:
         """The place of each column of the table."""
         return {column.name: place for place, column in enumerate(self.entry.columns)}
+
+    def _hidden(self, attribute: str) -> str | None:
+        """Say why rows cannot be found by an attribute; None where they can."""
+        known, declared = self._known, dict(self.addresses.options.options.types)
+        parent, part = part_of(attribute, known) or (attribute, None)
+        if attribute in known:
+            parent, part = attribute, None
+        if parent not in known or part is Part.WRITTEN:
+            return f"The table cannot be filtered by {printable(attribute, 60)}."
+        kind = declared.get(parent, self.entry.columns[known[parent]].type)
+        if kind == self.entry.columns[known[parent]].type or (part is None and kind != "datetime"):
+            return None
+        words = f"compared as {KINDS[kind]}, but shown as it was read"
+        return f"Rows cannot be shown by {printable(attribute, 60)}: it is {words}."
 
     def _group(self, *conditions: Condition) -> str:
         filters = tuple(map(Filter.of_condition, conditions))
@@ -188,7 +206,7 @@ class RowPage:
             for name in names
         ]
         lines = [[text or "missing" for text in line] for line in zip(*columns, strict=True)]
-        return self._ordinary(odd, twins) | {
+        return self._ordinary(story.headline, twins) | {
             "twins_title": _twins_title(len(twins.twins)),
             "twin_columns": [{"text": printable(n, 40), "is_odd": n == odd} for n in names],
             "own_cells": lines[0],
@@ -198,11 +216,19 @@ class RowPage:
             ],
         }
 
-    def _ordinary(self, odd: str, twins: Twins) -> dict[str, Any]:
-        """Return at which value the odd cell would be ordinary, and the address to try that."""
-        value = twins.ordinary_at
+    def _ordinary(self, pair: Pair, twins: Twins) -> dict[str, Any]:
+        """Return at which value the odd cell would be ordinary, and the address to try that.
+
+        Of a derived column there is none to try: many moments have the same hour.
+        """
+        value, odd = twins.ordinary_at, pair.column
         if value is None or odd not in self._known:
             return {}
+        if pair.property != odd:
+            _, part = part_of(pair.property, self._known) or ("", Part.SPELLING)
+            says_something = part.form != "text" or part in _TELLING
+            said = f"{printable(pair.property, 60)} = {text_of(value)}"
+            return {"ordinary": said, "change": None} if says_something else {}
         values, is_row = self.asked.values, self.asked.number is not None
         own = copied(values, self.entry) if is_row else values
         changed = {**own, odd: _field_text(value)}

@@ -13,7 +13,7 @@ import dataclasses
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,17 +21,24 @@ import numpy.typing as npt
 from outlying.errors import ColumnError, OptionError, RowError, unknown_name
 from outlying.sources.cell_files import CellFiles, write_cells
 from outlying.sources.duckdb import engine
+from outlying.sources.duckdb.derived import DerivedColumns
 from outlying.sources.duckdb.facts import ColumnFacts as ColumnFacts
 from outlying.sources.duckdb.facts import facts_of
+from outlying.sources.duckdb.filters import (
+    Filter,
+    condition_sql,
+    containing,
+    label_in_copy,
+    number_in_copy,
+)
 from outlying.sources.types.arrow_numpy import of_texts
 from outlying.table.columns import Column
 from outlying.table.table import Table
-from outlying.table.values import Form, Value, number_of, read_text
+from outlying.table.values import Value
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-FilterKind = Literal["equals", "interval", "missing", "present", "contains"]
 Number: TypeAlias = int
 _Orders: TypeAlias = "collections.OrderedDict[View, npt.NDArray[np.int32]]"
 
@@ -41,17 +48,6 @@ _ORDERS = 24  # orders of all rows that are kept
 _HEADS = 500  # beginnings of orders that are kept
 _DATABASE = "rows.duckdb"
 _CELLS = "cells"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Filter:
-    """One condition on the rows of a page; an end of an interval that is None is open."""
-
-    attribute: str
-    kind: FilterKind
-    low: Any = None
-    high: Any = None
-    value: Any = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -103,7 +99,7 @@ def _array(column: Column) -> Any:
     if column.is_numeric:
         return pyarrow.array(column.values, mask=column.missing())
     codes = pyarrow.array(column.codes, mask=column.missing())
-    labels = [_label(label) for label in column.labels]
+    labels = [label_in_copy(label) for label in column.labels]
     return pyarrow.DictionaryArray.from_arrays(codes, of_texts(labels))
 
 
@@ -119,6 +115,7 @@ class Browser:
         self._cells = CellFiles(folder / _CELLS, forms)
         self.source, self.rows, self.columns = source, rows, tuple(columns)
         self._places = {facts.name: place for place, facts in enumerate(columns)}
+        self._derived = DerivedColumns(self.columns, self._cells)
         self._connected = duckdb.connect(
             str(folder / _DATABASE), read_only=True, config={"memory_limit": _MEMORY}
         )
@@ -155,10 +152,10 @@ class Browser:
         self, filters: Sequence[Filter], distance: Distance, without: int, limit: int
     ) -> Rows:
         """Return the rows that meet all filters and are nearest, without a row itself."""
-        where, parameters = self._where(View(filters=tuple(filters)))
         sql, more = self._distance(distance)
-        query = f"SELECT n FROM t WHERE {where} AND n <> ? ORDER BY {sql}, n LIMIT ?"  # noqa: S608
         with engine.plain_errors(self.source), self._connected.cursor() as cursor:
+            where, parameters = self._where(cursor, View(filters=tuple(filters)))
+            query = f"SELECT n FROM t WHERE {where} AND n <> ? ORDER BY {sql}, n LIMIT ?"  # noqa: S608
             found = cursor.execute(query, [*parameters, without, *more, limit]).fetchall()
             numbers = [int(number) for (number,) in found]
             return Rows(len(numbers), numbers, self._rows(numbers))
@@ -197,10 +194,10 @@ class Browser:
                 continue
             if facts.type == "categorical":
                 parts.append(f"CASE WHEN {column} = ? THEN 0.0 ELSE 1.0 END")
-                parameters.append(_label(value))
+                parameters.append(label_in_copy(value))
                 continue
             parts.append(f"coalesce(least(1.0, abs({column} - ?) / ?), 1.0)")
-            parameters += [_number(facts, value), facts.spread]
+            parameters += [number_in_copy(facts, value), facts.spread]
         return " + ".join(parts), parameters
 
     def _count(self, cursor: DuckDBPyConnection, view: View) -> int:
@@ -211,7 +208,7 @@ class Browser:
             known = self._counts.get(plain_view)
         if known is not None:
             return known
-        where, parameters = self._where(view)
+        where, parameters = self._where(cursor, view)
         query = f"SELECT count(*) FROM t WHERE {where}"  # noqa: S608 (names are our own)
         found = int(cursor.execute(query, parameters).fetchall()[0][0])
         self._keep(self._counts, plain_view, found, _ORDERS * 10)
@@ -234,7 +231,7 @@ class Browser:
         return [int(number) for number in order[offset : offset + limit]]
 
     def _found(self, cursor: DuckDBPyConnection, view: View, limit: int) -> npt.NDArray[np.int32]:
-        query, parameters = self._ordered(view)
+        query, parameters = self._ordered(cursor, view)
         if limit < self.rows:
             query, parameters = f"{query} LIMIT ?", [*parameters, limit]
         found = cursor.execute(query, parameters).fetchnumpy()["n"]
@@ -255,8 +252,8 @@ class Browser:
             while len(kept) > most:
                 kept.popitem(last=False)
 
-    def _ordered(self, view: View) -> tuple[str, list[Any]]:
-        where, parameters = self._where(view)
+    def _ordered(self, cursor: DuckDBPyConnection, view: View) -> tuple[str, list[Any]]:
+        where, parameters = self._where(cursor, view)
         first = ""
         if view.sort is not None:
             way = "DESC" if view.descending else "ASC"
@@ -268,13 +265,13 @@ class Browser:
 
     # --- conditions -----------------------------------------------------------------------------
 
-    def _where(self, view: View) -> tuple[str, list[Any]]:
+    def _where(self, cursor: DuckDBPyConnection, view: View) -> tuple[str, list[Any]]:
         parts, parameters = ["true"], []
         if view.rows is not None:
             parts.append("n = ANY(?)")
             parameters.append([number for number in view.rows if 0 < number <= self.rows])
-        for item in view.filters:
-            sql, more = self._condition(item)
+        for number, item in enumerate(view.filters):
+            sql, more = self._condition(cursor, number, item)
             parts.append(sql)
             parameters += more
         if view.search:
@@ -283,28 +280,28 @@ class Browser:
             parameters += more
         return " AND ".join(parts), parameters
 
-    def _condition(self, item: Filter) -> tuple[str, list[Any]]:
-        place = self.place(item.attribute)
-        column, facts = f"c{place}", self.columns[place]
-        if item.kind == "missing":
-            return f"{column} IS NULL", []
-        if item.kind == "present":
-            return f"{column} IS NOT NULL", []
-        if item.kind == "contains":
-            return _containing(column, facts), [_label(item.value)]
-        if item.kind == "equals":
-            return _equals(column, facts, item)
-        return _interval(column, facts, item)
+    def _condition(
+        self, cursor: DuckDBPyConnection, number: int, item: Filter
+    ) -> tuple[str, list[Any]]:
+        """Write a condition; the rows of one on a derived column are joined as a list of ours."""
+        if item.attribute in self._places or not self._derived.knows(item.attribute):
+            place = self.place(item.attribute)
+            return condition_sql(f"c{place}", self.columns[place], item)
+        import pyarrow
+
+        name = f"met_{number}"
+        cursor.register(name, pyarrow.table({"n": self._derived.numbers(item)}))
+        return f"n IN (SELECT n FROM {name})", []  # noqa: S608 (the name is our own)
 
     def _search(self, text: str) -> tuple[str, list[Any]]:
         """Look for a text in all columns; numbers hold none but those that look like numbers."""
         is_numeric = all(char in "0123456789.-+:T e" for char in text)
         parts = [
-            _containing(f"c{place}", facts)
+            containing(f"c{place}", facts)
             for place, facts in enumerate(self.columns)
             if is_numeric or facts.type == "categorical"
         ]
-        return f"({' OR '.join(parts) or 'false'})", [_label(text)] * len(parts)
+        return f"({' OR '.join(parts) or 'false'})", [label_in_copy(text)] * len(parts)
 
 
 Distance: TypeAlias = "dict[str, Value]"
@@ -312,58 +309,3 @@ Distance: TypeAlias = "dict[str, Value]"
 
 def _holding(name: str, value: Value) -> Filter:
     return Filter(name, "missing") if value is None else Filter(name, "equals", value=value)
-
-
-def _label(value: Any) -> str:
-    """Write a category as the database holds it: halves of characters are escaped."""
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _text(column: str, facts: ColumnFacts) -> str:
-    """Write the text of a cell as pages show it."""
-    if facts.type == "categorical":
-        return column
-    if facts.form in ("date", "datetime", "instant"):
-        moment = f"make_timestamp(CAST({column} AS BIGINT))"
-        return (
-            f"strftime({moment}, '{'%Y-%m-%d' if facts.form == 'date' else '%Y-%m-%d %H:%M:%S'}')"
-        )
-    if facts.form == "time":
-        return f"strftime(make_timestamp(CAST({column} AS BIGINT)), '%H:%M:%S')"
-    if facts.form == "duration":
-        return f"CAST({column} / 1000000 AS VARCHAR)"
-    return f"CAST({column} AS {'BIGINT' if facts.form == 'integer' else 'DOUBLE'})::VARCHAR"
-
-
-def _containing(column: str, facts: ColumnFacts) -> str:
-    """Look for a text in a cell in any case; the database lowers both, so that they agree."""
-    return f"contains(lower({_text(column, facts)}), lower(?))"
-
-
-def _equals(column: str, facts: ColumnFacts, item: Filter) -> tuple[str, list[Any]]:
-    if item.value is None:
-        return f"{column} IS NULL", []
-    if facts.type == "categorical":
-        return f"{column} = ?", [_label(item.value)]
-    return f"{column} = ?", [_number(facts, item.value)]
-
-
-def _interval(column: str, facts: ColumnFacts, item: Filter) -> tuple[str, list[Any]]:
-    number = f"TRY_CAST({column} AS DOUBLE)" if facts.type == "categorical" else column
-    parts, parameters = [f"{column} IS NOT NULL"], []
-    for sign, end in ((">=", item.low), ("<=", item.high)):
-        if end is not None:
-            parts.append(f"{number} {sign} ?")
-            parameters.append(_number(facts, end))
-    return " AND ".join(parts), parameters
-
-
-def _number(facts: ColumnFacts, value: Any) -> float:
-    form: Form = "number" if facts.type == "categorical" else facts.form
-    try:
-        if isinstance(value, str):
-            value = read_text(form, value)
-        return number_of(form, value)
-    except ValueError as error:
-        raise OptionError(f"filter: column {facts.name!r} expects {error}") from None
