@@ -38,10 +38,22 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     (folder / "parts").mkdir()
     table = pa.table({"key": [f"k{row}" for row in range(60)], "v": rng.normal(size=60)})
     pq.write_table(table, folder / "parts" / "one.parquet")
-    sources = folder / "wide.csv", folder / "parts"
+    sources = folder / "wide.csv", folder / "parts", logins(folder / "logins.csv")
     with served(*sources) as server, server.client() as client:
         client.follow_redirects = True
         yield client
+
+
+def logins(path: Path) -> Path:
+    """Write a table of logins at Berlin by day and Paris by night, of which one is odd."""
+    lines = ["when,site,size"]
+    for row in range(400):
+        site, hour = ("Paris", 1 + row % 4) if row % 2 else ("Berlin", 9 + row % 8)
+        hour = 3 if row == 40 else hour
+        day, minute = row % 28 + 1, row * 7 % 60
+        lines.append(f"2025-0{row % 9 + 1}-{day:02}T{hour:02}:{minute:02}:00,{site},{row % 13}")
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
 
 
 def text(client: httpx.Client, address: str) -> str:
