@@ -18,12 +18,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from outlying.api import Explainer
 from outlying.options import Options
+from outlying.sources import read
+from outlying.sources.duckdb.browse import write_copy
+from outlying.web import ranking
 from outlying.web.addresses import Addresses
 from outlying.web.queries import OptionsQuery
 from outlying.web.row_page import Asked, RowPage
 from outlying.web.sliders import moved, sliders
 from outlying.web.table_page import MOST_COLUMNS, column_texts
+from outlying.web.tasks import Detect, Facts
 from tests.serving import served, uploaded
 
 
@@ -224,9 +229,48 @@ def test_uploads_can_be_forgotten_and_nothing_else(reader: httpx.Client) -> None
     assert "wide.csv" in reader.get("/").text
 
 
-def test_streams_are_explained_but_not_ranked(reader: httpx.Client) -> None:
-    assert "Find odd rows" not in text(reader, "/t/parts")
+def test_streams_are_ranked_by_their_copy_and_explained(reader: httpx.Client) -> None:
+    assert "Find odd rows" in text(reader, "/t/parts")
     said = text(reader, "/t/parts/odd?top=5")
-    assert "--engine memory" in said
-    assert "Find" not in said
-    assert "Row 7 compared with 60 rows" in text(reader, "/t/parts/row/7")
+    assert "The table is a stream: what was ranked is the copy of its rows" in said
+    assert "ranked on this page only" in said
+    found = reader.get("/t/parts/odd.json?top=5").json()
+    values = [item["values"]["v"] for item in found["objects"]]
+    assert abs(values[0]) == max(map(abs, values))
+    oddest = found["objects"][0]["row"]
+    assert f"Row {oddest} compared with 60 rows" in text(reader, f"/t/parts/row/{oddest}?odd=5")
+    jobs = reader.get("/api/v1/jobs").json()["jobs"]
+    (job,) = (item for item in jobs if (item["kind"], item["table"]) == ("detect", "parts"))
+    answer = reader.get(f"/api/v1/jobs/{job['id']}/reproduce")
+    assert answer.status_code == 409
+    assert "ranked on this page only" in answer.json()["error"]
+    for form in ("html", "json", "csv"):
+        assert reader.get(f"/api/v1/jobs/{job['id']}/export?format={form}").status_code == 200
+
+
+def test_of_a_very_long_stream_a_sample_is_ranked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The rows are those of the whole table, and explained by all of it."""
+    monkeypatch.setattr(ranking, "MOST_RANKED", 200)
+    rng = np.random.default_rng(8)
+    numbers = np.where(np.arange(400) % 50 == 0, 90.0, rng.normal(size=400))
+    table = read({"v": numbers, "kind": np.array(list("ab") * 200)})
+    facts = Facts("t", 400, write_copy(table, tmp_path / "copy"), (), (), is_streamed=True)
+    explainer = Explainer(ranking.copied_table(tmp_path / "copy", facts), references=0)
+    task = Detect(OptionsQuery.checked({"references": 0}), 3)
+    found = ranking.detected(explainer, task, Silent(), is_copy=True)
+    assert found.detection.notes[1] == "Of its 400 rows 200 were ranked, drawn by what they hold."
+    assert [numbers[row] for row in found.detection.positions] == [90.0] * 3
+    assert [item.population.rows for item in found.explained] == [400] * 3
+    assert [item.object["v"] for item in found.explained] == [90.0] * 3
+
+
+class Silent:
+    """Nobody listens."""
+
+    def __call__(self, done: int, total: int) -> None:
+        """Say nothing."""
+
+    def say(self, stage: str) -> None:
+        """Say nothing."""

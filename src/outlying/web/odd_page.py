@@ -18,11 +18,6 @@ from outlying.web.service import MOST_FLAGGED
 from outlying.web.table_page import counted, size_of
 from outlying.web.tables import TableEntry
 
-_STREAMED = (
-    "This table is read as a stream, as it may be larger than memory: its rows can be explained "
-    "one by one, but not ranked. Where it is not that large, serve it as one file with "
-    "--engine memory."
-)
 #: Rows that a first look finds.
 USUAL = 20
 
@@ -51,8 +46,8 @@ def asked(entry: TableEntry, addresses: Addresses, top: int) -> dict[str, Any]:
         "notes": (),
         "stories": [],
         "along": None,
-        "problem": _STREAMED if entry.is_streamed else "",
-        "state": "streamed" if entry.is_streamed else "new",
+        "problem": "",
+        "state": "new",
         "job": None,
         "remedy": None,
     }

@@ -17,7 +17,7 @@ from outlying.web import odd_page, table_page
 from outlying.web.addresses import Addresses
 from outlying.web.jobs import Job
 from outlying.web.queries import Query, encoded, whole
-from outlying.web.reproduce import command_line, python
+from outlying.web.reproduce import RANKED_HERE, command_line, python
 from outlying.web.row_page import Asked, RowPage, copied, texts_of
 from outlying.web.service import Service
 from outlying.web.sliders import is_moved, moved
@@ -144,7 +144,7 @@ async def odd(request: Request) -> Response:
     given = request.query_params.get("top")
     top = odd_page.number_of(given)
     shown = odd_page.asked(entry, addresses, top)
-    if given is not None and not entry.is_streamed:
+    if given is not None:
         job = _looked_for(request, addresses, top)
         await job.finished(PATIENCE)
         shown |= _detected(job, addresses, top, entry)
@@ -331,14 +331,16 @@ def _is_infinite(job: Job) -> bool:
 def _along(entry: TableEntry, job: Job, json: str) -> dict[str, Any]:
     """Return the ways to take a result along."""
     address = f"/api/v1/jobs/{job.id}/export"
+    is_ranked_here = entry.is_streamed and job.kind == "detect"
     return {
         "exports": [
             {"name": name, "href": address + encoded([("format", kind)])}
             for kind, name in _EXPORTS.items()
             if kind != "png" or job.kind == "explain"
         ],
-        "command": command_line(entry, job),
-        "python": python(entry, job),
+        "command": None if is_ranked_here else command_line(entry, job),
+        "python": None if is_ranked_here else python(entry, job),
+        "instead": RANKED_HERE if is_ranked_here else "",
         "json": json,
     }
 

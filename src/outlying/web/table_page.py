@@ -52,7 +52,6 @@ class TablePage:
         return {
             "about": _about(self.entry),
             "notes": [*self.entry.notes, *_unusable(self.entry)],
-            "can_rank": not self.entry.is_streamed,
             "path": self.addresses.path(),
             "query": query,
             "kept": self._kept(),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import dataclasses
 import os
 import signal
 import sys
@@ -19,10 +18,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
-import numpy as np
-
 from outlying.api import Explainer
-from outlying.detect.api import detect
 from outlying.errors import OutlyingError
 from outlying.options import Options
 from outlying.results.findings import Findings
@@ -32,6 +28,7 @@ from outlying.table.selection import as_read, select_any
 from outlying.table.table import Table
 from outlying.table.targets import Asked
 from outlying.web.limits import LimitError
+from outlying.web.ranking import copied_table, detected
 from outlying.web.tasks import (
     Charge,
     Detect,
@@ -186,7 +183,7 @@ class Worker:
             tell.say("explaining")
             asked = self._asked(task)
             return next(explainer.explained(explainer.targets(asked, tell, 1), 1, tell))
-        return _detected(explainer, task, tell)
+        return detected(explainer, task, tell, is_copy=self._facts.is_streamed)
 
     def _asked(self, task: Explain) -> Asked:
         """Name what to explain; rows of a stream have no position, and are named by values."""
@@ -202,26 +199,16 @@ class Worker:
 
     def _explainer(self, task: Task) -> Explainer:
         """Return the population with these options; the last few are kept."""
-        key = task.options
+        is_copy = isinstance(task, Detect) and self._facts.is_streamed
+        key = task.options, is_copy
         with self._making:
             if key not in self._explainers:
-                self._explainers[key] = Explainer(self._data, **key.keywords)
+                data = copied_table(self._charge.copy, self._facts) if is_copy else self._data
+                self._explainers[key] = Explainer(data, **task.options.keywords)
             self._explainers.move_to_end(key)
             while len(self._explainers) > _KEPT:
                 self._explainers.popitem(last=False)
             return self._explainers[key]
-
-
-def _detected(explainer: Explainer, task: Detect, tell: _Teller) -> Detected:
-    tell.say("ranking rows")
-    detection = detect(explainer, top=task.top, workers=1, progress=tell)
-    tell.say("comparing with ordinary rows")
-    explainer.prepare(tell, workers=1)
-    tell.say("explaining")
-    found = explainer.explain_many(rows=detection.positions, workers=1, progress=tell)
-    no_scores = np.zeros(0)  # of a million rows nobody asks for all
-    detection = dataclasses.replace(detection, scores=no_scores)
-    return Detected(detection, tuple(found), explainer.options)
 
 
 class _Teller:

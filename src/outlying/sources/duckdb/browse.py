@@ -93,6 +93,17 @@ def write_copy(table: Table, folder: Path) -> tuple[ColumnFacts, ...]:
     return tuple(map(facts_of, table.columns))
 
 
+def read_copy(folder: Path, columns: Sequence[ColumnFacts]) -> tuple[Column, ...]:
+    """Read the columns of a copy back."""
+    cells = _cells(folder, columns)
+    return tuple(cells.column(place, facts.name) for place, facts in enumerate(columns))
+
+
+def _cells(folder: Path, columns: Sequence[ColumnFacts]) -> CellFiles:
+    forms = [(facts.form, facts.type != "categorical") for facts in columns]
+    return CellFiles(folder / _CELLS, forms)
+
+
 def _array(column: Column) -> Any:
     import pyarrow
 
@@ -111,8 +122,7 @@ class Browser:
     ) -> None:
         import duckdb
 
-        forms = [(facts.form, facts.type != "categorical") for facts in columns]
-        self._cells = CellFiles(folder / _CELLS, forms)
+        self._cells = _cells(folder, columns)
         self.source, self.rows, self.columns = source, rows, tuple(columns)
         self._places = {facts.name: place for place, facts in enumerate(columns)}
         self._derived = DerivedColumns(self.columns, self._cells)
@@ -184,7 +194,7 @@ class Browser:
         Numbers differ by their distance as a share of the column's spread, categories by 0 or 1; a
         gap differs from every value, and not from a gap.
         """
-        parts: list[str] = ["0.0"]
+        parts: list[str] = []
         parameters: list[Any] = []
         for name, value in distance.items():
             place = self.place(name)
@@ -198,7 +208,7 @@ class Browser:
                 continue
             parts.append(f"coalesce(least(1.0, abs({column} - ?) / ?), 1.0)")
             parameters += [number_in_copy(facts, value), facts.spread]
-        return " + ".join(parts), parameters
+        return " + ".join(parts) or "n", parameters
 
     def _count(self, cursor: DuckDBPyConnection, view: View) -> int:
         if view.is_whole:
