@@ -15,7 +15,7 @@ import httpx
 import pytest
 import uvicorn
 
-from outlying.web import pages
+from outlying.web import page_frame
 from outlying.web.app import application
 from outlying.web.safety import POLICY, Door
 
@@ -115,7 +115,7 @@ def test_a_fault_of_the_error_page_is_fenced_in_too(
     def failing(*_: Any) -> Any:
         raise RuntimeError(SECRET)
 
-    monkeypatch.setattr(pages, "error_page", failing)
+    monkeypatch.setattr(page_frame, "error_page", failing)
     with running(Broken()) as client:
         answer = client.get("/")
     assert answer.status_code == 500

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from outlying.errors import OutlyingError
-from outlying.web import api, pages
+from outlying.web import api, page_frame, pages
 from outlying.web.answers import Answer
 from outlying.web.limits import LimitError, NotFoundError, NotReadyError
 from outlying.web.processes import warm_up
@@ -104,4 +104,4 @@ def _answer(request: Request, status: int, said: str) -> Response:
     is_of_api = path.startswith("/api/") and not (is_form and request.method == "POST")
     if is_of_api or path.endswith(".json"):
         return Answer({"error": said}, status)
-    return pages.error_page(request, status, said)
+    return page_frame.error_page(request, status, said)

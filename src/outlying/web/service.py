@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from starlette.requests import Request
+
 from outlying.errors import ObjectError, OptionError
 from outlying.options import check_names, check_whole
 from outlying.table.values import Form, read_text
@@ -42,6 +44,12 @@ class Service:
     def close(self) -> None:
         """End all that runs."""
         self.tables.close()
+
+
+def service_of(request: Request) -> Service:
+    """Return the service that answers a request."""
+    found: Service = request.app.state.service
+    return found
 
 
 class TableJobs(Jobs):
@@ -108,4 +116,4 @@ def _typed(values: Mapping[str, Any], entry: TableEntry, options: OptionsQuery) 
     return found
 
 
-__all__ = ["Job", "NotFoundError", "NotReadyError", "Service"]
+__all__ = ["Job", "NotFoundError", "NotReadyError", "Service", "service_of"]

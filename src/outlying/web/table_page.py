@@ -15,6 +15,7 @@ from outlying.table.values import Form, Value, printable, read_text, text_of
 from outlying.web.addresses import Addresses
 from outlying.web.queries import Filter, OptionsQuery, Params, Query, real, whole
 from outlying.web.tables import Page, PageRow, TableEntry
+from outlying.web.uploads import SAID
 
 #: A page of more columns is slow to draw; the others are some steps to the right.
 MOST_COLUMNS = 60
@@ -53,6 +54,7 @@ class TablePage:
             "about": _about(self.entry),
             "notes": [*self.entry.notes, *_unusable(self.entry)],
             "path": self.addresses.path(),
+            "reading": _reading(self.entry),
             "query": query,
             "kept": self._kept(),
             "choices": [self._choice(*item) for item in self._columns],
@@ -242,6 +244,20 @@ def size_of(entry: TableEntry) -> str:
 
 def _about(entry: TableEntry) -> str:
     return f"{size_of(entry)}. Click a row to see why it is odd, or that it is not."
+
+
+def _reading(entry: TableEntry) -> list[dict[str, Any]]:
+    """Return the ways in which the file could be read instead."""
+    given = dict(entry.sourcing.given)
+    return [
+        {
+            "name": name,
+            "label": SAID[name],
+            "value": given.get(name, ""),
+            "choices": list(dict.fromkeys([given[name], *choices] if name in given else choices)),
+        }
+        for name, choices in (() if entry.facts is None else entry.facts.choices)
+    ]
 
 
 def _unusable(entry: TableEntry) -> list[str]:

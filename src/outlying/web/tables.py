@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import re
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -197,6 +197,20 @@ class Tables:
                 raise
             entry.job = job.id
         return entry
+
+    def read_as(self, name: str, said: Mapping[str, str | None]) -> TableEntry:
+        """Read a table once more in another way; one that could not be read also in the same."""
+        entry = self.get(name)
+        sourcing = entry.sourcing.read_as(said)
+        if entry.state == "ready" and sourcing != entry.sourcing:
+            self._jobs.forget(name)
+            self._close(entry)
+            entry.facts = entry.browser = entry.process = None
+            entry.blame.clear()
+            entry.state = "closed"
+        if entry.state in ("closed", "failed"):
+            entry.sourcing = sourcing
+        return self.reopen(name)
 
     def reopen(self, name: str) -> TableEntry:
         """Read a table whose reading has failed once more."""

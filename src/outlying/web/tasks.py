@@ -25,6 +25,7 @@ class Facts:
     skipped: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
     is_streamed: bool
+    choices: tuple[tuple[str, tuple[str, ...]], ...] = ()  # how else it could be read
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

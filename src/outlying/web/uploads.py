@@ -22,8 +22,8 @@ from outlying.web.service import Service
 from outlying.web.sourcing import Sourcing
 from outlying.web.tables import TableEntry
 
-SAID = ("table", "sheet", "encoding")
-"""What a client may say about a file: the table of a database, the sheet of a workbook, ..."""
+SAID = {"table": "Table of a database", "sheet": "Sheet of a workbook", "encoding": "Encoding"}
+"""What a client may say about a file, and how a page calls it."""
 _CHUNK = 1 << 20
 _LONGEST_NAME = 200
 _SEPARATORS = re.compile(r"[/\\\0]")

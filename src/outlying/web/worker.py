@@ -126,7 +126,7 @@ class Worker:
 
     def read(self, tell: _Teller) -> Facts:
         """Read the table, and write a copy of it to look around in."""
-        tell.stage("reading", 0, 0)
+        tell.say(f"reading {self._charge.sourcing.size}".strip())
         self._check_header()
         self._data = self._charge.sourcing.opened()
         known = self._charge.known
@@ -152,13 +152,14 @@ class Worker:
 
     def _copied(self, table: Table, tell: _Teller) -> Facts:
         self._check_size(table)
-        tell.stage("making a copy to look around in", 0, 0)
+        tell.say(f"copying {table.rows:,} rows to look around in, column by column")
         is_streamed = not isinstance(self._data, Table)
         table = table if is_streamed else as_read(table, Options())  # as it is compared
-        facts = write_copy(table, self._charge.copy)
+        facts = write_copy(table, self._charge.copy, tell)
         left_out = select_any(table, Options()).skipped
         skipped = tuple((item.name, item.reason) for item in left_out)
-        return Facts(table.source, table.rows, facts, skipped, table.notes, is_streamed)
+        choices = self._charge.sourcing.choices()
+        return Facts(table.source, table.rows, facts, skipped, table.notes, is_streamed, choices)
 
     def _collected(self, tell: _Teller) -> Table:
         try:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -31,6 +31,7 @@ from outlying.sources.duckdb.filters import (
     label_in_copy,
     number_in_copy,
 )
+from outlying.sources.passes import Progress
 from outlying.sources.types.arrow_numpy import of_texts
 from outlying.table.columns import Column
 from outlying.table.table import Table
@@ -75,8 +76,13 @@ class Rows:
     cells: list[list[Value]]
 
 
-def write_copy(table: Table, folder: Path) -> tuple[ColumnFacts, ...]:
-    """Write the copy of a table to a new folder, and return the facts of its columns."""
+def write_copy(
+    table: Table, folder: Path, progress: Progress | None = None
+) -> tuple[ColumnFacts, ...]:
+    """Write the copy of a table to a new folder, and return the facts of its columns.
+
+    `progress` is told how many columns are done, of how many.
+    """
     import duckdb
     import pyarrow
 
@@ -90,7 +96,14 @@ def write_copy(table: Table, folder: Path) -> tuple[ColumnFacts, ...]:
         connected.execute("SET enable_progress_bar = false")
         connected.register("given", given)
         connected.execute("CREATE TABLE t AS SELECT * FROM given")
-    return tuple(map(facts_of, table.columns))
+    return tuple(_each_with_facts(table.columns, progress))
+
+
+def _each_with_facts(columns: Sequence[Column], progress: Progress | None) -> Iterator[ColumnFacts]:
+    for done, column in enumerate(columns, start=1):
+        yield facts_of(column)
+        if progress is not None:
+            progress(done, len(columns))
 
 
 def read_copy(folder: Path, columns: Sequence[ColumnFacts]) -> tuple[Column, ...]:
