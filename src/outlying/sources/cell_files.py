@@ -1,7 +1,8 @@
 """The cells of a table in files, mapped into memory: any row is there at once, none has to be held.
 
 One file for the numbers of each numeric column, three for a categorical one: its codes, the texts
-of its labels one after the other, and where each of these ends.
+of its labels one after the other, and where each of these ends. A numeric column that was read from
+texts has all of them, and one more: the rows whose text is no number.
 """
 
 from __future__ import annotations
@@ -21,14 +22,22 @@ def write_cells(columns: Sequence[Column], folder: Path) -> None:
     """Write the cells of all columns into a new folder."""
     folder.mkdir(mode=0o700)
     for place, column in enumerate(columns):
-        if column.is_numeric:
-            column.values.tofile(folder / f"{place}.values")
+        if not column.is_numeric:
+            _write_texts(column, folder, place)
             continue
-        texts = [str(label).encode("utf-8", "surrogatepass") for label in column.labels]
-        ends = np.cumsum([0, *map(len, texts)], dtype=np.int64)
-        column.codes.tofile(folder / f"{place}.codes")
-        ends.tofile(folder / f"{place}.ends")
-        (folder / f"{place}.texts").write_bytes(b"".join(texts) or b"\0")  # nothing is not mapped
+        column.values.tofile(folder / f"{place}.values")
+        rows = column.unread_rows()
+        if column.written is not None and len(rows):
+            rows.tofile(folder / f"{place}.unread")
+            _write_texts(column.written.texts.taken(rows), folder, place)
+
+
+def _write_texts(column: CategoricalColumn, folder: Path, place: int) -> None:
+    texts = [str(label).encode("utf-8", "surrogatepass") for label in column.labels]
+    ends = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+    column.codes.tofile(folder / f"{place}.codes")
+    ends.tofile(folder / f"{place}.ends")
+    (folder / f"{place}.texts").write_bytes(b"".join(texts) or b"\0")  # nothing is not mapped
 
 
 class CellFiles:
@@ -47,6 +56,11 @@ class CellFiles:
         columns = [column.values(chosen) for column in self._columns]
         return [list(row) for row in zip(*columns, strict=True)]
 
+    def unread(self, place: int) -> dict[int, Value]:
+        """Return the texts of a numeric column that are no numbers, by their positions."""
+        column = self._columns[place]
+        return column.unread if isinstance(column, _Numbers) else {}
+
     def column(self, place: int, name: str) -> Column:
         """Return all cells of a column, by its place."""
         return self._columns[place].column(name)
@@ -56,9 +70,19 @@ class _Numbers:
     def __init__(self, folder: Path, place: int, form: Form) -> None:
         self._form = form
         self._numbers = _mapped(folder / f"{place}.values", np.float64)
+        unread = folder / f"{place}.unread"
+        self.unread: dict[int, Value] = {}
+        if unread.exists():
+            rows = np.fromfile(unread, np.int64)
+            texts = _Texts(folder, place, "text").values(np.arange(len(rows)))
+            self.unread = dict(zip(rows.tolist(), texts, strict=True))
 
     def values(self, positions: npt.NDArray[np.int64]) -> list[Value]:
-        return [value_of(self._form, number) for number in self._numbers[positions].tolist()]
+        found = [value_of(self._form, number) for number in self._numbers[positions].tolist()]
+        if not self.unread:
+            return found
+        rows = positions.tolist()
+        return [self.unread.get(row, cell) for row, cell in zip(rows, found, strict=True)]
 
     def column(self, name: str) -> NumericColumn:
         return NumericColumn(name, self._form, self._numbers)

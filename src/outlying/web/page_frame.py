@@ -70,7 +70,8 @@ async def opened(request: Request) -> tuple[TableEntry, Response | None]:
 def _unread(entry: TableEntry) -> Response:
     """Say why a table could not be read; ask what may help to read it once more."""
     given = dict(entry.sourcing.given)
-    fields = [{"name": n, "label": label, "value": given.get(n, "")} for n, label in SAID.items()]
+    names = entry.sourcing.sayable
+    fields = [{"name": name, "label": SAID[name], "value": given.get(name, "")} for name in names]
     again = {"path": Addresses(entry.id).path(), "fields": fields}
     said = {
         "heading": f"{printable(entry.name, 60)} could not be read",

@@ -24,6 +24,7 @@ from outlying.web.tables import TableEntry, Twins
 
 #: Columns of the twins besides those of the story.
 _OTHER_COLUMNS = 6
+_LONGEST_FIELD, _LONGEST_CHOICE = 20_000, 200  # characters
 _MOSTLY = 0.9  # of the values of a column differ, where they name its rows
 _MOST_HINTS, _SHORT, _MANY_CATEGORIES = 3, 16, 100  # categories that a form names
 #: Parts in words that tell what would be ordinary; of others, "usual" would say nothing.
@@ -69,7 +70,13 @@ def texts_of(values: Mapping[str, Value]) -> dict[str, str]:
 def copied(values: Mapping[str, str], entry: TableEntry) -> dict[str, str]:
     """Return the values of a row for a new object, without names that only one row can have."""
     names = {column.name for column in entry.columns if _is_identifier(column, entry.rows)}
+    names.update(too_long(values))
     return {name: "" if name in names else text for name, text in values.items()}
+
+
+def too_long(values: Mapping[str, str]) -> list[str]:
+    """Name the columns whose text is too long for a form, and for an address."""
+    return [name for name, text in values.items() if len(text) > _LONGEST_FIELD]
 
 
 def _is_identifier(column: ColumnFacts, rows: int) -> bool:
@@ -246,7 +253,7 @@ class RowPage:
                     "name": column.name,
                     "value": self.asked.values.get(column.name, ""),
                     "hint": _hint(column),
-                    "choices": [text for item in column.categories if (text := _field_text(item))],
+                    "choices": _choices(column),
                     "is_number": column.type == "numeric",
                     "heat": 0 if cell is None else cell.heat,
                     "odd": None if cell is None else cell.odd,
@@ -260,6 +267,12 @@ class RowPage:
                 }
             )
         return {"kept": self.addresses.kept, "fields": fields}
+
+
+def _choices(column: ColumnFacts) -> list[str]:
+    """Return the categories that a field offers, those that can be read at a glance."""
+    texts = map(_field_text, column.categories)
+    return [text for text in texts if 0 < len(text) <= _LONGEST_CHOICE]
 
 
 def _twins_title(count: int) -> str:

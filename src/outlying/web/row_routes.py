@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from outlying.errors import ObjectError, OptionError
+from outlying.table.values import printable
 from outlying.web import odd_page
 from outlying.web.addresses import Addresses
 from outlying.web.jobs import Job
@@ -24,7 +25,7 @@ from outlying.web.page_frame import (
     view,
 )
 from outlying.web.queries import whole
-from outlying.web.row_page import Asked, RowPage, copied, texts_of
+from outlying.web.row_page import Asked, RowPage, copied, texts_of, too_long
 from outlying.web.service import service_of
 from outlying.web.sliders import is_moved, moved
 from outlying.web.tables import TableEntry, Twins
@@ -64,17 +65,19 @@ async def new(request: Request) -> Response:
     entry, waiting = await opened(request)
     if waiting is not None:
         return waiting
-    params = request.query_params
+    params, welcome = request.query_params, _WELCOME
     if params.get("from"):
         number = whole("from", params["from"], 1)
-        found = await service_of(request).tables.values(entry.id, number)
-        values = copied(texts_of(found), entry)
+        found = texts_of(await service_of(request).tables.values(entry.id, number))
+        values = copied(found, entry)
+        left_out = ", ".join(printable(name, 60) for name in too_long(found)[:5])
+        welcome += f" Left out, as too long to be typed: {left_out}." if left_out else ""
     else:
         values = {column.name: params.get(f"v.{column.name}", "") for column in entry.columns}
     asked = Asked(values)
     if not is_moved(list(params)) and (params.get("from") or not any(values.values())):
         shown = RowPage(entry, asked, addresses).context()
-        return view("row.html", entry, addresses, "new", **_NOTHING | shown | {"welcome": _WELCOME})
+        return view("row.html", entry, addresses, "new", **_NOTHING | shown | {"welcome": welcome})
     return await _explained(request, entry, asked, addresses, "new")
 
 

@@ -23,6 +23,8 @@ from outlying.web.sourcing import Sourcing
 from outlying.web.workspace import Workspace
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
+#: Bytes of the head of a request: a new object of 2,000 columns is an address of 80 KB.
+_LONGEST_ADDRESS = 1 << 20
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - only with a token that was chosen
 
 
@@ -78,6 +80,8 @@ def serve(
                 server_header=False,
                 lifespan="on",
                 ws="none",
+                http="h11",
+                h11_max_incomplete_event_size=_LONGEST_ADDRESS,
                 timeout_graceful_shutdown=1,
             )
             server = _Server(config, lambda: _announced(address, settings, say))

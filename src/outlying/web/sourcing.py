@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 _HEAD = 1 << 16  # bytes that tell what a file holds
+_SAYABLE = ("table", "sheet", "encoding")
 #: Some that people meet; others can be named where a file could not be read.
 _ENCODINGS = (
     "utf-8",
@@ -106,6 +107,20 @@ class Sourcing:
             names = sheet_names(path)
             return (("sheet", names),) if len(names) > 1 else ()
         return (("encoding", _ENCODINGS),) if "encoding" in form.takes else ()
+
+    @property
+    def sayable(self) -> tuple[str, ...]:
+        """What could help to read it: the table, the sheet or the encoding; all if nobody knows."""
+        path = self.file or path_of(self.name)
+        with contextlib.suppress(OSError, ValueError):
+            with path.open("rb") as stream:
+                head = stream.read(_HEAD)
+            suffix = registry.suffix_of(path, registry.SUFFIXES)
+            named = None if suffix is None else registry.format_of(suffix)
+            kinds = [item for item in (named, registry.format_by_content(head)) if item is not None]
+            found = tuple(dict.fromkeys(option for item in kinds for option in item.takes))
+            return found if kinds and "table" not in dict(self.given) else _SAYABLE
+        return ("table",) if scheme_of(self.name) is not None else ()
 
     @property
     def size(self) -> str:

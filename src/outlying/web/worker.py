@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -19,11 +20,11 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from outlying.api import Explainer
-from outlying.errors import OutlyingError
+from outlying.errors import OutlyingError, SourceError
 from outlying.options import Options
 from outlying.results.findings import Findings
 from outlying.sources.arrow.collecting import TooManyRowsError, collected
-from outlying.sources.duckdb.browse import Browser, write_copy
+from outlying.sources.duckdb.browse import Browser, ColumnFacts, write_copy
 from outlying.table.selection import as_read, select_any
 from outlying.table.table import Table
 from outlying.table.targets import Asked
@@ -155,11 +156,23 @@ class Worker:
         tell.say(f"copying {table.rows:,} rows to look around in, column by column")
         is_streamed = not isinstance(self._data, Table)
         table = table if is_streamed else as_read(table, Options())  # as it is compared
-        facts = write_copy(table, self._charge.copy, tell)
+        facts = self._written(table, tell)
         left_out = select_any(table, Options()).skipped
         skipped = tuple((item.name, item.reason) for item in left_out)
         choices = self._charge.sourcing.choices()
         return Facts(table.source, table.rows, facts, skipped, table.notes, is_streamed, choices)
+
+    def _written(self, table: Table, tell: _Teller) -> tuple[ColumnFacts, ...]:
+        """Write the copy; where that fails, nothing of it is left."""
+        copy = self._charge.copy
+        try:
+            return write_copy(table, copy, tell)
+        except OSError as error:
+            shutil.rmtree(copy, ignore_errors=True)
+            raise SourceError(
+                f"a copy of {table.source} cannot be written to the folder for temporary files: "
+                f"{error.strerror or error}; start the server with TMPDIR set to one with more room"
+            ) from None
 
     def _collected(self, tell: _Teller) -> Table:
         try:

@@ -212,7 +212,7 @@ class Browser:
         for name, value in distance.items():
             place = self.place(name)
             column, facts = f"c{place}", self.columns[place]
-            if value is None:
+            if value is None or (facts.unread and isinstance(value, str)):
                 parts.append(f"CASE WHEN {column} IS NULL THEN 0.0 ELSE 1.0 END")
                 continue
             if facts.type == "categorical":
@@ -324,7 +324,22 @@ class Browser:
             for place, facts in enumerate(self.columns)
             if is_numeric or facts.type == "categorical"
         ]
-        return f"({' OR '.join(parts) or 'false'})", [label_in_copy(text)] * len(parts)
+        parameters: list[Any] = [label_in_copy(text)] * len(parts)
+        unread = self._unread_with(text)
+        if unread:
+            parts.append("n = ANY(?)")
+            parameters.append(unread)
+        return f"({' OR '.join(parts) or 'false'})", parameters
+
+    def _unread_with(self, text: str) -> list[Number]:
+        """Return the rows whose text, in a column of numbers, holds this one in any case."""
+        return [
+            row + 1
+            for place, facts in enumerate(self.columns)
+            if facts.unread
+            for row, cell in self._cells.unread(place).items()
+            if text.lower() in str(cell).lower()
+        ]
 
 
 Distance: TypeAlias = "dict[str, Value]"
