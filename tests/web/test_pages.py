@@ -25,7 +25,7 @@ from outlying.sources.duckdb.browse import write_copy
 from outlying.web import ranking
 from outlying.web.addresses import Addresses
 from outlying.web.queries import OptionsQuery
-from outlying.web.row_page import Asked, RowPage
+from outlying.web.row_page import RowPage, Subject
 from outlying.web.sliders import moved, sliders
 from outlying.web.table_page import MOST_COLUMNS, column_texts
 from outlying.web.tasks import Detect, Facts
@@ -186,7 +186,7 @@ def test_a_table_of_one_row_and_a_column_without_a_name(reader: httpx.Client) ->
 
 def test_a_missing_cell_is_called_missing_before_it_is_explained() -> None:
     entry: Any = SimpleNamespace(name="gaps", rows=3, columns=())
-    shown = RowPage(entry, Asked({"a": "1", "b": ""}, 1), Addresses("gaps")).context()
+    shown = RowPage(entry, Subject({"a": "1", "b": ""}, 1), Addresses("gaps")).context()
     assert [cell["value"] for cell in shown["plain"]] == ["1", "missing"]
 
 

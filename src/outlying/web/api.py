@@ -18,7 +18,7 @@ from outlying.web import exports, openapi, payloads, reproduce
 from outlying.web.answers import Answer
 from outlying.web.jobs import Job
 from outlying.web.limits import LimitError, NotFoundError
-from outlying.web.queries import OptionsQuery, Query, whole
+from outlying.web.queries import OptionsQuery, TableQuery, whole
 from outlying.web.row_page import copied, texts_of
 from outlying.web.service import service_of
 from outlying.web.tables import TableEntry
@@ -64,7 +64,7 @@ async def open_table(request: Request) -> Response:
 async def rows(request: Request) -> Response:
     """Return a page of rows."""
     service, name = service_of(request), _name(request, "table")
-    found = await service.tables.page(name, Query.of(request.query_params))
+    found = await service.tables.page(name, TableQuery.of(request.query_params))
     return Answer(payloads.page(found, service.tables.get(name)))
 
 

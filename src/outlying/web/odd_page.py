@@ -12,7 +12,7 @@ from outlying.results.findings import Findings
 from outlying.results.patterns import Pattern
 from outlying.web.addresses import Addresses
 from outlying.web.jobs import Job
-from outlying.web.queries import OptionsQuery, Query, whole
+from outlying.web.queries import OptionsQuery, TableQuery, whole
 from outlying.web.reproduce import DETECT_OPTIONS
 from outlying.web.service import MOST_FLAGGED
 from outlying.web.table_page import counted, size_of
@@ -72,7 +72,7 @@ def _story(pattern: Pattern, rows: dict[int, Any], addresses: Addresses) -> dict
     return {
         "name": "No single cell stands out" if pattern.property is None else pattern.name,
         "count": counted(pattern.count, "row"),
-        "href": addresses.table(Query(rows=numbers)),
+        "href": addresses.table(TableQuery(rows=numbers)),
         "rows": [rows[row] for row in rows if row in pattern.rows],
     }
 

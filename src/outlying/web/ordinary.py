@@ -12,7 +12,7 @@ from outlying.results.stories import Story
 from outlying.sources.duckdb.browse import ColumnFacts
 from outlying.table.derived.parts import Part, part_of
 from outlying.table.values import Form, Value, number_of, plain
-from outlying.web.queries import Filter
+from outlying.web.queries import QueryFilter
 
 TWINS = 3
 """Rows alike that are shown."""
@@ -23,8 +23,8 @@ class Wanted:
     """Which rows are ordinary twins: of the same group, typical, near in the other columns."""
 
     value: Value
-    filters: tuple[Filter, ...]
-    group: list[Filter]
+    filters: tuple[QueryFilter, ...]
+    group: list[QueryFilter]
     distance: dict[str, Value]
     row: int
 
@@ -33,7 +33,7 @@ class Wanted:
         """Describe the twins of a row for one of its stories."""
         pair = story.headline
         forms = {facts.name: facts.form for facts in columns}
-        group = [Filter.of_condition(condition) for condition in pair.conditions]
+        group = [QueryFilter.of_condition(condition) for condition in pair.conditions]
         value, typical = nearest_typical(pair, forms)
         told = {pair.column, pair.property}
         told |= {condition.attribute for condition in pair.conditions}
@@ -44,7 +44,7 @@ class Wanted:
         return cls(value, (*group, typical), group, distance, row)
 
 
-def nearest_typical(pair: Pair, forms: Mapping[str, Form]) -> tuple[Value, Filter]:
+def nearest_typical(pair: Pair, forms: Mapping[str, Form]) -> tuple[Value, QueryFilter]:
     """Return the typical value that is nearest to the odd one, and what rows it stands for.
 
     The property may be derived from a column, one of those of these forms.
@@ -52,16 +52,16 @@ def nearest_typical(pair: Pair, forms: Mapping[str, Form]) -> tuple[Value, Filte
     _, part = part_of(pair.property, forms) or (None, None)
     form = forms.get(pair.property) or ("number" if part is None else part.form)
     if part is Part.WRITTEN and pair.property not in forms:  # typical is whatever could be read
-        return None, Filter(pair.column, "present")
+        return None, QueryFilter(pair.column, "present")
     if pair.value is None:  # in place of a gap any value would do, and none is nearest
-        return None, Filter(pair.property, "present")
+        return None, QueryFilter(pair.property, "present")
     ranges = [item for item in pair.typical if isinstance(item, tuple)]
     if not ranges:
         common = next((item for item in pair.typical if not isinstance(item, tuple)), None)
-        return common, Filter(pair.property, "equals", value=plain(common))
+        return common, QueryFilter(pair.property, "equals", value=plain(common))
     low, high = min(ranges, key=lambda ends: min(_apart(form, pair.value, end) for end in ends))
     end = min((low, high), key=lambda each: _apart(form, pair.value, each))
-    return end, Filter(pair.property, "interval", plain(low), plain(high))
+    return end, QueryFilter(pair.property, "interval", plain(low), plain(high))
 
 
 def _apart(form: Form, value: Value, other: Value) -> float:

@@ -13,7 +13,7 @@ from outlying.web import table_page
 from outlying.web.addresses import Addresses
 from outlying.web.odd_routes import find_odd, odd
 from outlying.web.page_frame import form, opened, view
-from outlying.web.queries import Query
+from outlying.web.queries import TableQuery
 from outlying.web.row_routes import explain_again, new, row
 from outlying.web.service import service_of
 from outlying.web.tables import TableEntry
@@ -65,7 +65,7 @@ async def table(request: Request) -> Response:
             return RedirectResponse(moved_to, 303)
     except OptionError as error:
         problem = error.shell_message()
-    query, left = Query.of(request.query_params), table_page.left_of(request.query_params)
+    query, left = TableQuery.of(request.query_params), table_page.left_of(request.query_params)
     rows = await service_of(request).tables.page(entry.id, query)
     shown = table_page.TablePage(entry, query, addresses, left).context(rows)
     status = 400 if problem else 200

@@ -17,7 +17,7 @@ from outlying.table.conditions import Condition
 from outlying.table.derived.parts import Part, part_of
 from outlying.table.values import Value, plain, printable, text_of
 from outlying.web.addresses import Addresses
-from outlying.web.queries import Filter, OptionsQuery, Params, Query
+from outlying.web.queries import OptionsQuery, Params, QueryFilter, TableQuery
 from outlying.web.sliders import sliders
 from outlying.web.table_page import KINDS, cell_text, column_texts, counted
 from outlying.web.tables import TableEntry, Twins
@@ -33,7 +33,7 @@ _SLIDERS = ("min_outlierness", "min_support", "max_conditions")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Asked:
+class Subject:
     """What is explained: a row by its number, or a new object by its texts.
 
     A row that was picked among the odd ones of a table is seen together with these.
@@ -94,45 +94,47 @@ def _field_text(value: Value) -> str:
 class RowPage:
     """A row or a new object in words and links."""
 
-    def __init__(self, entry: TableEntry, asked: Asked, addresses: Addresses) -> None:
-        self.entry, self.asked, self.addresses = entry, asked, addresses
+    def __init__(self, entry: TableEntry, subject: Subject, addresses: Addresses) -> None:
+        self.entry, self.subject, self.addresses = entry, subject, addresses
 
     def context(self) -> dict[str, Any]:
         """Return what the template shows, explained or not."""
-        number, rows = self.asked.number, self.entry.rows or 0
+        number, rows = self.subject.number, self.entry.rows or 0
         options = self.addresses.options
         usual = OptionsQuery(tuple(item for item in options.given if item[0] not in _SLIDERS))
         plainly = dataclasses.replace(self.addresses, options=usual)
         return {
-            "heading": self.asked.heading,
+            "heading": self.subject.heading,
             "about": self._about(rows),
             "path": self.addresses.path("/new" if number is None else f"/row/{number}"),
             "neighbours": [] if number is None else list(self._neighbours(number, rows)),
             "change": None
             if number is None
             else self.addresses.to("/new", [("from", str(number))]),
-            "kept": self.asked.pairs() + self.addresses.kept,
+            "kept": self.subject.pairs() + self.addresses.kept,
             "options": sliders(options.options, rows),
-            "reset": self.asked.address(plainly) if options != usual else None,
+            "reset": self.subject.address(plainly) if options != usual else None,
             "form": self._form(None) if number is None else None,
             "strip": None,
             "plain": [
                 {"name": printable(name, 60), "value": printable(text, 80) if text else "missing"}
-                for name, text in self.asked.values.items()
+                for name, text in self.subject.values.items()
             ],
         }
 
     def _about(self, rows: int) -> str:
         compared = f"compared with {counted(rows, 'row')} of {printable(self.entry.name, 60)}"
-        if self.asked.number not in self.asked.odd:
+        if self.subject.number not in self.subject.odd:
             return compared
-        place, count = self.asked.odd.index(self.asked.number) + 1, len(self.asked.odd)
+        place, count = self.subject.odd.index(self.subject.number) + 1, len(self.subject.odd)
         return f"{compared}; number {place:,} of the {count:,} oddest"
 
     def _neighbours(self, number: int, rows: int) -> Iterator[dict[str, Any]]:
         """Yield the ways to the rows before and after: of the odd ones, where it was picked."""
-        order: Sequence[int] = self.asked.odd if number in self.asked.odd else range(1, rows + 1)
-        kind, top = ("odd ", self.asked.top) if order is self.asked.odd else ("", None)
+        order: Sequence[int] = (
+            self.subject.odd if number in self.subject.odd else range(1, rows + 1)
+        )
+        kind, top = ("odd ", self.subject.top) if order is self.subject.odd else ("", None)
         place = order.index(number)
         if place > 0:
             href = self.addresses.row(order[place - 1], top=top)
@@ -156,7 +158,7 @@ class RowPage:
         return {
             "findings": findings,
             "strip": cell_strip(findings),
-            "form": self._form(cell_strip(findings)) if self.asked.number is None else None,
+            "form": self._form(cell_strip(findings)) if self.subject.number is None else None,
             "context_of": context_of,
             "notes": (*findings.notes, *PYTHON.hints(findings.hints)),
             "terms": terms_of(findings.options.measure),
@@ -200,8 +202,8 @@ class RowPage:
         return f"Rows cannot be shown by {printable(attribute, 60)}: it is {words}."
 
     def _group(self, *conditions: Condition) -> str:
-        filters = tuple(map(Filter.of_condition, conditions))
-        return self.addresses.table(Query(filters=filters))
+        filters = tuple(map(QueryFilter.of_condition, conditions))
+        return self.addresses.table(TableQuery(filters=filters))
 
     def _alike(self, story: Story, findings: Findings, twins: Twins) -> dict[str, Any]:
         places = self._known
@@ -236,7 +238,7 @@ class RowPage:
             says_something = part.form != "text" or part in _TELLING
             said = f"{printable(pair.property, 60)} = {text_of(value)}"
             return {"ordinary": said, "change": None} if says_something else {}
-        values, is_row = self.asked.values, self.asked.number is not None
+        values, is_row = self.subject.values, self.subject.number is not None
         own = copied(values, self.entry) if is_row else values
         changed = {**own, odd: _field_text(value)}
         return {"ordinary": cell_text(value), "change": self.addresses.new(changed)}
@@ -251,7 +253,7 @@ class RowPage:
             fields.append(
                 {
                     "name": column.name,
-                    "value": self.asked.values.get(column.name, ""),
+                    "value": self.subject.values.get(column.name, ""),
                     "hint": _hint(column),
                     "choices": _choices(column),
                     "is_number": column.type == "numeric",

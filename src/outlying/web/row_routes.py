@@ -25,7 +25,7 @@ from outlying.web.page_frame import (
     view,
 )
 from outlying.web.queries import whole
-from outlying.web.row_page import Asked, RowPage, copied, texts_of, too_long
+from outlying.web.row_page import RowPage, Subject, copied, texts_of, too_long
 from outlying.web.service import service_of
 from outlying.web.sliders import is_moved, moved
 from outlying.web.tables import TableEntry, Twins
@@ -44,8 +44,8 @@ async def row(request: Request) -> Response:
         return waiting
     number = whole("row", request.path_params["number"], 1)
     values = await service_of(request).tables.values(entry.id, number)
-    asked = Asked(texts_of(values), number, *_among_odd(request, addresses))
-    return await _explained(request, entry, asked, addresses, "")
+    subject = Subject(texts_of(values), number, *_among_odd(request, addresses))
+    return await _explained(request, entry, subject, addresses, "")
 
 
 def _among_odd(request: Request, addresses: Addresses) -> tuple[int | None, tuple[int, ...]]:
@@ -74,11 +74,11 @@ async def new(request: Request) -> Response:
         welcome += f" Left out, as too long to be typed: {left_out}." if left_out else ""
     else:
         values = {column.name: params.get(f"v.{column.name}", "") for column in entry.columns}
-    asked = Asked(values)
+    subject = Subject(values)
     if not is_moved(list(params)) and (params.get("from") or not any(values.values())):
-        shown = RowPage(entry, asked, addresses).context()
+        shown = RowPage(entry, subject, addresses).context()
         return view("row.html", entry, addresses, "new", **_NOTHING | shown | {"welcome": welcome})
-    return await _explained(request, entry, asked, addresses, "new")
+    return await _explained(request, entry, subject, addresses, "new")
 
 
 _NOTHING: dict[str, Any] = {
@@ -93,17 +93,17 @@ _NOTHING: dict[str, Any] = {
 
 
 async def _explained(
-    request: Request, entry: TableEntry, asked: Asked, addresses: Addresses, here: str
+    request: Request, entry: TableEntry, subject: Subject, addresses: Addresses, here: str
 ) -> Response:
     params = request.query_params
     if is_moved(list(params)):
         options = moved(params, addresses.options, entry.rows or 0)
         changed = Addresses(entry.id, options, addresses.hidden)
-        return RedirectResponse(asked.address(changed), 303)
-    shown = RowPage(entry, asked, addresses)
+        return RedirectResponse(subject.address(changed), 303)
+    shown = RowPage(entry, subject, addresses)
     context = _NOTHING | shown.context()
     try:
-        job = _asked_for(request, entry, asked, addresses)
+        job = _job_of(request, entry, subject, addresses)
     except ObjectError as error:
         context["problem"] = error.shell_message()
         return view("row.html", entry, addresses, here, **context)
@@ -111,23 +111,23 @@ async def _explained(
     if job.state == "done":
         twins = await _twins(request, entry, job)
         context |= shown.explained(job.findings, twins)
-        context["along"] = along(entry, job, asked.address(addresses, ".json"))
+        context["along"] = along(entry, job, subject.address(addresses, ".json"))
     elif job.state in ("failed", "cancelled"):
         again = {"path": context["path"], "kept": context["kept"]}
-        remedy = asked.address(addresses.without_infinite) if is_infinite(job) else None
+        remedy = subject.address(addresses.without_infinite) if is_infinite(job) else None
         context |= {"problem": ended(job), "again": again, "remedy": remedy}
     else:
         context |= {"job": progress(job), "waiting": True}
     return view("row.html", entry, addresses, here, **context)
 
 
-def _asked_for(
-    request: Request, entry: TableEntry, asked: Asked, addresses: Addresses, again: bool = False
+def _job_of(
+    request: Request, entry: TableEntry, subject: Subject, addresses: Addresses, again: bool = False
 ) -> Job:
     jobs, options = service_of(request).jobs, addresses.options
-    if asked.number is None:
-        return jobs.explain(entry.id, values=asked.values, options=options, again=again)
-    return jobs.explain(entry.id, number=asked.number, options=options, again=again)
+    if subject.number is None:
+        return jobs.explain(entry.id, values=subject.values, options=options, again=again)
+    return jobs.explain(entry.id, number=subject.number, options=options, again=again)
 
 
 async def _twins(request: Request, entry: TableEntry, job: Job) -> dict[int, Twins]:
@@ -148,6 +148,6 @@ async def explain_again(request: Request) -> Response:
     entry = service_of(request).tables.get(addresses.table_id)
     number = request.path_params.get("number")
     values = {column.name: params.get(f"v.{column.name}", "") for column in entry.columns}
-    asked = Asked(values, None if number is None else whole("row", number, 1))
-    _asked_for(request, entry, asked, addresses, again=True)
-    return RedirectResponse(asked.address(addresses), 303)
+    subject = Subject(values, None if number is None else whole("row", number, 1))
+    _job_of(request, entry, subject, addresses, again=True)
+    return RedirectResponse(subject.address(addresses), 303)

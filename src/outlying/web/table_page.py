@@ -13,7 +13,7 @@ from outlying.errors import OptionError, shown
 from outlying.sources.duckdb.browse import ColumnFacts
 from outlying.table.values import Form, Value, printable, read_text, text_of
 from outlying.web.addresses import Addresses
-from outlying.web.queries import Filter, OptionsQuery, Params, Query, real, whole
+from outlying.web.queries import OptionsQuery, Params, QueryFilter, TableQuery, real, whole
 from outlying.web.tables import Page, PageRow, TableEntry
 from outlying.web.uploads import SAID
 
@@ -37,7 +37,7 @@ class TablePage:
     """One page of a table in words and links."""
 
     def __init__(
-        self, entry: TableEntry, query: Query, addresses: Addresses, left: int = 0
+        self, entry: TableEntry, query: TableQuery, addresses: Addresses, left: int = 0
     ) -> None:
         self.entry, self.query, self.addresses = entry, query, addresses
         self._skipped = dict(entry.skipped)
@@ -61,7 +61,7 @@ class TablePage:
             "names": [column.name for column in self.entry.columns],
             "rules": [{"name": name, "label": label} for name, label in RULES.items()],
             "chips": list(self._chips()),
-            "all_rows": self._to(Query(limit=query.limit)),
+            "all_rows": self._to(TableQuery(limit=query.limit)),
             "columns": [self._head(column) for column in shown],
             "rows": self._rows(page, shown),
             "pager": self._pager(page),
@@ -208,7 +208,7 @@ class TablePage:
     def _at(self, offset: int) -> str:
         return self._to(dataclasses.replace(self.query, offset=offset))
 
-    def _to(self, query: Query) -> str:
+    def _to(self, query: TableQuery) -> str:
         """Return the address of other rows, with the same columns."""
         return self.addresses.to(pairs=[*query.to_params(), *self._at_left])
 
@@ -298,32 +298,32 @@ def sent(entry: TableEntry, params: QueryParams, addresses: Addresses) -> str | 
     """Return the address that a form of the page asks for; None where no form was sent."""
     left = [("left", params["left"])] if left_of(params) else []
     if "on" in params:
-        query = Query.of(params)
+        query = TableQuery.of(params)
         added = _filter(entry, params)
         filters = (*(item for item in query.filters if item != added), added)
         query = dataclasses.replace(query, filters=filters, offset=0)
         return addresses.to(pairs=[*query.to_params(), *left])
     if "choosing" in params:
-        pairs = [*Query.of(params).to_params(), *left]
+        pairs = [*TableQuery.of(params).to_params(), *left]
         return _chosen(entry, params, addresses).to(pairs=pairs)
     return None
 
 
-def _filter(entry: TableEntry, params: QueryParams) -> Filter:
+def _filter(entry: TableEntry, params: QueryParams) -> QueryFilter:
     place = whole("on", params["on"], 0)
     if place >= len(entry.columns):
         raise OptionError(f"on is {place}; allowed: 0 to {len(entry.columns) - 1}")
     column, rule, text = entry.columns[place], params.get("rule", ""), params.get("to", "")
     if rule in ("missing", "present"):
-        return Filter.read({"attribute": column.name, "kind": rule})
+        return QueryFilter.read({"attribute": column.name, "kind": rule})
     if rule in ("least", "most"):
         end = _end(column, text)
         ends = (end, None) if rule == "least" else (None, end)
-        return Filter(column.name, "interval", *ends)
+        return QueryFilter(column.name, "interval", *ends)
     if rule == "equals" and column.type != "categorical":
         end = _end(column, text)
-        return Filter(column.name, "interval", end, end)
-    return Filter(column.name, "equals" if rule == "equals" else "contains", value=text)
+        return QueryFilter(column.name, "interval", end, end)
+    return QueryFilter(column.name, "equals" if rule == "equals" else "contains", value=text)
 
 
 def _end(column: ColumnFacts, text: str) -> str | float:

@@ -20,7 +20,7 @@ from outlying.web import ordinary
 from outlying.web.jobs import Job, Jobs
 from outlying.web.limits import BusyError, Limits, NotFoundError, NotReadyError
 from outlying.web.processes import Process
-from outlying.web.queries import Filter, Query
+from outlying.web.queries import QueryFilter, TableQuery
 from outlying.web.sourcing import Sourcing
 from outlying.web.tasks import Charge, Explain, Facts, Failed, Message, Task
 from outlying.web.workspace import Workspace
@@ -61,7 +61,7 @@ class Twins:
 
     ordinary_at: Value
     twins: list[PageRow]
-    group_filters: list[Filter]
+    group_filters: list[QueryFilter]
     sentence: str
 
 
@@ -219,7 +219,7 @@ class Tables:
             entry.state = "closed"
         return self.open(name)
 
-    async def page(self, name: str, query: Query) -> Page:
+    async def page(self, name: str, query: TableQuery) -> Page:
         """Return a page of rows."""
         entry = self.get(name)
         found = await _apart(entry.ready().page, query.view, query.offset, query.limit)

@@ -32,7 +32,7 @@ class ColumnFacts:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain values."""
-        own = {name: getattr(self, name) for name in ("name", "form", "type", "missing")}
+        own = {name: getattr(self, name) for name in ("name", "form", "type", "missing", "unread")}
         return own | {
             "distinct": self.distinct,
             "low": plain(self.low),
