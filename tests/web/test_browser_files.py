@@ -70,14 +70,14 @@ def parts(folder: Path) -> Path:
     return folder
 
 
-def dropped(visitor: Visitor, *paths: Path) -> None:
+def dropped(visitor: Visitor, *paths: Path, on: str = ".drop") -> None:
     """Drag files over the page and drop them, as a hand does."""
-    place = visitor.one(".drop").rect
+    place = visitor.one(on).rect
     at = {"x": place["x"] + place["width"] / 2, "y": place["y"] + place["height"] / 2}
     data = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
     for kind in ("dragEnter", "dragOver", "drop"):
         visitor.browser.tell("Input.dispatchDragEvent", type=kind, data=data, **at)
-        if kind == "dragOver":
+        if kind == "dragOver" and on == ".drop":
             visitor.one(".drop.over")
 
 
@@ -99,6 +99,17 @@ def test_several_files_are_refused_in_words(visitor: Visitor, tmp_path: Path) ->
     dropped(visitor, tmp_path / "one.csv", tmp_path / "two.csv")
     visitor.says("Drop one file at a time", ".drop .error")
     assert visitor.path == "/"
+
+
+def test_a_file_dropped_elsewhere_leaves_the_page_as_it_is(
+    visitor: Visitor, tmp_path: Path
+) -> None:
+    path = tmp_path / "elsewhere.csv"
+    path.write_text("a,b\n1,2\n", encoding="utf-8")
+    visitor.open("/t/logins")
+    dropped(visitor, path, on=".grid")
+    visitor.says("Files are opened on the start page", ".error")
+    assert visitor.path == "/t/logins"
 
 
 def test_another_sheet_of_a_workbook_is_chosen(visitor: Visitor, tmp_path: Path) -> None:

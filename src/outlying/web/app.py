@@ -26,8 +26,11 @@ from outlying.web.service import Service
 _STATUS: dict[type[Exception], int] = {NotFoundError: 404, NotReadyError: 409}
 
 
-def application(service: Service, door: Door) -> ASGIApp:
-    """Put the parts together; the door is outermost, so that no answer goes around it."""
+def application(service: Service, door: Door, *, is_local: bool = True) -> ASGIApp:
+    """Put the parts together; the door is outermost, so that no answer goes around it.
+
+    `is_local`: readers are at this machine, so that what they open does not leave it.
+    """
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -48,7 +51,7 @@ def application(service: Service, door: Door) -> ASGIApp:
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False
-    app.state.service, app.state.assets = service, _assets()
+    app.state.service, app.state.assets, app.state.is_local = service, _assets(), is_local
     return Safety(app, door)
 
 

@@ -20,9 +20,15 @@ from outlying.web.tables import TableEntry
 from outlying.web.templating import page, style_sheet
 from outlying.web.uploads import SAID
 
-_KINDS = (
-    "CSV, Excel, Parquet, JSON, SQLite and more. The file stays on this computer and is forgotten "
-    "when the server stops."
+_KINDS = "CSV, Excel, Parquet, JSON, SQLite and more."
+#: Where what is opened goes, where readers are at this machine and where they may not be.
+_STAYS = (
+    "Nothing leaves this computer.",
+    "The file stays on this computer and is forgotten when the server stops.",
+)
+_GOES = (
+    "Your table goes to the computer that serves this page, and no further.",
+    "The file is forgotten when the server stops.",
 )
 
 
@@ -37,7 +43,14 @@ async def start(request: Request) -> Response:
         }
         for entry in service_of(request).tables.list()
     ]
-    return page("start.html", tables=tables, upload="/api/v1/tables", kinds=_KINDS)
+    promise, stays = _STAYS if request.app.state.is_local else _GOES
+    return page(
+        "start.html",
+        tables=tables,
+        upload="/api/v1/tables",
+        kinds=f"{_KINDS} {stays}",
+        promise=promise,
+    )
 
 
 async def forget(request: Request) -> Response:

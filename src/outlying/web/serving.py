@@ -40,6 +40,11 @@ class Settings:
     path: str = "/"
     limits: Limits = dataclasses.field(default_factory=Limits)
 
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine can ask."""
+        return is_loopback(self.host) and not self.names
+
     def check(self) -> None:
         """Refuse to be seen by other machines unless that was clearly meant."""
         if not is_loopback(self.host) and not self.token:
@@ -74,7 +79,7 @@ def serve(
             token = quote(door.token, safe="")
             address = f"http://{_shown_host(settings.host)}:{port}{settings.path}?token={token}"
             config = uvicorn.Config(
-                application(service, door),
+                application(service, door, is_local=settings.is_local),
                 log_level="error",
                 access_log=False,
                 server_header=False,

@@ -323,7 +323,9 @@ addEventListener("dragleave", (event) => {
 addEventListener("drop", (event) => {
   event.preventDefault(); // no page is left for a file that misses its place
   target()?.classList.remove("over");
-  if (target()) take(target(), event.dataTransfer?.files ?? []);
+  const files = event.dataTransfer?.files ?? [];
+  if (target()) take(target(), files);
+  else if (files.length) fail("Files are opened on the start page: choose “outlying” above, and drop it there.");
 });
 document.addEventListener("change", (event) => {
   if (event.target.matches("[data-upload] input[type=file]")) take(event.target.form, event.target.files);
