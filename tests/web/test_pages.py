@@ -229,6 +229,25 @@ def test_uploads_can_be_forgotten_and_nothing_else(reader: httpx.Client) -> None
     assert "wide.csv" in reader.get("/").text
 
 
+def test_an_identifier_is_compared_all_the_same(reader: httpx.Client) -> None:
+    """Its type is declared on the page, and it can be left out again."""
+    lines = ["name,size", *(f"name {row},{row % 9}" for row in range(60))]
+    _, table = uploaded(reader, "named.csv", "\n".join(lines).encode())
+    assert "no, it is an identifier" in text(reader, f"/t/{table}")
+    form = "choosing=1&show=0&show=1&compare=1&type0=categorical&type1="
+    page = reader.get(f"/t/{table}?{form}")
+    assert page.url.params.get_list("type") == ["name=categorical"]
+    assert ", not compared" not in page.text
+    assert page.url.params.get_list("exclude") == []
+    assert (
+        "name" in reader.get(f"/t/{table}/row/3.json?{page.url.query.decode()}").json()["columns"]
+    )
+    page = reader.get(f"/t/{table}?{form}&declared=0")
+    assert page.url.params.get_list("exclude") == ["name"]
+    page = reader.get(f"/t/{table}?{form}&declared=0&compare=0")
+    assert page.url.params.get_list("exclude") == []
+
+
 def test_streams_are_ranked_by_their_copy_and_explained(reader: httpx.Client) -> None:
     assert "Find odd rows" in text(reader, "/t/parts")
     said = text(reader, "/t/parts/odd?top=5")

@@ -58,7 +58,7 @@ def test_every_option_has_a_place_in_addresses() -> None:
 
 def test_no_option_is_mistaken_for_what_is_asked_of_a_table() -> None:
     of_table = {"offset", "limit", "sort", "order", "search", "filter", "rows", "top", "odd"}
-    of_page = {"hide", "left", "from", "on", "rule", "to", "show", "choosing"}
+    of_page = {"hide", "left", "from", "on", "rule", "to", "show", "choosing", "declared"}
     named = {name for name, _ in OptionsQuery.checked(ALL).to_params()}
     assert not named & (of_table | of_page)
 

@@ -40,9 +40,11 @@ class TablePage:
         self, entry: TableEntry, query: TableQuery, addresses: Addresses, left: int = 0
     ) -> None:
         self.entry, self.query, self.addresses = entry, query, addresses
-        self._skipped = dict(entry.skipped)
         self._excluded = set(addresses.options.options.exclude)
         self._types = dict(addresses.options.options.types)
+        self._declarable = frozenset() if entry.facts is None else entry.facts.declarable
+        declared = self._declarable.intersection(self._types)
+        self._skipped = {name: why for name, why in entry.skipped if name not in declared}
         self._left = min(left, max(0, len(entry.columns) - 1))
         self._columns = _window(entry, self._left)
 
@@ -118,6 +120,8 @@ class TablePage:
         chosen = self._types.get(column.name, "")
         usual = f"{KINDS[column.type]} (as read)"
         kinds = [("", usual), *(item for item in KINDS.items() if item[0] != column.type)]
+        if column.name in self._declarable:
+            kinds.insert(1, (column.type, f"{KINDS[column.type]}, compared all the same"))
         reason = self._skipped.get(column.name)
         return {
             "place": place,
@@ -125,6 +129,7 @@ class TablePage:
             "is_shown": column.name not in self.addresses.hidden,
             "missing": f"{column.missing:,}",
             "is_compared": column.name not in self._excluded,
+            "is_declared": reason is None and column.name in self._declarable,
             "skipped": None if reason is None else f"no, it {printable(reason, 120)}",
             "kinds": [
                 {"value": value, "label": label, "is_chosen": value == chosen}
@@ -354,12 +359,16 @@ def _chosen(entry: TableEntry, params: QueryParams, addresses: Addresses) -> Add
 
 
 def _excluded(entry: TableEntry, params: QueryParams, before: Sequence[str]) -> list[str]:
-    """Return the columns that are not to be compared; those that never are have no box to tick."""
+    """Return the columns that are not to be compared; those that never are have no box to tick.
+
+    Those that are only compared as their type was declared have one that says so.
+    """
     compared, skipped = set(params.getlist("compare")), dict(entry.skipped)
+    declared = set(params.getlist("declared"))
     asked = {
         column.name: str(place) in compared
         for place, column in _window(entry, left_of(params))
-        if column.name not in skipped
+        if column.name not in skipped or str(place) in declared
     }
     elsewhere = [name for name in before if name not in asked]
     return elsewhere + [name for name, is_compared in asked.items() if not is_compared]

@@ -26,7 +26,7 @@ from outlying.results.findings import Findings
 from outlying.sources.arrow.collecting import TooManyRowsError, collected
 from outlying.sources.duckdb.browse import Browser, ColumnFacts, write_copy
 from outlying.table.selection import as_read, select_any
-from outlying.table.table import Table
+from outlying.table.table import SkipReason, Table
 from outlying.table.targets import Asked
 from outlying.web.limits import LimitError
 from outlying.web.ranking import copied_table, detected
@@ -45,6 +45,13 @@ from outlying.web.tasks import (
 _POLITE = 5  # how far threads that explain stand back behind those who look around
 _LONGEST_HEADER = 4 << 20  # bytes
 _KEPT = 3  # populations, each prepared with options of its own
+#: Why columns are skipped that take part where their type is declared.
+_DECLARABLE = (
+    SkipReason.IDENTIFIER,
+    SkipReason.TOO_MANY_TEXTS,
+    SkipReason.ROW_NUMBER,
+    SkipReason.COPY,
+)
 _SELDOM = 0.1  # seconds between two words of progress
 
 
@@ -159,8 +166,16 @@ class Worker:
         facts = self._written(table, tell)
         left_out = select_any(table, Options()).skipped
         skipped = tuple((item.name, item.reason) for item in left_out)
-        choices = self._charge.sourcing.choices()
-        return Facts(table.source, table.rows, facts, skipped, table.notes, is_streamed, choices)
+        return Facts(
+            table.source,
+            table.rows,
+            facts,
+            skipped,
+            table.notes,
+            is_streamed,
+            choices=self._charge.sourcing.choices(),
+            declarable=frozenset(item.name for item in left_out if item.why in _DECLARABLE),
+        )
 
     def _written(self, table: Table, tell: _Teller) -> tuple[ColumnFacts, ...]:
         """Write the copy; where that fails, nothing of it is left."""
