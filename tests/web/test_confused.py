@@ -246,7 +246,7 @@ def read_by_worker(tmp_path: Path) -> list[Any]:
 def test_a_copy_without_room_is_told_and_leaves_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def full(_: Any, folder: Path, __: Any) -> Any:
+    def full(_: Any, folder: Path, *__: Any, **___: Any) -> Any:
         folder.mkdir()
         (folder / "half").touch()
         raise OSError("Not enough free space to write 32000640 bytes")

@@ -29,7 +29,7 @@ from outlying.web.row_page import RowPage, Subject
 from outlying.web.sliders import moved, sliders
 from outlying.web.table_page import MOST_COLUMNS, column_texts
 from outlying.web.tasks import Detect, Facts
-from tests.serving import served, uploaded
+from tests.serving import opened, served, uploaded
 
 
 @pytest.fixture(scope="module")
@@ -265,6 +265,35 @@ def test_streams_are_ranked_by_their_copy_and_explained(reader: httpx.Client) ->
     assert "ranked on this page only" in answer.json()["error"]
     for form in ("html", "json", "csv"):
         assert reader.get(f"/api/v1/jobs/{job['id']}/export?format={form}").status_code == 200
+
+
+def test_streams_are_shown_as_they_are_compared(reader: httpx.Client, tmp_path: Path) -> None:
+    """Amounts that were written for people are numbers, of which rows are named and found."""
+    rng = np.random.default_rng(2)
+    (tmp_path / "money").mkdir()
+    lines = ["shop,amount"]
+    for row in range(300):
+        amount = rng.normal(1200, 50) if row % 2 else rng.normal(300, 20)
+        lines.append(f'{"ab"[row % 2]},"${1210 if row == 78 else amount:,.2f}"')
+    lines[60] = "a,unknown"
+    (tmp_path / "money" / "one.csv").write_text("\n".join(lines), encoding="utf-8")
+    with served(tmp_path / "money") as server, server.client() as client:
+        client.follow_redirects = True
+        table = opened(client, "money")
+        assert [(item["form"], item["unread"]) for item in table["columns"]] == [
+            ("text", 0),
+            ("number", 1),
+        ]
+        rows = client.get("/api/v1/tables/money/rows?search=1210").json()["rows"]
+        odd = next(item["row"] for item in rows if item["values"] == ["a", 1210.0])
+        said = text(client, f"/t/money/row/{odd}")
+        assert "amount = 1210.0" in said
+        assert "--where amount=1210.0" in said
+        found = client.get("/t/money/odd.json?top=10").json()["objects"]
+        assert {1210.0, "unknown"} <= {item["values"]["amount"] for item in found}
+        asked = '{"attribute": "amount", "kind": "interval", "low": 1000}'
+        at_least = client.get("/api/v1/tables/money/rows", params={"filter": asked}).json()
+        assert 140 < at_least["total"] < 160
 
 
 def test_of_a_very_long_stream_a_sample_is_ranked(

@@ -74,8 +74,11 @@ def _taken(table: Table, rows: Rows) -> Table:
 
 
 def copied_table(folder: Path, facts: Facts) -> Table:
-    """Read the copy of a table back; columns that cannot be used are not in it."""
+    """Read the copy of a table back; columns that cannot be used are not in it.
+
+    It is read from texts once more, and tells that itself: notes of the table would be doubled.
+    """
     names = {column.name for column in facts.columns}
     skipped = tuple(SkippedColumn(*item) for item in facts.skipped if item[0] not in names)
     columns = read_copy(folder, facts.columns)
-    return Table(columns, facts.rows, facts.source, skipped, facts.notes)
+    return Table(columns, facts.rows, facts.source, skipped)

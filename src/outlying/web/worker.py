@@ -162,8 +162,8 @@ class Worker:
         self._check_size(table)
         tell.say(f"copying {table.rows:,} rows to look around in, column by column")
         is_streamed = not isinstance(self._data, Table)
-        table = table if is_streamed else as_read(table, Options())  # as it is compared
-        facts = self._written(table, tell)
+        table = as_read(table, Options())  # as it is compared
+        facts = self._written(table, tell, with_texts=is_streamed)
         left_out = select_any(table, Options()).skipped
         skipped = tuple((item.name, item.reason) for item in left_out)
         return Facts(
@@ -177,11 +177,11 @@ class Worker:
             declarable=frozenset(item.name for item in left_out if item.why in _DECLARABLE),
         )
 
-    def _written(self, table: Table, tell: _Teller) -> tuple[ColumnFacts, ...]:
+    def _written(self, table: Table, tell: _Teller, *, with_texts: bool) -> tuple[ColumnFacts, ...]:
         """Write the copy; where that fails, nothing of it is left."""
         copy = self._charge.copy
         try:
-            return write_copy(table, copy, tell)
+            return write_copy(table, copy, tell, with_texts=with_texts)
         except OSError as error:
             shutil.rmtree(copy, ignore_errors=True)
             raise SourceError(

@@ -77,17 +77,17 @@ class Rows:
 
 
 def write_copy(
-    table: Table, folder: Path, progress: Progress | None = None
+    table: Table, folder: Path, progress: Progress | None = None, *, with_texts: bool = False
 ) -> tuple[ColumnFacts, ...]:
     """Write the copy of a table to a new folder, and return the facts of its columns.
 
-    `progress` is told how many columns are done, of how many.
+    `progress` is told how many columns are done, of how many. `with_texts`: it is to be read back.
     """
     import duckdb
     import pyarrow
 
     folder.mkdir(mode=0o700)
-    write_cells(table.columns, folder / _CELLS)
+    write_cells(table.columns, folder / _CELLS, with_texts=with_texts)
 
     arrays = {"n": pyarrow.array(np.arange(1, table.rows + 1, dtype=np.int32))}
     arrays |= {f"c{place}": _array(column) for place, column in enumerate(table.columns)}
@@ -107,9 +107,9 @@ def _each_with_facts(columns: Sequence[Column], progress: Progress | None) -> It
 
 
 def read_copy(folder: Path, columns: Sequence[ColumnFacts]) -> tuple[Column, ...]:
-    """Read the columns of a copy back."""
+    """Read the columns of a copy back, as their source has them."""
     cells = _cells(folder, columns)
-    return tuple(cells.column(place, facts.name) for place, facts in enumerate(columns))
+    return tuple(cells.found(place, facts.name) for place, facts in enumerate(columns))
 
 
 def _cells(folder: Path, columns: Sequence[ColumnFacts]) -> CellFiles:
@@ -186,7 +186,11 @@ class Browser:
     def key(self, number: Number) -> dict[str, Value]:
         """Return values that only this row has: of a stream, rows have no other name."""
         cells = self.some([number]).cells[0]
-        values = {facts.name: cell for facts, cell in zip(self.columns, cells, strict=True)}
+        values = {
+            facts.name: cell
+            for facts, cell in zip(self.columns, cells, strict=True)
+            if not (facts.unread and isinstance(cell, str))
+        }
         known = {name: _holding(name, value) for name, value in values.items()}
         counts = {name: self.count(View(filters=(item,))) for name, item in known.items()}
         chosen: list[str] = []
