@@ -199,6 +199,27 @@ def test_impatient_clicks_begin_one_upload(
     assert [name for name in names if "impatient" in name] == ["impatient"]
 
 
+def test_an_upload_is_cancelled(visitor: Visitor, server: Served, tmp_path: Path) -> None:
+    """By its button, over a slow line; the same file can be sent again."""
+    path = tmp_path / "slow.csv"
+    path.write_bytes(b"a,b\n" + b"1,2\n2,3\n" * 500_000)
+    visitor.open("/")
+    slow = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 400_000}
+    visitor.browser.tell("Network.enable")
+    visitor.browser.tell("Network.emulateNetworkConditions", **slow)
+    dropped(visitor, path)
+    visitor.browser.until(lambda: float(visitor.one("progress").get_attribute("value") or 0) > 0)
+    dropped(visitor, path)  # one at a time
+    visitor.click("[data-abort]")
+    visitor.says("The file was not sent.", ".drop .error")
+    with server.client() as client:
+        names = [item["name"] for item in client.get("/api/v1/tables").json()["tables"]]
+    assert "slow.csv" not in names
+    visitor.browser.tell("Network.emulateNetworkConditions", **slow | {"uploadThroughput": -1})
+    dropped(visitor, path)
+    visitor.arrive("/t/slow")
+
+
 def test_back_during_an_upload_leaves_nothing(
     visitor: Visitor, server: Served, tmp_path: Path
 ) -> None:

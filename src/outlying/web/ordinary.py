@@ -51,7 +51,7 @@ def nearest_typical(pair: Pair, forms: Mapping[str, Form]) -> tuple[Value, Query
     """
     _, part = part_of(pair.property, forms) or (None, None)
     form = forms.get(pair.property) or ("number" if part is None else part.form)
-    if part is Part.WRITTEN and pair.property not in forms:  # typical is whatever could be read
+    if part is Part.WRITTEN:  # typical is whatever could be read
         return None, QueryFilter(pair.column, "present")
     if pair.value is None:  # in place of a gap any value would do, and none is nearest
         return None, QueryFilter(pair.property, "present")

@@ -191,12 +191,11 @@ class RowPage:
         """Say why rows cannot be found by an attribute; None where they can."""
         known, declared = self._known, dict(self.addresses.options.options.types)
         parent, part = part_of(attribute, known) or (attribute, None)
-        if attribute in known:
-            parent, part = attribute, None
         if parent not in known or part is Part.WRITTEN:
             return f"The table cannot be filtered by {printable(attribute, 60)}."
-        kind = declared.get(parent, self.entry.columns[known[parent]].type)
-        if kind == self.entry.columns[known[parent]].type or (part is None and kind != "datetime"):
+        usual = self.entry.columns[known[parent]].type
+        kind = declared.get(parent, usual)
+        if kind == usual or (part is None and kind != "datetime"):
             return None
         words = f"compared as {KINDS[kind]}, but shown as it was read"
         return f"Rows cannot be shown by {printable(attribute, 60)}: it is {words}."

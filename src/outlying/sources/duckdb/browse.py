@@ -311,7 +311,7 @@ class Browser:
         self, cursor: DuckDBPyConnection, number: int, item: Filter
     ) -> tuple[str, list[Any]]:
         """Write a condition; the rows of one on a derived column are joined as a list of ours."""
-        if item.attribute in self._places or not self._derived.knows(item.attribute):
+        if not self._derived.knows(item.attribute):
             place = self.place(item.attribute)
             return condition_sql(f"c{place}", self.columns[place], item)
         import pyarrow

@@ -36,8 +36,11 @@ class Part(enum.Enum):
 
 
 def part_of(name: str, columns: Collection[str]) -> tuple[str, Part] | None:
-    """Return the column that a derived column of this name comes from, and which part it is."""
-    for part in Part:
+    """Return the column that a derived column of this name comes from, and which part it is.
+
+    None where none of these columns has such a part; a column that is called so comes first.
+    """
+    for part in () if name in columns else Part:
         parent = name.removesuffix(part.name_of(""))
         if parent != name and parent in columns:
             return parent, part
