@@ -222,6 +222,20 @@ def test_a_table_is_read_in_another_way(reader: httpx.Client) -> None:
     assert "Köln" in words(shown(reader, f"/t/{name}"))
 
 
+def test_forms_are_bounded_and_may_be_broken(reader: httpx.Client) -> None:
+    _, name = uploaded(reader, "plain.csv", table(("a", "b")))
+    long = {f"field {number}": "x" * 900_000 for number in range(6)}
+    answer = reader.post(f"/t/{name}/odd", data={"top": "3"} | long)
+    assert answer.status_code == 413
+    assert "the form has more than 4 MB" in words(answer)
+    many = {f"v.{number}": "1" for number in range(3_000)}
+    assert reader.post(f"/t/{name}/new", data={"v.b": "1"} | many).status_code in (200, 202)
+    for kind in ("multipart/form-data", "multipart/form-data; boundary=x", "text/plain"):
+        answer = reader.post(f"/t/{name}/odd", content=b"\xff--y", headers={"Content-Type": kind})
+        assert answer.status_code in (200, 400)
+    assert "80 rows" in words(shown(reader, f"/t/{name}"))
+
+
 class Sent:
     """A connection that keeps what a worker says."""
 

@@ -11,15 +11,17 @@ from starlette.responses import Response
 from outlying.table.values import printable
 from outlying.web.addresses import Addresses
 from outlying.web.jobs import Job
+from outlying.web.limits import LimitError
 from outlying.web.queries import encoded
 from outlying.web.reproduce import RANKED_HERE, command_line, python
 from outlying.web.service import service_of
 from outlying.web.tables import TableEntry
 from outlying.web.templating import page
-from outlying.web.uploads import SAID
+from outlying.web.uploads import SAID, bounded
 
 #: A page waits so many seconds for an answer before it shows progress instead.
 PATIENCE = 0.7
+_LARGEST_FORM, _MOST_FIELDS = 4 << 20, 100_000  # bytes; a new object has one for each column
 #: Only what infinite values are refused with says so.
 _INFINITE = "--infinite missing"
 _EXPORTS = {"html": "Report", "json": "JSON", "csv": "CSV", "png": "Picture"}
@@ -83,7 +85,8 @@ def _unread(entry: TableEntry) -> Response:
 
 async def form(request: Request) -> QueryParams:
     """Return the texts of a form that was sent."""
-    form = await request.form()
+    error = LimitError(f"the form has more than {_LARGEST_FORM >> 20} MB", "upload")
+    form = await bounded(request, _LARGEST_FORM, error).form(max_fields=_MOST_FIELDS)
     return QueryParams([item for item in form.multi_items() if isinstance(item[1], str)])
 
 
