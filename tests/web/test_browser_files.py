@@ -81,6 +81,15 @@ def dropped(visitor: Visitor, *paths: Path, on: str = ".drop") -> None:
             visitor.one(".drop.over")
 
 
+def read_again(visitor: Visitor, name: str, choice: str) -> None:
+    """Choose how a file is read; the drawer may be open from before."""
+    visitor.settled()
+    if not visitor.one(f"select[name={name}]").is_displayed():
+        visitor.click(".tools summary", "Reading")
+    visitor.one(f"select[name={name}]").send_keys(choice)
+    visitor.click(".panel button", "Read again")
+
+
 def test_a_file_is_dropped(visitor: Visitor, tmp_path: Path) -> None:
     path = tmp_path / "dropped here.csv"
     path.write_text("a,b\n" + "\n".join(f"{row},{row % 3}" for row in range(60)), encoding="utf-8")
@@ -125,9 +134,7 @@ def test_another_sheet_of_a_workbook_is_chosen(visitor: Visitor, tmp_path: Path)
     dropped(visitor, tmp_path / "book.xlsx")
     visitor.arrive("/t/book")
     visitor.says("39 rows, 2 columns")
-    visitor.click(".tools summary", "Reading")
-    visitor.one("select[name=sheet]").send_keys("Sales")
-    visitor.click(".panel button", "Read again")
+    read_again(visitor, "sheet", "Sales")
     visitor.says("60 rows, 3 columns")
     assert visitor.cells("shop")[0] == "s1"
     chosen = visitor.browser.ask("document.querySelector('select[name=sheet]').value")
@@ -148,14 +155,10 @@ def test_the_encoding_of_a_text_is_chosen(visitor: Visitor, tmp_path: Path) -> N
     visitor.arrive("/t/places")
     visitor.says("taken for cp1252 text")
     assert visitor.cells("place")[:3] == words[:3]
-    visitor.click(".tools summary", "Reading")
-    visitor.one("select[name=encoding]").send_keys("iso8859-1")
-    visitor.click(".panel button", "Read again")
+    read_again(visitor, "encoding", "iso8859-1")
     visitor.browser.until(lambda: visitor.all(".grid") and not visitor.all(".note"))
     visitor.browser.until(lambda: visitor.cells("place")[:3] == words[:3])
-    visitor.click(".tools summary", "Reading")
-    visitor.one("select[name=encoding]").send_keys("cp1251")
-    visitor.click(".panel button", "Read again")
+    read_again(visitor, "encoding", "cp1251")
     visitor.says("Kцln")
 
 
@@ -209,6 +212,7 @@ def test_an_upload_is_cancelled(visitor: Visitor, server: Served, tmp_path: Path
     visitor.browser.tell("Network.emulateNetworkConditions", **slow)
     dropped(visitor, path)
     visitor.browser.until(lambda: float(visitor.one("progress").get_attribute("value") or 0) > 0)
+    visitor.says("of 3.8 MB", ".sending")
     dropped(visitor, path)  # one at a time
     visitor.click("[data-abort]")
     visitor.says("The file was not sent.", ".drop .error")

@@ -287,14 +287,17 @@ function refuse(form, text) {
 
 function post(form, file) {
   const part = form.querySelector(".sending"), bar = part.querySelector("progress");
-  const request = new XMLHttpRequest(), body = new FormData();
+  const words = part.querySelector("[data-progress]"), request = new XMLHttpRequest(), body = new FormData();
   body.append("file", file);
   part.hidden = false;
   form.querySelector(".error").hidden = true;
   bar.removeAttribute("value");
-  part.querySelector("[data-progress]").textContent = `Sending ${file.name} …`;
+  words.textContent = `Sending ${file.name} …`;
   request.upload.addEventListener("progress", (event) => {
-    if (event.lengthComputable) { bar.max = event.total; bar.value = event.loaded; }
+    if (!event.lengthComputable) return;
+    bar.max = event.total;
+    bar.value = event.loaded;
+    words.textContent = `Sending ${file.name}: ${megabytes(event.loaded)} of ${megabytes(event.total)} MB`;
   });
   request.addEventListener("error", () => refuse(form, "The file could not be sent: it is too large, or the server has stopped."));
   request.addEventListener("abort", () => refuse(form, "The file was not sent."));
@@ -311,6 +314,7 @@ function post(form, file) {
   request.send(body);
 }
 
+const megabytes = (bytes) => (bytes / 2 ** 20).toLocaleString("en", { maximumFractionDigits: 1 });
 const target = () => main().querySelector("[data-upload]");
 
 addEventListener("dragover", (event) => {
