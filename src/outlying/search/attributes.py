@@ -146,11 +146,20 @@ class NumericAttribute(BaseAttribute):
         if self.is_constant:
             return []
         found, value = self.segments(options.seed), self.scaled(row)
-        around = candidates(self.sorted, found, value, known, total, options)
-        return [
-            self._once((low, high), functools.partial(self._interval, low, high))
-            for low, high in around
-        ]
+
+        def intervals() -> list[CandidateCondition]:
+            around = candidates(self.sorted, found, value, known, total, options)
+            return [
+                self._once((low, high), functools.partial(self._interval, low, high))
+                for low, high in around
+            ]
+
+        own = found.holding(value)
+        if own is None:
+            return intervals()
+        return self._once(
+            ("around", own, options.seed, options.interval, options.scales), intervals
+        )
 
     def _interval(self, low: float, high: float) -> CandidateCondition:
         bounds = self.unscaled(low), self.unscaled(high)
