@@ -44,7 +44,7 @@ class EvidencePass:
     def of(cls, profile: Profile, options: Options) -> EvidencePass:
         """Plan by what the rows that were drawn suggest."""
         declared = dict(options.types)
-        used = profile.selection.columns
+        used = profile.used
         counting = tuple(
             column.name
             for column in used
@@ -110,7 +110,7 @@ class EvidencePass:
     def finish(self, state: EvidenceState, profile: Profile) -> Profile:
         """Return the profile without the columns that are no evidence."""
         counting = [name for name in self.counting if self._counts(name, state, profile)]
-        if len(counting) == len(profile.selection.columns):
+        if len(counting) == len(profile.used):
             counting = []  # what else is there?
         copies = [copy for copy in self.copies if self._holds(copy, state)]
         return profile.without_evidence(counting, copies)
