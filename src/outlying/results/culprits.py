@@ -113,8 +113,8 @@ class Grouping:
         for telling in (*told.tellings, *told.absorbed):
             self._join(first, telling)
         self.stories.remove(told)
-        for known in (self._by_columns, self._by_group):
-            known.update({key: first for key, story in known.items() if story is told})
+        self._by_columns |= {own: first for own, each in self._by_columns.items() if each is told}
+        self._by_group |= {own: first for own, each in self._by_group.items() if each is told}
 
     def _join(self, told: Told, telling: Telling) -> None:
         if told.columns == telling.columns:

@@ -1,7 +1,8 @@
 """Columns that are no evidence: row numbers, and copies of another column.
 
-A copy is exact: the same values, the same up to a factor and a shift, or other names of the same
-categories. One that differs in a single row is a broken relation, and the best evidence there is.
+A copy is exact: the same values, the same up to a factor and a shift, other names of the same
+categories, or their numbers in the order of the alphabet. One that differs in a single row is a
+broken relation, and the best evidence there is.
 """
 
 from __future__ import annotations
@@ -72,12 +73,15 @@ class Copy:
     factor: float = 1.0
     shift: float = 0.0
     tolerance: float = 0.0
+    is_code: bool = False  # whether it numbers the categories of the other one
 
     def skipped(self) -> SkippedColumn:
         """Say why the column takes no part."""
         how = "the same values as" if self.is_same else "the same under other names as"
         if self.tolerance:
             how = "the same on another scale as"
+        if self.is_code:
+            how = "numbers for the texts of"
         return SkippedColumn(self.name, f"holds {how} {self.original!r}", SkipReason.COPY)
 
     def holds(self, copy: Column, original: Column) -> bool:
@@ -86,6 +90,9 @@ class Copy:
             expected = original.values * self.factor + self.shift
             differs = ~(np.abs(copy.values - expected) <= self.tolerance)
             return not (differs & ~(copy.missing() & original.missing())).any()
+        if copy.is_numeric and not original.is_numeric:
+            numbers = _numbers_of(copy, original) if self.is_code else None
+            return numbers is not None and _are_ordered(numbers)
         if copy.is_numeric or original.is_numeric:
             return False
         if not np.array_equal(copy.missing(), original.missing()):
@@ -105,10 +112,65 @@ def _are_renamed(one: CategoricalColumn, other: CategoricalColumn) -> bool:
     return known == len(one.labels) == len(other.labels)
 
 
-def copies_in(columns: Sequence[Column]) -> list[Copy]:
-    """Return which columns are copies of others; of each kind the first by name stays."""
+def _numbers_of(column: NumericColumn, texts: CategoricalColumn) -> Floats | None:
+    """Return the number that stands beside each text, in their order; None: several do."""
+    if not np.array_equal(column.missing(), texts.missing()):
+        return None
+    known = texts.codes >= 0
+    codes, values = texts.codes[known], column.values[known]
+    numbers = np.full(len(texts.labels), np.nan)
+    numbers[codes] = values
+    return numbers[~np.isnan(numbers)] if bool((numbers[codes] == values).all()) else None
+
+
+def _are_ordered(numbers: Floats) -> bool:
+    return bool((np.diff(numbers) > 0).all())
+
+
+def are_codes(numbers: Floats) -> bool:
+    """Return whether numbers, in the order of their texts, merely count these, from 0 or from 1.
+
+    Numbers in another order, as those of months and grades, say more than the texts do.
+    """
+    if len(numbers) < LEAST_VALUES or numbers[0] not in (0, 1):
+        return False
+    return bool((np.diff(numbers) == 1).all())
+
+
+def copies_in(columns: Sequence[Column], *, are_drawn: bool = False) -> list[Copy]:
+    """Return which columns are copies of others; of each kind the first by name stays.
+
+    Of rows that were `drawn` from a larger table, which may be.
+    """
     if not columns or len(columns[0]) < LEAST_ROWS:
         return []
+    found = _copies_of_their_kind(columns)
+    names = {copy.name for copy in found}
+    left = sorted((c for c in columns if c.name not in names), key=lambda column: column.name)
+    originals = [column for column in left if not column.is_numeric]
+    for column in left:
+        codes = (_code(column, item, are_drawn) for item in originals)
+        found += [copy for copy in codes if copy is not None][:1]
+    return found
+
+
+def _code(column: Column, original: CategoricalColumn, are_drawn: bool) -> Copy | None:
+    """Return that a column numbers the texts of another one; None: it does not."""
+    if not column.is_numeric or column.form != "integer" or column.written is not None:
+        return None
+    if original.form != "text" or original.are_of_numbers or len(original.labels) < LEAST_VALUES:
+        return None
+    first = np.arange(min(_LOOKED_AT, len(column)))
+    copy = Copy(column.name, original.name, is_same=False, is_code=True)
+    if not copy.holds(column.taken(first), original.taken(first)):
+        return None
+    numbers = _numbers_of(column, original)
+    are_right = _are_ordered if are_drawn else are_codes
+    return copy if numbers is not None and are_right(numbers) else None
+
+
+def _copies_of_their_kind(columns: Sequence[Column]) -> list[Copy]:
+    """Return which numbers are copies of numbers, and categories of categories."""
     found: list[Copy] = []
     groups: dict[object, list[Column]] = {}
     for column in sorted(columns, key=lambda column: column.name):
