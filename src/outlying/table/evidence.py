@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from outlying.table.arrays import Codes, Floats
+from outlying.table.arrays import Codes, Floats, Rows
 from outlying.table.columns import CategoricalColumn, Column, NumericColumn
 from outlying.table.table import SkippedColumn, SkipReason
 from outlying.table.values import TIMES
@@ -147,26 +147,25 @@ def copies_in(columns: Sequence[Column], *, are_drawn: bool = False) -> list[Cop
     found = _copies_of_their_kind(columns)
     names = {copy.name for copy in found}
     left = sorted((c for c in columns if c.name not in names), key=lambda column: column.name)
-    originals = [column for column in left if not column.is_numeric]
+    originals: dict[object, list[CategoricalColumn]] = {}
     for column in left:
-        codes = (_code(column, item, are_drawn) for item in originals)
-        found += [copy for copy in codes if copy is not None][:1]
+        if not column.is_numeric and column.form == "text" and not column.are_of_numbers:
+            originals.setdefault(_look(column.codes), []).append(column)
+    for column in left:
+        if column.is_numeric and column.form == "integer" and column.written is None:
+            alike = originals.get(_look(column.values), [])
+            codes = (_code(column, item, are_drawn) for item in alike)
+            found += [copy for copy in codes if copy is not None][:1]
     return found
 
 
-def _code(column: Column, original: CategoricalColumn, are_drawn: bool) -> Copy | None:
+def _code(column: NumericColumn, original: CategoricalColumn, are_drawn: bool) -> Copy | None:
     """Return that a column numbers the texts of another one; None: it does not."""
-    if not column.is_numeric or column.form != "integer" or column.written is not None:
-        return None
-    if original.form != "text" or original.are_of_numbers or len(original.labels) < LEAST_VALUES:
-        return None
-    first = np.arange(min(_LOOKED_AT, len(column)))
-    copy = Copy(column.name, original.name, is_same=False, is_code=True)
-    if not copy.holds(column.taken(first), original.taken(first)):
-        return None
     numbers = _numbers_of(column, original)
     are_right = _are_ordered if are_drawn else are_codes
-    return copy if numbers is not None and are_right(numbers) else None
+    if numbers is None or len(numbers) < LEAST_VALUES or not are_right(numbers):
+        return None
+    return Copy(column.name, original.name, is_same=False, is_code=True)
 
 
 def _copies_of_their_kind(columns: Sequence[Column]) -> list[Copy]:
@@ -188,14 +187,24 @@ def _copies_of_their_kind(columns: Sequence[Column]) -> list[Copy]:
 
 def _keys(column: Column) -> Iterator[object]:
     """Return what columns have in common with their copies, from a few rows."""
-    rows = np.linspace(0, len(column) - 1, _LOOKED_AT).astype(np.int64)
     if column.is_numeric:
         scaled = _scaled(column.values)
         if scaled is not None:
-            ends = np.nan_to_num(np.abs(scaled[rows] - 0.5), nan=-1.0)  # whatever its sign
+            some = scaled[_looked_at(len(column))]
+            ends = np.nan_to_num(np.abs(some - 0.5), nan=-1.0)  # whatever its sign
             yield column.form in TIMES, tuple(np.round(ends, _DIGITS).tolist())
     else:
-        yield column.form, tuple(_by_appearance(column.codes[rows]).tolist())
+        yield column.form, _look(column.codes)
+
+
+def _looked_at(rows: int) -> Rows:
+    return np.linspace(0, rows - 1, _LOOKED_AT).astype(np.int64)
+
+
+def _look(cells: Codes | Floats) -> tuple[int, ...]:
+    """Return how values follow each other in a few rows, whatever they are."""
+    some = np.nan_to_num(cells[_looked_at(len(cells))], nan=-1)
+    return tuple(_by_appearance(some.tolist()))
 
 
 def _scaled(values: Floats) -> Floats | None:
@@ -208,10 +217,10 @@ def _scaled(values: Floats) -> Floats | None:
     return np.asarray((values - low) / span)
 
 
-def _by_appearance(codes: Codes) -> Codes:
-    """Return codes numbered in the order in which they appear; -1 stays."""
-    number: dict[int, int] = {-1: -1}
-    return np.array([number.setdefault(code, len(number) - 1) for code in codes.tolist()])
+def _by_appearance(values: Sequence[float]) -> list[int]:
+    """Return values numbered in the order in which they appear; -1 stays."""
+    number: dict[float, int] = {-1: -1}
+    return [number.setdefault(value, len(number) - 1) for value in values]
 
 
 def _copy(column: Column, original: Column) -> Copy | None:
