@@ -133,6 +133,9 @@ def test_how_many_rows_are_asked() -> None:
     assert references.enough_rows(10, False, Options()) == 200
     assert references.enough_rows(40, False, Options()) == 100
     assert references.enough_rows(10, True, Options()) == 100
+    assert references.enough_rows(20, True, Options()) == 66
+    assert references.enough_rows(70, True, Options()) == 57
+    assert references.enough_rows(500, True, Options()) == 50
     assert references.enough_rows(500, False, Options()) == 50
     assert references.enough_rows(10, False, Options.of(search="exhaustive")) == 50
     assert references.enough_rows(10, True, Options.of(references=7)) == 7
