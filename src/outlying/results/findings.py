@@ -132,7 +132,7 @@ class Findings:
     def with_confidence(self, references: References) -> Findings:
         """Return the result compared with ordinary rows: those of `Explainer.references()`."""
         stories = (
-            story.compared(references.compare(story.strength, self.row_hash))
+            story.compared(references.compare(story.strength, self.row_hash, story.columns))
             for story in self.stories
         )
         notes = self.notes
