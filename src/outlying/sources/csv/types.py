@@ -173,14 +173,11 @@ def settled(found: Mapping[int, Kind], in_doubt: Collection[int]) -> dict[int, K
     Nobody writes both points and commas for decimals: beside these, 3.335 is a large number.
     """
     has_commas = any(kind.point == "," for kind in found.values())
-    return {
-        place: kind
-        if place not in in_doubt
-        else THOUSANDS
-        if has_commas
-        else kind.with_note(POINTS_IN_DOUBT)
-        for place, kind in found.items()
+    decided = {
+        place: THOUSANDS if has_commas else found[place].with_note(POINTS_IN_DOUBT)
+        for place in in_doubt
     }
+    return {**found, **decided}
 
 
 def every_kind(*, commas: bool) -> list[Kind]:
