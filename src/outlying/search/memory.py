@@ -192,7 +192,8 @@ class MemoryPopulation:
         rows = prepared.drawn[: count + 1]
         found = tuple(self.strongest(rows.tolist(), workers, progress))
         hashes = tuple(row_hashes(prepared, rows))
-        return References(found, hashes, count, prepared.families)
+        lone = () if is_large else prepared.lone_columns()
+        return References(found, hashes, count, prepared.families, lone)
 
     def strongest(
         self, rows: Sequence[int], workers: int | None = None, progress: Progress | None = None
