@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import outlying
+from outlying.options import Engine
 
 TYPO, TWICE, PATTERN, KEY, SIGN, NIGHT, USUAL = 17, 30, 40, 50, 60, 70, 101
 CLAIMS = {
@@ -178,3 +179,49 @@ def test_new_objects_do_the_same(both: list[outlying.Explainer], changes: dict[s
     assert [story.sentence for story in memory.stories] == [s.sentence for s in stream.stories]
     assert [story.culprit for story in memory.stories] == [s.culprit for s in stream.stories]
     assert memory.blame == pytest.approx(stream.blame)
+
+
+def times(rows: int) -> pd.DataFrame:
+    """Return evenings that end after midnight, as times of day, and one in the morning."""
+    rng = np.random.default_rng(8)
+    seconds = rng.normal(22.5 * 3600, 4_000, rows).astype(int) % 86_400
+    seconds[NIGHT] = 6 * 3600 + 12
+    at = [dt.time(s // 3600, s // 60 % 60, s % 60) for s in seconds.tolist()]
+    return pd.DataFrame(
+        {
+            "key": [f"k{place:06d}" for place in range(rows)],
+            "at": at,
+            "again": at,
+            "amount": rng.gamma(3.0, 10.0, rows).round(2),
+        }
+    )
+
+
+@pytest.mark.parametrize("rows", [400, 20_000])
+def test_times_of_day_are_compared_on_a_circle(rows: int, tmp_path: Path) -> None:
+    found = times(rows)
+    found.to_parquet(tmp_path / "t.parquet", row_group_size=3_000)
+    found.to_csv(tmp_path / "t.csv", index=False)
+    late = found["key"][int(np.argmin([time.hour * 60 + time.minute for time in found["at"]]))]
+    told = []
+    ways: tuple[tuple[str, Engine], ...] = (
+        ("t.parquet", "memory"),
+        ("t.parquet", "duckdb"),
+        ("t.csv", "memory"),
+    )
+    for name, engine in ways:
+        explainer = outlying.Explainer(tmp_path / name, engine=engine, references=20)
+        odd, usual = (explainer.explain(where={"key": key}) for key in ("k000070", late))
+        told.append((bare(odd), bare(usual)))
+        assert odd.pairs[0].property == "again (hour)"
+        assert odd.pairs[0].value == dt.time(6, 0, 12)
+        assert odd.stories[0].culprit == "again"
+        assert "Times of again go across midnight, and were compared on a circle." in odd.notes
+        assert not any(pair.reaches_threshold for pair in usual.pairs)
+    assert told[0] == told[1] == told[2]
+
+
+def test_times_of_day_within_a_day_are_no_circle() -> None:
+    found = times(100).assign(at=[dt.time(8 + n % 9, n % 60) for n in range(100)])
+    explained = outlying.explain(found, row=3, exclude=["again", "key"], references=0)
+    assert explained.population.derived_columns == ()

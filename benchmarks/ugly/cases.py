@@ -109,7 +109,7 @@ def _texts(name: str, texts: Cells, right: Cells | None = None, said: str = "") 
 
 
 def misfits() -> Iterator[Case]:
-    """Columns in which not every cell is a number, and codes that are none."""
+    """Columns in which not every cell is a number, codes that are none, and what may be either."""
     some = [*AMOUNTS[:7], "n.a.", *AMOUNTS[8:]]
     yield _texts("one n.a. among numbers", some, some, "'n.a.'")
     words = [None if n % 9 == 4 else x for n, x in enumerate(AMOUNTS)]
@@ -128,6 +128,18 @@ def misfits() -> Iterator[Case]:
     yield _texts(
         "postal codes with leading zeros", [f"{1000 + 731 * (n % 20):05d}" for n in range(ROWS)]
     )
+    zips = ["n.a.", *(str(10_007 + 23_017 * n % 89_990) for n in range(1, ROWS))]
+    yield _texts("postal codes and one n.a.", zips)
+    codes = [f"{1000 + 731 * (n % 20):05d}" for n in range(ROWS)]
+    yield Case(
+        "postal codes, declared to be numbers",
+        "texts.csv",
+        table({"code": codes, "weight": WEIGHTS}).encode(),
+        {"code": [int(code) for code in codes], "weight": WEIGHTS},
+        options={"types": {"code": "numeric"}},
+    )
+    thirds = [f"{1 + n % 90}.{(137 * n + 101) % 1000:03d}" for n in range(ROWS)]
+    yield _texts("1.234, which may be either", thirds, list(map(float, thirds)), "may mark")
     yield _texts("phone numbers", [f"555 {100 + n % 30} {200 + n % 25}" for n in range(ROWS)])
     yield _texts("version numbers", [f"1.{n % 4}.{n % 7}" for n in range(ROWS)])
     yield _texts("ranges like 1-2", [f"{n % 6}-{n % 6 + 1}" for n in range(ROWS)])

@@ -26,6 +26,7 @@ from outlying.search.population import Population, Searched
 from outlying.search.references import Oddness, References, Strongest
 from outlying.search.scoring import Progress
 from outlying.sources import registry
+from outlying.table.labels import lone_rows
 from outlying.table.table import Table
 from outlying.table.targets import Asked, Targets, Wheres
 
@@ -169,7 +170,13 @@ class Explainer:
                     progress(done, len(targets))
                 if references is not None:
                     findings = findings.with_confidence(references)
-                yield findings.with_labels(targets.labels)
+                lone = [name for name, row in self._lone_rows.items() if row == findings.row]
+                yield findings.with_labels(targets.labels).with_lone_columns(lone)
+
+    @functools.cached_property
+    def _lone_rows(self) -> Mapping[str, int]:
+        """The columns in which a single row differs; none of a stream, whose rows are not here."""
+        return lone_rows(self.table)
 
     def _wanted_references(
         self, workers: int | None, progress: Progress | None

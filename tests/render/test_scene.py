@@ -138,9 +138,12 @@ def test_an_axis_ends_where_its_values_do() -> None:
     assert density_of([*days, dt.date.max]).axis.ends[1] == "9999-12-31"
     assert density_of([*days, dt.date.min]).axis.ends[0] == "0001-01-01"
     hours = [dt.time(int(h), int(m)) for h, m in RNG.integers((0, 0), (5, 60), (200, 2))]
-    chart = chart_of([*hours, dt.time(23, 50)])
+    last = chart_of([*(time.replace(hour=time.hour + 19) for time in hours), dt.time(9, 50)])
+    assert isinstance(last, scene.DensityChart)
+    assert last.axis.ends[1] == "23:59"
+    chart = chart_of([*hours, dt.time(23, 50)])  # a circle
     assert isinstance(chart, scene.DensityChart)
-    assert chart.axis.ends == ("00:00", "23:59")
+    assert chart.axis.ends == ("23:41", "04:59")
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,8 @@ A, B, C, D, E = range(5)
 NUMBERS = [Kind.NUMBER] * 5
 
 
-def telling(name: int, *conditions: int, strength: float, number: int = 0) -> Telling:
-    return Telling(name, frozenset((name, *conditions)), strength, number)
+def telling(name: int, *conditions: int, strength: float, group: str | None = None) -> Telling:
+    return Telling(name, frozenset((name, *conditions)), strength, group=group)
 
 
 def grouped(*tellings: Telling) -> list[Told]:
@@ -73,6 +73,19 @@ def test_few_of_those_that_add_nothing_are_kept() -> None:
     more = [telling(column, A, strength=3) for column in range(1, 20)]
     (told,) = grouped(telling(A, strength=6), *more)
     assert told.absorbed == more[:MOST_ABSORBED]
+
+
+def test_the_same_of_the_same_rows_is_one_story() -> None:
+    """As by a label and by what it follows from; whichever side of it comes first."""
+    first = telling(A, B, strength=6, group="rows")
+    mirror = telling(C, A, strength=5.5)
+    again = telling(A, C, strength=5, group="rows")
+    other = telling(A, D, strength=4, group="others")
+    stories = grouped(first, mirror, again, other, telling(D, A, C, strength=3))
+    assert [told.tellings for told in stories] == [[first], [other]]
+    assert [item.strength for item in stories[0].absorbed] == [5.5, 5, 3]
+    (told,) = grouped(again, telling(A, C, strength=3), telling(B, A, strength=2), first)
+    assert (told.tellings[0], len(told.tellings)) == (again, 1)
 
 
 def test_what_is_left_without_a_column() -> None:

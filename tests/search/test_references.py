@@ -133,6 +133,9 @@ def test_how_many_rows_are_asked() -> None:
     assert references.enough_rows(10, False, Options()) == 200
     assert references.enough_rows(40, False, Options()) == 100
     assert references.enough_rows(10, True, Options()) == 100
+    assert references.enough_rows(20, True, Options()) == 66
+    assert references.enough_rows(70, True, Options()) == 57
+    assert references.enough_rows(500, True, Options()) == 50
     assert references.enough_rows(500, False, Options()) == 50
     assert references.enough_rows(10, False, Options.of(search="exhaustive")) == 50
     assert references.enough_rows(10, True, Options.of(references=7)) == 7
@@ -217,3 +220,20 @@ def test_a_dirty_table_is_compared_without_its_odd_cells() -> None:
     assert (dirty.is_robust, heavy.is_robust) == (True, False)
     assert dirty.compare(5.5).confidence == 1.0
     assert heavy.compare(5.5).confidence == pytest.approx(0.7)
+
+
+def test_columns_that_mark_single_rows_do_not_crowd_out_others() -> None:
+    rng = np.random.default_rng(1)
+    columns: dict[str, Any] = {f"c{place}": rng.normal(size=300) for place in range(4)}
+    columns["fever"] = rng.normal(36.7, 0.25, 300)
+    columns["fever"][5] = 39.6
+    for place in range(16):
+        flag = np.array(["no"] * 300, dtype=object)
+        flag[20 + place] = "yes"
+        columns[f"flag {place}"] = flag
+    explainer = outlying.Explainer(columns)
+    fever, flag_only = explainer.explain(row=5), explainer.explain(row=20)
+    assert fever.stories[0].columns == ("fever",)
+    assert fever.stories[0].exceptional
+    assert flag_only.stories[0].columns == ("flag 0",)
+    assert not flag_only.exceptional  # 16 rows of 300 have one

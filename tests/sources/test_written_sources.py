@@ -198,3 +198,14 @@ def test_points_beside_decimal_commas_divide_thousands(engine: Engine, tmp_path:
     assert found.object["Einwohner"] == 6105
     assert found.object["Index"] == 5.25
     assert any("'Einwohner': points read as marks of thousands" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_points_that_may_divide_thousands_are_told(engine: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    lines = [f"{n % 9 + 1}.{100 + n},0.{100 + n},{n}.25,{n}" for n in range(60)]
+    path.write_text("load,share,index,count\n" + "\n".join(lines) + "\n")
+    found = outlying.explain(path, where={"count": 5}, engine=engine)
+    assert found.object["load"] == 6.105
+    doubts = [note for note in found.notes if "points read as decimals" in note]
+    assert doubts == ["column 'load': points read as decimals, though they may mark thousands"]

@@ -119,3 +119,46 @@ def test_one_row_unlike_all_others_is_evidence_for_it() -> None:
     assert outlying.explain(table, row=11).pairs[0].property == "flag"
     others = outlying.explain(table, row=12)
     assert all("flag" not in story.columns for story in others.stories if story.exceptional)
+
+
+def coded(rows: int) -> pd.DataFrame:
+    """Return cities with their numbers in the order of the alphabet, and grades with theirs."""
+    table = frame(rows)[["key", "city", "load"]]
+    grade = pd.Series(["good", "fair", "poor"] * rows)[:rows]
+    number = table["city"].map({"Bonn": 1, "Köln": 2, "Trier": 3, "Worms": 4})
+    order = grade.map({"good": 1, "fair": 2, "poor": 3})
+    return table.assign(number=number, grade=grade, order=order)
+
+
+@pytest.mark.parametrize("rows", [ROWS, 20_000])
+def test_numbers_that_count_categories_are_left_out(rows: int, tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    coded(rows).to_parquet(path)
+    for engine in ("memory", "duckdb"):
+        found = skipped(path, engine=engine)
+        assert found.pop("key")
+        assert found == {"number": "holds numbers for the texts of 'city'"}
+        assert set(skipped(path, engine=engine, types={"number": "numeric"})) == {"key"}
+
+
+@pytest.mark.parametrize("rows", [ROWS, 20_000])
+def test_a_wrong_number_of_a_category_is_evidence(rows: int, tmp_path: Path) -> None:
+    table = coded(rows)
+    table.loc[5, "number"] = table["number"][5] % 4 + 1
+    path = tmp_path / "t.parquet"
+    table.to_parquet(path)
+    for engine in ("memory", "duckdb"):
+        assert set(skipped(path, engine=engine)) == {"key"}
+    found = outlying.explain(table, row=5)
+    assert set(found.stories[0].columns) == {"city", "number"}
+
+
+def test_numbers_with_gaps_do_not_count_categories() -> None:
+    texts = categorical_column("a", ["x", "y", "z"] * 20)
+    for numbers in ([1, 2, 4], [2, 3, 4], [2, 1, 3], [1, 1, 2]):
+        assert copies_in([texts, numeric_column("b", numbers * 20, "integer")]) == []
+    right = numeric_column("b", [0, 1, 2] * 20, "integer")
+    assert [copy.name for copy in copies_in([texts, right])] == ["b"]
+    assert copies_in([texts, numeric_column("b", [0, 1, 2] * 20)]) == []  # not whole
+    gaps = numeric_column("b", [0, 1, 2] * 19 + [0, 1, np.nan], "integer")
+    assert copies_in([texts, gaps]) == []

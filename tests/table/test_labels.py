@@ -10,7 +10,7 @@ import pytest
 
 import outlying
 from outlying.table.columns import numeric_column
-from outlying.table.labels import label_columns
+from outlying.table.labels import label_columns, lone_rows
 from tests.conftest import Run
 
 
@@ -51,6 +51,8 @@ def test_python_is_told(orders: dict[str, Any]) -> None:
         said = " ".join(str(found).split())
         assert "Column charge back seems to be a label of the rows asked for" in said
         assert 'exclude=["charge back", "flag"] leaves them out.' in said
+        assert found.stories[0].columns == ("amount",)  # labels come last
+        assert {story.columns for story in found.stories[1:]} == {("charge back",), ("flag",)}
     alone = explainer.explain(row=3)
     assert "seems to be a label" not in str(alone)
     others = {name: orders[name] for name in ("amount",)}
@@ -69,3 +71,28 @@ def test_the_command_line_names_its_own_option(
     kept = run("explain", file, "--where-true", "flag", "--exclude", "charge back")[1]
     assert "seems to be a label" not in kept
     assert "Column flag names the rows to explain." in kept
+
+
+def test_columns_in_which_one_row_differs(orders: dict[str, Any]) -> None:
+    state, sealed, note = (np.array([value] * 120, dtype=object) for value in ("ok", True, None))
+    state[0], sealed[1], note[70] = "checked", False, "see there"
+    level = np.full(120, 1.0)
+    level[119] = np.nan
+    data = orders | {"state": state, "sealed": sealed, "note": note, "level": level}
+    lone = {"state": 0, "sealed": 1, "note": 70, "level": 119}
+    assert lone_rows(outlying.Explainer(data).table) == lone
+    few = {name: values[:19] for name, values in data.items()}
+    assert lone_rows(outlying.Explainer(few).table) == {}
+
+
+def test_a_column_in_which_only_this_row_differs_is_told(orders: dict[str, Any]) -> None:
+    state = np.array(["ok"] * 120, dtype=object)
+    state[3] = "checked"
+    explainer = outlying.Explainer(orders | {"state": state}, references=0)
+    said = "Column state is the same in all rows but this one"
+    alone, among = explainer.explain(row=3), [*explainer.explain_many(rows=[2, 3])]
+    assert any(note.startswith(said) for note in alone.notes)
+    assert 'exclude=["state"] leaves it out.' in str(alone)
+    assert among[1] == alone
+    assert not any("all rows but" in note for note in among[0].notes)
+    assert not any("all rows but" in note for note in explainer.explain(row=4).notes)

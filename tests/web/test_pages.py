@@ -18,13 +18,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from outlying.api import Explainer
 from outlying.options import Options
+from outlying.sources import read
+from outlying.sources.duckdb.browse import write_copy
+from outlying.web import ranking
 from outlying.web.addresses import Addresses
 from outlying.web.queries import OptionsQuery
-from outlying.web.row_page import Asked, RowPage
+from outlying.web.row_page import RowPage, Subject
 from outlying.web.sliders import moved, sliders
 from outlying.web.table_page import MOST_COLUMNS, column_texts
-from tests.serving import served, uploaded
+from outlying.web.tasks import Detect, Facts
+from tests.serving import opened, served, uploaded
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +186,7 @@ def test_a_table_of_one_row_and_a_column_without_a_name(reader: httpx.Client) ->
 
 def test_a_missing_cell_is_called_missing_before_it_is_explained() -> None:
     entry: Any = SimpleNamespace(name="gaps", rows=3, columns=())
-    shown = RowPage(entry, Asked({"a": "1", "b": ""}, 1), Addresses("gaps")).context()
+    shown = RowPage(entry, Subject({"a": "1", "b": ""}, 1), Addresses("gaps")).context()
     assert [cell["value"] for cell in shown["plain"]] == ["1", "missing"]
 
 
@@ -224,17 +229,96 @@ def test_uploads_can_be_forgotten_and_nothing_else(reader: httpx.Client) -> None
     assert "wide.csv" in reader.get("/").text
 
 
-def test_what_is_derived_from_a_column_is_told_but_not_filtered_by(reader: httpx.Client) -> None:
-    said = text(reader, "/t/logins/row/41")
-    assert "where when (hour) is 02:" in said
-    page = reader.get("/t/logins/row/41").text
-    assert '<span class="chip">when (hour) is 02:' in page
-    assert not any("hour" in item for item in re.findall(r'href="([^"]*)"', page))
+def test_an_identifier_is_compared_all_the_same(reader: httpx.Client) -> None:
+    """Its type is declared on the page, and it can be left out again."""
+    lines = ["name,size", *(f"name {row},{row % 9}" for row in range(60))]
+    _, table = uploaded(reader, "named.csv", "\n".join(lines).encode())
+    assert "no, it is an identifier" in text(reader, f"/t/{table}")
+    form = "choosing=1&show=0&show=1&compare=1&type0=categorical&type1="
+    page = reader.get(f"/t/{table}?{form}")
+    assert page.url.params.get_list("type") == ["name=categorical"]
+    assert ", not compared" not in page.text
+    assert page.url.params.get_list("exclude") == []
+    assert (
+        "name" in reader.get(f"/t/{table}/row/3.json?{page.url.query.decode()}").json()["columns"]
+    )
+    page = reader.get(f"/t/{table}?{form}&declared=0")
+    assert page.url.params.get_list("exclude") == ["name"]
+    page = reader.get(f"/t/{table}?{form}&declared=0&compare=0")
+    assert page.url.params.get_list("exclude") == []
 
 
-def test_streams_are_explained_but_not_ranked(reader: httpx.Client) -> None:
-    assert "Find odd rows" not in text(reader, "/t/parts")
+def test_streams_are_ranked_by_their_copy_and_explained(reader: httpx.Client) -> None:
+    assert "Find odd rows" in text(reader, "/t/parts")
     said = text(reader, "/t/parts/odd?top=5")
-    assert "--engine memory" in said
-    assert "Find" not in said
-    assert "Row 7 compared with 60 rows" in text(reader, "/t/parts/row/7")
+    assert "The table is a stream: what was ranked is the copy of its rows" in said
+    assert "ranked on this page only" in said
+    found = reader.get("/t/parts/odd.json?top=5").json()
+    values = [item["values"]["v"] for item in found["objects"]]
+    assert abs(values[0]) == max(map(abs, values))
+    oddest = found["objects"][0]["row"]
+    assert f"Row {oddest} compared with 60 rows" in text(reader, f"/t/parts/row/{oddest}?odd=5")
+    jobs = reader.get("/api/v1/jobs").json()["jobs"]
+    (job,) = (item for item in jobs if (item["kind"], item["table"]) == ("detect", "parts"))
+    answer = reader.get(f"/api/v1/jobs/{job['id']}/reproduce")
+    assert answer.status_code == 409
+    assert "ranked on this page only" in answer.json()["error"]
+    for form in ("html", "json", "csv"):
+        assert reader.get(f"/api/v1/jobs/{job['id']}/export?format={form}").status_code == 200
+
+
+def test_streams_are_shown_as_they_are_compared(reader: httpx.Client, tmp_path: Path) -> None:
+    """Amounts that were written for people are numbers, of which rows are named and found."""
+    rng = np.random.default_rng(2)
+    (tmp_path / "money").mkdir()
+    lines = ["shop,amount"]
+    for row in range(300):
+        amount = rng.normal(1200, 50) if row % 2 else rng.normal(300, 20)
+        lines.append(f'{"ab"[row % 2]},"${1210 if row == 78 else amount:,.2f}"')
+    lines[60] = "a,unknown"
+    (tmp_path / "money" / "one.csv").write_text("\n".join(lines), encoding="utf-8")
+    with served(tmp_path / "money") as server, server.client() as client:
+        client.follow_redirects = True
+        table = opened(client, "money")
+        assert [(item["form"], item["unread"]) for item in table["columns"]] == [
+            ("text", 0),
+            ("number", 1),
+        ]
+        rows = client.get("/api/v1/tables/money/rows?search=1210").json()["rows"]
+        odd = next(item["row"] for item in rows if item["values"] == ["a", 1210.0])
+        said = text(client, f"/t/money/row/{odd}")
+        assert "amount = 1210.0" in said
+        assert "--where amount=1210.0" in said
+        found = client.get("/t/money/odd.json?top=10").json()["objects"]
+        assert {1210.0, "unknown"} <= {item["values"]["amount"] for item in found}
+        asked = '{"attribute": "amount", "kind": "interval", "low": 1000}'
+        at_least = client.get("/api/v1/tables/money/rows", params={"filter": asked}).json()
+        assert 140 < at_least["total"] < 160
+
+
+def test_of_a_very_long_stream_a_sample_is_ranked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The rows are those of the whole table, and explained by all of it."""
+    monkeypatch.setattr(ranking, "MOST_RANKED", 200)
+    rng = np.random.default_rng(8)
+    numbers = np.where(np.arange(400) % 50 == 0, 90.0, rng.normal(size=400))
+    table = read({"v": numbers, "kind": np.array(list("ab") * 200)})
+    facts = Facts("t", 400, write_copy(table, tmp_path / "copy"), (), (), is_streamed=True)
+    explainer = Explainer(ranking.copied_table(tmp_path / "copy", facts), references=0)
+    task = Detect(OptionsQuery.checked({"references": 0}), 3)
+    found = ranking.detected(explainer, task, Silent(), is_copy=True)
+    assert found.detection.notes[1] == "Of its 400 rows 200 were ranked, drawn by what they hold."
+    assert [numbers[row] for row in found.detection.positions] == [90.0] * 3
+    assert [item.population.rows for item in found.explained] == [400] * 3
+    assert [item.object["v"] for item in found.explained] == [90.0] * 3
+
+
+class Silent:
+    """Nobody listens."""
+
+    def __call__(self, done: int, total: int) -> None:
+        """Say nothing."""
+
+    def say(self, stage: str) -> None:
+        """Say nothing."""

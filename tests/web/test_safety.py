@@ -191,6 +191,9 @@ def test_a_server_for_all_goes_by_the_address_that_is_asked() -> None:
         assert httpx.get(origin + TABLES, headers=known, timeout=60).status_code == 200
         sent = httpx.post(origin + UPLOAD, headers=known | {"Origin": origin}, content=FILE)
         assert sent.status_code == 202
+        page = httpx.get(origin, headers=known).text
+        assert "goes to the computer that serves this page" in page
+        assert "this computer" not in page
         for host in (f"127.0.0.3:{port}", f"evil.example:{port}", "127.0.0.2"):
             foreign = known | {"Host": host}
             assert httpx.get(origin + TABLES, headers=foreign).status_code == 403
@@ -213,6 +216,9 @@ def test_only_this_machine_needs_none(host: str) -> None:
     Settings(host=host, token="long enough").check()  # noqa: S106
     for own in ("127.0.0.1", "localhost", "::1", "127.1.2.3"):
         Settings(host=own).check()
+        assert Settings(host=own).is_local
+    assert not Settings(host=host).is_local
+    assert not Settings(names=("odd.example",)).is_local  # a proxy lets others in
 
 
 def _private(folder: Path) -> Path:

@@ -72,6 +72,7 @@ struct place {
 struct ranking {
     int64_t count;
     struct place *places;
+    uint8_t order[MOST_KEPT]; /* of these, the strongest first */
     int64_t least;
 };
 
@@ -95,6 +96,14 @@ struct leaders {
 
 /* By how much a bound is too large at least, so that rounding does not matter. */
 #define SAFE (1 + 1e-9)
+
+/* Contexts of a few conditions, each once: a hash table with open addressing. */
+struct parts {
+    int64_t count, room; /* the latter a power of two */
+    struct part {
+        uint64_t first, second; /* sixteen bits for a condition; no condition is 0 */
+    } *items;
+};
 
 /* A context as all its objects see it. */
 struct seen {
@@ -124,6 +133,7 @@ struct run {
     double per_near, per_rare, per_needed; /* what bounds are made of; see find_bounds */
     struct leaders *leaders; /* of one object, by number of conditions */
     int64_t *earlier;        /* for each context given back, the one before of the same object */
+    struct parts parts;      /* those of one object that were looked at */
     struct results *results;
     int is_short_of_memory;
 };
@@ -323,18 +333,22 @@ static int is_before(const struct place *one, const struct place *other)
 
 static void rank(struct ranking *ranking, int64_t most, const struct place *place)
 {
+    struct place *places = ranking->places;
+    uint8_t *order = ranking->order;
     int64_t at = ranking->count;
-    if (at == most && (most == 0 || !is_before(place, &ranking->places[at - 1])))
+    if (at == most && (most == 0 || !is_before(place, &places[order[at - 1]])))
         return;
     if (at < most)
-        ranking->count++;
+        order[ranking->count++] = (uint8_t)at;
     else
         at--;
-    for (; at > 0 && is_before(place, &ranking->places[at - 1]); at--)
-        ranking->places[at] = ranking->places[at - 1];
-    ranking->places[at] = *place;
+    uint8_t own = order[at];
+    for (; at > 0 && is_before(place, &places[order[at - 1]]); at--)
+        order[at] = order[at - 1];
+    order[at] = own;
+    places[own] = *place;
     if (ranking->count == most)
-        ranking->least = ranking->places[most - 1].key;
+        ranking->least = places[order[most - 1]].key;
 }
 
 /* The least strength whose key is no less than this one; 0 for none. */
@@ -722,7 +736,8 @@ static void long_contexts(struct run *r, int64_t object)
     while (beam->count > 0) {
         struct leaders *leaders = &r->leaders[beam->places[0].length];
         leaders->count = beam->count;
-        memcpy(leaders->places, beam->places, (size_t)beam->count * sizeof *leaders->places);
+        for (int64_t number = 0; number < beam->count; number++)
+            leaders->places[number] = beam->places[beam->order[number]];
         beam->count = beam->least = 0;
         state->leading = 0;
         note_limits(r, object);
@@ -769,22 +784,84 @@ static void keep_part(struct run *r, int64_t object, const int32_t *part, int32_
     keep(r, &place);
 }
 
+/* Find where a context of some conditions is, or would be. */
+static struct part *place_of(const struct parts *parts, struct part part)
+{
+    uint64_t hash = (part.first ^ part.second * 0x9e3779b97f4a7c15) * 0xd6e8feb86659fd93;
+    for (uint64_t at = hash >> 32;; at++) {
+        struct part *item = &parts->items[at & (uint64_t)(parts->room - 1)];
+        if (item->first == 0 || (item->first == part.first && item->second == part.second))
+            return item;
+    }
+}
+
+static int make_room(struct parts *parts)
+{
+    struct parts more = {.room = parts->room ? 2 * parts->room : 1024};
+    more.items = calloc((size_t)more.room, sizeof *more.items);
+    if (more.items == NULL)
+        return 0;
+    for (int64_t at = 0; at < parts->room; at++)
+        if (parts->items[at].first != 0)
+            *place_of(&more, parts->items[at]) = parts->items[at];
+    more.count = parts->count;
+    free(parts->items);
+    *parts = more;
+    return 1;
+}
+
+/* Whether a context is met for the first time. */
+static int is_new(struct run *r, const int32_t *context, int32_t length)
+{
+    uint64_t bits[2] = {0};
+    if (length < 1 || length > 8)
+        return 1;
+    for (int32_t place = 0; place < length; place++) {
+        if (context[place] >= UINT16_MAX)
+            return 1;
+        bits[place / 4] |= (uint64_t)(context[place] + 1) << place % 4 * 16;
+    }
+    if (2 * r->parts.count >= r->parts.room && !make_room(&r->parts)) {
+        r->is_short_of_memory = 1;
+        return 0;
+    }
+    struct part part = {bits[0], bits[1]}, *found = place_of(&r->parts, part);
+    int is_it = found->first == 0;
+    *found = part;
+    r->parts.count += is_it;
+    return is_it;
+}
+
+/* Read a context that was given back; return how many conditions it has. */
+static int32_t kept_context(const struct run *r, int64_t at, int32_t *own)
+{
+    int64_t most = r->b->most > 0 ? r->b->most : 1;
+    int32_t length = 0;
+    for (int64_t number = 0; number < most; number++) {
+        own[length] = r->results->contexts[at * most + number];
+        length += own[length] >= 0;
+    }
+    return length;
+}
+
 /* A quick search gives back only what is strong; whether that is reported depends on parts of it. */
 static void keep_parts(struct run *r, int64_t object)
 {
-    int64_t most = r->b->most > 0 ? r->b->most : 1;
+    if (r->parts.count > 0)
+        memset(r->parts.items, 0, (size_t)r->parts.room * sizeof *r->parts.items);
+    r->parts.count = 0;
+    for (int64_t at = r->states[object].kept; at >= 0; at = r->earlier[at]) {
+        int32_t own[MOST_CONDITIONS];
+        is_new(r, own, kept_context(r, at, own)); /* nor are these looked at again */
+    }
     for (int64_t at = r->states[object].kept; at >= 0 && !r->is_short_of_memory; at = r->earlier[at]) {
-        int32_t own[MOST_CONDITIONS], length = 0;
-        for (int64_t number = 0; number < most; number++) {
-            own[length] = r->results->contexts[at * most + number];
-            length += own[length] >= 0;
-        }
+        int32_t own[MOST_CONDITIONS], length = kept_context(r, at, own);
         for (uint32_t chosen = 1; chosen + 1 < (uint32_t)1 << length; chosen++) {
             int32_t part[MOST_CONDITIONS], count = 0;
             for (int32_t place = 0; place < length; place++)
                 if (chosen >> place & 1)
                     part[count++] = own[place];
-            if (was_seen(r, object, part, count))
+            if (was_seen(r, object, part, count) && is_new(r, part, count))
                 keep_part(r, object, part, count);
         }
     }
@@ -834,6 +911,7 @@ static void free_memory(struct run *r)
     free(r->with_value);
     free(r->leaders);
     free(r->earlier);
+    free(r->parts.items);
     free(r->places);
 }
 
@@ -866,7 +944,7 @@ EXPORT int search_property(const struct property *p, const struct batch *b, stru
             if (b->is_quick)
                 keep_parts(&r, object);
             for (int64_t number = 0; number < state->strongest.count; number++) {
-                const struct place *place = &state->strongest.places[number];
+                const struct place *place = &state->strongest.places[state->strongest.order[number]];
                 double rarity = place->found[3] / place->found[4];
                 if (!is_kept(&r, place->length, object, rarity, INFINITY))
                     keep(&r, place);

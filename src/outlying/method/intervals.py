@@ -37,6 +37,15 @@ class Segments:
     def __len__(self) -> int:
         return len(self.lows)
 
+    def holding(self, value: float) -> int | None:
+        """Return which of several segments holds a value: around all values of it are the same.
+
+        None where there is only one, or the value lies between two.
+        """
+        own = int(np.searchsorted(self.lows, value, side="right")) - 1
+        is_held = len(self) > 1 and own >= 0 and value <= self.highs[own]
+        return own if is_held else None
+
     @functools.cached_property
     def merges(self) -> list[list[int]]:
         """Merge the adjacent segments most alike in density, down to two.

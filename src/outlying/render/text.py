@@ -99,14 +99,19 @@ def _claim(pair: Pair, width: int) -> str:
 
 def _aligned(lines: Sequence[tuple[str, str, str]], width: int) -> list[str]:
     """Return lines of three cells below each other; one long cell does not push the others out."""
-    most = int(0.35 * width), int(0.42 * width)
-    cells = [(cut(one, most[0]), cut(two, most[1]), three) for one, two, three in lines]
-    first, second, third = (
-        max((text_width(line[place]) for line in cells), default=0) for place in range(3)
-    )
+    first, second, third = _widths(lines)
+    if first + second + third + 3 * len(_BETWEEN) > width:
+        most = int(0.35 * width), int(0.42 * width)
+        lines = [(cut(one, most[0]), cut(two, most[1]), three) for one, two, three in lines]
+        first, second, third = _widths(lines)
     if first + second + third + 3 * len(_BETWEEN) > width:
         second = min(second, int(0.3 * width))
-    return [_line(line, (first, second), width) for line in cells]
+    return [_line(line, (first, second), width) for line in lines]
+
+
+def _widths(lines: Sequence[tuple[str, str, str]]) -> list[int]:
+    """Return how wide the longest cell of each column is."""
+    return [max((text_width(line[place]) for line in lines), default=0) for place in range(3)]
 
 
 def _line(cells: tuple[str, str, str], widths: tuple[int, int], width: int) -> str:

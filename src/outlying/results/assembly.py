@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypeAlias, cast
 
 from outlying.method.distribution import Between
@@ -77,7 +77,7 @@ def grouped(hits: Iterable[Hit], exact: Measured, top: int) -> tuple[list[Hit], 
         equals = list(some)
         look = len(equals) > 1 and len(grouping.stories) < top
         for hit in sorted(equals, key=lambda hit: _order(hit, exact, look)):
-            grouping.add(_telling(hit, exact, len(ordered)))
+            grouping.add(_telling(hit, exact, len(ordered), _group(hit)))
             ordered.append(hit)
     return ordered, grouping.stories
 
@@ -96,9 +96,23 @@ def _order(hit: Hit, exact: Measured, look: bool) -> Order:
     return *_rank(hit), tail, -hit.group, families, is_gap, (hit.property, *hit.context)
 
 
-def _telling(hit: Hit, exact: Measured, number: int = 0) -> Telling:
+def _telling(hit: Hit, exact: Measured, number: int = 0, group: Hashable = None) -> Telling:
     columns = exact.families_of(hit.property, hit.context)
-    return Telling(columns[0], frozenset(columns), hit.strength, number)
+    return Telling(columns[0], frozenset(columns), hit.strength, number, group)
+
+
+def _group(hit: Hit) -> Hashable:
+    """Return what tells the rows of a context from others, as a numeric property shows them.
+
+    Contexts of equally many rows, in which the window of the property, its rarity and its lift are
+    the same to the ninth digit, select the same rows: a label, say, and what it follows from.
+    Frequencies of categories are equal by chance too often.
+    """
+    found = hit.summary
+    if not hit.context or found.reach is None:
+        return None
+    figures = (found.reach, found.rarity, found.lift)
+    return hit.property, hit.group, found.scale, found.near, *(f"{x:.8e}" for x in figures)
 
 
 def _described(hits: Sequence[Hit], told: Sequence[Told], searched: Searched) -> tuple[Story, ...]:

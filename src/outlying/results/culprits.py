@@ -11,13 +11,13 @@ from __future__ import annotations
 import dataclasses
 import enum
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 
 import numpy as np
 
 from outlying.table.columns import Floats
 
-#: So many tellings with further columns are kept: they add nothing, and there may be hundreds.
+#: So many tellings that add nothing are kept: there may be hundreds.
 MOST_ABSORBED = 5
 #: What is left without a column counts as equal below this share of the whole: by then, the row is
 #: ordinary either way.
@@ -46,17 +46,21 @@ class Kind(enum.IntEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Telling:
-    """A finding as these rules see it; `number` is its place in the order of findings."""
+    """A finding as these rules see it; `number` is its place in the order of findings.
+
+    Findings on the same `group` say the same of the same rows, be they selected by other columns.
+    """
 
     property: int
     columns: frozenset[int]
     strength: float
     number: int = 0
+    group: Hashable = None  # None: nothing is known of it
 
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Told:
-    """A story in the making: tellings with exactly its columns, and with further ones."""
+    """A story in the making: tellings with exactly its columns, and those that add nothing."""
 
     columns: frozenset[int]
     tellings: list[Telling]
@@ -82,27 +86,45 @@ class Grouping:
     def __init__(self) -> None:
         self.stories: list[Told] = []
         self._by_columns: dict[frozenset[int], Told] = {}
+        self._by_group: dict[Hashable, Told] = {}
 
     def add(self, telling: Telling) -> None:
-        """Join a story of the same columns; or the first whose columns it has, too; or begin one.
+        """Join a story of the same columns; or the first that it adds nothing to; or begin one.
 
-        What has further columns came later: it is weaker, and adds nothing. Of a telling with
-        several scales the first is kept.
+        What has further columns than a story came later: it is weaker, and adds nothing. Nor does
+        what says the same of the same rows by other columns, as a label beside what it follows
+        from; then these columns stand for those of the story. Of a telling with several scales the
+        first is kept.
         """
-        same = self._by_columns.get(telling.columns)
-        if same is not None:
-            if same.by(telling.property) is None:
-                same.tellings.append(telling)
-            return
-        wider = next((told for told in self.stories if told.columns < telling.columns), None)
-        if wider is None:
-            self._by_columns[telling.columns] = Told(telling.columns, [telling])
-            self.stories.append(self._by_columns[telling.columns])
-        elif len(wider.absorbed) < MOST_ABSORBED and not any(
+        told = self._by_columns.get(telling.columns)
+        if told is None:
+            known = self._by_columns.items()
+            told = next((each for own, each in known if own < telling.columns), None)
+        if told is None:
+            told = self._by_columns[telling.columns] = Told(telling.columns, [])
+            self.stories.append(told)
+        first = told if telling.group is None else self._by_group.setdefault(telling.group, told)
+        if first is not told:
+            self._merge(told, first)
+        self._join(first, telling)
+
+    def _merge(self, told: Told, first: Told) -> None:
+        """Give all tellings of a story to an earlier one, which says the same."""
+        for telling in (*told.tellings, *told.absorbed):
+            self._join(first, telling)
+        self.stories.remove(told)
+        self._by_columns |= {own: first for own, each in self._by_columns.items() if each is told}
+        self._by_group |= {own: first for own, each in self._by_group.items() if each is told}
+
+    def _join(self, told: Told, telling: Telling) -> None:
+        if told.columns == telling.columns:
+            if told.by(telling.property) is None:
+                told.tellings.append(telling)
+        elif len(told.absorbed) < MOST_ABSORBED and not any(
             (item.property, item.columns) == (telling.property, telling.columns)
-            for item in wider.absorbed
+            for item in told.absorbed
         ):
-            wider.absorbed.append(telling)
+            told.absorbed.append(telling)
 
 
 def rest(found: Iterable[Telling], column: int) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from outlying.options import Options
@@ -132,7 +132,7 @@ class Findings:
     def with_confidence(self, references: References) -> Findings:
         """Return the result compared with ordinary rows: those of `Explainer.references()`."""
         stories = (
-            story.compared(references.compare(story.strength, self.row_hash))
+            story.compared(references.compare(story.strength, self.row_hash, story.columns))
             for story in self.stories
         )
         notes = self.notes
@@ -141,18 +141,34 @@ class Findings:
         return dataclasses.replace(self, stories=tuple(stories), notes=notes)
 
     def with_labels(self, names: Iterable[str]) -> Findings:
-        """Return the result with a warning where a label of the rows asked for explains them."""
+        """Return the result with what labels of the rows asked for tell behind all else, and said.
+
+        All of these rows, and no others, have the same value in such a column.
+        """
+        labels = self._told(names)
+        said = (
+            "seems to be a label of the rows asked for: all of them, and no others, have the same "
+            "value in it."
+        )
+        stories = sorted(self.stories, key=lambda story: not set(labels).isdisjoint(story.columns))
+        return dataclasses.replace(self, stories=tuple(stories))._with_warning(labels, said)
+
+    def with_lone_columns(self, names: Iterable[str]) -> Findings:
+        """Return the result with a warning of columns in which only this row differs."""
+        said = "is the same in all rows but this one: evidence, unless it was made to mark it."
+        return self._with_warning(self._told(names), said)
+
+    def _told(self, names: Iterable[str]) -> list[str]:
         told = {name for story in self.stories for name in story.columns}
-        labels = [name for name in names if name in told]
-        if not labels:
+        return [name for name in names if name in told]
+
+    def _with_warning(self, columns: Sequence[str], said: str) -> Findings:
+        """Warn of columns, and say how to leave them out."""
+        if not columns:
             return self
-        notes = [
-            f"Column {printable(name)} seems to be a label of the rows asked for: all of them, "
-            "and no others, have the same value in it."
-            for name in labels
-        ]
-        it = "it" if len(labels) == 1 else "them"
-        hint = Hint("exclude", f"leaves {it} out", tuple(labels))
+        notes = [f"Column {printable(name)} {said}" for name in columns]
+        it = "it" if len(columns) == 1 else "them"
+        hint = Hint("exclude", f"leaves {it} out", tuple(columns))
         return dataclasses.replace(self, notes=(*self.notes, *notes), hints=(*self.hints, hint))
 
     def __str__(self) -> str:

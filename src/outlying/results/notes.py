@@ -59,10 +59,15 @@ def _derived(selection: Selection) -> list[str]:
         parts.setdefault(printable(column.family, 40), []).append(word)
     told = "; ".join(f"{name} ({', '.join(words)})" for name, words in parts.items())
     notes = [f"Parts of columns were compared, too: {told}."]
-    alone = dict.fromkeys(c.family for c in selection.derived if c.family not in by_value)
-    if alone:
-        named = ", ".join(printable(name, 40) for name in alone)
+    alone = [column for column in selection.derived if column.family not in by_value]
+    circles = dict.fromkeys(column.family for column in alone if column.form == "time")
+    texts = dict.fromkeys(column.family for column in alone if column.family not in circles)
+    if texts:
+        named = ", ".join(printable(name, 40) for name in texts)
         notes.append(f"Of {named} only parts were compared: the texts themselves are too many.")
+    if circles:
+        named = ", ".join(printable(name, 40) for name in circles)
+        notes.append(f"Times of {named} go across midnight, and were compared on a circle.")
     return notes
 
 

@@ -17,7 +17,7 @@ class Story:
     `columns` stand by name. The value of `culprit` is the odd one: without it, the row would be
     most ordinary. `headline` is the telling whose property is the culprit; where there is none, the
     strongest. `pairs` are all tellings of exactly these columns, strongest first, the headline
-    among them; then some with further columns, which add nothing.
+    among them; then some with further columns, or of the same rows by others, which add nothing.
     """
 
     columns: tuple[str, ...]

@@ -8,7 +8,6 @@ answer the same questions; what they find is found once, also where threads shar
 
 from __future__ import annotations
 
-import bisect
 import dataclasses
 import functools
 import math
@@ -149,29 +148,21 @@ class NumericAttribute(BaseAttribute):
         """Return the intervals around the value of a row, the same for all rows of a segment."""
         if self.is_constant:
             return []
-        lows, highs = self._once(("ends", options.seed), lambda: self._ends(options.seed))
-        value = self.scaled(row)
-        own = bisect.bisect_right(lows, value) - 1
-        intervals = functools.partial(self._intervals, value, known, total, options)
-        if len(lows) == 1 or own < 0 or value > highs[own]:
+        found, value = self.segments(options.seed), self.scaled(row)
+
+        def intervals() -> list[CandidateCondition]:
+            around = candidates(self.sorted, found, value, known, total, options)
+            return [
+                self._once((low, high), functools.partial(self._interval, low, high))
+                for low, high in around
+            ]
+
+        own = found.holding(value)
+        if own is None:
             return intervals()
-        name = own, known, options.seed, options.interval, options.scales
-        return self._once(name, intervals)
-
-    def _ends(self, seed: int | None) -> tuple[list[float], list[float]]:
-        """Return where segments begin, and where they end."""
-        found = self.segments(seed)
-        return found.lows.tolist(), found.highs.tolist()
-
-    def _intervals(
-        self, value: float, known: int, total: int, options: Options
-    ) -> list[CandidateCondition]:
-        found = self.segments(options.seed)
-        around = candidates(self.sorted, found, value, known, total, options)
-        return [
-            self._once((low, high), functools.partial(self._interval, low, high))
-            for low, high in around
-        ]
+        return self._once(
+            ("around", own, options.seed, options.interval, options.scales), intervals
+        )
 
     def _interval(self, low: float, high: float) -> CandidateCondition:
         bounds = self.unscaled(low), self.unscaled(high)

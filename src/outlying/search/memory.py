@@ -33,7 +33,7 @@ from outlying.table.targets import Asked, Key, Target, Targets, targets_in
 Result = TypeVar("Result")
 
 _FINISHED = 16  # searches that a process does the rest of before it returns them
-_MANY = 256  # quick searches whose rest is worth other processes
+_MUCH = 4_096  # quick searches times columns: then what is left is worth other processes
 
 
 class MemoryPopulation:
@@ -192,7 +192,8 @@ class MemoryPopulation:
         rows = prepared.drawn[: count + 1]
         found = tuple(self.strongest(rows.tolist(), workers, progress))
         hashes = tuple(row_hashes(prepared, rows))
-        return References(found, hashes, count, prepared.families)
+        lone = () if is_large else prepared.lone_columns()
+        return References(found, hashes, count, prepared.families, lone)
 
     def strongest(
         self, rows: Sequence[int], workers: int | None = None, progress: Progress | None = None
@@ -224,7 +225,8 @@ class MemoryPopulation:
             for place in places:
                 yield screened[place]()
 
-        is_shared = processes_share_memory() and len(screened) > _MANY
+        much = len(screened) * len(self.prepared.attributes) > _MUCH
+        is_shared = processes_share_memory() and much
         processes = usable_workers(workers) if is_shared else 1
         yield from in_order(work, range(len(screened)), processes, most=_FINISHED)
 

@@ -42,6 +42,7 @@ from outlying.search.screen.neighbours import Sample
 from outlying.search.shortlist import Shortlist
 from outlying.search.verification import verified
 from outlying.table.columns import Rows
+from outlying.table.labels import lone_rows
 from outlying.table.sampling import sample_rows
 from outlying.table.selection import Selection, check_width, compared
 from outlying.table.table import Table
@@ -107,6 +108,12 @@ class Prepared:
     def families(self) -> int:
         """How many columns of the table take part, each with what is derived from it."""
         return len({attribute.column.family for attribute in self.attributes})
+
+    def lone_columns(self) -> tuple[tuple[int, str], ...]:
+        """Return the columns in which a single row differs, by their places among all."""
+        lone = lone_rows(self.table)
+        families = sorted({attribute.column.family for attribute in self.attributes})
+        return tuple((place, name) for place, name in enumerate(families) if name in lone)
 
     @property
     def is_large(self) -> bool:

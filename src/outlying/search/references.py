@@ -10,7 +10,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from outlying.search import limits
 
 MOST_ROWS = 200
 LEAST_ROWS = 50
+#: The fewest rows of which one may be as strong as an exceptional finding, and yet no more than 3%
+#: of ordinary rows are called so: 2 in 67. One in 50 would be 2 in 51, nearly 4%.
+_EVEN_ROWS = 66
 _CELLS = 4_000
 #: Fewer rows than these say little of how many there are.
 _FEW = 5
@@ -43,8 +46,9 @@ def enough_rows(columns: int, is_large: bool, options: Options) -> int:
         return options.references
     if options.search == "exhaustive":
         return LEAST_ROWS
-    affordable = _CELLS // (max(1, columns) * (4 if is_large else 1))
-    return max(LEAST_ROWS, min(MOST_ROWS, affordable))
+    affordable = _CELLS // max(1, columns)
+    least = max(LEAST_ROWS, min(_EVEN_ROWS, MOST_ROWS, affordable))
+    return max(least, min(MOST_ROWS, affordable // 4 if is_large else affordable))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -85,6 +89,9 @@ class References:
     hashes: tuple[int, ...]  # of the rows' values
     count: int
     columns: int  # that are compared
+    #: Columns in which a single row differs, by number and name: many of them mark many rows, and
+    #: no finding on other columns would be exceptional beside these.
+    lone: tuple[tuple[int, str], ...] = ()
 
     @property
     def is_robust(self) -> bool:
@@ -101,19 +108,28 @@ class References:
         spread = len(suspects) ** 2 / sum(count * count for count in counts)
         return spread >= max(_SOME_COLUMNS, _MANY_COLUMNS * self.columns)
 
-    @property
-    def strengths(self) -> tuple[float, ...]:
-        """What findings are compared with."""
-        is_robust = self.is_robust
-        return tuple(row.rest if is_robust else row.strength for row in self.rows)
+    def strengths(self, columns: Collection[str] = ()) -> list[float]:
+        """Return what findings on some columns are compared with.
 
-    def compare(self, strength: float, row_hash: int | None = None) -> Comparison:
+        Those on columns in which a single row differs are compared with each other, too; findings
+        on other columns with what rows show without them.
+        """
+        is_alone = any(name in columns for _, name in self.lone)
+        without = set() if is_alone else {place for place, _ in self.lone}
+        is_robust = self.is_robust
+        return [
+            row.rest if is_robust or row.blamed in without else row.strength for row in self.rows
+        ]
+
+    def compare(
+        self, strength: float, row_hash: int | None = None, columns: Collection[str] = ()
+    ) -> Comparison:
         """Compare a finding on a row, known by the hash of its values, with those on other rows.
 
         One row with the object's own values is left out. Which of several equal rows was drawn
         depends on their order; the answer does not.
         """
-        others = list(self.strengths)
+        others = self.strengths(columns)
         if row_hash in self.hashes:
             del others[self.hashes.index(row_hash)]
         others = others[: self.count]

@@ -1,7 +1,8 @@
 """The cells of a table in files, mapped into memory: any row is there at once, none has to be held.
 
 One file for the numbers of each numeric column, three for a categorical one: its codes, the texts
-of its labels one after the other, and where each of these ends.
+of its labels one after the other, and where each of these ends. A numeric column that was read from
+texts has all of them, and one more: the rows whose text is no number.
 """
 
 from __future__ import annotations
@@ -13,22 +14,35 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from outlying.table.columns import Column
+from outlying.table.columns import CategoricalColumn, Column, NumericColumn
 from outlying.table.values import Form, Value, value_of
 
 
-def write_cells(columns: Sequence[Column], folder: Path) -> None:
-    """Write the cells of all columns into a new folder."""
+def write_cells(columns: Sequence[Column], folder: Path, *, with_texts: bool = False) -> None:
+    """Write the cells of all columns into a new folder.
+
+    `with_texts`: also the texts that numbers were read from, so that they can be read again.
+    """
     folder.mkdir(mode=0o700)
     for place, column in enumerate(columns):
-        if column.is_numeric:
-            column.values.tofile(folder / f"{place}.values")
+        if not column.is_numeric:
+            _write_texts(column, folder / str(place))
             continue
-        texts = [str(label).encode("utf-8", "surrogatepass") for label in column.labels]
-        ends = np.cumsum([0, *map(len, texts)], dtype=np.int64)
-        column.codes.tofile(folder / f"{place}.codes")
-        ends.tofile(folder / f"{place}.ends")
-        (folder / f"{place}.texts").write_bytes(b"".join(texts) or b"\0")  # nothing is not mapped
+        column.values.tofile(folder / f"{place}.values")
+        rows = column.unread_rows()
+        if column.written is not None and len(rows):
+            rows.tofile(folder / f"{place}.unread")
+            _write_texts(column.written.texts.taken(rows), folder / str(place))
+        if column.written is not None and with_texts:
+            _write_texts(column.written.texts, folder / f"{place}.found")
+
+
+def _write_texts(column: CategoricalColumn, path: Path) -> None:
+    texts = [str(label).encode("utf-8", "surrogatepass") for label in column.labels]
+    ends = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+    column.codes.tofile(f"{path}.codes")
+    ends.tofile(f"{path}.ends")
+    Path(f"{path}.texts").write_bytes(b"".join(texts) or b"\0")  # nothing is not mapped
 
 
 class CellFiles:
@@ -36,8 +50,9 @@ class CellFiles:
 
     def __init__(self, folder: Path, forms: Sequence[tuple[Form, bool]]) -> None:
         """Map the files; `forms` says of each column what it holds, and whether it is numeric."""
+        self._folder = folder
         self._columns = [
-            _Numbers(folder, place, form) if is_numeric else _Texts(folder, place, form)
+            _Numbers(folder, place, form) if is_numeric else _Texts(folder / str(place), form)
             for place, (form, is_numeric) in enumerate(forms)
         ]
 
@@ -47,25 +62,57 @@ class CellFiles:
         columns = [column.values(chosen) for column in self._columns]
         return [list(row) for row in zip(*columns, strict=True)]
 
+    def unread(self, place: int) -> dict[int, Value]:
+        """Return the texts of a numeric column that are no numbers, by their positions."""
+        column = self._columns[place]
+        return column.unread if isinstance(column, _Numbers) else {}
+
+    def column(self, place: int, name: str) -> Column:
+        """Return all cells of a column, by its place."""
+        return self._columns[place].column(name)
+
+    def found(self, place: int, name: str) -> Column:
+        """Return all cells of a column as its source has them, before texts were read."""
+        path = self._folder / f"{place}.found"
+        is_there = Path(f"{path}.codes").exists()
+        return _Texts(path, "text").column(name) if is_there else self.column(place, name)
+
 
 class _Numbers:
     def __init__(self, folder: Path, place: int, form: Form) -> None:
         self._form = form
         self._numbers = _mapped(folder / f"{place}.values", np.float64)
+        unread = folder / f"{place}.unread"
+        self.unread: dict[int, Value] = {}
+        if unread.exists():
+            rows = np.fromfile(unread, np.int64)
+            texts = _Texts(folder / str(place), "text").values(np.arange(len(rows)))
+            self.unread = dict(zip(rows.tolist(), texts, strict=True))
 
     def values(self, positions: npt.NDArray[np.int64]) -> list[Value]:
-        return [value_of(self._form, number) for number in self._numbers[positions].tolist()]
+        found = [value_of(self._form, number) for number in self._numbers[positions].tolist()]
+        if not self.unread:
+            return found
+        rows = positions.tolist()
+        return [self.unread.get(row, cell) for row, cell in zip(rows, found, strict=True)]
+
+    def column(self, name: str) -> NumericColumn:
+        return NumericColumn(name, self._form, self._numbers)
 
 
 class _Texts:
-    def __init__(self, folder: Path, place: int, form: Form) -> None:
-        self._is_boolean = form == "boolean"
-        self._codes = _mapped(folder / f"{place}.codes", np.int32)
-        self._ends = _mapped(folder / f"{place}.ends", np.int64)
-        self._texts = _mapped(folder / f"{place}.texts", np.uint8)
+    def __init__(self, path: Path, form: Form) -> None:
+        self._form, self._is_boolean = form, form == "boolean"
+        self._codes = _mapped(Path(f"{path}.codes"), np.int32)
+        self._ends = _mapped(Path(f"{path}.ends"), np.int64)
+        self._texts = _mapped(Path(f"{path}.texts"), np.uint8)
 
     def values(self, positions: npt.NDArray[np.int64]) -> list[Value]:
         return [None if code < 0 else self._label(code) for code in self._codes[positions].tolist()]
+
+    def column(self, name: str) -> CategoricalColumn:
+        labels: Any = tuple(map(self._label, range(len(self._ends) - 1)))
+        return CategoricalColumn(name, self._form, self._codes, labels)
 
     def _label(self, code: int) -> Value:
         begin, end = self._ends[code : code + 2].tolist()

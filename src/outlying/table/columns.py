@@ -132,6 +132,14 @@ class NumericColumn:
         text = self.written.texts.value(row)
         return None if text is None or is_gap(str(text)) else text
 
+    def unread_rows(self) -> Rows:
+        """Return the rows that hold a text which is no number, and does not stand for a gap."""
+        if self.written is None:
+            return np.arange(0)
+        texts = self.written.texts
+        is_told = np.array([*(not is_gap(str(label)) for label in texts.labels), False])
+        return np.flatnonzero(is_told[texts.codes] & self.missing())
+
     def same(self, row: int, rows: Rows) -> Mask:
         """Return a mask of those of some rows that hold what a row holds, be it nothing."""
         if self.is_missing(row):

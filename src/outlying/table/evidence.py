@@ -1,7 +1,8 @@
 """Columns that are no evidence: row numbers, and copies of another column.
 
-A copy is exact: the same values, the same up to a factor and a shift, or other names of the same
-categories. One that differs in a single row is a broken relation, and the best evidence there is.
+A copy is exact: the same values, the same up to a factor and a shift, other names of the same
+categories, or their numbers in the order of the alphabet. One that differs in a single row is a
+broken relation, and the best evidence there is.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from outlying.table.arrays import Codes, Floats
+from outlying.table.arrays import Codes, Floats, Rows
 from outlying.table.columns import CategoricalColumn, Column, NumericColumn
 from outlying.table.table import SkippedColumn, SkipReason
 from outlying.table.values import TIMES
@@ -72,12 +73,15 @@ class Copy:
     factor: float = 1.0
     shift: float = 0.0
     tolerance: float = 0.0
+    is_code: bool = False  # whether it numbers the categories of the other one
 
     def skipped(self) -> SkippedColumn:
         """Say why the column takes no part."""
         how = "the same values as" if self.is_same else "the same under other names as"
         if self.tolerance:
             how = "the same on another scale as"
+        if self.is_code:
+            how = "numbers for the texts of"
         return SkippedColumn(self.name, f"holds {how} {self.original!r}", SkipReason.COPY)
 
     def holds(self, copy: Column, original: Column) -> bool:
@@ -86,6 +90,9 @@ class Copy:
             expected = original.values * self.factor + self.shift
             differs = ~(np.abs(copy.values - expected) <= self.tolerance)
             return not (differs & ~(copy.missing() & original.missing())).any()
+        if copy.is_numeric and not original.is_numeric:
+            numbers = _numbers_of(copy, original) if self.is_code else None
+            return numbers is not None and _are_ordered(numbers)
         if copy.is_numeric or original.is_numeric:
             return False
         if not np.array_equal(copy.missing(), original.missing()):
@@ -105,10 +112,64 @@ def _are_renamed(one: CategoricalColumn, other: CategoricalColumn) -> bool:
     return known == len(one.labels) == len(other.labels)
 
 
-def copies_in(columns: Sequence[Column]) -> list[Copy]:
-    """Return which columns are copies of others; of each kind the first by name stays."""
+def _numbers_of(column: NumericColumn, texts: CategoricalColumn) -> Floats | None:
+    """Return the number that stands beside each text, in their order; None: several do."""
+    if not np.array_equal(column.missing(), texts.missing()):
+        return None
+    known = texts.codes >= 0
+    codes, values = texts.codes[known], column.values[known]
+    numbers = np.full(len(texts.labels), np.nan)
+    numbers[codes] = values
+    return numbers[~np.isnan(numbers)] if bool((numbers[codes] == values).all()) else None
+
+
+def _are_ordered(numbers: Floats) -> bool:
+    return bool((np.diff(numbers) > 0).all())
+
+
+def are_codes(numbers: Floats) -> bool:
+    """Return whether numbers, in the order of their texts, merely count these, from 0 or from 1.
+
+    Numbers in another order, as those of months and grades, say more than the texts do.
+    """
+    if len(numbers) < LEAST_VALUES or numbers[0] not in (0, 1):
+        return False
+    return bool((np.diff(numbers) == 1).all())
+
+
+def copies_in(columns: Sequence[Column], *, are_drawn: bool = False) -> list[Copy]:
+    """Return which columns are copies of others; of each kind the first by name stays.
+
+    Of rows that were `drawn` from a larger table, which may be.
+    """
     if not columns or len(columns[0]) < LEAST_ROWS:
         return []
+    found = _copies_of_their_kind(columns)
+    names = {copy.name for copy in found}
+    left = sorted((c for c in columns if c.name not in names), key=lambda column: column.name)
+    originals: dict[object, list[CategoricalColumn]] = {}
+    for column in left:
+        if not column.is_numeric and column.form == "text" and not column.are_of_numbers:
+            originals.setdefault(_look(column.codes), []).append(column)
+    for column in left:
+        if column.is_numeric and column.form == "integer" and column.written is None:
+            alike = originals.get(_look(column.values), [])
+            codes = (_code(column, item, are_drawn) for item in alike)
+            found += [copy for copy in codes if copy is not None][:1]
+    return found
+
+
+def _code(column: NumericColumn, original: CategoricalColumn, are_drawn: bool) -> Copy | None:
+    """Return that a column numbers the texts of another one; None: it does not."""
+    numbers = _numbers_of(column, original)
+    are_right = _are_ordered if are_drawn else are_codes
+    if numbers is None or len(numbers) < LEAST_VALUES or not are_right(numbers):
+        return None
+    return Copy(column.name, original.name, is_same=False, is_code=True)
+
+
+def _copies_of_their_kind(columns: Sequence[Column]) -> list[Copy]:
+    """Return which numbers are copies of numbers, and categories of categories."""
     found: list[Copy] = []
     groups: dict[object, list[Column]] = {}
     for column in sorted(columns, key=lambda column: column.name):
@@ -126,14 +187,24 @@ def copies_in(columns: Sequence[Column]) -> list[Copy]:
 
 def _keys(column: Column) -> Iterator[object]:
     """Return what columns have in common with their copies, from a few rows."""
-    rows = np.linspace(0, len(column) - 1, _LOOKED_AT).astype(np.int64)
     if column.is_numeric:
         scaled = _scaled(column.values)
         if scaled is not None:
-            ends = np.nan_to_num(np.abs(scaled[rows] - 0.5), nan=-1.0)  # whatever its sign
+            some = scaled[_looked_at(len(column))]
+            ends = np.nan_to_num(np.abs(some - 0.5), nan=-1.0)  # whatever its sign
             yield column.form in TIMES, tuple(np.round(ends, _DIGITS).tolist())
     else:
-        yield column.form, tuple(_by_appearance(column.codes[rows]).tolist())
+        yield column.form, _look(column.codes)
+
+
+def _looked_at(rows: int) -> Rows:
+    return np.linspace(0, rows - 1, _LOOKED_AT).astype(np.int64)
+
+
+def _look(cells: Codes | Floats) -> tuple[int, ...]:
+    """Return how values follow each other in a few rows, whatever they are."""
+    some = np.nan_to_num(cells[_looked_at(len(cells))], nan=-1)
+    return tuple(_by_appearance(some.tolist()))
 
 
 def _scaled(values: Floats) -> Floats | None:
@@ -146,10 +217,10 @@ def _scaled(values: Floats) -> Floats | None:
     return np.asarray((values - low) / span)
 
 
-def _by_appearance(codes: Codes) -> Codes:
-    """Return codes numbered in the order in which they appear; -1 stays."""
-    number: dict[int, int] = {-1: -1}
-    return np.array([number.setdefault(code, len(number) - 1) for code in codes.tolist()])
+def _by_appearance(values: Sequence[float]) -> list[int]:
+    """Return values numbered in the order in which they appear; -1 stays."""
+    number: dict[float, int] = {-1: -1}
+    return [number.setdefault(value, len(number) - 1) for value in values]
 
 
 def _copy(column: Column, original: Column) -> Copy | None:

@@ -37,6 +37,7 @@ _UNITS = (1, 10**3, 10**6, 60 * 10**6, 3600 * 10**6, _MICROSECONDS_PER_DAY)
 _MOST = 1.7e308
 _ONE_DIGIT_HOUR = re.compile(r"^(?=[0-9]:)")  # 6:22, as people write it
 _WHOLE = re.compile("-?[0-9]{1,40}")
+_ISO_DURATION = re.compile(r"(-?)P(\d+)DT(\d+)H(\d+)M(\d+(?:\.\d+)?)S", re.ASCII)
 
 EXPECTS: dict[Form, str] = {
     "number": "a number",
@@ -267,7 +268,7 @@ def read_text(form: Form, text: str) -> Value:
         if form == "integer" and _WHOLE.fullmatch(text):
             return int(text)  # digit by digit
         try:
-            number = float(text)
+            number = _iso_seconds(text) if form == "duration" else float(text)
             return dt.timedelta(seconds=number) if form == "duration" else number
         except (ValueError, OverflowError):
             raise ValueError(EXPECTS[form]) from None
@@ -314,6 +315,16 @@ def _microseconds_of_duration(value: object) -> float:
         with contextlib.suppress(OverflowError, ValueError):  # too large, or a NaN that signals
             return float(value) * 1e6
     raise ValueError(EXPECTS["duration"])
+
+
+def _iso_seconds(text: str) -> float:
+    """Read seconds, or a duration as `plain` writes it."""
+    found = _ISO_DURATION.fullmatch(text)
+    if found is None:
+        return float(text)
+    days, hours, minutes, seconds = map(float, found.groups()[1:])
+    total = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    return -total if found[1] else total
 
 
 def _iso_duration(value: dt.timedelta) -> str:

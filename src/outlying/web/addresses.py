@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from starlette.requests import Request
 
-from outlying.web.queries import Given, OptionsQuery, Params, Query, encoded
+from outlying.web.queries import Given, OptionsQuery, Params, TableQuery, encoded
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Addresses:
         """Return the address of a view."""
         return f"{self.path(view)}{suffix}{encoded([*pairs, *self.kept])}"
 
-    def table(self, query: Query | None = None, suffix: str = "") -> str:
+    def table(self, query: TableQuery | None = None, suffix: str = "") -> str:
         """Return the address of the table, or of a part of it."""
         return self.to(pairs=() if query is None else query.to_params(), suffix=suffix)
 

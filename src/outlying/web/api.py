@@ -18,9 +18,9 @@ from outlying.web import exports, openapi, payloads, reproduce
 from outlying.web.answers import Answer
 from outlying.web.jobs import Job
 from outlying.web.limits import LimitError, NotFoundError
-from outlying.web.queries import OptionsQuery, Query, whole
+from outlying.web.queries import OptionsQuery, TableQuery, whole
 from outlying.web.row_page import copied, texts_of
-from outlying.web.service import Service
+from outlying.web.service import service_of
 from outlying.web.tables import TableEntry
 from outlying.web.uploads import received
 
@@ -28,20 +28,15 @@ _LARGEST_BODY = 4 << 20
 _PATIENCE = 15.0  # seconds without news after which a stream of them says that it lives
 
 
-def _service(request: Request) -> Service:
-    service: Service = request.app.state.service
-    return service
-
-
 async def tables(request: Request) -> Response:
     """List all tables."""
-    found = _service(request).tables.list()
+    found = service_of(request).tables.list()
     return Answer({"tables": [payloads.table(entry) for entry in found]})
 
 
 async def upload(request: Request) -> Response:
     """Take in a file, and begin to read it."""
-    service = _service(request)
+    service = service_of(request)
     entry = await received(request, service)
     if "text/html" in request.headers.get("accept", ""):
         return RedirectResponse(f"/t/{entry.id}", 303)
@@ -51,25 +46,25 @@ async def upload(request: Request) -> Response:
 
 async def table(request: Request) -> Response:
     """Describe a table."""
-    return Answer(payloads.table(_service(request).tables.get(_name(request, "table"))))
+    return Answer(payloads.table(service_of(request).tables.get(_name(request, "table"))))
 
 
 async def remove_table(request: Request) -> Response:
     """Forget an upload."""
-    return Answer(payloads.table(_service(request).tables.remove(_name(request, "table"))))
+    return Answer(payloads.table(service_of(request).tables.remove(_name(request, "table"))))
 
 
 async def open_table(request: Request) -> Response:
     """Begin to read a table."""
-    service = _service(request)
+    service = service_of(request)
     entry = service.tables.reopen(_name(request, "table"))
     return Answer(payloads.job(service.jobs.get(entry.job or "")), 202)
 
 
 async def rows(request: Request) -> Response:
     """Return a page of rows."""
-    service, name = _service(request), _name(request, "table")
-    found = await service.tables.page(name, Query.of(request.query_params))
+    service, name = service_of(request), _name(request, "table")
+    found = await service.tables.page(name, TableQuery.of(request.query_params))
     return Answer(payloads.page(found, service.tables.get(name)))
 
 
@@ -81,7 +76,7 @@ async def explain(request: Request) -> Response:
         raise OptionError("name exactly one of row and object")
     if values is not None and not isinstance(values, Mapping):
         raise OptionError(f"object is {shown(values)}; allowed: an object of column and value")
-    job = _service(request).jobs.explain(
+    job = service_of(request).jobs.explain(
         _name(request, "table"),
         number=None if row is None else check_whole("row", row, 1),
         values=None if values is None else dict(values),
@@ -96,13 +91,13 @@ async def detect(request: Request) -> Response:
     body = await _body(request, ("top", "options"))
     top, options = body.get("top", 10), _options(body)
     name = _name(request, "table")
-    job = _service(request).jobs.detect(name, top=top, options=options, again=True)
+    job = service_of(request).jobs.detect(name, top=top, options=options, again=True)
     return Answer(payloads.job(job), 202)
 
 
 async def jobs(request: Request) -> Response:
     """List all jobs that are known."""
-    return Answer({"jobs": [payloads.job(item) for item in _service(request).jobs.list()]})
+    return Answer({"jobs": [payloads.job(item) for item in service_of(request).jobs.list()]})
 
 
 async def job(request: Request) -> Response:
@@ -112,7 +107,7 @@ async def job(request: Request) -> Response:
 
 async def cancel(request: Request) -> Response:
     """End a job."""
-    return Answer(payloads.job(_service(request).jobs.cancel(_job(request).id)))
+    return Answer(payloads.job(service_of(request).jobs.cancel(_job(request).id)))
 
 
 async def events(request: Request) -> Response:
@@ -150,7 +145,7 @@ async def export(request: Request) -> Response:
 async def reproduced(request: Request) -> Response:
     """Return the command and the Python that give the same result."""
     item = _job(request)
-    entry = _service(request).tables.get(item.table)
+    entry = service_of(request).tables.get(item.table)
     said = {"command": reproduce.command_line(entry, item), "python": reproduce.python(entry, item)}
     return Answer(said)
 
@@ -162,7 +157,7 @@ async def story(request: Request) -> Response:
     place = whole("object", request.query_params.get("object") or 1, 1)
     if place > len(explained):
         raise NotFoundError(f"there is no object {place}")
-    found = await _service(request).tables.twins(item.table, explained[place - 1], number - 1)
+    found = await service_of(request).tables.twins(item.table, explained[place - 1], number - 1)
     return Answer(payloads.twins(found))
 
 
@@ -182,7 +177,7 @@ async def table_twin(request: Request) -> Response:
 
 async def _opened(request: Request) -> TableEntry:
     """Open the table of an address, and wait until it is read."""
-    service = _service(request)
+    service = service_of(request)
     entry = service.tables.open(_name(request, "table"))
     if entry.job is not None and entry.state == "reading":
         await service.jobs.get(entry.job).finished(service.limits.seconds)
@@ -193,7 +188,7 @@ async def odd_twin(request: Request) -> Response:
     """Return what stands out, as the library's JSON."""
     given = request.query_params
     top, entry = whole("top", given.get("top") or 10, 1), await _opened(request)
-    job = _service(request).jobs.detect(entry.id, top=top, options=OptionsQuery.of(given))
+    job = service_of(request).jobs.detect(entry.id, top=top, options=OptionsQuery.of(given))
     return await _answered(request, job)
 
 
@@ -201,13 +196,13 @@ async def row_twin(request: Request) -> Response:
     """Return why a row is odd, as the library's JSON."""
     options = OptionsQuery.of(request.query_params)
     number, entry = _number(request, "row"), await _opened(request)
-    job = _service(request).jobs.explain(entry.id, number=number, options=options)
+    job = service_of(request).jobs.explain(entry.id, number=number, options=options)
     return await _answered(request, job)
 
 
 async def object_twin(request: Request) -> Response:
     """Return why a new object is odd, as the library's JSON."""
-    service, given = _service(request), request.query_params
+    service, given = service_of(request), request.query_params
     entry = await _opened(request)
     texts = {facts.name: given.get(f"v.{facts.name}", "") for facts in entry.columns}
     if given.get("from"):
@@ -219,7 +214,7 @@ async def object_twin(request: Request) -> Response:
 
 
 async def _answered(request: Request, item: Job) -> Response:
-    await item.finished(_service(request).limits.seconds)
+    await item.finished(service_of(request).limits.seconds)
     return Answer(payloads.result(item))
 
 
@@ -258,7 +253,7 @@ def _number(request: Request, field: str) -> int:
 
 
 def _job(request: Request) -> Job:
-    return _service(request).jobs.get(_name(request, "job"))
+    return service_of(request).jobs.get(_name(request, "job"))
 
 
 def _options(body: Mapping[str, Any]) -> OptionsQuery:

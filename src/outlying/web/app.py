@@ -10,24 +10,27 @@ from importlib import resources
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from outlying.errors import OutlyingError
-from outlying.web import api, pages
+from outlying.web import api, page_frame, pages
 from outlying.web.answers import Answer
 from outlying.web.limits import LimitError, NotFoundError, NotReadyError
 from outlying.web.processes import warm_up
-from outlying.web.safety import Door, Safety
+from outlying.web.safety import UNEXPECTED, Door, Safety
 from outlying.web.service import Service
 
 _STATUS: dict[type[Exception], int] = {NotFoundError: 404, NotReadyError: 409}
 
 
-def application(service: Service, door: Door) -> Starlette:
-    """Put the parts together."""
+def application(service: Service, door: Door, *, is_local: bool = True) -> ASGIApp:
+    """Put the parts together; the door is outermost, so that no answer goes around it.
+
+    `is_local`: readers are at this machine, so that what they open does not leave it.
+    """
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -39,17 +42,17 @@ def application(service: Service, door: Door) -> Starlette:
 
     app = Starlette(
         routes=[*api.ROUTES, Route("/static/{name}", _asset), *pages.ROUTES],
-        middleware=[Middleware(Safety, door=door)],
         exception_handlers={
             OutlyingError: _told,
             HTTPException: _http_error,
+            ClientDisconnect: _gone,
             Exception: _unexpected,
         },
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False
-    app.state.service, app.state.assets = service, _assets()
-    return app
+    app.state.service, app.state.assets, app.state.is_local = service, _assets(), is_local
+    return Safety(app, door)
 
 
 def _assets() -> dict[str, tuple[bytes, str, str]]:
@@ -89,8 +92,14 @@ async def _http_error(request: Request, error: Exception) -> Response:
     return answer
 
 
-async def _unexpected(request: Request, error: Exception) -> Response:
-    return _answer(request, 500, f"something unexpected happened: {type(error).__name__}")
+async def _gone(_: Request, error: Exception) -> Response:  # noqa: ARG001 - as all are called
+    """Say nothing where nobody listens: a reader has gone back while a file was sent."""
+    return Response(status_code=400)
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    """Say that something failed, and nothing of how: the log of the server has it."""
+    return _answer(request, 500, UNEXPECTED)
 
 
 def _answer(request: Request, status: int, said: str) -> Response:
@@ -98,4 +107,4 @@ def _answer(request: Request, status: int, said: str) -> Response:
     is_of_api = path.startswith("/api/") and not (is_form and request.method == "POST")
     if is_of_api or path.endswith(".json"):
         return Answer({"error": said}, status)
-    return pages.error_page(request, status, said)
+    return page_frame.error_page(request, status, said)

@@ -12,17 +12,12 @@ from outlying.results.findings import Findings
 from outlying.results.patterns import Pattern
 from outlying.web.addresses import Addresses
 from outlying.web.jobs import Job
-from outlying.web.queries import OptionsQuery, Query, whole
+from outlying.web.queries import OptionsQuery, TableQuery, whole
 from outlying.web.reproduce import DETECT_OPTIONS
 from outlying.web.service import MOST_FLAGGED
 from outlying.web.table_page import counted, size_of
 from outlying.web.tables import TableEntry
 
-_STREAMED = (
-    "This table is read as a stream, as it may be larger than memory: its rows can be explained "
-    "one by one, but not ranked. Where it is not that large, serve it as one file with "
-    "--engine memory."
-)
 #: Rows that a first look finds.
 USUAL = 20
 
@@ -51,8 +46,8 @@ def asked(entry: TableEntry, addresses: Addresses, top: int) -> dict[str, Any]:
         "notes": (),
         "stories": [],
         "along": None,
-        "problem": _STREAMED if entry.is_streamed else "",
-        "state": "streamed" if entry.is_streamed else "new",
+        "problem": "",
+        "state": "new",
         "job": None,
         "remedy": None,
     }
@@ -77,7 +72,7 @@ def _story(pattern: Pattern, rows: dict[int, Any], addresses: Addresses) -> dict
     return {
         "name": "No single cell stands out" if pattern.property is None else pattern.name,
         "count": counted(pattern.count, "row"),
-        "href": addresses.table(Query(rows=numbers)),
+        "href": addresses.table(TableQuery(rows=numbers)),
         "rows": [rows[row] for row in rows if row in pattern.rows],
     }
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, get_args
 import outlying
 from outlying import options
 from outlying.results.json_schema import json_schema
-from outlying.sources.duckdb.browse import FilterKind
+from outlying.sources.duckdb.filters import FilterKind
 from outlying.web.exports import FORMATS
 from outlying.web.queries import MOST_ROWS
 from outlying.web.service import MOST_FLAGGED
@@ -85,6 +85,7 @@ _COLUMN = _object(
         "form": _TEXT,
         "type": _choice(options.ColumnType),
         "missing": _COUNT,
+        "unread": _COUNT,
         "distinct": _COUNT,
         "low": _VALUE,
         "high": _VALUE,
@@ -262,7 +263,7 @@ _VIEW: tuple[tuple[str, Schema], ...] = (
     ("sort", _TEXT),
     ("order", {"enum": ["asc", "desc"]}),
     ("search", {"type": "string", "maxLength": 200}),
-    ("filter", _array({"type": "string", "description": "A filter as JSON; see Filter."})),
+    ("filter", _array({"type": "string", "description": "A filter as JSON; see QueryFilter."})),
     ("rows", {"type": "string", "description": "Numbers of rows, such as 3,17,25."}),
 )
 _FORMAT = ("format", {"enum": list(FORMATS)})

@@ -11,8 +11,9 @@ from starlette.datastructures import ImmutableMultiDict
 
 from outlying.errors import OptionError, shown
 from outlying.options import Options, check_choice, check_names, check_whole
-from outlying.sources.duckdb import browse
-from outlying.sources.duckdb.browse import FilterKind, View
+from outlying.sources.duckdb import filters
+from outlying.sources.duckdb.browse import View
+from outlying.sources.duckdb.filters import FilterKind
 from outlying.table.conditions import Condition
 from outlying.table.values import plain, printable, range_text, text_of
 
@@ -45,19 +46,19 @@ _WORDS = (
 )
 
 
-class Filter(browse.Filter):
+class QueryFilter(filters.Filter):
     """A condition on rows as an address holds it: JSON with the fields of a finding's condition."""
 
     __slots__ = ()
 
     @classmethod
-    def of_condition(cls, condition: Condition) -> Filter:
+    def of_condition(cls, condition: Condition) -> QueryFilter:
         """Return the filter that finds the rows of a condition."""
         ends = plain(condition.low), plain(condition.high)
         return cls(condition.attribute, condition.kind, *ends, plain(condition.value))
 
     @classmethod
-    def read(cls, given: object) -> Filter:
+    def read(cls, given: object) -> QueryFilter:
         """Check a filter that comes from outside: JSON, or what was read from it."""
         if isinstance(given, str):
             try:
@@ -100,7 +101,7 @@ class Filter(browse.Filter):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Query:
+class TableQuery:
     """Which rows of a table, in which order, and how many of them."""
 
     offset: int = 0
@@ -108,11 +109,11 @@ class Query:
     sort: str | None = None
     descending: bool = False
     search: str = ""
-    filters: tuple[Filter, ...] = ()
+    filters: tuple[QueryFilter, ...] = ()
     rows: tuple[int, ...] | None = None
 
     @classmethod
-    def of(cls, given: Given) -> Query:
+    def of(cls, given: Given) -> TableQuery:
         """Read and check a query string."""
         order = given.get("order") or "asc"
         check_choice("order", order, ("asc", "desc"))
@@ -129,7 +130,7 @@ class Query:
             sort=given.get("sort"),
             descending=order == "desc",
             search=str(given.get("search") or "")[:200],
-            filters=tuple(map(Filter.read, filters)),
+            filters=tuple(map(QueryFilter.read, filters)),
             rows=None if not rows else _numbers(rows),
         )
 

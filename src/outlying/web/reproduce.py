@@ -20,8 +20,16 @@ from outlying.web.tasks import Detect, Explain
 DETECT_OPTIONS = ("columns", "exclude", "types", "infinite", "derive", "references", "top")
 
 
+#: What is said in place of a command where there is none.
+RANKED_HERE = (
+    "Rows of a stream are ranked on this page only: `outlying detect` ranks what is one file. Open "
+    "a row for the command that explains it."
+)
+
+
 def command_line(entry: TableEntry, job: Job) -> str:
     """Return the command that prints the result of a job as JSON."""
+    _check_can_be_reproduced(entry, job)
     source = _source(entry.sourcing)
     reading = [part for pair in _reading_flags(entry.sourcing) for part in pair]
     task = job.task
@@ -46,6 +54,7 @@ def command_line(entry: TableEntry, job: Job) -> str:
 
 def python(entry: TableEntry, job: Job) -> str:
     """Return the lines of Python that print the result of a job as JSON."""
+    _check_can_be_reproduced(entry, job)
     task = job.task
     if isinstance(task, Explain):
         data, reading = _python_data(entry.sourcing)
@@ -68,6 +77,11 @@ def python(entry: TableEntry, job: Job) -> str:
         "findings = explainer.explain_many(rows=detection.positions)\n"
         "print(json.dumps([item.to_dict() for item in findings], indent=2))\n"
     )
+
+
+def _check_can_be_reproduced(entry: TableEntry, job: Job) -> None:
+    if job.kind == "detect" and entry.is_streamed:
+        raise NotReadyError(RANKED_HERE)
 
 
 def _source(sourcing: Sourcing) -> str:

@@ -14,22 +14,26 @@ from outlying.results.stories import Story
 from outlying.results.terms import PYTHON
 from outlying.sources.duckdb.browse import ColumnFacts
 from outlying.table.conditions import Condition
-from outlying.table.values import Value, plain, printable
+from outlying.table.derived.parts import Part, part_of
+from outlying.table.values import Value, plain, printable, text_of
 from outlying.web.addresses import Addresses
-from outlying.web.queries import Filter, OptionsQuery, Params, Query
+from outlying.web.queries import OptionsQuery, Params, QueryFilter, TableQuery
 from outlying.web.sliders import sliders
 from outlying.web.table_page import KINDS, cell_text, column_texts, counted
 from outlying.web.tables import TableEntry, Twins
 
 #: Columns of the twins besides those of the story.
 _OTHER_COLUMNS = 6
+_LONGEST_FIELD, _LONGEST_CHOICE = 20_000, 200  # characters
 _MOSTLY = 0.9  # of the values of a column differ, where they name its rows
 _MOST_HINTS, _SHORT, _MANY_CATEGORIES = 3, 16, 100  # categories that a form names
+#: Parts in words that tell what would be ordinary; of others, "usual" would say nothing.
+_TELLING = (Part.WEEKDAY, Part.MONTH, Part.PATTERN)
 _SLIDERS = ("min_outlierness", "min_support", "max_conditions")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Asked:
+class Subject:
     """What is explained: a row by its number, or a new object by its texts.
 
     A row that was picked among the odd ones of a table is seen together with these.
@@ -66,7 +70,13 @@ def texts_of(values: Mapping[str, Value]) -> dict[str, str]:
 def copied(values: Mapping[str, str], entry: TableEntry) -> dict[str, str]:
     """Return the values of a row for a new object, without names that only one row can have."""
     names = {column.name for column in entry.columns if _is_identifier(column, entry.rows)}
+    names.update(too_long(values))
     return {name: "" if name in names else text for name, text in values.items()}
+
+
+def too_long(values: Mapping[str, str]) -> list[str]:
+    """Name the columns whose text is too long for a form, and for an address."""
+    return [name for name, text in values.items() if len(text) > _LONGEST_FIELD]
 
 
 def _is_identifier(column: ColumnFacts, rows: int) -> bool:
@@ -84,45 +94,47 @@ def _field_text(value: Value) -> str:
 class RowPage:
     """A row or a new object in words and links."""
 
-    def __init__(self, entry: TableEntry, asked: Asked, addresses: Addresses) -> None:
-        self.entry, self.asked, self.addresses = entry, asked, addresses
+    def __init__(self, entry: TableEntry, subject: Subject, addresses: Addresses) -> None:
+        self.entry, self.subject, self.addresses = entry, subject, addresses
 
     def context(self) -> dict[str, Any]:
         """Return what the template shows, explained or not."""
-        number, rows = self.asked.number, self.entry.rows or 0
+        number, rows = self.subject.number, self.entry.rows or 0
         options = self.addresses.options
         usual = OptionsQuery(tuple(item for item in options.given if item[0] not in _SLIDERS))
         plainly = dataclasses.replace(self.addresses, options=usual)
         return {
-            "heading": self.asked.heading,
+            "heading": self.subject.heading,
             "about": self._about(rows),
             "path": self.addresses.path("/new" if number is None else f"/row/{number}"),
             "neighbours": [] if number is None else list(self._neighbours(number, rows)),
             "change": None
             if number is None
             else self.addresses.to("/new", [("from", str(number))]),
-            "kept": self.asked.pairs() + self.addresses.kept,
+            "kept": self.subject.pairs() + self.addresses.kept,
             "options": sliders(options.options, rows),
-            "reset": self.asked.address(plainly) if options != usual else None,
+            "reset": self.subject.address(plainly) if options != usual else None,
             "form": self._form(None) if number is None else None,
             "strip": None,
             "plain": [
                 {"name": printable(name, 60), "value": printable(text, 80) if text else "missing"}
-                for name, text in self.asked.values.items()
+                for name, text in self.subject.values.items()
             ],
         }
 
     def _about(self, rows: int) -> str:
         compared = f"compared with {counted(rows, 'row')} of {printable(self.entry.name, 60)}"
-        if self.asked.number not in self.asked.odd:
+        if self.subject.number not in self.subject.odd:
             return compared
-        place, count = self.asked.odd.index(self.asked.number) + 1, len(self.asked.odd)
+        place, count = self.subject.odd.index(self.subject.number) + 1, len(self.subject.odd)
         return f"{compared}; number {place:,} of the {count:,} oddest"
 
     def _neighbours(self, number: int, rows: int) -> Iterator[dict[str, Any]]:
         """Yield the ways to the rows before and after: of the odd ones, where it was picked."""
-        order: Sequence[int] = self.asked.odd if number in self.asked.odd else range(1, rows + 1)
-        kind, top = ("odd ", self.asked.top) if order is self.asked.odd else ("", None)
+        order: Sequence[int] = (
+            self.subject.odd if number in self.subject.odd else range(1, rows + 1)
+        )
+        kind, top = ("odd ", self.subject.top) if order is self.subject.odd else ("", None)
         place = order.index(number)
         if place > 0:
             href = self.addresses.row(order[place - 1], top=top)
@@ -146,7 +158,7 @@ class RowPage:
         return {
             "findings": findings,
             "strip": cell_strip(findings),
-            "form": self._form(cell_strip(findings)) if self.asked.number is None else None,
+            "form": self._form(cell_strip(findings)) if self.subject.number is None else None,
             "context_of": context_of,
             "notes": (*findings.notes, *PYTHON.hints(findings.hints)),
             "terms": terms_of(findings.options.measure),
@@ -155,15 +167,16 @@ class RowPage:
     # --- stories ----------------------------------------------------------------------------------
 
     def _story(self, story: Story, findings: Findings, twins: Twins | None) -> dict[str, Any]:
-        """Return what a card says besides; what is derived from a column has no rows to show."""
-        conditions, known = story.headline.conditions, self._known
-        hrefs = [self._group(item) if item.attribute in known else None for item in conditions]
+        """Return what a card says besides: the conditions with their rows, ordinary rows."""
+        conditions = story.headline.conditions
+        whys = [self._hidden(item.attribute) for item in conditions]
         found = {
             "conditions": [
-                {"text": str(condition), "href": href}
-                for condition, href in zip(conditions, hrefs, strict=True)
+                {"text": str(item), "href": None if why else self._group(item)}
+                for item, why in zip(conditions, whys, strict=True)
             ],
-            "group": self._group(*conditions) if all(hrefs) else None,
+            "hidden": next(filter(None, whys), None),
+            "group": None if any(whys) else self._group(*conditions),
             "ordinary": None,
             "twins": [],
         }
@@ -174,9 +187,22 @@ class RowPage:
         """The place of each column of the table."""
         return {column.name: place for place, column in enumerate(self.entry.columns)}
 
+    def _hidden(self, attribute: str) -> str | None:
+        """Say why rows cannot be found by an attribute; None where they can."""
+        known, declared = self._known, dict(self.addresses.options.options.types)
+        parent, part = part_of(attribute, known) or (attribute, None)
+        if parent not in known or part is Part.WRITTEN:
+            return f"The table cannot be filtered by {printable(attribute, 60)}."
+        usual = self.entry.columns[known[parent]].type
+        kind = declared.get(parent, usual)
+        if kind == usual or (part is None and kind != "datetime"):
+            return None
+        words = f"compared as {KINDS[kind]}, but shown as it was read"
+        return f"Rows cannot be shown by {printable(attribute, 60)}: it is {words}."
+
     def _group(self, *conditions: Condition) -> str:
-        filters = tuple(map(Filter.of_condition, conditions))
-        return self.addresses.table(Query(filters=filters))
+        filters = tuple(map(QueryFilter.of_condition, conditions))
+        return self.addresses.table(TableQuery(filters=filters))
 
     def _alike(self, story: Story, findings: Findings, twins: Twins) -> dict[str, Any]:
         places = self._known
@@ -188,7 +214,7 @@ class RowPage:
             for name in names
         ]
         lines = [[text or "missing" for text in line] for line in zip(*columns, strict=True)]
-        return self._ordinary(odd, twins) | {
+        return self._ordinary(story.headline, twins) | {
             "twins_title": _twins_title(len(twins.twins)),
             "twin_columns": [{"text": printable(n, 40), "is_odd": n == odd} for n in names],
             "own_cells": lines[0],
@@ -198,12 +224,20 @@ class RowPage:
             ],
         }
 
-    def _ordinary(self, odd: str, twins: Twins) -> dict[str, Any]:
-        """Return at which value the odd cell would be ordinary, and the address to try that."""
-        value = twins.ordinary_at
+    def _ordinary(self, pair: Pair, twins: Twins) -> dict[str, Any]:
+        """Return at which value the odd cell would be ordinary, and the address to try that.
+
+        Of a derived column there is none to try: many moments have the same hour.
+        """
+        value, odd = twins.ordinary_at, pair.column
         if value is None or odd not in self._known:
             return {}
-        values, is_row = self.asked.values, self.asked.number is not None
+        if pair.property != odd:
+            _, part = part_of(pair.property, self._known) or ("", Part.SPELLING)
+            says_something = part.form != "text" or part in _TELLING
+            said = f"{printable(pair.property, 60)} = {text_of(value)}"
+            return {"ordinary": said, "change": None} if says_something else {}
+        values, is_row = self.subject.values, self.subject.number is not None
         own = copied(values, self.entry) if is_row else values
         changed = {**own, odd: _field_text(value)}
         return {"ordinary": cell_text(value), "change": self.addresses.new(changed)}
@@ -218,9 +252,9 @@ class RowPage:
             fields.append(
                 {
                     "name": column.name,
-                    "value": self.asked.values.get(column.name, ""),
+                    "value": self.subject.values.get(column.name, ""),
                     "hint": _hint(column),
-                    "choices": [text for item in column.categories if (text := _field_text(item))],
+                    "choices": _choices(column),
                     "is_number": column.type == "numeric",
                     "heat": 0 if cell is None else cell.heat,
                     "odd": None if cell is None else cell.odd,
@@ -234,6 +268,12 @@ class RowPage:
                 }
             )
         return {"kept": self.addresses.kept, "fields": fields}
+
+
+def _choices(column: ColumnFacts) -> list[str]:
+    """Return the categories that a field offers, those that can be read at a glance."""
+    texts = map(_field_text, column.categories)
+    return [text for text in texts if 0 < len(text) <= _LONGEST_CHOICE]
 
 
 def _twins_title(count: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import hmac
+import logging
 import secrets
 from collections.abc import Iterable
 from http.cookies import CookieError, SimpleCookie
@@ -32,6 +33,8 @@ _HEADERS = {
 }
 _SAFE = ("GET", "HEAD")
 _OWN_SITE = ("same-origin", "none")
+_LOG = logging.getLogger("uvicorn.error")  # that of the server, which writes to standard error
+UNEXPECTED = "something unexpected happened; the window of the server tells more"
 _COME_IN = "open the address that `outlying serve` has printed: it holds the token"
 
 
@@ -88,7 +91,7 @@ def _bracketed(name: str) -> str:
 
 
 class Safety:
-    """The middleware around the whole application."""
+    """What stands around the whole application, and around what it says of its own failures."""
 
     def __init__(self, app: ASGIApp, door: Door) -> None:
         self._app, self._door = app, door
@@ -100,8 +103,15 @@ class Safety:
             return
         if scope["type"] != "http":  # nothing here speaks WebSocket
             return
-        answer = self._refusal(scope)
-        await (answer or self._app)(scope, receive, _with_headers(send))
+        fenced = _Fenced(send)
+        try:
+            await (self._refusal(scope) or self._app)(scope, receive, fenced)
+        except Exception:
+            _LOG.exception("%s %s", scope["method"], ascii(scope["path"]))
+            if fenced.has_begun and not fenced.has_ended:
+                raise  # so that the connection is closed, and nobody waits for the rest
+            if not fenced.has_begun:
+                await _refused(scope, 500, UNEXPECTED)(scope, receive, fenced)
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers, door = Headers(scope=scope), self._door.at(scope.get("server"))
@@ -176,16 +186,23 @@ def _is_from_here(scope: Scope, headers: Headers, door: Door) -> bool:
 def _refused(scope: Scope, status: int, why: str) -> Response:
     if scope["path"].startswith("/api/") or scope["path"].endswith(".json"):
         return JSONResponse({"error": why}, status)
-    return PlainTextResponse(f"Refused: {why}.\n", status)
+    said = f"Refused: {why}" if status < 500 else why.capitalize()
+    return PlainTextResponse(f"{said}.\n", status)
 
 
-def _with_headers(send: Send) -> Send:
-    async def sent(message: Message) -> None:
+class _Fenced:
+    """Sends an answer with the headers that fence it in."""
+
+    def __init__(self, send: Send) -> None:
+        self._send, self.has_begun, self.has_ended = send, False, False
+
+    async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
+            self.has_begun = True
             headers = MutableHeaders(scope=message)
             for name, value in _HEADERS.items():
                 headers[name] = value
             headers.setdefault("Cache-Control", "no-store")
-        await send(message)
-
-    return sent
+        await self._send(message)
+        if message["type"] == "http.response.body":
+            self.has_ended = not message.get("more_body", False)

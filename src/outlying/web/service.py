@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from starlette.requests import Request
+
 from outlying.errors import ObjectError, OptionError
 from outlying.options import check_names, check_whole
 from outlying.table.values import Form, read_text
@@ -42,6 +44,12 @@ class Service:
     def close(self) -> None:
         """End all that runs."""
         self.tables.close()
+
+
+def service_of(request: Request) -> Service:
+    """Return the service that answers a request."""
+    found: Service = request.app.state.service
+    return found
 
 
 class TableJobs(Jobs):
@@ -90,6 +98,7 @@ def _typed(values: Mapping[str, Any], entry: TableEntry, options: OptionsQuery) 
     """Read texts as what their columns hold; other values stay as they are."""
     declared = dict(options.options.types)
     forms: dict[str, Form] = {}
+    mixed = {facts.name for facts in entry.columns if facts.unread}
     for facts in entry.columns:
         kind = declared.get(facts.name, facts.type)
         is_number = kind == "numeric" and facts.type == "categorical"
@@ -102,10 +111,13 @@ def _typed(values: Mapping[str, Any], entry: TableEntry, options: OptionsQuery) 
             is_text = isinstance(value, str) and name in forms
             found[name] = read_text(forms[name], value.strip()) if is_text else value
         except ValueError as error:
+            if name in mixed:  # a text among numbers is what some rows hold, and can be odd
+                found[name] = value
+                continue
             raise ObjectError(f"the object's {name!r} is {value!r}; it expects {error}") from None
         if not isinstance(value, (str, int, float, bool, type(None))):
             raise ObjectError(f"the object's {name!r} is no text, number, true, false or null")
     return found
 
 
-__all__ = ["Job", "NotFoundError", "NotReadyError", "Service"]
+__all__ = ["Job", "NotFoundError", "NotReadyError", "Service", "service_of"]

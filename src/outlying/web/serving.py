@@ -23,6 +23,8 @@ from outlying.web.sourcing import Sourcing
 from outlying.web.workspace import Workspace
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
+#: Bytes of the head of a request: a new object of 2,000 columns is an address of 80 KB.
+_LONGEST_ADDRESS = 1 << 20
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - only with a token that was chosen
 
 
@@ -37,6 +39,11 @@ class Settings:
     opens_browser: bool = True
     path: str = "/"
     limits: Limits = dataclasses.field(default_factory=Limits)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine can ask."""
+        return is_loopback(self.host) and not self.names
 
     def check(self) -> None:
         """Refuse to be seen by other machines unless that was clearly meant."""
@@ -72,12 +79,14 @@ def serve(
             token = quote(door.token, safe="")
             address = f"http://{_shown_host(settings.host)}:{port}{settings.path}?token={token}"
             config = uvicorn.Config(
-                application(service, door),
+                application(service, door, is_local=settings.is_local),
                 log_level="error",
                 access_log=False,
                 server_header=False,
                 lifespan="on",
                 ws="none",
+                http="h11",
+                h11_max_incomplete_event_size=_LONGEST_ADDRESS,
                 timeout_graceful_shutdown=1,
             )
             server = _Server(config, lambda: _announced(address, settings, say))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 from collections.abc import Mapping
@@ -11,12 +12,34 @@ from typing import TYPE_CHECKING, Any
 from outlying.options import Engine
 from outlying.sources import registry
 from outlying.sources.copies import PrivateCopy, landed
+from outlying.sources.excel.reading import sheet_names
 from outlying.sources.files import check_readable
 from outlying.sources.recognise import REMOTE, are_files, name_of, path_of, scheme_of
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
     from outlying.sources.passes import Feeder
+
+
+_HEAD = 1 << 16  # bytes that tell what a file holds
+_SAYABLE = ("table", "sheet", "encoding")
+#: Some that people meet; others can be named where a file could not be read.
+_ENCODINGS = (
+    "utf-8",
+    "cp1252",
+    "iso8859-1",
+    "iso8859-2",
+    "iso8859-15",
+    "cp1250",
+    "cp1251",
+    "koi8-r",
+    "mac-roman",
+    "utf-16",
+    "shift_jis",
+    "gb18030",
+    "big5",
+    "euc-kr",
+)
 
 
 class NamedFile(os.PathLike[str]):
@@ -66,6 +89,47 @@ class Sourcing:
         shown = name_of(self.name)
         return shown if "://" in shown else shown.rstrip("/").rpartition("/")[2] or shown
 
+    def choices(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Return what can be said of how it is read: the option, and what is usual to say.
+
+        To be asked when it has been read: the file is known to be sound.
+        """
+        if "table" in dict(self.given):
+            return (("table", ()),)
+        path = self.file or path_of(self.name)
+        if not path.is_file():
+            return ()
+        with path.open("rb") as stream:
+            form = registry.format_by_content(stream.read(_HEAD))
+        if form is None:  # compressed, or no file of ours: nothing to choose
+            return ()
+        if "sheet" in form.takes:
+            names = sheet_names(path)
+            return (("sheet", names),) if len(names) > 1 else ()
+        return (("encoding", _ENCODINGS),) if "encoding" in form.takes else ()
+
+    @property
+    def sayable(self) -> tuple[str, ...]:
+        """What could help to read it: the table, the sheet or the encoding; all if nobody knows."""
+        path = self.file or path_of(self.name)
+        with contextlib.suppress(OSError, ValueError):
+            with path.open("rb") as stream:
+                head = stream.read(_HEAD)
+            suffix = registry.suffix_of(path, registry.SUFFIXES)
+            named = None if suffix is None else registry.format_of(suffix)
+            kinds = [item for item in (named, registry.format_by_content(head)) if item is not None]
+            found = tuple(dict.fromkeys(option for item in kinds for option in item.takes))
+            return found if kinds and "table" not in dict(self.given) else _SAYABLE
+        return ("table",) if scheme_of(self.name) is not None else ()
+
+    @property
+    def size(self) -> str:
+        """How large the file is in words; nothing where it is none, or not there."""
+        with contextlib.suppress(OSError, ValueError):
+            path = self.file or path_of(self.name)
+            return _size_text(path.stat().st_size) if path.is_file() else ""
+        return ""
+
     def opened(self) -> Table | Feeder:
         """Read the table into memory, or open what is read as a stream."""
         if self.file is None:
@@ -75,6 +139,13 @@ class Sourcing:
         if "table" in given or "query" in given:
             return registry.scan(file, **given)
         return registry.opened(file, self.engine, **given)
+
+
+def _size_text(size: int) -> str:
+    for unit, name in ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")):
+        if size >= unit:
+            return f"{size / unit:.3g} {name}"
+    return f"{size:,} bytes"
 
 
 def _check_there(source: str) -> None:

@@ -13,8 +13,9 @@ from outlying.errors import OptionError, shown
 from outlying.sources.duckdb.browse import ColumnFacts
 from outlying.table.values import Form, Value, printable, read_text, text_of
 from outlying.web.addresses import Addresses
-from outlying.web.queries import Filter, OptionsQuery, Params, Query, real, whole
+from outlying.web.queries import OptionsQuery, Params, QueryFilter, TableQuery, real, whole
 from outlying.web.tables import Page, PageRow, TableEntry
+from outlying.web.uploads import SAID
 
 #: A page of more columns is slow to draw; the others are some steps to the right.
 MOST_COLUMNS = 60
@@ -36,12 +37,14 @@ class TablePage:
     """One page of a table in words and links."""
 
     def __init__(
-        self, entry: TableEntry, query: Query, addresses: Addresses, left: int = 0
+        self, entry: TableEntry, query: TableQuery, addresses: Addresses, left: int = 0
     ) -> None:
         self.entry, self.query, self.addresses = entry, query, addresses
-        self._skipped = dict(entry.skipped)
         self._excluded = set(addresses.options.options.exclude)
         self._types = dict(addresses.options.options.types)
+        self._declarable = frozenset() if entry.facts is None else entry.facts.declarable
+        declared = self._declarable.intersection(self._types)
+        self._skipped = {name: why for name, why in entry.skipped if name not in declared}
         self._left = min(left, max(0, len(entry.columns) - 1))
         self._columns = _window(entry, self._left)
 
@@ -52,15 +55,15 @@ class TablePage:
         return {
             "about": _about(self.entry),
             "notes": [*self.entry.notes, *_unusable(self.entry)],
-            "can_rank": not self.entry.is_streamed,
             "path": self.addresses.path(),
+            "reading": _reading(self.entry),
             "query": query,
             "kept": self._kept(),
             "choices": [self._choice(*item) for item in self._columns],
             "names": [column.name for column in self.entry.columns],
             "rules": [{"name": name, "label": label} for name, label in RULES.items()],
             "chips": list(self._chips()),
-            "all_rows": self._to(Query(limit=query.limit)),
+            "all_rows": self._to(TableQuery(limit=query.limit)),
             "columns": [self._head(column) for column in shown],
             "rows": self._rows(page, shown),
             "pager": self._pager(page),
@@ -117,6 +120,8 @@ class TablePage:
         chosen = self._types.get(column.name, "")
         usual = f"{KINDS[column.type]} (as read)"
         kinds = [("", usual), *(item for item in KINDS.items() if item[0] != column.type)]
+        if column.name in self._declarable:
+            kinds.insert(1, (column.type, f"{KINDS[column.type]}, compared all the same"))
         reason = self._skipped.get(column.name)
         return {
             "place": place,
@@ -124,6 +129,7 @@ class TablePage:
             "is_shown": column.name not in self.addresses.hidden,
             "missing": f"{column.missing:,}",
             "is_compared": column.name not in self._excluded,
+            "is_declared": reason is None and column.name in self._declarable,
             "skipped": None if reason is None else f"no, it {printable(reason, 120)}",
             "kinds": [
                 {"value": value, "label": label, "is_chosen": value == chosen}
@@ -207,7 +213,7 @@ class TablePage:
     def _at(self, offset: int) -> str:
         return self._to(dataclasses.replace(self.query, offset=offset))
 
-    def _to(self, query: Query) -> str:
+    def _to(self, query: TableQuery) -> str:
         """Return the address of other rows, with the same columns."""
         return self.addresses.to(pairs=[*query.to_params(), *self._at_left])
 
@@ -243,6 +249,20 @@ def size_of(entry: TableEntry) -> str:
 
 def _about(entry: TableEntry) -> str:
     return f"{size_of(entry)}. Click a row to see why it is odd, or that it is not."
+
+
+def _reading(entry: TableEntry) -> list[dict[str, Any]]:
+    """Return the ways in which the file could be read instead."""
+    given = dict(entry.sourcing.given)
+    return [
+        {
+            "name": name,
+            "label": SAID[name],
+            "value": given.get(name, ""),
+            "choices": list(dict.fromkeys([given[name], *choices] if name in given else choices)),
+        }
+        for name, choices in (() if entry.facts is None else entry.facts.choices)
+    ]
 
 
 def _unusable(entry: TableEntry) -> list[str]:
@@ -283,32 +303,32 @@ def sent(entry: TableEntry, params: QueryParams, addresses: Addresses) -> str | 
     """Return the address that a form of the page asks for; None where no form was sent."""
     left = [("left", params["left"])] if left_of(params) else []
     if "on" in params:
-        query = Query.of(params)
+        query = TableQuery.of(params)
         added = _filter(entry, params)
         filters = (*(item for item in query.filters if item != added), added)
         query = dataclasses.replace(query, filters=filters, offset=0)
         return addresses.to(pairs=[*query.to_params(), *left])
     if "choosing" in params:
-        pairs = [*Query.of(params).to_params(), *left]
+        pairs = [*TableQuery.of(params).to_params(), *left]
         return _chosen(entry, params, addresses).to(pairs=pairs)
     return None
 
 
-def _filter(entry: TableEntry, params: QueryParams) -> Filter:
+def _filter(entry: TableEntry, params: QueryParams) -> QueryFilter:
     place = whole("on", params["on"], 0)
     if place >= len(entry.columns):
         raise OptionError(f"on is {place}; allowed: 0 to {len(entry.columns) - 1}")
     column, rule, text = entry.columns[place], params.get("rule", ""), params.get("to", "")
     if rule in ("missing", "present"):
-        return Filter.read({"attribute": column.name, "kind": rule})
+        return QueryFilter.read({"attribute": column.name, "kind": rule})
     if rule in ("least", "most"):
         end = _end(column, text)
         ends = (end, None) if rule == "least" else (None, end)
-        return Filter(column.name, "interval", *ends)
+        return QueryFilter(column.name, "interval", *ends)
     if rule == "equals" and column.type != "categorical":
         end = _end(column, text)
-        return Filter(column.name, "interval", end, end)
-    return Filter(column.name, "equals" if rule == "equals" else "contains", value=text)
+        return QueryFilter(column.name, "interval", end, end)
+    return QueryFilter(column.name, "equals" if rule == "equals" else "contains", value=text)
 
 
 def _end(column: ColumnFacts, text: str) -> str | float:
@@ -339,12 +359,16 @@ def _chosen(entry: TableEntry, params: QueryParams, addresses: Addresses) -> Add
 
 
 def _excluded(entry: TableEntry, params: QueryParams, before: Sequence[str]) -> list[str]:
-    """Return the columns that are not to be compared; those that never are have no box to tick."""
+    """Return the columns that are not to be compared; those that never are have no box to tick.
+
+    Those that are only compared as their type was declared have one that says so.
+    """
     compared, skipped = set(params.getlist("compare")), dict(entry.skipped)
+    declared = set(params.getlist("declared"))
     asked = {
         column.name: str(place) in compared
         for place, column in _window(entry, left_of(params))
-        if column.name not in skipped
+        if column.name not in skipped or str(place) in declared
     }
     elsewhere = [name for name in before if name not in asked]
     return elsewhere + [name for name, is_compared in asked.items() if not is_compared]

@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import re
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -20,7 +20,7 @@ from outlying.web import ordinary
 from outlying.web.jobs import Job, Jobs
 from outlying.web.limits import BusyError, Limits, NotFoundError, NotReadyError
 from outlying.web.processes import Process
-from outlying.web.queries import Filter, Query
+from outlying.web.queries import QueryFilter, TableQuery
 from outlying.web.sourcing import Sourcing
 from outlying.web.tasks import Charge, Explain, Facts, Failed, Message, Task
 from outlying.web.workspace import Workspace
@@ -61,7 +61,7 @@ class Twins:
 
     ordinary_at: Value
     twins: list[PageRow]
-    group_filters: list[Filter]
+    group_filters: list[QueryFilter]
     sentence: str
 
 
@@ -198,6 +198,20 @@ class Tables:
             entry.job = job.id
         return entry
 
+    def read_as(self, name: str, said: Mapping[str, str | None]) -> TableEntry:
+        """Read a table once more in another way; one that could not be read also in the same."""
+        entry = self.get(name)
+        sourcing = entry.sourcing.read_as(said)
+        if entry.state == "ready" and sourcing != entry.sourcing:
+            self._jobs.forget(name)
+            self._close(entry)
+            entry.facts = entry.browser = entry.process = None
+            entry.blame.clear()
+            entry.state = "closed"
+        if entry.state in ("closed", "failed"):
+            entry.sourcing = sourcing
+        return self.reopen(name)
+
     def reopen(self, name: str) -> TableEntry:
         """Read a table whose reading has failed once more."""
         entry = self.get(name)
@@ -205,7 +219,7 @@ class Tables:
             entry.state = "closed"
         return self.open(name)
 
-    async def page(self, name: str, query: Query) -> Page:
+    async def page(self, name: str, query: TableQuery) -> Page:
         """Return a page of rows."""
         entry = self.get(name)
         found = await _apart(entry.ready().page, query.view, query.offset, query.limit)

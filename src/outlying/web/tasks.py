@@ -25,6 +25,8 @@ class Facts:
     skipped: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
     is_streamed: bool
+    choices: tuple[tuple[str, tuple[str, ...]], ...] = ()  # how else it could be read
+    declarable: frozenset[str] = frozenset()  # skipped columns that are compared if declared
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

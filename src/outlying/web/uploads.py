@@ -12,7 +12,7 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 from starlette.requests import Request
-from starlette.types import Message, Receive
+from starlette.types import Message
 
 from outlying.errors import OptionError, SourceError, harmless
 from outlying.sources import registry
@@ -22,8 +22,8 @@ from outlying.web.service import Service
 from outlying.web.sourcing import Sourcing
 from outlying.web.tables import TableEntry
 
-SAID = ("table", "sheet", "encoding")
-"""What a client may say about a file: the table of a database, the sheet of a workbook, ..."""
+SAID = {"table": "Table of a database", "sheet": "Sheet of a workbook", "encoding": "Encoding"}
+"""What a client may say about a file, and how a page calls it."""
 _CHUNK = 1 << 20
 _LONGEST_NAME = 200
 _SEPARATORS = re.compile(r"[/\\\0]")
@@ -63,7 +63,7 @@ def _path_for(name: str, service: Service) -> Path:
 
 
 async def _from_form(request: Request, service: Service) -> tuple[str, Path]:
-    whole = Request(request.scope, _receiving(request, service))
+    whole = bounded(request, service.limits.upload_bytes + _CHUNK, _too_large(service))
     try:
         async with whole.form(max_files=1, max_fields=10) as form:
             file = next((item for item in form.values() if isinstance(item, UploadFile)), None)
@@ -78,19 +78,19 @@ async def _from_form(request: Request, service: Service) -> tuple[str, Path]:
     return name, path
 
 
-def _receiving(request: Request, service: Service) -> Receive:
-    """Return what receives the body of a request, up to the limit."""
+def bounded(request: Request, most: int, error: LimitError) -> Request:
+    """Return a request whose body is read up to so many bytes; the error says that it has more."""
     total = 0
 
     async def receive() -> Message:
         nonlocal total
         message = await request.receive()
         total += len(message.get("body", b""))
-        if total > service.limits.upload_bytes + _CHUNK:
-            raise _too_large(service)
+        if total > most:
+            raise error
         return message
 
-    return receive
+    return Request(request.scope, receive)
 
 
 async def _chunks(file: UploadFile) -> AsyncIterator[bytes]:

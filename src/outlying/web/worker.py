@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import dataclasses
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -19,19 +19,17 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
-import numpy as np
-
 from outlying.api import Explainer
-from outlying.detect.api import detect
-from outlying.errors import OutlyingError
+from outlying.errors import OutlyingError, SourceError
 from outlying.options import Options
 from outlying.results.findings import Findings
 from outlying.sources.arrow.collecting import TooManyRowsError, collected
-from outlying.sources.duckdb.browse import Browser, write_copy
+from outlying.sources.duckdb.browse import Browser, ColumnFacts, write_copy
 from outlying.table.selection import as_read, select_any
-from outlying.table.table import Table
+from outlying.table.table import SkipReason, Table
 from outlying.table.targets import Asked
 from outlying.web.limits import LimitError
+from outlying.web.ranking import copied_table, detected
 from outlying.web.tasks import (
     Charge,
     Detect,
@@ -47,6 +45,13 @@ from outlying.web.tasks import (
 _POLITE = 5  # how far threads that explain stand back behind those who look around
 _LONGEST_HEADER = 4 << 20  # bytes
 _KEPT = 3  # populations, each prepared with options of its own
+#: Why columns are skipped that take part where their type is declared.
+_DECLARABLE = (
+    SkipReason.IDENTIFIER,
+    SkipReason.TOO_MANY_TEXTS,
+    SkipReason.ROW_NUMBER,
+    SkipReason.COPY,
+)
 _SELDOM = 0.1  # seconds between two words of progress
 
 
@@ -129,7 +134,7 @@ class Worker:
 
     def read(self, tell: _Teller) -> Facts:
         """Read the table, and write a copy of it to look around in."""
-        tell.stage("reading", 0, 0)
+        tell.say(f"reading {self._charge.sourcing.size}".strip())
         self._check_header()
         self._data = self._charge.sourcing.opened()
         known = self._charge.known
@@ -155,13 +160,34 @@ class Worker:
 
     def _copied(self, table: Table, tell: _Teller) -> Facts:
         self._check_size(table)
-        tell.stage("making a copy to look around in", 0, 0)
+        tell.say(f"copying {table.rows:,} rows to look around in, column by column")
         is_streamed = not isinstance(self._data, Table)
-        table = table if is_streamed else as_read(table, Options())  # as it is compared
-        facts = write_copy(table, self._charge.copy)
+        table = as_read(table, Options())  # as it is compared
+        facts = self._written(table, tell, with_texts=is_streamed)
         left_out = select_any(table, Options()).skipped
         skipped = tuple((item.name, item.reason) for item in left_out)
-        return Facts(table.source, table.rows, facts, skipped, table.notes, is_streamed)
+        return Facts(
+            table.source,
+            table.rows,
+            facts,
+            skipped,
+            table.notes,
+            is_streamed,
+            choices=self._charge.sourcing.choices(),
+            declarable=frozenset(item.name for item in left_out if item.why in _DECLARABLE),
+        )
+
+    def _written(self, table: Table, tell: _Teller, *, with_texts: bool) -> tuple[ColumnFacts, ...]:
+        """Write the copy; where that fails, nothing of it is left."""
+        copy = self._charge.copy
+        try:
+            return write_copy(table, copy, tell, with_texts=with_texts)
+        except OSError as error:
+            shutil.rmtree(copy, ignore_errors=True)
+            raise SourceError(
+                f"a copy of {table.source} cannot be written to the folder for temporary files: "
+                f"{error.strerror or error}; start the server with TMPDIR set to one with more room"
+            ) from None
 
     def _collected(self, tell: _Teller) -> Table:
         try:
@@ -186,7 +212,7 @@ class Worker:
             tell.say("explaining")
             asked = self._asked(task)
             return next(explainer.explained(explainer.targets(asked, tell, 1), 1, tell))
-        return _detected(explainer, task, tell)
+        return detected(explainer, task, tell, is_copy=self._facts.is_streamed)
 
     def _asked(self, task: Explain) -> Asked:
         """Name what to explain; rows of a stream have no position, and are named by values."""
@@ -202,26 +228,16 @@ class Worker:
 
     def _explainer(self, task: Task) -> Explainer:
         """Return the population with these options; the last few are kept."""
-        key = task.options
+        is_copy = isinstance(task, Detect) and self._facts.is_streamed
+        key = task.options, is_copy
         with self._making:
             if key not in self._explainers:
-                self._explainers[key] = Explainer(self._data, **key.keywords)
+                data = copied_table(self._charge.copy, self._facts) if is_copy else self._data
+                self._explainers[key] = Explainer(data, **task.options.keywords)
             self._explainers.move_to_end(key)
             while len(self._explainers) > _KEPT:
                 self._explainers.popitem(last=False)
             return self._explainers[key]
-
-
-def _detected(explainer: Explainer, task: Detect, tell: _Teller) -> Detected:
-    tell.say("ranking rows")
-    detection = detect(explainer, top=task.top, workers=1, progress=tell)
-    tell.say("comparing with ordinary rows")
-    explainer.prepare(tell, workers=1)
-    tell.say("explaining")
-    found = explainer.explain_many(rows=detection.positions, workers=1, progress=tell)
-    no_scores = np.zeros(0)  # of a million rows nobody asks for all
-    detection = dataclasses.replace(detection, scores=no_scores)
-    return Detected(detection, tuple(found), explainer.options)
 
 
 class _Teller:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import calendar
 import datetime as dt
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -101,3 +102,28 @@ def test_facts_of_parts_of_a_table_are_those_of_all(
     for merged in (facts[0].merged(facts[1]), facts[1].merged(facts[0])):
         assert merged.days.tolist() == facts[2].days.tolist()
         assert merged.minutes.tolist() == facts[2].minutes.tolist()
+
+
+@pytest.mark.parametrize(
+    ("hours", "is_circle"),
+    [
+        ((18, 19, 20, 21, 22, 23, 0, 1), True),
+        ((8, 9, 10, 11, 12), False),
+        ((0, 1, 2), False),  # durations that are held as times stay in their order
+        ((0, 23), True),
+        (range(24), True),
+    ],
+)
+def test_times_of_day_across_midnight_lie_on_a_circle(
+    hours: Sequence[int], is_circle: bool
+) -> None:
+    times = [dt.time(hour, 7 * n % 60, n % 60) for n in range(60) for hour in hours]
+    column = numeric_column("at", [number_of("time", time) for time in times], "time")
+    found = list(calendar_derivations("at", "time", CalendarFacts.of(column.values)))
+    assert [each.name for each in found] == (["at (hour)"] if is_circle else [])
+    for each in found:
+        line = each.column(column)
+        assert line.is_numeric
+        assert [line.value(row) for row in range(len(times))] == times  # to the second
+        low, high = each.ends
+        assert low <= line.values.min() <= line.values.max() <= high

@@ -220,6 +220,55 @@ def test_declared_numbers_may_be_codes() -> None:
     assert read(["007", "$1,200", "NA"], "numeric") == [7.0, 1200.0, None]
 
 
+def test_declared_whole_numbers_are_shown_whole() -> None:
+    found = read(["01234", "87218", "N/A"], "numeric")
+    assert found is not None
+    assert [type(value) for value in found] == [int, int, type(None)]
+    assert read(["00.50", "12"], "numeric") == [0.5, 12.0]
+    decision = decided(["007", "inf"], "numeric")
+    assert decision is not None
+    assert decision.reading.form == "number"
+
+
+ZIPS = [str(10007 + 457 * n) for n in range(190)]  # up to 96380
+
+
+@pytest.mark.parametrize(
+    ("texts", "are_codes"),
+    [
+        ([*ZIPS, "n.a."], True),
+        ([*ZIPS, "01234", "n.a."], True),
+        ([f"0{n}" for n in range(1000, 1100)] + ["n.a."], True),
+        ([*ZIPS[:80], "n.a."], False),  # up to 46110
+        ([*ZIPS, "100250", "n.a."], False),
+        ([str(year) for year in range(1950, 2020)] + ["n.a."], False),
+        (["1000"] * 9 + ["9000"] * 9 + ["n.a."], False),  # few rows
+    ],
+)
+def test_postal_codes_beside_a_text(texts: list[str], are_codes: bool) -> None:
+    assert (read(texts) is None) == are_codes
+
+
+@pytest.mark.parametrize(
+    ("texts", "is_in_doubt"),
+    [
+        (["1.234", "12.345"], True),
+        (["1.234 kg", "12.345 kg", "950 kg"], True),
+        (["1.234", "12", "n.a.", *["3.456"] * 60], True),
+        (["1.234", "0.345"], False),
+        (["1.234", "12.34"], False),
+        (["1.234", "1234", "x"], False),
+        (["€ 1.234", "€ 12.345"], False),
+        (["1,234", "12,345"], False),
+        (["1.234.567", "12.345"], False),
+    ],
+)
+def test_points_that_may_mark_thousands(texts: list[str], is_in_doubt: bool) -> None:
+    decision = decided([*texts, *texts[:1] * 20])
+    assert decision is not None
+    assert ("though they may mark thousands" in decision.note) == is_in_doubt
+
+
 STYLES = {
     "plain": ("", ".", "", ""),
     "English": (",", ".", "", ""),

@@ -169,8 +169,11 @@ class CsvFeeder(FilesFeeder):
         tests += _tested(connected, rows, rest)
         taken = {test.place: test for test in reversed(tests) if test.loses is False}
         found = {place: test.kind for place, test in taken.items()}
-        doubts = [(place, types.THOUSANDS) for place in types.with_points_in_doubt(found)]
-        found |= {t.place: t.kind for t in _tested(connected, rows, doubts) if t.loses is False}
+        doubts = [(place, types.THOUSANDS) for place in types.with_points(found)]
+        for tried in ('"some"', rows):
+            tests = _tested(connected, tried, doubts)
+            doubts = [test.pair for test in tests if test.loses is False]
+        found = types.settled(found, [place for place, _ in doubts])
         gaps = [place for place, test in taken.items() if test.has_words]
         for start in range(0, len(gaps), types.BLOCK):
             some = gaps[start : start + types.BLOCK]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from outlying.sources.sql import literal
 from outlying.sources.types import duckdb as plans
 from outlying.sources.types.text import ISO_PATTERNS
 from outlying.table.values import Form
-from outlying.table.written.decision import gaps_note
+from outlying.table.written.decision import POINTS_IN_DOUBT, gaps_note
 from outlying.table.written.reading import MISSING_WORDS
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ UNTYPED_WORDS = (
 """What must not decide on a type: missing values, and infinities, which DuckDB takes for text."""
 
 TESTS_AT_ONCE = 200
+_FIRST_ROWS = 1_000  # that tell most numbers from marks of thousands
 _CODE = "^ *[+]|^ *0[0-9]|_"
 """What DuckDB's sniffer takes for text although a cast reads it: +5, 007, 1_000."""
 
@@ -145,21 +146,38 @@ def kinds_of(connected: DuckDBPyConnection, sniffed: Sniffed) -> list[Kind]:
             for place, *losses in connected.execute(query).fetchall():
                 fits = (kind for kind, loses in zip(kinds, losses, strict=True) if not loses)
                 found[place] = next(fits, TEXT)
-    for place in with_points_in_doubt(dict(enumerate(found))):
+    in_doubt = []
+    for place in with_points(dict(enumerate(found))):
         rows = f"{table_at(place)} WHERE rowid >= {int(sniffed.has_header)}"
-        query = f"SELECT bool_or({loss(THOUSANDS, f'c{place}')}) FROM {rows}"  # noqa: S608
-        if connected.execute(query).fetchall() == [(False,)]:
-            found[place] = THOUSANDS
-    return found
+        lost = loss(THOUSANDS, f"c{place}")
+        some = f"SELECT {lost} AS lost FROM {rows}"  # noqa: S608
+        looks = (f"({some} LIMIT {_FIRST_ROWS})", f"({some})")
+        if all(_loses_nothing(connected, look) for look in looks):
+            in_doubt.append(place)
+    return list(settled(dict(enumerate(found)), in_doubt).values())
 
 
-def with_points_in_doubt(found: Mapping[int, Kind]) -> list[int]:
-    """Return the fields of decimal points in a file in which others have decimal commas.
+def _loses_nothing(connected: DuckDBPyConnection, tests: str) -> bool:
+    query = f"SELECT bool_or(lost) FROM {tests}"  # noqa: S608
+    return connected.execute(query).fetchall() == [(False,)]
 
-    Nobody writes both: where three digits follow each point, 3.335 is a large number.
+
+def with_points(found: Mapping[int, Kind]) -> list[int]:
+    """Return the fields whose points divide off decimals, or thousands."""
+    return [place for place, kind in found.items() if kind.point == "."]
+
+
+def settled(found: Mapping[int, Kind], in_doubt: Collection[int]) -> dict[int, Kind]:
+    """Decide on points that are followed by three digits each: decimals, or thousands.
+
+    Nobody writes both points and commas for decimals: beside these, 3.335 is a large number.
     """
     has_commas = any(kind.point == "," for kind in found.values())
-    return [place for place, kind in found.items() if has_commas and kind.point == "."]
+    decided = {
+        place: THOUSANDS if has_commas else found[place].with_note(POINTS_IN_DOUBT)
+        for place in in_doubt
+    }
+    return {**found, **decided}
 
 
 def every_kind(*, commas: bool) -> list[Kind]:

@@ -11,9 +11,9 @@ from __future__ import annotations
 import collections
 import dataclasses
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,17 +21,25 @@ import numpy.typing as npt
 from outlying.errors import ColumnError, OptionError, RowError, unknown_name
 from outlying.sources.cell_files import CellFiles, write_cells
 from outlying.sources.duckdb import engine
+from outlying.sources.duckdb.derived import DerivedColumns
 from outlying.sources.duckdb.facts import ColumnFacts as ColumnFacts
 from outlying.sources.duckdb.facts import facts_of
+from outlying.sources.duckdb.filters import (
+    Filter,
+    condition_sql,
+    containing,
+    label_in_copy,
+    number_in_copy,
+)
+from outlying.sources.passes import Progress
 from outlying.sources.types.arrow_numpy import of_texts
 from outlying.table.columns import Column
 from outlying.table.table import Table
-from outlying.table.values import Form, Value, number_of, read_text
+from outlying.table.values import Value
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-FilterKind = Literal["equals", "interval", "missing", "present", "contains"]
 Number: TypeAlias = int
 _Orders: TypeAlias = "collections.OrderedDict[View, npt.NDArray[np.int32]]"
 
@@ -41,17 +49,6 @@ _ORDERS = 24  # orders of all rows that are kept
 _HEADS = 500  # beginnings of orders that are kept
 _DATABASE = "rows.duckdb"
 _CELLS = "cells"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Filter:
-    """One condition on the rows of a page; an end of an interval that is None is open."""
-
-    attribute: str
-    kind: FilterKind
-    low: Any = None
-    high: Any = None
-    value: Any = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -79,13 +76,18 @@ class Rows:
     cells: list[list[Value]]
 
 
-def write_copy(table: Table, folder: Path) -> tuple[ColumnFacts, ...]:
-    """Write the copy of a table to a new folder, and return the facts of its columns."""
+def write_copy(
+    table: Table, folder: Path, progress: Progress | None = None, *, with_texts: bool = False
+) -> tuple[ColumnFacts, ...]:
+    """Write the copy of a table to a new folder, and return the facts of its columns.
+
+    `progress` is told how many columns are done, of how many. `with_texts`: it is to be read back.
+    """
     import duckdb
     import pyarrow
 
     folder.mkdir(mode=0o700)
-    write_cells(table.columns, folder / _CELLS)
+    write_cells(table.columns, folder / _CELLS, with_texts=with_texts)
 
     arrays = {"n": pyarrow.array(np.arange(1, table.rows + 1, dtype=np.int32))}
     arrays |= {f"c{place}": _array(column) for place, column in enumerate(table.columns)}
@@ -94,7 +96,25 @@ def write_copy(table: Table, folder: Path) -> tuple[ColumnFacts, ...]:
         connected.execute("SET enable_progress_bar = false")
         connected.register("given", given)
         connected.execute("CREATE TABLE t AS SELECT * FROM given")
-    return tuple(map(facts_of, table.columns))
+    return tuple(_each_with_facts(table.columns, progress))
+
+
+def _each_with_facts(columns: Sequence[Column], progress: Progress | None) -> Iterator[ColumnFacts]:
+    for done, column in enumerate(columns, start=1):
+        yield facts_of(column)
+        if progress is not None:
+            progress(done, len(columns))
+
+
+def read_copy(folder: Path, columns: Sequence[ColumnFacts]) -> tuple[Column, ...]:
+    """Read the columns of a copy back, as their source has them."""
+    cells = _cells(folder, columns)
+    return tuple(cells.found(place, facts.name) for place, facts in enumerate(columns))
+
+
+def _cells(folder: Path, columns: Sequence[ColumnFacts]) -> CellFiles:
+    forms = [(facts.form, facts.type != "categorical") for facts in columns]
+    return CellFiles(folder / _CELLS, forms)
 
 
 def _array(column: Column) -> Any:
@@ -103,7 +123,7 @@ def _array(column: Column) -> Any:
     if column.is_numeric:
         return pyarrow.array(column.values, mask=column.missing())
     codes = pyarrow.array(column.codes, mask=column.missing())
-    labels = [_label(label) for label in column.labels]
+    labels = [label_in_copy(label) for label in column.labels]
     return pyarrow.DictionaryArray.from_arrays(codes, of_texts(labels))
 
 
@@ -115,10 +135,10 @@ class Browser:
     ) -> None:
         import duckdb
 
-        forms = [(facts.form, facts.type != "categorical") for facts in columns]
-        self._cells = CellFiles(folder / _CELLS, forms)
+        self._cells = _cells(folder, columns)
         self.source, self.rows, self.columns = source, rows, tuple(columns)
         self._places = {facts.name: place for place, facts in enumerate(columns)}
+        self._derived = DerivedColumns(self.columns, self._cells)
         self._connected = duckdb.connect(
             str(folder / _DATABASE), read_only=True, config={"memory_limit": _MEMORY}
         )
@@ -155,10 +175,10 @@ class Browser:
         self, filters: Sequence[Filter], distance: Distance, without: int, limit: int
     ) -> Rows:
         """Return the rows that meet all filters and are nearest, without a row itself."""
-        where, parameters = self._where(View(filters=tuple(filters)))
         sql, more = self._distance(distance)
-        query = f"SELECT n FROM t WHERE {where} AND n <> ? ORDER BY {sql}, n LIMIT ?"  # noqa: S608
         with engine.plain_errors(self.source), self._connected.cursor() as cursor:
+            where, parameters = self._where(cursor, View(filters=tuple(filters)))
+            query = f"SELECT n FROM t WHERE {where} AND n <> ? ORDER BY {sql}, n LIMIT ?"  # noqa: S608
             found = cursor.execute(query, [*parameters, without, *more, limit]).fetchall()
             numbers = [int(number) for (number,) in found]
             return Rows(len(numbers), numbers, self._rows(numbers))
@@ -166,7 +186,11 @@ class Browser:
     def key(self, number: Number) -> dict[str, Value]:
         """Return values that only this row has: of a stream, rows have no other name."""
         cells = self.some([number]).cells[0]
-        values = {facts.name: cell for facts, cell in zip(self.columns, cells, strict=True)}
+        values = {
+            facts.name: cell
+            for facts, cell in zip(self.columns, cells, strict=True)
+            if not (facts.unread and isinstance(cell, str))
+        }
         known = {name: _holding(name, value) for name, value in values.items()}
         counts = {name: self.count(View(filters=(item,))) for name, item in known.items()}
         chosen: list[str] = []
@@ -187,21 +211,21 @@ class Browser:
         Numbers differ by their distance as a share of the column's spread, categories by 0 or 1; a
         gap differs from every value, and not from a gap.
         """
-        parts: list[str] = ["0.0"]
+        parts: list[str] = []
         parameters: list[Any] = []
         for name, value in distance.items():
             place = self.place(name)
             column, facts = f"c{place}", self.columns[place]
-            if value is None:
+            if value is None or (facts.unread and isinstance(value, str)):
                 parts.append(f"CASE WHEN {column} IS NULL THEN 0.0 ELSE 1.0 END")
                 continue
             if facts.type == "categorical":
                 parts.append(f"CASE WHEN {column} = ? THEN 0.0 ELSE 1.0 END")
-                parameters.append(_label(value))
+                parameters.append(label_in_copy(value))
                 continue
             parts.append(f"coalesce(least(1.0, abs({column} - ?) / ?), 1.0)")
-            parameters += [_number(facts, value), facts.spread]
-        return " + ".join(parts), parameters
+            parameters += [number_in_copy(facts, value), facts.spread]
+        return " + ".join(parts) or "n", parameters
 
     def _count(self, cursor: DuckDBPyConnection, view: View) -> int:
         if view.is_whole:
@@ -211,7 +235,7 @@ class Browser:
             known = self._counts.get(plain_view)
         if known is not None:
             return known
-        where, parameters = self._where(view)
+        where, parameters = self._where(cursor, view)
         query = f"SELECT count(*) FROM t WHERE {where}"  # noqa: S608 (names are our own)
         found = int(cursor.execute(query, parameters).fetchall()[0][0])
         self._keep(self._counts, plain_view, found, _ORDERS * 10)
@@ -234,7 +258,7 @@ class Browser:
         return [int(number) for number in order[offset : offset + limit]]
 
     def _found(self, cursor: DuckDBPyConnection, view: View, limit: int) -> npt.NDArray[np.int32]:
-        query, parameters = self._ordered(view)
+        query, parameters = self._ordered(cursor, view)
         if limit < self.rows:
             query, parameters = f"{query} LIMIT ?", [*parameters, limit]
         found = cursor.execute(query, parameters).fetchnumpy()["n"]
@@ -255,8 +279,8 @@ class Browser:
             while len(kept) > most:
                 kept.popitem(last=False)
 
-    def _ordered(self, view: View) -> tuple[str, list[Any]]:
-        where, parameters = self._where(view)
+    def _ordered(self, cursor: DuckDBPyConnection, view: View) -> tuple[str, list[Any]]:
+        where, parameters = self._where(cursor, view)
         first = ""
         if view.sort is not None:
             way = "DESC" if view.descending else "ASC"
@@ -268,13 +292,13 @@ class Browser:
 
     # --- conditions -----------------------------------------------------------------------------
 
-    def _where(self, view: View) -> tuple[str, list[Any]]:
+    def _where(self, cursor: DuckDBPyConnection, view: View) -> tuple[str, list[Any]]:
         parts, parameters = ["true"], []
         if view.rows is not None:
             parts.append("n = ANY(?)")
             parameters.append([number for number in view.rows if 0 < number <= self.rows])
-        for item in view.filters:
-            sql, more = self._condition(item)
+        for number, item in enumerate(view.filters):
+            sql, more = self._condition(cursor, number, item)
             parts.append(sql)
             parameters += more
         if view.search:
@@ -283,28 +307,43 @@ class Browser:
             parameters += more
         return " AND ".join(parts), parameters
 
-    def _condition(self, item: Filter) -> tuple[str, list[Any]]:
-        place = self.place(item.attribute)
-        column, facts = f"c{place}", self.columns[place]
-        if item.kind == "missing":
-            return f"{column} IS NULL", []
-        if item.kind == "present":
-            return f"{column} IS NOT NULL", []
-        if item.kind == "contains":
-            return _containing(column, facts), [_label(item.value)]
-        if item.kind == "equals":
-            return _equals(column, facts, item)
-        return _interval(column, facts, item)
+    def _condition(
+        self, cursor: DuckDBPyConnection, number: int, item: Filter
+    ) -> tuple[str, list[Any]]:
+        """Write a condition; the rows of one on a derived column are joined as a list of ours."""
+        if not self._derived.knows(item.attribute):
+            place = self.place(item.attribute)
+            return condition_sql(f"c{place}", self.columns[place], item)
+        import pyarrow
+
+        name = f"met_{number}"
+        cursor.register(name, pyarrow.table({"n": self._derived.numbers(item)}))
+        return f"n IN (SELECT n FROM {name})", []  # noqa: S608 (the name is our own)
 
     def _search(self, text: str) -> tuple[str, list[Any]]:
         """Look for a text in all columns; numbers hold none but those that look like numbers."""
         is_numeric = all(char in "0123456789.-+:T e" for char in text)
         parts = [
-            _containing(f"c{place}", facts)
+            containing(f"c{place}", facts)
             for place, facts in enumerate(self.columns)
             if is_numeric or facts.type == "categorical"
         ]
-        return f"({' OR '.join(parts) or 'false'})", [_label(text)] * len(parts)
+        parameters: list[Any] = [label_in_copy(text)] * len(parts)
+        unread = self._unread_with(text)
+        if unread:
+            parts.append("n = ANY(?)")
+            parameters.append(unread)
+        return f"({' OR '.join(parts) or 'false'})", parameters
+
+    def _unread_with(self, text: str) -> list[Number]:
+        """Return the rows whose text, in a column of numbers, holds this one in any case."""
+        return [
+            row + 1
+            for place, facts in enumerate(self.columns)
+            if facts.unread
+            for row, cell in self._cells.unread(place).items()
+            if text.lower() in str(cell).lower()
+        ]
 
 
 Distance: TypeAlias = "dict[str, Value]"
@@ -312,58 +351,3 @@ Distance: TypeAlias = "dict[str, Value]"
 
 def _holding(name: str, value: Value) -> Filter:
     return Filter(name, "missing") if value is None else Filter(name, "equals", value=value)
-
-
-def _label(value: Any) -> str:
-    """Write a category as the database holds it: halves of characters are escaped."""
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _text(column: str, facts: ColumnFacts) -> str:
-    """Write the text of a cell as pages show it."""
-    if facts.type == "categorical":
-        return column
-    if facts.form in ("date", "datetime", "instant"):
-        moment = f"make_timestamp(CAST({column} AS BIGINT))"
-        return (
-            f"strftime({moment}, '{'%Y-%m-%d' if facts.form == 'date' else '%Y-%m-%d %H:%M:%S'}')"
-        )
-    if facts.form == "time":
-        return f"strftime(make_timestamp(CAST({column} AS BIGINT)), '%H:%M:%S')"
-    if facts.form == "duration":
-        return f"CAST({column} / 1000000 AS VARCHAR)"
-    return f"CAST({column} AS {'BIGINT' if facts.form == 'integer' else 'DOUBLE'})::VARCHAR"
-
-
-def _containing(column: str, facts: ColumnFacts) -> str:
-    """Look for a text in a cell in any case; the database lowers both, so that they agree."""
-    return f"contains(lower({_text(column, facts)}), lower(?))"
-
-
-def _equals(column: str, facts: ColumnFacts, item: Filter) -> tuple[str, list[Any]]:
-    if item.value is None:
-        return f"{column} IS NULL", []
-    if facts.type == "categorical":
-        return f"{column} = ?", [_label(item.value)]
-    return f"{column} = ?", [_number(facts, item.value)]
-
-
-def _interval(column: str, facts: ColumnFacts, item: Filter) -> tuple[str, list[Any]]:
-    number = f"TRY_CAST({column} AS DOUBLE)" if facts.type == "categorical" else column
-    parts, parameters = [f"{column} IS NOT NULL"], []
-    for sign, end in ((">=", item.low), ("<=", item.high)):
-        if end is not None:
-            parts.append(f"{number} {sign} ?")
-            parameters.append(_number(facts, end))
-    return " AND ".join(parts), parameters
-
-
-def _number(facts: ColumnFacts, value: Any) -> float:
-    form: Form = "number" if facts.type == "categorical" else facts.form
-    try:
-        if isinstance(value, str):
-            value = read_text(form, value)
-        return number_of(form, value)
-    except ValueError as error:
-        raise OptionError(f"filter: column {facts.name!r} expects {error}") from None

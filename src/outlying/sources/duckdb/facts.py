@@ -27,11 +27,12 @@ class ColumnFacts:
     low: Value = None
     high: Value = None
     categories: tuple[str, ...] = ()
+    unread: int = 0  # rows with a text that is no number; they count as missing, too
     spread: float = 1.0  # from the 1st to the 99th percentile, by which differences are measured
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain values."""
-        own = {name: getattr(self, name) for name in ("name", "form", "type", "missing")}
+        own = {name: getattr(self, name) for name in ("name", "form", "type", "missing", "unread")}
         return own | {
             "distinct": self.distinct,
             "low": plain(self.low),
@@ -58,4 +59,5 @@ def facts_of(column: Column) -> ColumnFacts:
     distinct = len(np.unique(known))
     ends = value_of(column.form, low), value_of(column.form, high)
     spread = (far - near) or (high - low) or 1.0
-    return ColumnFacts(column.name, column.form, kind, missing, distinct, *ends, spread=spread)
+    facts = ColumnFacts(column.name, column.form, kind, missing, distinct, *ends, spread=spread)
+    return dataclasses.replace(facts, unread=len(column.unread_rows()))

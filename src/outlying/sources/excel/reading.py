@@ -11,6 +11,7 @@ import contextlib
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outlying.errors import MissingExtraError, shown, unknown_name
@@ -23,7 +24,7 @@ from outlying.sources.types.python import read_objects
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
-    from python_calamine import CalamineSheet, CalamineWorkbook
+    from python_calamine import CalamineSheet, CalamineWorkbook, SheetMetadata
 
 MOST_MEMORY = 4 << 30
 """Bytes that a workbook may take while it is opened."""
@@ -69,6 +70,14 @@ def read(file: InputFile, sheet: str | None = None) -> Table:
         raise file.error("is protected by a password; save it without one") from None
 
 
+def sheet_names(path: Path) -> tuple[str, ...]:
+    """Return the sheets with cells of a workbook that could be read, in its order."""
+    from python_calamine import CalamineWorkbook
+
+    with CalamineWorkbook.from_path(path) as book:
+        return tuple(sheet.name for sheet in _with_cells(book))
+
+
 def _reason(error: Exception) -> str:
     if "detect file format" in str(error):
         return "it is no workbook; if it is an archive, unpack it and give the file inside"
@@ -106,9 +115,9 @@ _REMEDY = "delete what is not part of the table, or save the sheet as CSV"
 
 
 def _chosen(file: InputFile, book: CalamineWorkbook, sheet: str | None) -> tuple[str, list[str]]:
-    from python_calamine import SheetTypeEnum, SheetVisibleEnum
+    from python_calamine import SheetVisibleEnum
 
-    sheets = [s for s in book.sheets_metadata if s.typ == SheetTypeEnum.WorkSheet]
+    sheets = _with_cells(book)
     names = [s.name for s in sheets]
     if not names:
         raise file.error("holds no sheet with cells")
@@ -122,6 +131,12 @@ def _chosen(file: InputFile, book: CalamineWorkbook, sheet: str | None) -> tuple
     more = ", ..." if len(others) > 5 else ""
     note = f"sheet {first!r} is read; others: {', '.join(others[:5])}{more} (the option sheet)"
     return first, [note] if others else []
+
+
+def _with_cells(book: CalamineWorkbook) -> list[SheetMetadata]:
+    from python_calamine import SheetTypeEnum
+
+    return [sheet for sheet in book.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet]
 
 
 def _table(file: InputFile, sheet: CalamineSheet, notes: list[str]) -> Table:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from outlying.sources.passes import Batch
 from outlying.sources.types.arrow import Field
 from outlying.stream.profile.profile import Profile
 from outlying.table.columns import Column, Floats
-from outlying.table.evidence import Copy, copies_in, may_count_rows
+from outlying.table.evidence import Copy, are_codes, copies_in, may_count_rows
 from outlying.table.row_hash import float_hashes
 from outlying.table.values import Value
 
@@ -44,7 +45,7 @@ class EvidencePass:
     def of(cls, profile: Profile, options: Options) -> EvidencePass:
         """Plan by what the rows that were drawn suggest."""
         declared = dict(options.types)
-        used = profile.selection.columns
+        used = profile.used
         counting = tuple(
             column.name
             for column in used
@@ -52,7 +53,8 @@ class EvidencePass:
         )
         others = [column for column in used if column.name not in counting]
         drawn = [column.first(profile.drawn) for column in others]
-        copies = tuple(copy for copy in copies_in(drawn) if copy.name not in declared)
+        suggested = copies_in(drawn, are_drawn=True)
+        copies = tuple(copy for copy in suggested if copy.name not in declared)
         return cls(profile.fields, copies, counting)
 
     @property
@@ -110,7 +112,7 @@ class EvidencePass:
     def finish(self, state: EvidenceState, profile: Profile) -> Profile:
         """Return the profile without the columns that are no evidence."""
         counting = [name for name in self.counting if self._counts(name, state, profile)]
-        if len(counting) == len(profile.selection.columns):
+        if len(counting) == len(profile.used):
             counting = []  # what else is there?
         copies = [copy for copy in self.copies if self._holds(copy, state)]
         return profile.without_evidence(counting, copies)
@@ -124,7 +126,10 @@ class EvidencePass:
     def _holds(self, copy: Copy, state: EvidenceState) -> bool:
         pairs = state.pairs.get(copy.name, set())
         own, others = {one for one, _ in pairs}, {other for _, other in pairs}
-        return copy.name not in state.broken and len(pairs) == len(own) == len(others)
+        if copy.name in state.broken or not len(pairs) == len(own) == len(others):
+            return False
+        ordered = sorted((str(text), cast(int, number)) for number, text in pairs)
+        return not copy.is_code or are_codes(np.array([float(number) for _, number in ordered]))
 
 
 def _may_count(column: Column, profile: Profile) -> bool:

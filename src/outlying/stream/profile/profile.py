@@ -23,7 +23,7 @@ from outlying.stream.profile.column_facts import (
 from outlying.stream.profile.profile_pass import ProfilePass, ProfileState
 from outlying.table.columns import Column, Derivation, infinities_note
 from outlying.table.derived.calendar import DATES, CalendarFacts
-from outlying.table.derived.choosing import Facts, chosen, joined
+from outlying.table.derived.choosing import Facts, chosen, joined, with_parts
 from outlying.table.derived.keys import KeyFacts
 from outlying.table.derived.texts import TextFacts
 from outlying.table.evidence import Copy, row_numbers
@@ -80,8 +80,12 @@ class Profile:
     def without_evidence(self, counting: Iterable[str], copies: Sequence[Copy]) -> Profile:
         """Leave out columns that count rows, and copies of others."""
         skipped = (*map(row_numbers, counting), *(copy.skipped() for copy in copies))
+        names = {item.name for item in skipped}
         return dataclasses.replace(
-            self, skipped=(*self.skipped, *skipped), copies=(*self.copies, *copies)
+            self,
+            skipped=(*self.skipped, *skipped),
+            copies=(*self.copies, *copies),
+            derivations=tuple(item for item in self.derivations if item.parent not in names),
         )
 
     def derived(self, derivation: Derivation) -> Column:
@@ -139,9 +143,14 @@ class Profile:
     @property
     def selection(self) -> Selection:
         """The columns that take part, chosen by what all rows hold; there may be none."""
+        whole = Selection(self.used, self.skipped)
+        return with_parts(whole, tuple(map(self.derived, self.derivations)))
+
+    @property
+    def used(self) -> tuple[Column, ...]:
+        """The columns that take part, be it by what is derived from them."""
         unused = {column.name for column in self.skipped}
-        used = tuple(column for column in self.table.columns if column.name not in unused)
-        return Selection(used, self.skipped, tuple(map(self.derived, self.derivations)))
+        return tuple(column for column in self.table.columns if column.name not in unused)
 
 
 def finish(plan: ProfilePass, state: ProfileState, empty: Table) -> Profile:

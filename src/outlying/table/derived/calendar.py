@@ -20,8 +20,8 @@ from outlying.table.columns import CategoricalColumn, Column, NumericColumn, fro
 from outlying.table.derived.parts import Part
 from outlying.table.values import Form, Value
 
-#: Forms that have calendar parts; a date has no hour.
-DATES: tuple[Form, ...] = ("date", "datetime", "instant")
+#: Forms that have parts; a date has no hour, a time of day nothing else.
+DATES: tuple[Form, ...] = ("date", "datetime", "instant", "time")
 #: Fewer rows show no habit.
 LEAST_ROWS = 30
 #: An hour is a whole number of minutes: finer times are told by the moment itself.
@@ -83,6 +83,10 @@ class CalendarFacts:
         """Return the parts that repeat, and differ."""
         if self.minutes.sum() < LEAST_ROWS:
             return
+        if form == "time":
+            if self.is_across_midnight:
+                yield Part.HOUR
+            return
         months = _months(self.days)
         have_hours = form != "date" and np.count_nonzero(self.minutes) > 1
         if have_hours and len(self.days) >= LEAST_PERIODS[Part.HOUR]:
@@ -94,6 +98,15 @@ class CalendarFacts:
         ):
             if len(np.unique(periods)) >= LEAST_PERIODS[part] and len(np.unique(numbers)) > 1:
                 yield part
+
+    @property
+    def is_across_midnight(self) -> bool:
+        """Whether hours that belong together lie at both ends of the day.
+
+        If not, times in their own order are in that of the circle, too.
+        """
+        cut = self.cut
+        return bool(self.minutes[:cut].any() and self.minutes[cut:].any())
 
     @property
     def cut(self) -> int:
@@ -116,6 +129,7 @@ class CalendarDerivation:
     parent: str
     part: Part
     cut: int = 0  # the minute at which the line of the hours begins
+    is_exact: bool = False  # whether hours are not rounded to minutes: those of times of day
 
     @property
     def name(self) -> str:
@@ -136,7 +150,8 @@ class CalendarDerivation:
     def ends(self) -> tuple[float, float]:
         """The first and the last minute of the line; the days of a month."""
         if self.part is Part.HOUR:
-            return self.cut * MINUTE, (self.cut + MINUTES - 1) * MINUTE
+            last = DAY - (1 if self.is_exact else MINUTE)
+            return self.cut * MINUTE, self.cut * MINUTE + last
         return (1.0, 31.0) if self.part is Part.DAY else (math.nan, math.nan)
 
     def column(self, parent: Column) -> Column:
@@ -152,7 +167,8 @@ class CalendarDerivation:
         if self.part is Part.DAY:
             values[known] = _days_of_month(days)
             return NumericColumn(self.name, "integer", frozen(values), self)
-        values[known] = MINUTE * np.where(minutes < self.cut, minutes + MINUTES, minutes)
+        times = parent.values[known] if self.is_exact else MINUTE * minutes
+        values[known] = times + np.where(minutes < self.cut, DAY, 0.0)
         return NumericColumn(self.name, "time", frozen(values), self)
 
     def _labelled(
@@ -175,7 +191,7 @@ def calendar_derivations(
     """Return the parts of a column of moments that may say something."""
     for part in facts.parts(form):
         cut = facts.cut if part is Part.HOUR else 0
-        yield CalendarDerivation(parent, part, cut)
+        yield CalendarDerivation(parent, part, cut, is_exact=form == "time")
 
 
 def _in_calendar(values: Floats) -> npt.NDArray[np.bool_]:

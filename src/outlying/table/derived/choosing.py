@@ -70,7 +70,18 @@ def with_derived(selection: Selection, table: Table, options: Options) -> Select
         derivation.column(by_name[derivation.parent])
         for derivation in chosen(table.columns, selection, known, options)
     )
-    return dataclasses.replace(selection, derived=derived)
+    return with_parts(selection, derived)
+
+
+def with_parts(selection: Selection, derived: tuple[Column, ...]) -> Selection:
+    """Add derived columns; times of day whose hours go across midnight are compared by these."""
+    circles = {column.family for column in derived if column.form == "time"}
+    columns = tuple(
+        column
+        for column in selection.columns
+        if column.form != "time" or column.name not in circles
+    )
+    return dataclasses.replace(selection, columns=columns, derived=derived)
 
 
 def chosen(

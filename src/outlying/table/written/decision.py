@@ -23,8 +23,15 @@ CODE_DIGITS = 4
 MOST_DIGITS = 15
 #: Numbers that all have so many digits are codes, even where the source knows no types.
 LONG_CODE_DIGITS = 9
+#: Numbers of so many rows that begin with 1 and with 9 would not all have the same digits.
+CODE_ROWS = 20
+#: A number of more digits would have a mark, where thousands have.
+THOUSAND_DIGITS = 3
+#: Said where nothing tells 1.234 from 1234.
+POINTS_IN_DOUBT = "points read as decimals, though they may mark thousands"
 
 _NAMED = 3  # texts in a note
+_ONE_AND_NINE = 1 << 1 | 1 << 9
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -124,7 +131,19 @@ def _are_codes(fitting: Mapping[Style, Seen], has_misfits: bool, has_digits: boo
     if max(digits) > MOST_DIGITS or not (has_misfits or are_spaced):
         return True
     are_alike = min(digits) == max(digits) >= CODE_DIGITS
-    return are_alike and (are_spaced or has_digits or min(digits) >= LONG_CODE_DIGITS)
+    are_long = min(digits) >= LONG_CODE_DIGITS
+    return are_alike and (are_spaced or has_digits or are_long or _fill_a_decade(fitting.values()))
+
+
+def _fill_a_decade(fitting: Iterable[Seen]) -> bool:
+    """Return whether whole numbers of one length begin with 1 as well as with 9.
+
+    Amounts that spread so far would go on beyond: postal codes do not.
+    """
+    every = Seen()
+    for seen in fitting:
+        every.add(seen)
+    return every.rows >= CODE_ROWS and every.firsts & _ONE_AND_NINE == _ONE_AND_NINE
 
 
 def _number_reading(found: Mapping[NumberStyle, Seen], is_declared: bool) -> Reading:
@@ -237,7 +256,16 @@ def _misfits_note(misfits: Mapping[str, int], words: tuple[str, str]) -> str:
 def _number_note(reading: Reading, fitting: Mapping[Style, Seen]) -> str:
     examples = [s.example for style, s in fitting.items() if style is not None and s.example]
     shown = max(sorted(examples), key=_interest)
-    return f"read as numbers: '{printable(shown)}' = {reading.numbers([shown])[0]:.15g}"
+    said = f"read as numbers: '{printable(shown)}' = {reading.numbers([shown])[0]:.15g}"
+    styles = [style for style in fitting if isinstance(style, NumberStyle)]
+    return f"{said}; {POINTS_IN_DOUBT}" if _are_in_doubt(styles, reading.point) else said
+
+
+def _are_in_doubt(styles: Sequence[NumberStyle], point: str) -> bool:
+    """Return whether points may mark thousands: three digits follow each, and nothing tells."""
+    has_marks = any(style.either == "." for style in styles)
+    are_sure = any(style.point or style.digits > THOUSAND_DIGITS for style in styles)
+    return point == "." and has_marks and not are_sure
 
 
 def _interest(example: str) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from outlying.table.arrays import Rows
+from outlying.table.arrays import Mask, Rows
 from outlying.table.written.dates import DateStyle, Order
 from outlying.table.written.numbers import NumberStyle
 from outlying.table.written.reading import Reading, Wanted, declared_reading, is_gap
@@ -18,10 +18,10 @@ from outlying.table.written.styles import Style, styles
 #: A column with more distinct texts that do not fit is one of texts.
 MOST_MISFITS = 1_000
 
-#: The style of what Python reads, but nobody writes for people.
-_PLAIN: dict[Wanted, Style] = {
-    "numeric": NumberStyle(has_decimals=True),
-    "datetime": DateStyle("datetime"),
+#: The styles of what Python reads, but nobody writes for people: whole numbers, and the rest.
+_PLAIN: dict[Wanted, tuple[Style, Style]] = {
+    "numeric": (NumberStyle(), NumberStyle(has_decimals=True)),
+    "datetime": (DateStyle("datetime"), DateStyle("datetime")),
 }
 _DAY = re.compile("([0-9]{1,2})[^0-9][0-9]{1,2}[^0-9]([0-9]{2})")
 _FIRST = 2_048  # texts to look at before all
@@ -41,7 +41,8 @@ class Seen:
     """Texts of one style: how many rows have one, each as long as they are few, and the first.
 
     `ends` are the least and the greatest number, by the mark or the order that they are read by;
-    `firsts` and `lasts` have a bit for each number that dates such as 22-01-04 begin and end with.
+    `firsts` and `lasts` have a bit for each number that dates such as 22-01-04 begin and end with;
+    `firsts` of whole numbers that may be codes, for each digit that they begin with.
     """
 
     rows: int = 0
@@ -108,11 +109,17 @@ class Tally:
         for place in np.flatnonzero(are_gaps).tolist():
             word = texts[place].strip()
             self.gaps[word] = self.gaps.get(word, 0) + int(counts[place])
-        fits, plain = np.zeros(len(texts), dtype=bool), None
+        groups: list[tuple[Style, Mask]] = [(None, ~are_gaps)]
         if self.wanted is not None:
-            plain = _PLAIN[self.wanted]
-            fits = ~np.isnan(declared_reading(self.wanted).numbers(texts))
-        for own, some in ((plain, fits), (None, ~fits & ~are_gaps)):
+            numbers = declared_reading(self.wanted).numbers(texts)
+            fits, are_whole = (
+                ~np.isnan(numbers),
+                np.isfinite(numbers) & (np.floor(numbers) == numbers),
+            )
+            whole, other = _PLAIN[self.wanted]
+            groups = [(whole, fits & are_whole), (other, fits & ~are_whole)]
+            groups.append((None, ~fits & ~are_gaps))
+        for own, some in groups:
             places = np.flatnonzero(some)
             self._add(own, [texts[place] for place in places.tolist()], counts[places])
 
@@ -142,12 +149,18 @@ def _few(counted: Iterable[tuple[str, int]]) -> dict[str, int] | None:
 
 
 def _bits(style: Style, texts: Sequence[str]) -> tuple[int, int]:
-    """Return which numbers stand where the year may be, first or last."""
+    """Return which numbers stand where the year may be, first or last; of codes the first digit."""
+    if isinstance(style, NumberStyle) and style.digits:
+        return sum(1 << int(digit) for digit in {*map(_first_digit, texts)}), 0
     if not isinstance(style, DateStyle) or "ymd" not in style.orders:
         return 0, 0
     ends = {found.groups() for found in map(_DAY.search, texts) if found is not None}
     firsts, lasts = ({int(pair[place]) for pair in ends} for place in (0, 1))
     return sum(1 << number for number in firsts), sum(1 << number for number in lasts)
+
+
+def _first_digit(text: str) -> str:
+    return next(mark for mark in text if mark in "0123456789")
 
 
 def _ends(style: Style, texts: Sequence[str], is_declared: bool) -> dict[str, tuple[float, float]]:

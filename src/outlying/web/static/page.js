@@ -7,6 +7,7 @@ const main = () => document.getElementById("main");
 let asked = 0;     // pages asked for so far: an answer that comes late is dropped
 let shown = "";    // the page that is shown
 let events = null; // where the work in progress reports
+let clock = 0;     // shows the seconds that it takes
 
 // --- Pages: only what is inside of <main> is replaced ---------------------------------------------
 
@@ -160,8 +161,17 @@ function follow(job) {
     const bar = job.querySelector("progress");
     if (told.total) { bar.max = told.total; bar.value = told.done; } else bar.removeAttribute("value");
     const figures = told.total ? `${told.done.toLocaleString("en")} of ${told.total.toLocaleString("en")}` : "";
-    job.querySelector("[data-progress]").textContent = [told.stage, figures].filter(Boolean).join(": ");
+    const words = [told.stage, figures].filter(Boolean).join(": "), heard = performance.now() - 1000 * told.seconds;
+    clearInterval(clock);
+    clock = setInterval(() => tick(job, words, heard), 1000);
+    tick(job, words, heard);
   });
+}
+
+// Some stages take long without news: seconds that pass show that it works.
+function tick(job, words, began) {
+  const seconds = Math.floor((performance.now() - began) / 1000);
+  job.querySelector("[data-progress]").textContent = seconds < 2 ? words : `${words} (${seconds.toLocaleString("en")} s)`;
 }
 
 // A page that nobody sees leaves its connection to others: browsers have few.
@@ -172,6 +182,7 @@ document.addEventListener("visibilitychange", () => {
 });
 
 function stop() {
+  clearInterval(clock);
   events?.close();
   events = null;
 }
@@ -253,47 +264,81 @@ document.addEventListener("keydown", (event) => {
 
 // --- Files ----------------------------------------------------------------------------------------
 
+let sending = null; // the file on its way: one at a time
+
 function upload(event, form) {
   event.preventDefault();
-  const file = form.querySelector("input[type=file]").files[0];
-  if (file) post(form, file);
+  take(form, form.querySelector("input[type=file]").files);
+}
+
+function take(form, files) {
+  if (!files.length || sending) return;
+  if (files.length > 1) refuse(form, "Drop one file at a time. Files that are one table can be served as a folder: outlying serve FOLDER.");
+  else post(form, files[0]);
+}
+
+function refuse(form, text) {
+  const error = form.querySelector(".error");
+  form.querySelector(".sending").hidden = true;
+  form.querySelector("input[type=file]").value = ""; // so that the same file can be chosen again
+  error.hidden = false;
+  error.textContent = text;
 }
 
 function post(form, file) {
-  const sending = form.querySelector(".sending"), error = form.querySelector(".error");
-  const bar = sending.querySelector("progress"), words = sending.querySelector("[data-progress]");
-  const request = new XMLHttpRequest(), body = new FormData();
+  const part = form.querySelector(".sending"), bar = part.querySelector("progress");
+  const words = part.querySelector("[data-progress]"), request = new XMLHttpRequest(), body = new FormData();
   body.append("file", file);
-  sending.hidden = false;
-  error.hidden = true;
+  part.hidden = false;
+  form.querySelector(".error").hidden = true;
+  bar.removeAttribute("value");
   words.textContent = `Sending ${file.name} …`;
   request.upload.addEventListener("progress", (event) => {
-    if (event.lengthComputable) { bar.max = event.total; bar.value = event.loaded; }
+    if (!event.lengthComputable) return;
+    bar.max = event.total;
+    bar.value = event.loaded;
+    words.textContent = `Sending ${file.name}: ${megabytes(event.loaded)} of ${megabytes(event.total)} MB`;
   });
-  const refuse = (text) => { sending.hidden = true; error.hidden = false; error.textContent = text; };
-  request.addEventListener("error", () => refuse("The file could not be sent: it is too large, or the server has stopped."));
+  request.addEventListener("error", () => refuse(form, "The file could not be sent: it is too large, or the server has stopped."));
+  request.addEventListener("abort", () => refuse(form, "The file was not sent."));
   request.addEventListener("load", () => {
     let told = {};
     try { told = JSON.parse(request.responseText); } catch { /* not for us */ }
     if (told.table) location.assign(`/t/${encodeURIComponent(told.table.id)}`);
-    else refuse(told.error ?? `The server refused the file (${request.status}).`);
+    else refuse(form, told.error ?? `The server refused the file (${request.status}).`);
   });
+  request.addEventListener("loadend", () => { if (request.status !== 202) sending = null; });
+  sending = request;
   request.open("POST", form.action);
   request.setRequestHeader("Accept", "application/json");
   request.send(body);
 }
 
-function drops(form) {
-  const over = (event) => { event.preventDefault(); form.classList.add("over"); };
-  addEventListener("dragover", over);
-  addEventListener("dragleave", () => form.classList.remove("over"));
-  addEventListener("drop", (event) => {
-    event.preventDefault();
-    form.classList.remove("over");
-    if (event.dataTransfer?.files.length) post(form, event.dataTransfer.files[0]);
-  });
-  form.querySelector("input[type=file]").addEventListener("change", () => form.requestSubmit());
-}
+const megabytes = (bytes) => (bytes / 2 ** 20).toLocaleString("en", { maximumFractionDigits: 1 });
+const target = () => main().querySelector("[data-upload]");
+
+addEventListener("dragover", (event) => {
+  event.preventDefault();
+  target()?.classList.add("over");
+});
+addEventListener("dragleave", (event) => {
+  if (!event.relatedTarget) target()?.classList.remove("over"); // it has left the window
+});
+addEventListener("drop", (event) => {
+  event.preventDefault(); // no page is left for a file that misses its place
+  target()?.classList.remove("over");
+  const files = event.dataTransfer?.files ?? [];
+  if (target()) take(target(), files);
+  else if (files.length) fail("Files are opened on the start page: choose “outlying” above, and drop it there.");
+});
+document.addEventListener("change", (event) => {
+  if (event.target.matches("[data-upload] input[type=file]")) take(event.target.form, event.target.files);
+});
+document.addEventListener("click", (event) => {
+  if (event.target.closest("[data-abort]")) sending?.abort();
+});
+// A page that comes back as it was left, with its file sent, begins afresh.
+addEventListener("pageshow", (event) => { if (event.persisted && sending) location.reload(); });
 
 // --- Each page ------------------------------------------------------------------------------------
 
@@ -301,9 +346,8 @@ function begin() {
   stop();
   shown = location.pathname + location.search;
   for (const button of main().querySelectorAll("[data-copy]")) button.hidden = false;
-  const job = main().querySelector("[data-events]"), drop = main().querySelector("[data-upload]");
+  const job = main().querySelector("[data-events]");
   if (job) follow(job);
-  if (drop) drops(drop);
 }
 
 begin();
