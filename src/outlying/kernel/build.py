@@ -16,8 +16,8 @@ from pathlib import Path
 #: Nowhere, where modules were sent to another machine as text.
 FOLDER = Path(__file__).parent if "__file__" in globals() else Path(os.devnull)
 BUILDS = FOLDER / "builds"  # not beside the modules: they are no extension modules
-_NAMES = ("bits.c", "contexts.c", "count.c", "look.c", "mixture.c", "screen.c", "search.c", "sweep.c")
-SOURCES = tuple(FOLDER / name for name in _NAMES)
+_NAMES = ("bits", "contexts", "count", "look", "mixture", "screen", "search", "sweep")
+SOURCES = tuple(FOLDER / f"{name}.c" for name in _NAMES)
 HEADER = FOLDER / "screen.h"
 GENERIC = "generic"
 #: Builds for x86-64, and the level of processor that they need.

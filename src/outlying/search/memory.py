@@ -24,11 +24,12 @@ from outlying.search.references import References, Strongest, enough_rows
 from outlying.search.scoring import Exact, Outcome, Progress, no_progress
 from outlying.search.threads import Once
 from outlying.table import row_hash
+from outlying.table.asked import Asked
 from outlying.table.columns import Rows
 from outlying.table.derived.choosing import with_derived
 from outlying.table.selection import Selection, as_declared, not_empty, select_any, with_object
 from outlying.table.table import SkipReason, Table
-from outlying.table.targets import Asked, Key, Target, Targets, targets_in
+from outlying.table.targets import Key, Target, Targets, targets_in
 
 Result = TypeVar("Result")
 

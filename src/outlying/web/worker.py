@@ -28,9 +28,9 @@ from outlying.options import Options
 from outlying.results.findings import Findings
 from outlying.sources.arrow.collecting import TooManyRowsError, collected
 from outlying.sources.duckdb.browse import Browser, write_copy
+from outlying.table.asked import Asked
 from outlying.table.selection import as_read, select_any
 from outlying.table.table import Table
-from outlying.table.targets import Asked
 from outlying.web.limits import LimitError
 from outlying.web.tasks import (
     Charge,

@@ -12,6 +12,7 @@ from outlying.search.screen.bitsets import (
     BITS,
     Layout,
     Places,
+    Words,
     Workspace,
     packed,
     rows_below,
