@@ -399,7 +399,7 @@ def integer_column(name: str, values: npt.NDArray[Any], missing: Mask | None = N
     numbers = values.astype(np.float64)
     if missing is not None:
         numbers[missing] = np.nan
-    return numeric_column(name, numbers, "integer")
+    return NumericColumn(name, "integer", frozen(numbers))
 
 
 def categorical_column(

@@ -15,6 +15,7 @@ from outlying.errors import SourceError
 from outlying.sources.columns import table_of, unique_names
 from outlying.sources.duckdb import engine
 from outlying.sources.files import InputFile
+from outlying.sources.parquet import large
 from outlying.sources.parquet.texts import coded
 from outlying.sources.types.duckdb import Plan, in_memory
 from outlying.table.table import Table
@@ -125,12 +126,18 @@ def read(file: InputFile) -> Table:
         settings = engine.settings({"hive_partitioning": "false", **distrust(connected)})
         relation = f"read_parquet(?, {settings}) AS file({aliases})"
         found = connected.execute(f"FROM {relation} LIMIT 0", path).description or ()
+        kinds = [kind.id for _, kind, *_ in found]
         plans = [
-            _plan(n, alias, kind.id) for n, (alias, kind, *_) in zip(nodes, found, strict=True)
+            _plan(n, f"p{i}", kind) for i, (n, kind) in enumerate(zip(nodes, kinds, strict=True))
         ]
-        plans = coded(connected, relation, path, plans)
-        columns = engine.fetch(connected, relation, path, list(zip(names, plans, strict=True)))
-        return table_of(source, columns)
+        rows = connected.execute(f"SELECT count(*) FROM {relation}", path).fetchall()[0][0]  # noqa: S608
+        by_arrow = large.read(file.path, rows, names, kinds, plans)
+        rest = [place for place in range(len(names)) if place not in by_arrow]
+        planned = coded(connected, relation, path, rows, [plans[place] for place in rest])
+        wanted = [(names[place], plan) for place, plan in zip(rest, planned, strict=True)]
+        read = dict(zip(rest, engine.fetch(connected, relation, path, wanted), strict=True))
+        columns = read | by_arrow
+        return table_of(source, [columns[place] for place in range(len(names))])
 
 
 def _plan(node: Node, alias: str, kind: str) -> Plan | str:
