@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import outlying
-from outlying.sources.parquet import large
+from outlying.sources.parquet import large, reading
 from outlying.table.table import Table
 
 pa: Any = pytest.importorskip("pyarrow")
@@ -58,9 +58,9 @@ def test_arrow_and_the_engine_agree(
 ) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table(columns()), path, row_group_size=size)
-    monkeypatch.setattr(large, "LEAST_CELLS", 10**12)
+    monkeypatch.setattr(reading, "LEAST_CELLS", 10**12)
     expected = outlying.Explainer(path, infinite="missing").table
-    monkeypatch.setattr(large, "LEAST_CELLS", 0)
+    monkeypatch.setattr(reading, "LEAST_CELLS", 0)
     found = outlying.Explainer(path, infinite="missing").table
     assert repr(described(found)) == repr(described(expected))
     assert found.names == expected.names
@@ -70,7 +70,7 @@ def test_arrow_and_the_engine_agree(
 def test_arrow_reads_numbers_and_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table(columns()), path)
-    monkeypatch.setattr(large, "LEAST_CELLS", 0)
+    monkeypatch.setattr(reading, "LEAST_CELLS", 0)
     seen: list[int] = []
     read = large.read
 

@@ -20,8 +20,6 @@ from outlying.sources.parquet.texts import MOST_KINDS
 from outlying.sources.types.duckdb import Plan
 from outlying.table.columns import Mask
 
-#: Rows times columns from which on it pays to load Arrow.
-LEAST_CELLS = 4_000_000
 _BATCH_ROWS = 65_536  # of all columns: they stay in the processor's cache
 _TEXT = "varchar"
 _REALS = ("double", "float")
@@ -38,8 +36,6 @@ def read(
     path: Path, rows: int, names: Sequence[str], kinds: Sequence[str], plans: Sequence[Plan | str]
 ) -> Mapping[int, Reading]:
     """Read the columns that Arrow can read, by their places; `kinds` are the engine's types."""
-    if rows * len(names) < LEAST_CELLS:
-        return {}
     try:
         import pyarrow
         import pyarrow.parquet

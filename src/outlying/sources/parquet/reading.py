@@ -8,20 +8,23 @@ stored as those numbers.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outlying.errors import SourceError
-from outlying.sources.columns import table_of, unique_names
+from outlying.sources.columns import Reading, table_of, unique_names
 from outlying.sources.duckdb import engine
 from outlying.sources.files import InputFile
-from outlying.sources.parquet import large
 from outlying.sources.parquet.texts import coded
 from outlying.sources.types.duckdb import Plan, in_memory
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+#: Rows times columns from which on it pays to load Arrow.
+LEAST_CELLS = 4_000_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -131,13 +134,24 @@ def read(file: InputFile) -> Table:
             _plan(n, f"p{i}", kind) for i, (n, kind) in enumerate(zip(nodes, kinds, strict=True))
         ]
         rows = connected.execute(f"SELECT count(*) FROM {relation}", path).fetchall()[0][0]  # noqa: S608
-        by_arrow = large.read(file.path, rows, names, kinds, plans)
+        by_arrow = _by_arrow(file.path, rows, names, kinds, plans)
         rest = [place for place in range(len(names)) if place not in by_arrow]
         planned = coded(connected, relation, path, rows, [plans[place] for place in rest])
         wanted = [(names[place], plan) for place, plan in zip(rest, planned, strict=True)]
         read = dict(zip(rest, engine.fetch(connected, relation, path, wanted), strict=True))
-        columns = read | by_arrow
+        columns = {**read, **by_arrow}
         return table_of(source, [columns[place] for place in range(len(names))])
+
+
+def _by_arrow(
+    path: Path, rows: int, names: list[str], kinds: list[str], plans: list[Plan | str]
+) -> Mapping[int, Reading]:
+    """Read some columns of a large file, by their places; of others it does not pay."""
+    if rows * len(names) < LEAST_CELLS:
+        return {}
+    from outlying.sources.parquet import large
+
+    return large.read(path, rows, names, kinds, plans)
 
 
 def _plan(node: Node, alias: str, kind: str) -> Plan | str:
