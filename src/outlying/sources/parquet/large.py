@@ -89,7 +89,9 @@ def _filled(path: Path, names: Sequence[str], wanted: Mapping[int, _Column]) -> 
 class _Column(Protocol):
     """A column that is filled, batch by batch."""
 
-    is_given_up: bool
+    @property
+    def is_given_up(self) -> bool:
+        """Whether it is left to the engine after all."""
 
     def add(self, start: int, array: Any) -> None:
         """Take in the rows from some place on."""

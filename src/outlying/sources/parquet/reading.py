@@ -8,7 +8,7 @@ stored as those numbers.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -144,7 +144,7 @@ def read(file: InputFile) -> Table:
 
 
 def _by_arrow(
-    path: Path, rows: int, names: list[str], kinds: list[str], plans: list[Plan | str]
+    path: Path, rows: int, names: Sequence[str], kinds: Sequence[str], plans: Sequence[Plan | str]
 ) -> Mapping[int, Reading]:
     """Read some columns of a large file, by their places; of others it does not pay."""
     if rows * len(names) < LEAST_CELLS:
