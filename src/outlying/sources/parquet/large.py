@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from outlying.parallel import mapping, usable_threads
 from outlying.sources.columns import Reading, read_coded, read_labels, read_own_reals
 from outlying.sources.parquet.plain import has_small_dictionary, opened
 from outlying.sources.parquet.texts import MOST_KINDS
@@ -44,11 +45,13 @@ def read(
     with contextlib.suppress(pyarrow.ArrowException, OSError):  # the engine says what is wrong
         with pyarrow.parquet.ParquetFile(path) as file:
             wanted = {
-                place: _column(kind, rows, plan)
-                for place, (name, kind, plan) in enumerate(zip(names, kinds, plans, strict=True))
+                name: _column(kind, rows, plan)
+                for name, kind, plan in zip(names, kinds, plans, strict=True)
                 if isinstance(plan, Plan) and _agree(file, name, kind, plan)
             }
-        return _filled(path, [names[place] for place in wanted], wanted)
+        _fill(path, wanted)
+        read = {name: column for name, column in wanted.items() if not column.is_given_up}
+        return {names.index(name): column.finish(name) for name, column in read.items()}
     return {}
 
 
@@ -72,18 +75,23 @@ def _agree(file: Any, name: str, kind: str, plan: Plan) -> bool:
     return is_plain and has_small_dictionary(first)
 
 
-def _filled(path: Path, names: Sequence[str], wanted: Mapping[int, _Column]) -> dict[int, Reading]:
-    texts = [
-        name for name, to in zip(names, wanted.values(), strict=True) if isinstance(to, _Texts)
-    ]
+def _fill(path: Path, wanted: Mapping[str, _Column]) -> None:
+    """Read columns by several threads, each of which takes some."""
+    threads = min(usable_threads(None), len(wanted))
+    shares = [dict(list(wanted.items())[first::threads]) for first in range(threads)]
+    with mapping(max(1, threads)) as mapped:
+        for _ in mapped(lambda share: _fill_some(path, share), shares):
+            pass
+
+
+def _fill_some(path: Path, wanted: Mapping[str, _Column]) -> None:
+    texts = [name for name, column in wanted.items() if isinstance(column, _Texts)]
     with opened(path, texts) as file:
         start = 0
-        for batch in file.iter_batches(_BATCH_ROWS, columns=list(names), use_threads=False):
-            for name, column in zip(names, wanted.values(), strict=True):
+        for batch in file.iter_batches(_BATCH_ROWS, columns=list(wanted), use_threads=False):
+            for name, column in wanted.items():
                 column.add(start, batch.column(name))
             start += batch.num_rows
-    read = zip(wanted.items(), names, strict=True)
-    return {place: column.finish(name) for (place, column), name in read if not column.is_given_up}
 
 
 class _Column(Protocol):
