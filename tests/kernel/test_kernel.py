@@ -346,6 +346,8 @@ def test_nothing_is_read_or_written_out_of_bounds() -> None:
         "same_bits",
         "look",
         "counts",
+        "fits",
+        "layouts",
         "sweeps",
         "rows_are_counted",
         "together or bars",

@@ -70,11 +70,11 @@ def drawn(name: str, rows: int) -> Floats:
     return shapes[name]
 
 
-@pytest.mark.parametrize("rows", [5, 64, 65, 1000, 20_000])
+@pytest.mark.parametrize("rows", [5, 65, 20_000])
 @pytest.mark.parametrize(
     "name", ["two normal ones", "gamma", "rounded", "heavy tails", "decades", "far away"]
 )
-def test_segments_are_those_of_numpy(
+def test_segments_of_fits_are_those_of_numpy(
     kernel: Kernel, name: str, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = np.sort(drawn(name, rows))
