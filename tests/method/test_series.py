@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outlying.method.series import LANES, exponential, logarithm, sum_in_lanes, sum_in_turn
+from outlying.method.series import (
+    LANES,
+    exponential,
+    logarithm,
+    logarithm_of,
+    sum_in_lanes,
+    sum_in_turn,
+)
 
 
 @given(st.floats(-700, 700))
@@ -21,6 +28,7 @@ def test_exponentials_are_right_to_the_last_bits(power: float) -> None:
 def test_logarithms_are_right_to_the_last_bits(number: float) -> None:
     found = logarithm(np.array([number]))[0]
     assert found == pytest.approx(math.log(number), rel=1e-15, abs=0)
+    assert logarithm_of(number) == found
 
 
 def test_what_is_known_is_exact() -> None:

@@ -18,7 +18,14 @@ import numpy.typing as npt
 from outlying.kernel.library import compiled
 from outlying.kernel.mixture import fitted
 from outlying.method.density import Counts, Floats
-from outlying.method.series import LANES, exponential, logarithm, sum_in_lanes, sum_in_turn
+from outlying.method.series import (
+    LANES,
+    exponential,
+    logarithm,
+    logarithm_of,
+    sum_in_lanes,
+    sum_in_turn,
+)
 
 PARAMETERS = 2  # of one component: its mean and its width
 MOST_COMPONENTS = 64
@@ -101,8 +108,8 @@ def message_length(weights: Floats, log_likelihood: float, rows: float) -> float
     """Return the message length of a mixture (Figueiredo and Jain 2002, equation 15)."""
     count = len(weights)
     return (
-        PARAMETERS / 2 * sum_in_turn(logarithm(rows * weights / 12))
-        + count / 2 * float(logarithm(np.array([rows / 12]))[0])
+        PARAMETERS / 2 * sum(logarithm_of(weight) for weight in (rows * weights / 12).tolist())
+        + count / 2 * logarithm_of(rows / 12)
         + count * ((PARAMETERS + 1) / 2)
         - log_likelihood
     )
@@ -237,9 +244,9 @@ class _State:
 
     def replace(self, index: int, squares: Floats) -> None:
         """Put the part of an updated component in its place."""
-        width = self.widths[index]
+        width = float(self.widths[index])
         squares *= -0.5 / (width * width)
-        squares += logarithm(self.weights[index : index + 1] / width)
+        squares += logarithm_of(float(self.weights[index]) / width)
         squares -= self.reference
         if squares.max() > 300.0:  # the reference is stale: its exponential would overflow
             self.refresh()
@@ -266,6 +273,8 @@ class _State:
 
 def _exponential(x: Floats, least: float) -> Floats:
     """Return e to powers, 0 for those up to the least one."""
+    if x.min() > least:
+        return exponential(x)
     found, above = np.zeros_like(x), x > least
     found[above] = exponential(x[above])
     return found

@@ -7,10 +7,14 @@ mixture amplifies rounding: components that are nearly the same go apart from th
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from outlying.method.density import Floats
+
+Number = TypeVar("Number", float, Floats)
 
 LANES = 8
 _SHIFT = float.fromhex("0x1.8p52")  # a sum with it has a whole number in its last bits
@@ -19,6 +23,7 @@ _LOG_2, _LOG_2_REST = (float.fromhex(half) for half in ("0x1.62e42feep-1", "0x1.
 _FACTORIALS = [float(math.factorial(power)) for power in range(14)]
 _ODD = [float(power) for power in range(3, 25, 2)]
 _ROOT = np.uint64(0x3FE6A09E667F3BCD)  # of 1/2, as bits
+_ROOT_OF_HALF = float.fromhex("0x1.6a09e667f3bcdp-1")
 _ONE, _TWO = np.uint64(0x3FF0000000000000), np.uint64(0x4000000000000000)
 _WHOLE = np.uint64(0x4330000000000000)  # 2 to the power of 52, as bits
 _MANTISSA, _MANTISSA_BITS = np.uint64(0x000FFFFFFFFFFFFF), np.uint64(52)
@@ -49,7 +54,19 @@ def logarithm(x: Floats) -> Floats:
     """
     bits = np.asarray(x, dtype=np.float64).view(np.uint64) - _ROOT + _TWO
     power = ((bits >> _MANTISSA_BITS) + _WHOLE).view(np.float64) - (2.0**52 + 1024)
-    left = ((bits & _MANTISSA) + _ROOT).view(np.float64)
+    return np.asarray(_of_parts(((bits & _MANTISSA) + _ROOT).view(np.float64), power))
+
+
+def logarithm_of(number: float) -> float:
+    """Return the natural logarithm of one positive, normal number: the same bits, sooner."""
+    left, power = math.frexp(number)
+    if left < _ROOT_OF_HALF:
+        left, power = 2 * left, power - 1
+    return _of_parts(left, float(power))
+
+
+def _of_parts(left: Number, power: Number) -> Number:
+    """Return the logarithms of numbers between the roots of 1/2 and 2, times powers of 2."""
     tangent = (left - 1.0) / (left + 1.0)
     t = tangent * tangent
     square = t * t
@@ -57,13 +74,13 @@ def logarithm(x: Floats) -> Floats:
     s0, s4 = _cubic(_ODD[:4], t, square), _cubic(_ODD[4:8], t, square)
     s8 = (1 / _ODD[8] + 1 / _ODD[9] * t) + 1 / _ODD[10] * square
     series = tangent * ((s0 + (s4 + s8 * fourth) * fourth) * t)
-    return np.asarray(power * _LOG_2 + (power * _LOG_2_REST + 2.0 * (tangent + series)))
+    return power * _LOG_2 + (power * _LOG_2_REST + 2.0 * (tangent + series))
 
 
-def _cubic(parts: list[float], x: Floats, square: Floats) -> Floats:
+def _cubic(parts: Sequence[float], x: Number, square: Number) -> Number:
     """Sum up four powers, divided by four numbers (Estrin's scheme)."""
     a, b, c, d = parts
-    return np.asarray((1 / a + 1 / b * x) + (1 / c + 1 / d * x) * square)
+    return (1 / a + 1 / b * x) + (1 / c + 1 / d * x) * square
 
 
 def sum_in_lanes(numbers: Floats) -> Floats:
