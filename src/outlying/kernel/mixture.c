@@ -66,8 +66,9 @@ static uint64_t as_bits(double number)
     return bits;
 }
 
-/* e to a power between `least` and 700, where `least` is not below -700; 0 for lesser ones. A power of 2 by the
- * bits of its exponent, times the series of what is left, which is at most half the logarithm of 2; by Estrin's scheme. */
+/* e to a power between `least` and 700, where `least` is not below -700; 0 for lesser ones. A power of 2 by
+ * the bits of its exponent, times the series of what is left, at most half the logarithm of 2 (by Estrin's
+ * scheme). */
 static inline double exponential(double x, double least)
 {
     const double shift = 0x1.8p52; /* the sum has a whole number in its last bits */

@@ -37,6 +37,7 @@ FEW_COMPONENTS = 8  # more of them are only thinned out: one sweep, then the lig
 #: Message lengths, responsibilities and weights closer than this are ties; the first one wins.
 TIE = 1e-9
 _LEAST_TOTAL = 1e-100
+_HALF_LOG_TAU = 0.9189385332046727  # log(2 pi) / 2
 #: Parts less than e to this power, beside the largest one, are zero; rather soon while there are so
 #: many components that the next step computes all of them anew.
 SMALLEST, NEGLIGIBLE = -700.0, -45.0
@@ -185,7 +186,7 @@ class _State:
             self.refresh()
 
     def length(self) -> float:
-        logs = logarithm(self.total) + self.reference - 0.5 * math.log(2 * math.pi)
+        logs = logarithm(self.total) + self.reference - _HALF_LOG_TAU
         likelihood = float(sum_in_lanes(logs * self.counts))
         return message_length(self.weights, likelihood, self.rows)
 
