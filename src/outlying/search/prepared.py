@@ -20,6 +20,7 @@ from outlying.method.density import density_at
 from outlying.method.discretise import binned
 from outlying.method.measure import Summary
 from outlying.options import Options
+from outlying.parallel import mapping
 from outlying.search import limits
 from outlying.search.attributes import Attribute, attribute_of
 from outlying.search.batches import can_be_together
@@ -173,6 +174,12 @@ class Prepared:
         short = by_numpy(search.shortlist, 1)
         counted = Counted(exact, short, _InMemory(exact, short))
         return strongest_of(verified(short, counted, 1))
+
+    def find_intervals(self, threads: int = 1) -> None:
+        """Find the natural intervals of all columns, several at once."""
+        with mapping(threads) as mapped:
+            for _ in mapped(lambda item: item.find_intervals(self.options.seed), self.attributes):
+                pass
 
     def exact(self, row: int, progress: Progress | None = None) -> Exact:
         """Make ready to score the pairs of a row by all rows, which are in memory."""
