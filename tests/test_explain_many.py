@@ -16,7 +16,8 @@ from outlying.options import Options
 from outlying.parallel import usable_workers
 from outlying.results.patterns import Patterns
 from outlying.sources import read
-from outlying.table.targets import Asked, Target, Targets, targets_in
+from outlying.table.asked import Asked
+from outlying.table.targets import Target, Targets, targets_in
 from tests.strategies import Table, tables
 
 

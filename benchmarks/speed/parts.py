@@ -61,7 +61,7 @@ def one(lab: Lab) -> None:
             "rows": lab.sizes.rows,
             "columns": lab.sizes.columns,
         }
-        lab.measure(f"{kind}/outlying", Spec("explain", **table))
+        lab.measure(f"{kind}/outlying", Spec("explain", **table, options=NO_REFERENCES))
         lab.measure(f"{kind}/outlying, confidence", Spec("explain", **table, says=True))
         lab.measure(f"{kind}/OutlierTree", Spec("trees", **table))
         lab.measure(f"{kind}/OutlierTree, 1 thread", Spec("trees", **table, options=ONE_THREAD))
@@ -81,7 +81,9 @@ def million(lab: Lab) -> None:
     """Explain one row of a large table in memory, and see how the cost grew."""
     table: dict[str, Any] = {"kind": STORY, "columns": lab.sizes.columns}
     for size, rows in (("small", lab.sizes.rows), ("large", lab.sizes.large)):
-        lab.measure(f"{size}/outlying", Spec("explainer", **table, rows=rows))
+        lab.measure(
+            f"{size}/outlying", Spec("explainer", **table, rows=rows, options=NO_REFERENCES)
+        )
     large = table | {"rows": lab.sizes.large}
     lab.measure("large/outlying, confidence", Spec("explainer", **large, says=True))
     lab.measure("large/IF + SHAP", Spec("forest", **large))
@@ -91,7 +93,8 @@ def million(lab: Lab) -> None:
 def limit(lab: Lab) -> None:
     """Compare with what merely reading and counting the columns of a file takes."""
     path, row = _written(lab, STORY, lab.sizes.large)
-    lab.measure("outlying", Spec("explain", path=path, row=row))
+    lab.measure("outlying", Spec("explain", path=path, row=row, options=NO_REFERENCES))
+    lab.measure("outlying, confidence", Spec("explain", path=path, row=row, says=True))
     lab.measure("DuckDB", Spec("histograms", path=path))
 
 

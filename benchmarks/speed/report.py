@@ -47,8 +47,8 @@ TITLES: dict[str, tuple[str, str]] = {
     ),
     "one": (
         "One row of a table in memory",
-        "A planted story each, in a pandas frame. OutlierTree explains all rows at once and has no "
-        "way to explain one.",
+        "A planted story each, in a pandas frame; reference rows are searched for the confidence "
+        "only. OutlierTree explains all rows at once and has no way to explain one.",
     ),
     "fresh": (
         "One row by the command line",
@@ -56,12 +56,14 @@ TITLES: dict[str, tuple[str, str]] = {
     ),
     "million": (
         "A large table in memory",
-        "`small` is the table size of the parts above. The explainer's making counts.",
+        "`small` is the table size of the parts above. The explainer's making counts; reference "
+        "rows are searched for the confidence only.",
     ),
     "limit": (
         "The limit",
         "One row of a Parquet file, read and explained, beside what DuckDB takes to read the same "
-        "columns and count a histogram of each (64 bins of equal width, or categories).",
+        "columns and count a histogram of each (64 bins of equal width, or categories); reference "
+        "rows are searched for the confidence only.",
     ),
     "many": ("Many rows of one table", "The explainer's making counts in all lines."),
     "wide": (

@@ -2,6 +2,9 @@
 
 open the population -> find what is asked for -> search each object -> put its findings together ->
 compare them with those on ordinary rows
+
+What a step needs is imported when it is taken, so that `import outlying` takes no longer than it
+must.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -18,17 +21,20 @@ from outlying import sources
 from outlying.errors import OptionError
 from outlying.options import Engine, Options, check_choice
 from outlying.parallel import usable_workers
-from outlying.results import assembly
 from outlying.results.findings import Findings
 from outlying.results.findings import Population as Description
-from outlying.search.memory import MemoryPopulation
-from outlying.search.population import Population, Searched
-from outlying.search.references import Oddness, References, Strongest
-from outlying.search.scoring import Progress
 from outlying.sources import registry
+from outlying.table.asked import Asked
 from outlying.table.labels import lone_rows
 from outlying.table.table import Table
-from outlying.table.targets import Asked, Targets, Wheres
+
+if TYPE_CHECKING:
+    from outlying.search.memory import MemoryPopulation
+    from outlying.search.population import Population, Searched
+    from outlying.search.references import References, Strongest
+    from outlying.search.scoring import Progress
+    from outlying.table.asked import Wheres
+    from outlying.table.targets import Targets
 
 
 def explain(
@@ -158,6 +164,8 @@ class Explainer:
         progress: Progress | None = None,
     ) -> Iterator[Findings]:
         """Explain what was found, one after the other."""
+        from outlying.results import assembly
+
         usable_workers(workers)
         if not len(targets):
             return
@@ -218,6 +226,8 @@ class Explainer:
         A row whose values are rarer all together than those of 99% of the rows counts as one whose
         finding is stronger than those of 99%. It takes as long as `strengths`.
         """
+        from outlying.search.references import Oddness
+
         return Oddness.of(self._quickly_searched("oddness()", workers, progress)).scores
 
     def _quickly_searched(
@@ -261,6 +271,8 @@ class Explainer:
 
     def in_memory(self, what: str) -> MemoryPopulation:
         """Return the population; refuse what cannot be asked of one that is read as a stream."""
+        from outlying.search.memory import MemoryPopulation
+
         if isinstance(self._population, MemoryPopulation):
             return self._population
         raise OptionError(
@@ -269,11 +281,15 @@ class Explainer:
 
 
 def _shares(searched: Searched) -> list[float]:
+    from outlying.results import assembly
+
     return list(assembly.blamed(searched).values())
 
 
 def _opened(data: Any, engine: Engine, options: Options, given: Mapping[str, Any]) -> Population:
     """Open a table: as a stream, or read into memory."""
+    from outlying.search.memory import MemoryPopulation
+
     check_choice("engine", engine, get_args(Engine))
     if isinstance(data, (Table, np.ndarray, Mapping)):
         return MemoryPopulation(sources.read(data, **given), options)

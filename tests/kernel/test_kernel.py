@@ -72,9 +72,7 @@ class Case:
         length = int(rng.integers(1, LONGEST + 1))
         contexts = np.sort(rng.integers(NONE, conditions, (int(rng.integers(1, 40)), length)))
         self.contexts: Contexts = contexts
-        screened = np.zeros((len(marks), len(self.sample.screened) + 1), dtype=bool)
-        screened[:, :-1] = marks[:, : len(self.sample.screened)]
-        self.words: Words = self.histogram.layout.packed(screened)
+        self.words: Words = np.array(self.histogram.layout.packed(list(marks)))
 
     def _property(self, shape: str, rows: int) -> tuple[Histogram, float]:
         rng, row = self.rng, int(self.rng.integers(rows))
@@ -348,6 +346,8 @@ def test_nothing_is_read_or_written_out_of_bounds() -> None:
         "same_bits",
         "look",
         "counts",
+        "fits",
+        "layouts",
         "sweeps",
         "rows_are_counted",
         "together or bars",

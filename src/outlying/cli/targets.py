@@ -15,9 +15,10 @@ import click
 from outlying.cli.options import Decorator, assignment, decorated
 from outlying.errors import ColumnError, ObjectError, OptionError, RowError
 from outlying.options import Options
+from outlying.table.asked import Asked
 from outlying.table.marks import is_mark, no_mark, not_a_mark
 from outlying.table.table import Table
-from outlying.table.targets import Asked, Targets, new_objects
+from outlying.table.targets import Targets, new_objects
 from outlying.table.values import Value, read_text
 
 _NUMBER_OR_RANGE = re.compile(r"([0-9]{1,15})(?:\s*-\s*([0-9]{1,15}))?")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from outlying import sources
 from outlying.api import Explainer
-from outlying.detect.bagging import Bagged, Progress, bagged
 from outlying.detect.given_scores import (
     ColumnScores,
     checked_scores,
@@ -17,16 +16,18 @@ from outlying.detect.given_scores import (
     detector_scores,
 )
 from outlying.errors import OptionError, shown
-from outlying.method.density import Counts
 from outlying.options import BAGGING, Bagging, DetectOptions, check_flag, check_names, check_whole
 from outlying.parallel import usable_workers
 from outlying.results.detections import Detection, Flagged
 from outlying.results.findings import Population
-from outlying.search.references import Oddness
 from outlying.sources import registry
 from outlying.table.columns import Floats, frozen
-from outlying.table.selection import select
 from outlying.table.values import printable
+
+if TYPE_CHECKING:
+    from outlying.detect.bagging import Bagged, Progress
+    from outlying.method.density import Counts
+    from outlying.table.selection import Selection
 
 #: The names of our own detectors.
 AUTO = "auto"
@@ -80,12 +81,17 @@ def detect(
     or low ones with `lowest`.
     Further options: columns, exclude, types, infinite, encoding, sheet, as for `explain`.
     """
+    from outlying.detect.bagging import bagged
+    from outlying.search.references import Oddness
+    from outlying.table.selection import select
+
     said: tuple[str, ...] = ()
     settings = _settings(detector, scores, check_whole("top", top, 1), lowest, options)
     explainer, given = _prepared(data, scores, options)
     population = explainer.in_memory("detect")
     threads = usable_workers(workers)
-    columns = select(explainer.table, explainer.options).columns
+    selection = select(explainer.table, explainer.options)
+    columns = selection.columns
     cost = explainer.rows * len(columns) ** 1.5
     if settings.by_strength and detector == AUTO and cost > MOST_EXPLAINED:
         said = (_TOO_MANY.format(explainer.rows, len(columns)),)
@@ -102,7 +108,7 @@ def detect(
         bags = bagged(columns, settings.bagging, threads, progress)
         notes = (*said, *_notes(bags, settings.bagging, explainer.rows))
         scored = _Scored(bags.scores, notes, bags.votes, bags.remoteness)
-    return _detection(explainer, settings, scored)
+    return _detection(explainer, selection, settings, scored)
 
 
 def _settings(
@@ -163,9 +169,10 @@ def _scores(explainer: Explainer, scores: Any) -> Floats | None:
     return checked_scores(scores, explainer.rows, "scores")
 
 
-def _detection(explainer: Explainer, settings: DetectOptions, scored: _Scored) -> Detection:
-    table, options = explainer.table, explainer.options
-    selection = select(table, options)
+def _detection(
+    explainer: Explainer, selection: Selection, settings: DetectOptions, scored: _Scored
+) -> Detection:
+    table = explainer.table
     known = ~np.isnan(scored.scores)
     unknown = table.rows - int(known.sum())
     notes = [*table.notes, *scored.notes]

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from outlying.detect.coordinates import Coordinates
 from outlying.errors import ColumnError, OptionError, row_words, shown
 from outlying.options import Infinite
 from outlying.table.columns import Column, Floats, frozen
@@ -30,6 +29,8 @@ def detector_scores(detector: Any, columns: Sequence[Column]) -> Floats:
     """
     if isinstance(detector, (str, type)) or not callable(getattr(detector, "fit", None)):
         raise _no_detector(detector)
+    from outlying.detect.coordinates import Coordinates
+
     points = Coordinates.of(columns).points()
     detector.fit(points)
     fitted = _last_step(detector)

@@ -16,13 +16,15 @@ from pathlib import Path
 #: Nowhere, where modules were sent to another machine as text.
 FOLDER = Path(__file__).parent if "__file__" in globals() else Path(os.devnull)
 BUILDS = FOLDER / "builds"  # not beside the modules: they are no extension modules
-_NAMES = ("contexts.c", "count.c", "look.c", "screen.c", "search.c", "sweep.c")
-SOURCES = tuple(FOLDER / name for name in _NAMES)
+_NAMES = ("bits", "contexts", "count", "look", "mixture", "screen", "search", "sweep")
+SOURCES = tuple(FOLDER / f"{name}.c" for name in _NAMES)
 HEADER = FOLDER / "screen.h"
 GENERIC = "generic"
 #: Builds for x86-64, and the level of processor that they need.
 LEVELS = {"x86-64-v2": 2, "x86-64-v3": 3}
-FLAGS = ("-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-shared")
+#: No operation is reordered or fused; nobody looks at flags or traps of the processor.
+_EXACT = ("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
+FLAGS = ("-std=c11", "-O3", *_EXACT, "-fPIC", "-shared")
 SANITIZED = ("-g", "-O1", "-fno-omit-frame-pointer", "-fsanitize=address,undefined")
 
 

@@ -19,6 +19,9 @@ class _Functions:
 
     def __init__(self, kernel: Kernel) -> None:
         self.codes = kernel.function("count_codes", _NUMBER, _POINTER, _NUMBER, _POINTER, _NUMBER)
+        self.codes_of = kernel.function(
+            "count_codes_of", _NUMBER, _POINTER, _POINTER, _NUMBER, _POINTER, _NUMBER
+        )
         self.bins = kernel.function(
             "count_bins",
             None,
@@ -30,9 +33,11 @@ class _Functions:
 _functions = functools.cache(_Functions)
 
 
-def count_codes(codes: Places, counts: Places) -> None:
-    """Count whole numbers, each in its place of an array, which is contiguous."""
+def count_codes(codes: Places, counts: Places, rows: Places | None = None) -> None:
+    """Count whole numbers, all or those of some rows, each in its place of a contiguous array."""
     kernel = compiled()
+    if rows is not None and (kernel is None or codes.dtype != np.int64):
+        codes, rows = codes.take(rows), None
     if kernel is None:
         if len(codes) * _FEW < len(counts):
             np.add.at(counts, codes, 1)
@@ -40,8 +45,13 @@ def count_codes(codes: Places, counts: Places) -> None:
             counts += np.bincount(codes, minlength=len(counts))
         return
     own = np.ascontiguousarray(codes, dtype=np.int64)
-    call = _functions(kernel).codes
-    if call(address_of(own), len(own), address_of(counts), len(counts)):
+    to = address_of(counts), len(counts)
+    if rows is None:
+        beyond = _functions(kernel).codes(address_of(own), len(own), *to)
+    else:
+        some = np.ascontiguousarray(rows, dtype=np.int64)
+        beyond = _functions(kernel).codes_of(address_of(own), address_of(some), len(some), *to)
+    if beyond:
         raise IndexError("a code has no place")
 
 

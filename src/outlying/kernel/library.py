@@ -208,6 +208,9 @@ class Kernel:
         self._variance = self._library.sweep_variance
         self._variance.argtypes = (pointer, number)
         self._variance.restype = ctypes.c_double
+        self._cells = self._library.sweep_cells
+        self._cells.argtypes = (pointer, number, number, pointer)
+        self._cells.restype = None
         self._taken = self._library.sweep_taken
         self._taken.argtypes = (pointer, pointer, number, pointer, pointer)
         self._taken.restype = number
@@ -300,6 +303,12 @@ class Kernel:
         values = np.ascontiguousarray(values)
         return float(self._variance(address_of(values), len(values)))
 
+    def cells(self, values: Floats, number: int) -> Contexts:
+        """Find where cells of equal width begin among ascending values, not all equal."""
+        starts = np.empty(number + 1, dtype=np.int32)
+        self._cells(address_of(values), len(values), number, address_of(starts))
+        return starts
+
     def taken(self, values: Floats, rows: Places, marks: Marks) -> Floats:
         """Return the values of marked rows."""
         taken = np.empty(len(values) + 1)
@@ -346,13 +355,12 @@ def _cells(values: Floats) -> tuple[float, float, npt.NDArray[np.int32]]:
     spread = float(values[-1] - values[0]) if len(values) else 0.0
     if not (spread > 0 and math.isfinite(number / spread)):
         return 0.0, 0.0, np.array([0, len(values)], dtype=np.int32)
-    begins = values[0] + np.arange(1, number) * (spread / number)
+    kernel, first, each = compiled(), float(values[0]), number / spread
+    if kernel is not None:
+        return first, each, kernel.cells(np.ascontiguousarray(values), number)
+    begins = first + np.arange(1, number) * (spread / number)
     starts = np.searchsorted(values, begins)
-    return (
-        float(values[0]),
-        number / spread,
-        np.concatenate([[0], starts, [len(values)]]).astype(np.int32),
-    )
+    return first, each, np.concatenate([[0], starts, [len(values)]]).astype(np.int32)
 
 
 def address_of(array: npt.NDArray[Any]) -> int:

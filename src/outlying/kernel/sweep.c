@@ -20,6 +20,21 @@ EXPORT void sweep_places(const double *values, int64_t count, const double *poin
     }
 }
 
+/* Find where cells of equal width begin among ascending values, from the first value to the last. */
+EXPORT void sweep_cells(const double *values, int64_t count, int64_t cells, int32_t *starts)
+{
+    double each = (values[count - 1] - values[0]) / (double)cells;
+    int64_t place = 0;
+    starts[0] = 0;
+    for (int64_t cell = 1; cell < cells; cell++) {
+        double begin = values[0] + (double)cell * each;
+        while (place < count && values[place] < begin)
+            place++;
+        starts[cell] = (int32_t)place;
+    }
+    starts[cells] = (int32_t)count;
+}
+
 /* Several sweeps at once, each over a part of the values: while one waits for its next values the others
  * go on. Each looks at some values ahead, of which nearly always enough are too large: nothing is left
  * for the processor to guess. */

@@ -6,6 +6,7 @@ depend on the object, so they are found once per population; the object only cho
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import functools
 import itertools
@@ -64,6 +65,21 @@ class Segments:
             starts = [*starts[: joined + 1], *starts[joined + 2 :]]
             steps.append(starts)
         return steps
+
+    @functools.cached_property
+    def coarser(self) -> list[list[tuple[float, float]]]:
+        """Return for each segment the merged ones that it is part of, the finest first."""
+        found = []
+        for own in range(len(self)):
+            covers = (_cover(starts, own, len(self)) for starts in self.merges)
+            merged = dict.fromkeys([(own, own), *covers])
+            found.append([(float(self.lows[a]), float(self.highs[b])) for a, b in merged][1:])
+        return found
+
+    @functools.cached_property
+    def ends(self) -> tuple[list[float], list[float]]:
+        """The least and the greatest values, to be looked up one by one."""
+        return self.lows.tolist(), self.highs.tolist()
 
 
 def segments(values: Floats, seed: int | None = None) -> Segments:
@@ -125,23 +141,21 @@ def _around(found: Segments, value: float, options: Options) -> list[tuple[float
     finest = _finest(found, own, options.interval)
     if options.scales == "one":
         return [finest]
-    covers = (_cover(starts, own, len(found)) for starts in found.merges)
-    merged = dict.fromkeys([(own, own), *covers])
-    coarser = [(float(found.lows[a]), float(found.highs[b])) for a, b in merged][1:]
-    return [finest, *coarser[-(MOST_SCALES - 1) :]]
+    return [finest, *found.coarser[own][-(MOST_SCALES - 1) :]]
 
 
 def _nearest(found: Segments, value: float) -> int:
     """Return the segment that holds a value, or the nearest one; the first of two."""
-    own = max(0, int(np.searchsorted(found.lows, value, side="right")) - 1)
-    if own + 1 < len(found) and found.lows[own + 1] - value < value - found.highs[own]:
+    lows, highs = found.ends
+    own = max(0, bisect.bisect_right(lows, value) - 1)
+    if own + 1 < len(lows) and lows[own + 1] - value < value - highs[own]:
         return own + 1
     return own
 
 
 def _finest(found: Segments, own: int, interval: Interval) -> tuple[float, float]:
     if interval == "run":
-        return float(found.lows[own]), float(found.highs[own])
+        return found.ends[0][own], found.ends[1][own]
     same = np.flatnonzero(found.labels == found.labels[own])
     return float(found.lows[same[0]]), float(found.highs[same[-1]])
 

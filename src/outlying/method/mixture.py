@@ -10,11 +10,22 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from outlying.kernel.library import compiled
+from outlying.kernel.mixture import fitted
 from outlying.method.density import Counts, Floats
+from outlying.method.series import (
+    LANES,
+    exponential,
+    logarithm,
+    logarithm_of,
+    sum_in_lanes,
+    sum_in_turn,
+)
 
 PARAMETERS = 2  # of one component: its mean and its width
 MOST_COMPONENTS = 64
@@ -26,6 +37,13 @@ FEW_COMPONENTS = 8  # more of them are only thinned out: one sweep, then the lig
 #: Message lengths, responsibilities and weights closer than this are ties; the first one wins.
 TIE = 1e-9
 _LEAST_TOTAL = 1e-100
+_HALF_LOG_TAU = 0.9189385332046727  # log(2 pi) / 2
+#: Parts less than e to this power, beside the largest one, are zero; rather soon while there are so
+#: many components that the next step computes all of them anew.
+SMALLEST, NEGLIGIBLE = -700.0, -45.0
+
+#: Weights, means and widths of components.
+_Parameters: TypeAlias = tuple[Floats, Floats, Floats]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,6 +53,12 @@ class Mixture:
     weights: Floats
     means: Floats
     widths: Floats
+
+    @classmethod
+    def ordered(cls, weights: Floats, means: Floats, widths: Floats) -> Mixture:
+        """Put components in order."""
+        order = np.argsort(means, kind="stable")
+        return cls(weights[order], means[order], widths[order])
 
     def assign(self, values: Floats) -> Counts:
         """Return the component with the largest responsibility for each value."""
@@ -50,7 +74,22 @@ def fit(values: Floats, counts: Counts, floor: float, seed: int | None = None) -
     unless a seed asks for the paper's random one. The fit of least message length on the way down
     to a single component is kept.
     """
-    state = _State(values, counts, floor, _start(values, counts, seed))
+    rows, means = int(counts.sum()), _start(values, counts, seed)
+    weighed = float(min(rows, MOST_ROWS))
+    points = values, np.asarray(counts * (weighed / rows), dtype=np.float64)
+    weights = np.full(len(means), 1 / len(means))
+    start = weights, means.copy(), np.maximum(floor, _spacing(means) / 2)
+    kernel = compiled()
+    if kernel is not None:
+        return Mixture.ordered(*fitted(kernel, points, weighed, floor, start))
+    return Mixture.ordered(*_fitted(points, weighed, floor, start))
+
+
+def _fitted(
+    points: tuple[Floats, Floats], rows: float, floor: float, start: _Parameters
+) -> _Parameters:
+    """Fit a mixture without compiled code."""
+    state = _State(points, rows, floor, start)
     while len(state.weights) > FEW_COMPONENTS:
         state.thin_out()
     best, least = state.parameters(), math.inf
@@ -63,17 +102,16 @@ def fit(values: Floats, counts: Counts, floor: float, seed: int | None = None) -
         state.kill(state.lightest())
     state.restore(best)
     state.converge(TOLERANCE)
-    return state.snapshot()
+    return state.parameters()
 
 
 def message_length(weights: Floats, log_likelihood: float, rows: float) -> float:
     """Return the message length of a mixture (Figueiredo and Jain 2002, equation 15)."""
     count = len(weights)
-    logs = float(np.add.reduce(np.log(rows * weights / 12)))
     return (
-        PARAMETERS / 2 * logs
-        + count / 2 * math.log(rows / 12)
-        + count * (PARAMETERS + 1) / 2
+        PARAMETERS / 2 * sum(logarithm_of(weight) for weight in (rows * weights / 12).tolist())
+        + count / 2 * logarithm_of(rows / 12)
+        + count * ((PARAMETERS + 1) / 2)
         - log_likelihood
     )
 
@@ -105,55 +143,58 @@ def _log_parts(weights: Floats, means: Floats, widths: Floats, values: Floats) -
 
 
 class _State:
-    """The running fit.
+    """The running fit, as kernel/mixture.c makes it.
 
     Weights are held up to a common factor, as responsibilities are ratios. Parts (weight times
     density) are held relative to each value's largest one, so that a far value never underflows.
     """
 
-    def __init__(self, values: Floats, counts: Counts, floor: float, means: Floats) -> None:
-        rows = int(counts.sum())
-        self.rows = float(min(rows, MOST_ROWS))
-        self.values, self.counts, self.floor = values, counts * (self.rows / rows), floor
-        self.weights: Floats = np.full(len(means), 1 / len(means))
-        self.means = means.copy()
-        self.widths = np.maximum(floor, _spacing(means) / 2)
+    def __init__(
+        self, points: tuple[Floats, Floats], rows: float, floor: float, start: _Parameters
+    ) -> None:
+        values, counts = points
+        more = -len(values) % LANES
+        self.values = np.append(values, np.full(more, values[-1]))
+        self.counts = np.append(counts, np.zeros(more))
+        self.rows, self.floor = rows, floor
+        self.weights, self.means, self.widths = start
         self.refresh()
 
     def refresh(self) -> None:
         """Compute all parts anew, with weights that sum to 1 and a fresh reference."""
-        self.weights /= np.add.reduce(self.weights)
-        logs = _log_parts(self.weights, self.means, self.widths, self.values)
+        self.weights /= sum_in_turn(self.weights)
+        scaled = (self.values - self.means[:, None]) * (1 / self.widths)[:, None]
+        logs = logarithm(self.weights / self.widths)[:, None] - 0.5 * scaled * scaled
         self.reference = logs.max(axis=0)
-        self.parts = np.exp(logs - self.reference)
+        is_rough = len(self.weights) > FEW_COMPONENTS
+        self.parts = _exponential(logs - self.reference, NEGLIGIBLE if is_rough else SMALLEST)
         self.total = np.add.reduce(self.parts, axis=0)
 
     def thin_out(self) -> None:
         """Update all components at once; kill those without rows, or else the lightest one."""
         shares = self.parts * (self.counts / self.total)
-        mass = np.add.reduce(shares, axis=1)
-        self.means = shares @ self.values / mass
+        mass = sum_in_lanes(shares)
+        kept = mass > PARAMETERS / 2
+        shares, mass = shares[kept], mass[kept]
+        self.means = sum_in_lanes(shares * self.values) / mass
         shares *= np.square(self.values - self.means[:, None])
-        self.widths = np.maximum(self.floor, np.sqrt(np.add.reduce(shares, axis=1) / mass))
+        self.widths = np.maximum(self.floor, np.sqrt(sum_in_lanes(shares) / mass))
         self.weights = (mass - PARAMETERS / 2) / self.rows
-        doomed = self.weights <= 0
-        if not doomed.any():
-            doomed = np.arange(len(mass)) == self.lightest()
-        self.keep(~doomed)
-
-    def snapshot(self) -> Mixture:
-        order = np.argsort(self.means, kind="stable")
-        return Mixture(self.weights[order], self.means[order], self.widths[order])
+        if kept.all():
+            self.kill(self.lightest())
+        else:
+            self.refresh()
 
     def length(self) -> float:
-        logs = np.log(self.total) + self.reference - 0.5 * math.log(2 * math.pi)
-        return message_length(self.weights, float(np.add.reduce(logs * self.counts)), self.rows)
+        logs = logarithm(self.total) + self.reference - _HALF_LOG_TAU
+        likelihood = float(sum_in_lanes(logs * self.counts))
+        return message_length(self.weights, likelihood, self.rows)
 
-    def parameters(self) -> tuple[Floats, Floats, Floats]:
+    def parameters(self) -> _Parameters:
         """Return weights, means and widths as they are now."""
         return self.weights.copy(), self.means.copy(), self.widths.copy()
 
-    def restore(self, parameters: tuple[Floats, Floats, Floats]) -> None:
+    def restore(self, parameters: _Parameters) -> None:
         """Go back to earlier parameters."""
         self.weights, self.means, self.widths = parameters
         self.refresh()
@@ -178,27 +219,26 @@ class _State:
 
     def normalise(self) -> None:
         """Have weights that sum to 1; refresh where a value has fallen far from its reference."""
-        whole = float(np.add.reduce(self.weights))
+        whole = sum_in_turn(self.weights)
         self.weights /= whole
-        self.parts /= whole
-        self.total /= whole
+        self.parts *= 1 / whole
+        self.total *= 1 / whole
         if self.total.min() < _LEAST_TOTAL:
             self.refresh()
 
     def update(self, index: int) -> int:
         """Update one component; give 1 if it lives, 0 if it was annihilated."""
-        shares = self.parts[index] / self.total
-        shares *= self.counts
-        mass = float(np.add.reduce(shares))
+        shares = self.parts[index] * (self.counts / self.total)
+        mass = float(sum_in_lanes(shares))
         if mass <= PARAMETERS / 2 and len(self.weights) > 1:
             self.kill(index)
             return 0
-        mean = float(shares @ self.values) / mass
+        mean = float(sum_in_lanes(shares * self.values)) / mass
         squares = self.values - mean
         squares *= squares
-        width = max(self.floor, math.sqrt(float(shares @ squares) / mass))
+        width = max(self.floor, math.sqrt(float(sum_in_lanes(shares * squares)) / mass))
         share = (mass - PARAMETERS / 2) / self.rows
-        self.weights[index] = share * float(np.add.reduce(self.weights))
+        self.weights[index] = share * sum_in_turn(self.weights)
         self.means[index], self.widths[index] = mean, width
         self.replace(index, squares)
         return 1
@@ -207,12 +247,12 @@ class _State:
         """Put the part of an updated component in its place."""
         width = float(self.widths[index])
         squares *= -0.5 / (width * width)
-        squares += math.log(float(self.weights[index]) / width)
+        squares += logarithm_of(float(self.weights[index]) / width)
         squares -= self.reference
-        if squares.max() > 300.0:  # the reference is stale: exp would overflow
+        if squares.max() > 300.0:  # the reference is stale: its exponential would overflow
             self.refresh()
             return
-        np.exp(squares, out=self.parts[index])
+        self.parts[index] = _exponential(squares, SMALLEST)
         np.add.reduce(self.parts, axis=0, out=self.total)
 
     def lightest(self) -> int:
@@ -230,3 +270,12 @@ class _State:
             self.widths[kept],
         )
         self.refresh()
+
+
+def _exponential(x: Floats, least: float) -> Floats:
+    """Return e to powers, 0 for those up to the least one."""
+    if x.min() > least:
+        return exponential(x)
+    found, above = np.zeros_like(x), x > least
+    found[above] = exponential(x[above])
+    return found

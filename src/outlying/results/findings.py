@@ -14,16 +14,15 @@ from outlying.options import Options
 from outlying.results.pairs import PAIR_FIELDS, Pair, bundle
 from outlying.results.stories import Story
 from outlying.results.terms import Hint
-from outlying.search.references import References
-from outlying.search.scoring import Effort
-from outlying.table.derived.choosing import left_out, taking_part
-from outlying.table.selection import Selection
 from outlying.table.table import FrameLibrary, SkippedColumn, Table
 from outlying.table.values import Value, plain, printable
 
 if TYPE_CHECKING:
     from outlying.render.axis import AxisChoice
     from outlying.render.palette import Theme
+    from outlying.search.references import References
+    from outlying.search.scoring import Effort
+    from outlying.table.selection import Selection
 
 SCHEMA = 2
 
@@ -51,6 +50,8 @@ class Population:
     @classmethod
     def of(cls, table: Table, rows: int, selection: Selection) -> Population:
         """Describe what takes part and what does not."""
+        from outlying.table.derived.choosing import left_out, taking_part
+
         return cls(
             table.source,
             rows,

@@ -7,18 +7,18 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from outlying.method.profiles import Ranges
-from outlying.method.sketches import Picture
 from outlying.options import Measure
 from outlying.results.wording import cell_of, sentence, standing
-from outlying.search.references import Comparison
 from outlying.table.conditions import Condition
 from outlying.table.values import Value, plain
 
 if TYPE_CHECKING:
+    from outlying.method.profiles import Ranges
+    from outlying.method.sketches import Picture
     from outlying.render.axis import AxisChoice
     from outlying.render.palette import Theme
     from outlying.render.plots import View
+    from outlying.search.references import Comparison
 
 #: Confidences closer than this are the same.
 SAME_CONFIDENCE = 1e-9

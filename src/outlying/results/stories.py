@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from outlying.results.pairs import Pair
-from outlying.search.references import Comparison
 from outlying.table.values import printable
+
+if TYPE_CHECKING:
+    from outlying.search.references import Comparison
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -112,13 +112,9 @@ def lay_out(known: Sequence[KnownCondition], layout: Layout) -> None:
     new = [item for item in known if layout not in item.laid_out]
     if not new:
         return
-    marks = np.zeros((len(new), layout.rows + 1), dtype=bool)  # unused bits: from the end
-    for line, item in zip(marks, new, strict=True):
-        assert item.marks is not None  # noqa: S101 - conditions of objects are marked
-        line[:-1] = item.marks[: layout.rows]
+    marks = [item.marks for item in new if item.marks is not None]  # of objects, all are marked
     for item, words in zip(new, layout.packed(marks), strict=True):
-        own = words.copy()
-        item.laid_out.setdefault(layout, (own, own.__array_interface__["data"][0]))
+        item.laid_out.setdefault(layout, (words, words.__array_interface__["data"][0]))
 
 
 class OwnConditions:

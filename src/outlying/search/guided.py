@@ -33,7 +33,6 @@ from outlying.search.shortlist import (
     small_pairs,
 )
 from outlying.search.strict import StrictSearch, strictly_searched
-from outlying.search.threads import one_blas_thread
 from outlying.search.verification import Verification
 from outlying.table.columns import Mask
 
@@ -61,7 +60,7 @@ def shortlisted_together(
 
 def by_numpy(work: Callable[[int], Found], top: int) -> Found:
     """Do the rest of a search: its outcome, or its shortlist."""
-    with one_blas_thread, np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         return work(top)
 
 
@@ -69,7 +68,7 @@ def searches_together(
     exacts: Sequence[Evaluation], cache: Cache, *, quick: bool = False, threads: int = 1
 ) -> Sequence[GuidedSearch | QuickSearch]:
     """Screen objects together; what is left of each search is done one by one, see `by_numpy`."""
-    with one_blas_thread, np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         asked = [Asked(exact, cache) for exact in exacts]
         if exacts and exacts[0].options.minimality == "strict":
             return [GuidedSearch(each, strictly_searched(each, quick), quick) for each in asked]

@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from outlying.errors import SourceError
+from outlying.kernel.library import compiled
 from outlying.options import Options
 from outlying.parallel import (
     in_order,
@@ -24,11 +25,12 @@ from outlying.search.references import References, Strongest, enough_rows
 from outlying.search.scoring import Exact, Outcome, Progress, no_progress
 from outlying.search.threads import Once
 from outlying.table import row_hash
+from outlying.table.asked import Asked
 from outlying.table.columns import Rows
 from outlying.table.derived.choosing import with_derived
 from outlying.table.selection import Selection, as_declared, not_empty, select_any, with_object
 from outlying.table.table import SkipReason, Table
-from outlying.table.targets import Asked, Key, Target, Targets, targets_in
+from outlying.table.targets import Key, Target, Targets, targets_in
 
 Result = TypeVar("Result")
 
@@ -93,8 +95,19 @@ class MemoryPopulation:
     ) -> Searching:
         """Prepare the table once; return who searches the targets and finishes each."""
         if any(target.row is not None for target in targets):
-            _ = self.prepared  # before there are several processes
+            self._once("ready", lambda: self._make_ready(usable_threads(workers)))
         return functools.partial(self._each, targets.items, workers, progress)
+
+    def _make_ready(self, threads: int) -> None:
+        """Prepare the table before there are several processes.
+
+        Compiled code finds the intervals of several columns at once; without it, that takes long
+        enough for a search to tell how far it is.
+        """
+        if compiled() is None:
+            _ = self.prepared
+        else:
+            self.prepared.find_intervals(threads)
 
     def _each(
         self,
@@ -232,8 +245,7 @@ class MemoryPopulation:
 
     def find_intervals(self) -> None:
         """Find the natural intervals of all columns."""
-        for attribute in self.prepared.attributes:
-            attribute.find_intervals(self.options.seed)
+        self.prepared.find_intervals()
 
 
 def _name_of(prepared: Prepared, row: int) -> Key:

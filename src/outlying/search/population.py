@@ -19,9 +19,10 @@ from outlying.search.objects import CandidateCondition, ObjectProperty
 from outlying.search.references import References
 from outlying.search.scoring import Context, Outcome, Progress
 from outlying.search.screen.neighbours import Sample
+from outlying.table.asked import Asked
 from outlying.table.selection import Selection
 from outlying.table.table import Table
-from outlying.table.targets import Asked, Key, Target, Targets
+from outlying.table.targets import Key, Target, Targets
 from outlying.table.values import Value
 
 Result = TypeVar("Result")

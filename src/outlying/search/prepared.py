@@ -191,6 +191,12 @@ class Prepared:
         counted = Counted(exact, short, _InMemory(exact, short))
         return strongest_of(verified(short, counted, 1))
 
+    def find_intervals(self, threads: int = 1) -> None:
+        """Find the natural intervals of all columns, several at once."""
+        with mapping(threads) as mapped:
+            for _ in mapped(lambda item: item.find_intervals(self.options.seed), self.attributes):
+                pass
+
     def exact(self, row: int, progress: Progress | None = None) -> Exact:
         """Make ready to score the pairs of a row by all rows, which are in memory."""
         properties, conditions = self.asked_of(row, progress)

@@ -64,32 +64,33 @@ class Once:
 
 
 class _OneBlasThread:
-    """Matrix products on one thread, from the first search that begins until the last has ended.
+    """Matrix products on one thread, from the first one that begins until the last has ended.
 
     Ours are small and many; threads that wait for each other make them many times slower wherever
     something else runs on the machine. How many there are is, with most libraries, a setting of the
-    whole process: the first search notes it, and only the last of those that overlap sets it back.
+    whole process: the first one notes it, and only the last of those that overlap sets it back.
+    Compiled code needs none: then the libraries, which takes time, are not even looked for.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._libraries: list[Any] | None = None  # found once
         self._before: list[int] = []
-        self._searches = 0
+        self._products = 0
 
     def __enter__(self) -> None:
         with self._lock:
             if self._libraries is None:
                 self._libraries = _blas_libraries()
             numbers = [library.get_num_threads() for library in self._libraries]
-            self._before = self._before if self._searches else numbers
-            self._searches += 1
+            self._before = self._before if self._products else numbers
+            self._products += 1
             self._set([1] * len(numbers))  # also if the first has: a few ask each thread on its own
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
-            self._searches -= 1
-            if not self._searches:
+            self._products -= 1
+            if not self._products:
                 self._set(self._before)
 
     def _set(self, numbers: list[int]) -> None:

@@ -19,10 +19,10 @@ from outlying.table.columns import (
     Column,
     Floats,
     Mask,
+    NumericColumn,
     categorical_column,
     frozen,
     integer_column,
-    numeric_column,
 )
 from outlying.table.table import FrameLibrary, SkippedColumn, Table
 from outlying.table.values import LARGEST_EXACT_INTEGER, Form, is_missing, whole_text
@@ -114,8 +114,12 @@ def read_reals(name: str, values: npt.NDArray[Any], missing: Mask | None = None)
     are all whole counts as whole numbers, whichever source it comes from. Without gaps the type
     of the source decides: there, no library needs to change it.
     """
-    numbers = _with_gaps(values, missing)
-    return Reading(numeric_column(name, numbers, _form_of_reals(numbers)))
+    return read_own_reals(name, _with_gaps(values, missing))
+
+
+def read_own_reals(name: str, numbers: Floats) -> Reading:
+    """Read numbers from an array that nobody else has, NaN where one is missing."""
+    return Reading(NumericColumn(name, _form_of_reals(numbers), frozen(numbers)))
 
 
 def _form_of_reals(numbers: Floats) -> Form:
@@ -185,7 +189,7 @@ def read_form(
     name: str, form: Form, values: npt.NDArray[Any], missing: Mask | None = None
 ) -> Reading:
     """Read numbers that are already what the core computes with for this form."""
-    return Reading(numeric_column(name, _with_gaps(values, missing), form))
+    return Reading(NumericColumn(name, form, frozen(_with_gaps(values, missing))))
 
 
 def _with_gaps(values: npt.NDArray[Any], missing: Mask | None) -> Floats:

@@ -13,10 +13,11 @@ from typing import Any, TypeAlias
 
 from outlying.options import Options
 from outlying.stream.profile.profile import Profile
+from outlying.table.asked import Asked
 from outlying.table.columns import Column, Derivation, infinities_note
 from outlying.table.selection import is_asked_for
 from outlying.table.table import SkippedColumn, Table
-from outlying.table.targets import Asked, ObjectCheck
+from outlying.table.targets import ObjectCheck
 from outlying.table.values import Form
 
 Object: TypeAlias = Mapping[str, Any]

@@ -33,9 +33,10 @@ from outlying.stream.profile.lookup import (
 )
 from outlying.stream.profile.profile import Profile, finish
 from outlying.stream.profile.profile_pass import ProfilePass, ProfileState, fields_of
+from outlying.table.asked import Asked
 from outlying.table.selection import Selection, not_empty
 from outlying.table.table import SkipReason, Table
-from outlying.table.targets import Asked, Key, Target, Targets
+from outlying.table.targets import Key, Target, Targets
 
 if TYPE_CHECKING:
     from outlying.sources.passes import Feeder

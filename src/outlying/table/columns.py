@@ -11,7 +11,7 @@ from __future__ import annotations
 import bisect
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from outlying.table.values import (
     Form,
     Value,
     day_of,
+    is_gap,
     is_missing,
     label_text,
     number_of,
@@ -37,7 +38,9 @@ from outlying.table.values import (
     whole_text,
     without_trailing_zero,
 )
-from outlying.table.written.reading import Reading, is_gap
+
+if TYPE_CHECKING:
+    from outlying.table.written.reading import Reading
 
 Labels: TypeAlias = tuple[str, ...] | tuple[bool, ...]
 
@@ -404,7 +407,7 @@ def integer_column(name: str, values: npt.NDArray[Any], missing: Mask | None = N
     numbers = values.astype(np.float64)
     if missing is not None:
         numbers[missing] = np.nan
-    return numeric_column(name, numbers, "integer")
+    return NumericColumn(name, "integer", frozen(numbers))
 
 
 def categorical_column(

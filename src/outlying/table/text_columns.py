@@ -13,9 +13,9 @@ from outlying.table.columns import (
     WrittenTexts,
     frozen,
 )
-from outlying.table.values import EXPECTS, text_of
+from outlying.table.values import EXPECTS, is_gap, text_of
 from outlying.table.written.decision import Decision, decide
-from outlying.table.written.reading import FORMS, Wanted, declared_reading, is_gap
+from outlying.table.written.reading import FORMS, Wanted, declared_reading
 from outlying.table.written.tally import Tally
 
 

@@ -51,6 +51,15 @@ EXPECTS: dict[Form, str] = {
     "duration": "a duration: a number of seconds, or a timedelta",
 }
 
+#: Words for a missing value, in a column that otherwise holds numbers or dates.
+MISSING_WORDS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A", "?", "-")
+_GAPS = frozenset(("", *MISSING_WORDS))
+
+
+def is_gap(text: str) -> bool:
+    """Return whether a text stands for a missing value."""
+    return text.strip() in _GAPS
+
 
 def is_missing(value: object) -> bool:
     """Return whether a single value counts as missing: None, NaN, NaT, pandas.NA."""

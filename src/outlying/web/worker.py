@@ -25,9 +25,9 @@ from outlying.options import Options
 from outlying.results.findings import Findings
 from outlying.sources.arrow.collecting import TooManyRowsError, collected
 from outlying.sources.duckdb.browse import Browser, ColumnFacts, write_copy
+from outlying.table.asked import Asked
 from outlying.table.selection import as_read, select_any
 from outlying.table.table import SkipReason, Table
-from outlying.table.targets import Asked
 from outlying.web.limits import LimitError
 from outlying.web.ranking import copied_table, detected
 from outlying.web.tasks import (

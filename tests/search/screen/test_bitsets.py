@@ -12,6 +12,7 @@ from outlying.search.screen.bitsets import (
     BITS,
     Layout,
     Places,
+    Words,
     Workspace,
     packed,
     rows_below,
@@ -37,8 +38,8 @@ def random_marks(rng: np.random.Generator, conditions: int, rows: int) -> Mask:
     return marks
 
 
-def with_unmarked_end(marks: Mask) -> Mask:
-    return np.concatenate([marks, np.zeros((len(marks), 1), dtype=bool)], axis=1)
+def laid_out(layout: Layout, marks: Mask) -> Words:
+    return np.array(layout.packed(list(marks)), dtype=np.uint64)
 
 
 def begins(sizes: list[int]) -> Places:
@@ -61,7 +62,7 @@ def test_groups_fill_words_of_their_own(sizes: list[int], others: int, seed: int
     order = rng.permutation(rows)[: sum(sizes)]
     marks = random_marks(rng, 4, rows)
     layout = Layout(order, begins(sizes), rows)
-    words = layout.packed(with_unmarked_end(marks))
+    words = laid_out(layout, marks)
     assert words.shape == (4, len(layout.group_of_word))
     assert np.array_equal(unpacked(words)[:, layout.slots], marks[:, order])
 
@@ -84,7 +85,7 @@ def test_contexts_are_what_all_conditions_mark(
     marks = random_marks(rng, 6, rows)
     order = rng.permutation(rows)
     layout = Layout(order, begins([rows]), rows)
-    words, work = layout.packed(with_unmarked_end(marks)), Workspace()
+    words, work = laid_out(layout, marks), Workspace()
     for length, number in asked:
         contexts = rng.integers(len(marks), size=(number, length))
         expected: Mask = np.asarray(marks[contexts].all(axis=1))

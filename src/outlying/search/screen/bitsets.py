@@ -7,11 +7,14 @@ number of bits in its words.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from outlying.kernel.bits import laid_out
+from outlying.kernel.library import compiled
 from outlying.table.columns import Mask
 
 Words: TypeAlias = npt.NDArray[np.uint64]  # conditions or contexts by words
@@ -45,9 +48,15 @@ class Layout:
         """How many words there are."""
         return len(self.group_of_word)
 
-    def packed(self, marks: Mask) -> Words:
-        """Return conditions as bits; their marks have one more row at the end, never marked."""
-        return packed(np.take(marks, self._sources, axis=1))
+    def packed(self, conditions: Sequence[Mask]) -> list[Words]:
+        """Return conditions, by their marks of these rows and maybe of others behind, as bits."""
+        kernel = compiled()
+        if kernel is not None:
+            return laid_out(kernel, conditions, self.rows, self._sources)
+        marks = np.zeros((len(conditions), self.rows + 1), dtype=bool)  # the last one is no row
+        for line, own in zip(marks, conditions, strict=True):
+            line[:-1] = own[: self.rows]
+        return [line.copy() for line in packed(np.take(marks, self._sources, axis=1))]
 
 
 def packed(marks: Mask) -> Words:

@@ -39,6 +39,7 @@ from outlying.search.screen.pairs import (
     radius_of,
     rungs_of,
 )
+from outlying.search.threads import one_blas_thread
 
 FIGURES = 6  # of Summaries
 GROUPS = 64
@@ -151,7 +152,9 @@ class NumericHistogram:
 
     def __init__(self, values: Floats, unit: float, sample: Sample) -> None:
         """Take the values of the rows nearby, NaN where missing."""
-        order, ordered = _sorted(values[: len(sample.screened)])
+        nearby, near_values = _sorted(values)
+        order = nearby[nearby < len(sample.screened)]
+        ordered = values[order]
         starts = _group_starts(ordered)
         ends = np.append(starts, len(order))[1:]
         self.grouped = Grouped(order, starts, len(sample.screened))
@@ -163,7 +166,6 @@ class NumericHistogram:
         self.sample = sample
         self.share = sample.rows / len(sample.screened)
         ordered = self.standardised(ordered)
-        nearby, near_values = _sorted(values)
         self.nearby = nearby, self.standardised(near_values)
         self.lows, self.highs = ordered[starts], ordered[ends - 1]
         rows = ends - starts
@@ -353,7 +355,7 @@ def figures(found: Histogram, words: Words, contexts: Contexts, work: Workspace)
     if kernel is not None and found.compiled is not None:
         return kernel.figures(found.compiled, words, contexts)
     blocks = _blocks(words, contexts)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with one_blas_thread, np.errstate(divide="ignore", invalid="ignore"):
         parts = [found.figures(_bits(words, contexts[block], work)) for block in blocks]
     return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
@@ -368,7 +370,7 @@ def rows_inside(
     if kernel is not None and found.compiled is not None:
         return kernel.inside(found.compiled, words, contexts, widths)
     blocks = _blocks(words, contexts)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with one_blas_thread, np.errstate(divide="ignore", invalid="ignore"):
         return np.concatenate(
             [found.inside(_bits(words, contexts[b], work), widths[b]) for b in blocks]
         )
@@ -385,8 +387,8 @@ def _bits(words: Words, contexts: Contexts, work: Workspace) -> Bits:
 
 def _sorted(values: Floats) -> tuple[Places, Floats]:
     """Return the rows that have a value, by value, and these values."""
-    known = np.flatnonzero(~np.isnan(values))
-    order = known[np.argsort(values[known], kind="stable")]
+    order = np.argsort(values)  # what is missing comes last; no matter how equals are ordered
+    order = order[: len(order) - np.count_nonzero(np.isnan(values))]
     return order, values[order]
 
 

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 from outlying.sources.sql import literal
 from outlying.sources.types import duckdb as plans
 from outlying.sources.types.text import ISO_PATTERNS
-from outlying.table.values import Form
+from outlying.table.values import MISSING_WORDS, Form
 from outlying.table.written.decision import POINTS_IN_DOUBT, gaps_note
-from outlying.table.written.reading import MISSING_WORDS
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -35,12 +35,13 @@ def batches(source: str, paths: Sequence[Path], fields: Sequence[Field]) -> Iter
     names = [field.name for field in fields]
     with plain_errors(source, pyarrow.ArrowException, OSError):
         for path in paths:
-            with _opened(path, _coded(path, fields)) as file:
+            with opened(path, _coded(path, fields)) as file:
                 for batch in file.iter_batches(BATCH_ROWS, columns=names):
                     yield _read(batch, fields)
 
 
-def _opened(path: Path, coded: Sequence[str] = ()) -> Any:
+def opened(path: Path, coded: Sequence[str] = ()) -> Any:
+    """Open a file that is read in small parts; some texts stay the dictionaries they are there."""
     import pyarrow.parquet
 
     return pyarrow.parquet.ParquetFile(
@@ -52,7 +53,7 @@ def _is_plain(path: Path, fields: Sequence[Field]) -> bool:
     import pyarrow
 
     try:
-        with _opened(path) as file:
+        with opened(path) as file:
             types = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
             leaves = [column.path for column in file.schema]
     except (pyarrow.ArrowException, OSError):  # for the engine, which says what is wrong
@@ -78,17 +79,18 @@ def _agree(kind: Any, field: Field) -> bool:
 
 def _coded(path: Path, fields: Sequence[Field]) -> list[str]:
     """Name the columns of texts that have a small dictionary."""
-    with _opened(path) as file:
+    with opened(path) as file:
         groups = file.metadata.num_row_groups
         first = file.metadata.row_group(0) if groups else None
     if first is None:
         return []
     chunks = {(c := first.column(place)).path_in_schema: c for place in range(first.num_columns)}
     texts = [field.name for field in fields if is_text(field.comes)]
-    return [name for name in texts if _has_small_dictionary(chunks[name])]
+    return [name for name in texts if has_small_dictionary(chunks[name])]
 
 
-def _has_small_dictionary(chunk: Any) -> bool:
+def has_small_dictionary(chunk: Any) -> bool:
+    """Return whether the texts of a part of a column are of few kinds."""
     start = chunk.dictionary_page_offset
     return start is not None and 0 < chunk.data_page_offset - start <= _SMALL
 

@@ -8,11 +8,12 @@ stored as those numbers.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outlying.errors import SourceError
-from outlying.sources.columns import table_of, unique_names
+from outlying.sources.columns import Reading, table_of, unique_names
 from outlying.sources.duckdb import engine
 from outlying.sources.files import InputFile
 from outlying.sources.parquet.texts import coded
@@ -21,6 +22,9 @@ from outlying.table.table import Table
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+#: Rows times columns from which on it pays to load Arrow.
+LEAST_CELLS = 4_000_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -125,12 +129,29 @@ def read(file: InputFile) -> Table:
         settings = engine.settings({"hive_partitioning": "false", **distrust(connected)})
         relation = f"read_parquet(?, {settings}) AS file({aliases})"
         found = connected.execute(f"FROM {relation} LIMIT 0", path).description or ()
+        kinds = [kind.id for _, kind, *_ in found]
         plans = [
-            _plan(n, alias, kind.id) for n, (alias, kind, *_) in zip(nodes, found, strict=True)
+            _plan(n, f"p{i}", kind) for i, (n, kind) in enumerate(zip(nodes, kinds, strict=True))
         ]
-        plans = coded(connected, relation, path, plans)
-        columns = engine.fetch(connected, relation, path, list(zip(names, plans, strict=True)))
-        return table_of(source, columns)
+        rows = connected.execute(f"SELECT count(*) FROM {relation}", path).fetchall()[0][0]  # noqa: S608
+        by_arrow = _by_arrow(file.path, rows, names, kinds, plans)
+        rest = [place for place in range(len(names)) if place not in by_arrow]
+        planned = coded(connected, relation, path, rows, [plans[place] for place in rest])
+        wanted = [(names[place], plan) for place, plan in zip(rest, planned, strict=True)]
+        read = dict(zip(rest, engine.fetch(connected, relation, path, wanted), strict=True))
+        columns = {**read, **by_arrow}
+        return table_of(source, [columns[place] for place in range(len(names))])
+
+
+def _by_arrow(
+    path: Path, rows: int, names: Sequence[str], kinds: Sequence[str], plans: Sequence[Plan | str]
+) -> Mapping[int, Reading]:
+    """Read some columns of a large file, by their places; of others it does not pay."""
+    if rows * len(names) < LEAST_CELLS:
+        return {}
+    from outlying.sources.parquet import large
+
+    return large.read(path, rows, names, kinds, plans)
 
 
 def _plan(node: Node, alias: str, kind: str) -> Plan | str:

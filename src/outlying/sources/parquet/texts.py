@@ -25,13 +25,13 @@ def coded(
     connected: DuckDBPyConnection,
     relation: str,
     path: Sequence[str],
+    rows: int,
     plans: Sequence[Plan | str],
 ) -> list[Plan | str]:
     """Plan texts of few kinds as codes; other columns, and those of small files, stay as they are.
 
     The connection must be private: types are made in it.
     """
-    rows = connected.execute(f"SELECT count(*) FROM {relation}", path).fetchall()[0][0]  # noqa: S608
     if rows < LEAST_ROWS:
         return list(plans)
     return [

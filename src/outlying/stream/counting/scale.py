@@ -80,6 +80,8 @@ class Scale:
 
     def _numbers(self, coordinates: Floats) -> Floats:
         if not self.is_ranked:
+            if max(abs(self.first), abs(self.last)) < LARGEST / 2:  # none is beyond
+                return coordinates
             return np.clip(coordinates, -LARGEST, LARGEST)
         whole = np.clip(coordinates, -_RANK_OF_INFINITY, _RANK_OF_INFINITY).astype(np.int64)
         return np.clip(floats(whole), -LARGEST, LARGEST)

@@ -16,6 +16,7 @@ from outlying.sources.types.arrow_numpy import of_numbers
 from outlying.stream.profile.bottom_k import RowSketch
 from outlying.stream.profile.column_facts import ColumnCounts, cells_of, typed_by_all_rows
 from outlying.stream.profile.profile_pass import copied, takeable
+from outlying.table.asked import Asked, Where
 from outlying.table.columns import Rows
 from outlying.table.marks import is_mark, no_mark, not_a_mark
 from outlying.table.row_hash import (
@@ -29,7 +30,7 @@ from outlying.table.row_hash import (
     splitmix64,
 )
 from outlying.table.table import SkippedColumn, Table, where_text
-from outlying.table.targets import Asked, Where, check_where
+from outlying.table.targets import check_where
 from outlying.table.values import (
     TIMES,
     Value,

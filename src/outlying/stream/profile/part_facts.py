@@ -18,13 +18,15 @@ from outlying.table.columns import Floats
 from outlying.table.derived.calendar import DATES, CalendarFacts
 from outlying.table.derived.choosing import Facts
 from outlying.table.derived.keys import KeyFacts
-from outlying.table.derived.texts import MOST_REPEATED, TextFacts
+from outlying.table.derived.texts import MOST_ODD, MOST_REPEATED, TextFacts
 from outlying.table.row_hash import Hashes, splitmix64
 from outlying.table.selection import MOST_TEXTS
 
 #: More keys than this are not counted; nor are numbers of which more than this occur twice.
 MOST_KEYS = MOST_TEXTS
 _MOST_TWICE = MOST_REPEATED * MOST_KEYS
+#: In more rows there are more keys, or more of them occur twice.
+_MOST_KEY_ROWS = MOST_KEYS / (1 - MOST_ODD)
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -49,7 +51,8 @@ class PartCounts:
         if self.are_no_keys or self.are_many_keys:
             return
         known = values[~np.isnan(values)]
-        if not bool(np.all(known[:1000] % 1 == 0)) or not bool(np.all(known % 1 == 0)):
+        rows = len(known) + (0 if self.keys is None else self.keys.rows)
+        if rows > _MOST_KEY_ROWS or not bool(np.all(np.floor(known) == known)):
             self._take_no_keys()
         else:
             self._take_keys(KeyFacts.of(known))

@@ -81,9 +81,9 @@ class CountMatrix:
             self._counts = larger
         self.size = size
 
-    def count(self, query: int, codes: Codes) -> None:
-        """Count codes in the row of a query."""
-        count_codes(codes, self._counts[query, : self.size])
+    def count(self, query: int, codes: Codes, rows: npt.NDArray[np.int64] | None = None) -> None:
+        """Count codes, all or those of some rows, in the row of a query."""
+        count_codes(codes, self._counts[query, : self.size], rows)
 
     def moved(self, places: Codes, size: int) -> CountMatrix:
         """Return the counts by another encoding; each code's are added at its place."""

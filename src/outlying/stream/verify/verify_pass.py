@@ -191,7 +191,7 @@ class VerifyPass:
     ) -> None:
         """Count the codes of some columns in the rows of a context."""
         for key, query in asked:
-            state.histograms[key].matrix.count(query, codes[key].take(rows))
+            state.histograms[key].matrix.count(query, codes[key], rows)
 
     def _by_context(self) -> dict[int | None, list[tuple[Counted, int]]]:
         """Return the queries in each context, by column and place among those about it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -68,7 +68,7 @@ class CalendarFacts:
     def of(cls, values: Floats, rows: Counts | None = None) -> CalendarFacts:
         """Count moments in microseconds, or `rows` of each; NaN is missing."""
         known = _in_calendar(values)
-        days, minutes = _split(values[known])
+        days, minutes = _split(_chosen(values, known))
         if rows is None:
             return cls(_distinct(days), np.bincount(minutes, minlength=MINUTES))
         counted = np.zeros(MINUTES, dtype=np.int64)
@@ -158,14 +158,14 @@ class CalendarDerivation:
         """Compute the part of each moment."""
         assert parent.is_numeric  # noqa: S101 - moments are numbers inside
         known = _in_calendar(parent.values)
-        days, minutes = _split(parent.values[known])
-        if self.part in (Part.WEEKDAY, Part.MONTH):
-            is_week = self.part is Part.WEEKDAY
-            numbers = _weekdays(days) if is_week else _months(days) % 12
-            return self._labelled(known, numbers, _WEEKDAYS if is_week else _MONTHS)
+        days, minutes = _split(_chosen(parent.values, known))
+        if self.part is Part.WEEKDAY:
+            return self._labelled(known, _by_day(_weekdays, days), _WEEKDAYS)
+        if self.part is Part.MONTH:
+            return self._labelled(known, _by_day(_months_of_year, days), _MONTHS)
         values = np.full(len(known), np.nan)
         if self.part is Part.DAY:
-            values[known] = _days_of_month(days)
+            values[known] = _by_day(_days_of_month, days)
             return NumericColumn(self.name, "integer", frozen(values), self)
         times = parent.values[known] if self.is_exact else MINUTE * minutes
         values[known] = times + np.where(minutes < self.cut, DAY, 0.0)
@@ -175,8 +175,10 @@ class CalendarDerivation:
         self, known: npt.NDArray[np.bool_], numbers: Days, words: tuple[str, ...]
     ) -> CategoricalColumn:
         """Return words as sorted labels: those that occur."""
-        used = sorted({words[number] for number in np.unique(numbers).tolist()})
-        code_of = np.array([used.index(word) if word in used else -1 for word in words])
+        counts = np.bincount(numbers, minlength=len(words)).tolist()
+        used = sorted(word for word, count in zip(words, counts, strict=True) if count)
+        places = [used.index(word) if word in used else -1 for word in words]
+        code_of = np.array(places, dtype=np.int32)
         codes = np.full(len(known), -1, dtype=np.int32)
         codes[known] = code_of[numbers]
         return CategoricalColumn(self.name, "text", frozen(codes), tuple(used), origin=self)
@@ -199,9 +201,13 @@ def _in_calendar(values: Floats) -> npt.NDArray[np.bool_]:
     return np.abs(values) < _FARTHEST
 
 
+def _chosen(values: Floats, known: npt.NDArray[np.bool_]) -> Floats:
+    return values if known.all() else values[known]
+
+
 def _split(values: Floats) -> tuple[Days, npt.NDArray[np.int64]]:
     """Return the day of each moment, since 1970, and the minute of that day."""
-    minutes = np.floor_divide(values, MINUTE).astype(np.int64)
+    minutes = np.floor(values).astype(np.int64) // int(MINUTE)
     days = minutes // MINUTES
     return days, minutes - days * MINUTES
 
@@ -216,6 +222,14 @@ def _distinct(days: Days) -> Days:
     return np.flatnonzero(np.bincount(days - first)) + first
 
 
+def _by_day(part_of: Callable[[Days], Days], days: Days) -> Days:
+    """Return a part of each day; where they lie close together, each day is looked at once."""
+    first, last = (int(days.min()), int(days.max())) if len(days) else (0, 0)
+    if last - first >= len(days):
+        return part_of(days)
+    return part_of(np.arange(first, last + 1))[days - first]
+
+
 def _weekdays(days: Days) -> Days:
     """Return 0 for Monday; the first of January 1970 was a Thursday."""
     return np.asarray((days + 3) % 7)
@@ -224,6 +238,11 @@ def _weekdays(days: Days) -> Days:
 def _months(days: Days) -> Days:
     """Return the months since January 1970."""
     return days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+
+
+def _months_of_year(days: Days) -> Days:
+    """Return 0 for January."""
+    return _months(days) % 12
 
 
 def _days_of_month(days: Days) -> Days:

@@ -235,14 +235,14 @@ def _are_opposites(word: str, other: str) -> bool:
 
 def _near(rare: Sequence[str], frequent: Sequence[str]) -> Iterator[tuple[str, str, int]]:
     """Return the pairs of labels within two edits; of very many labels, within one."""
-    from rapidfuzz import process
-    from rapidfuzz.distance import OSA
-
+    if not rare:
+        return
     if len(rare) * len(frequent) > MOST_COMPARISONS:
         yield from _one_deletion_apart(rare, frequent)
         return
-    if not rare:
-        return
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
     edits = process.cdist(rare, frequent, scorer=OSA.distance, score_cutoff=2, dtype=np.uint8)
     for place, other in np.argwhere((edits > 0) & (edits <= 2)).tolist():
         yield rare[place], frequent[other], int(edits[place, other])

@@ -35,6 +35,7 @@ _DAYS = "(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?"
 _MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in _NAMES)
 _MONTH_NAME = rf"(?P<name>{_MONTH.replace('sep(?:tember)?', 'sept?(?:ember)?')})\.?"
 _D = "[09]"
+_HAS_DIGITS = frozenset("09")
 _CLOCK = (
     rf"(?P<hour>{_D}{{1,2}}):(?P<minute>{_D}{{2}})"
     rf"(?::(?P<second>{_D}{{2}})(?:[.,](?P<fraction>{_D}{{1,9}}))?)?(?: ?(?P<half>[ap]\.?m\.?))?"
@@ -45,31 +46,22 @@ _DAY_PREFIX = rf"(?:{_DAYS}\.?,? )?"
 _FLAGS = re.IGNORECASE | re.ASCII  # without ASCII, a dotless i and a long s count as i and s
 
 
-def _compiled(day: str) -> re.Pattern[str]:
-    return re.compile(_DAY_PREFIX + day + _TIME, _FLAGS)
-
-
-_YEAR_FIRST = _compiled(
+_YEAR_FIRST = (
     rf"(?P<year>{_D}{{4}})(?P<mark>[-/.])(?P<month>{_D}{{1,2}})(?P=mark)(?P<day>{_D}{{1,2}})"
 )
-_YEAR_LAST = _compiled(
+_YEAR_LAST = (
     rf"(?P<first>{_D}{{1,2}})(?P<mark>[-/.])(?P<middle>{_D}{{1,2}})(?P=mark)(?P<last>{_D}{{4}})"
 )
-_SHORT = _compiled(
+_SHORT = (
     rf"(?:(?P<first>{_D}{{2}})(?P<mark>[-/.])(?P<middle>{_D}{{2}})(?P=mark)(?P<last>{_D}{{2}})"
     rf"|(?P<first1>{_D}{{1,2}})/(?P<middle1>{_D}{{1,2}})/(?P<last1>{_D}{{2}}))"
 )
-_NAMED = tuple(
-    _compiled(day)
-    for day in (
-        rf"(?P<day>{_D}{{1,2}})(?:st|nd|rd|th|\.)?[ -]{_MONTH_NAME},?[ -]"
-        rf"(?P<year>{_D}{{4}}|{_D}{{2}})",
-        rf"{_MONTH_NAME} (?P<day>{_D}{{1,2}})(?:st|nd|rd|th)?,? (?P<year>{_D}{{4}})",
-        rf"(?P<year>{_D}{{4}})[ -]{_MONTH_NAME}[ -](?P<day>{_D}{{1,2}})",
-    )
+_NAMED = (
+    rf"(?P<day>{_D}{{1,2}})(?:st|nd|rd|th|\.)?[ -]{_MONTH_NAME},?[ -](?P<year>{_D}{{4}}|{_D}{{2}})",
+    rf"{_MONTH_NAME} (?P<day>{_D}{{1,2}})(?:st|nd|rd|th)?,? (?P<year>{_D}{{4}})",
+    rf"(?P<year>{_D}{{4}})[ -]{_MONTH_NAME}[ -](?P<day>{_D}{{1,2}})",
 )
-_COMPACT = _compiled(rf"(?P<year>{_D}{{4}})(?P<month>{_D}{{2}})(?P<day>{_D}{{2}})")
-_ONLY_CLOCK = re.compile(_CLOCK, _FLAGS)
+_COMPACT = rf"(?P<year>{_D}{{4}})(?P<month>{_D}{{2}})(?P<day>{_D}{{2}})"
 
 _DAY_US = 86_400_000_000
 _PIVOT = 69  # two digits from here on are of the last century, as POSIX has it
@@ -107,11 +99,20 @@ class DateShape:
         return ("dmy", "mdy") if last == 4 else ("dmy", "mdy", "ymd")
 
 
+@functools.cache
+def _patterns(compact: bool) -> tuple[re.Pattern[str], ...]:
+    """Return the patterns of dates and times, the likeliest first; to compile them takes time."""
+    days = [_DAY_PREFIX + day + _TIME for day in (_YEAR_FIRST, _YEAR_LAST, _SHORT, *_NAMED)]
+    more = [_DAY_PREFIX + _COMPACT + _TIME] if compact else []
+    return tuple(re.compile(pattern, _FLAGS) for pattern in (*days, _CLOCK, *more))
+
+
 @functools.lru_cache(maxsize=65_536)
 def date_shape(shape: str, *, compact: bool = False) -> DateShape | None:
     """Return what a shape tells of a date or a time of day; `compact`: 20200611, too."""
-    patterns = (_YEAR_FIRST, _YEAR_LAST, _SHORT, *_NAMED, _ONLY_CLOCK)
-    for pattern in (*patterns, _COMPACT) if compact else patterns:
+    if _HAS_DIGITS.isdisjoint(shape):
+        return None
+    for pattern in _patterns(compact):
         found = pattern.fullmatch(shape)
         if found is not None:
             return _shape_of(found)

@@ -10,25 +10,15 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from outlying.table.arrays import Floats
-from outlying.table.values import Form, number_of
+from outlying.table.values import Form, is_gap, number_of
 from outlying.table.written.dates import DateShape, DateStyle, Order, moments_of
 from outlying.table.written.numbers import NumberShape, NumberStyle, values_of
 from outlying.table.written.styles import Style, shapes_by_text
 
 Wanted: TypeAlias = Literal["numeric", "datetime"]
 
-#: Words for a missing value, in a column that otherwise holds numbers or dates.
-MISSING_WORDS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A", "?", "-")
-
 #: What a column is declared to be: the form that errors speak of.
 FORMS: dict[Wanted, Form] = {"numeric": "number", "datetime": "datetime"}
-
-_GAPS = frozenset(("", *MISSING_WORDS))
-
-
-def is_gap(text: str) -> bool:
-    """Return whether a text stands for a missing value."""
-    return text.strip() in _GAPS
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -10,9 +10,10 @@ from typing import Protocol
 import numpy as np
 
 from outlying.table.arrays import Mask, Rows
+from outlying.table.values import is_gap
 from outlying.table.written.dates import DateStyle, Order
 from outlying.table.written.numbers import NumberStyle
-from outlying.table.written.reading import Reading, Wanted, declared_reading, is_gap
+from outlying.table.written.reading import Reading, Wanted, declared_reading
 from outlying.table.written.styles import Style, styles
 
 #: A column with more distinct texts that do not fit is one of texts.
