@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from tests import browser as browsers
 from tests.browser import Browser
 from tests.serving import PATIENTS, Served, served, uploaded
 from tests.visiting import Visitor, strangers
@@ -40,16 +39,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         PATIENTS, hostile_table(folder / "hostile.csv"), wide_table(folder / "wide.csv")
     ) as found:
         yield found
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    yield from browsers.started()
-
-
-@pytest.fixture
-def visitor(browser: Browser, server: Served) -> Visitor:
-    return Visitor(browser, server)
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests import browser as browsers
 from tests.browser import Browser
 from tests.serving import Served, served
 from tests.visiting import Visitor, strangers
@@ -24,16 +23,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("tables")
     with served(logins(folder / "logins.csv"), parts(folder / "parts")) as found:
         yield found
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    yield from browsers.started()
-
-
-@pytest.fixture
-def visitor(browser: Browser, server: Served) -> Visitor:
-    return Visitor(browser, server)
 
 
 @pytest.fixture(autouse=True)

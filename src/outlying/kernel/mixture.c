@@ -4,7 +4,7 @@
  * (method/series.py) give the same bits. */
 #include "screen.h"
 
-enum { LANES = 8, FEW_COMPONENTS = 8, MOST_SWEEPS = 200 };
+enum { FEW_COMPONENTS = 8, MOST_SWEEPS = 200 };
 #define ANNIHILATED 1.0 /* PARAMETERS / 2: a component with no more rows dies */
 #define TIE 1e-9
 #define COARSE_TOLERANCE 2.0
@@ -24,33 +24,6 @@ struct mixture {
     double *reference, *total, *room, *parts; /* by point; `parts` by component and point */
     int64_t *from, *to;                       /* between which points a component's parts may not be zero */
 };
-
-/* Vectors of GCC and Clang, two for eight numbers: what the processor cannot do at once is done in several
- * steps. */
-typedef double half __attribute__((vector_size(LANES / 2 * sizeof(double))));
-struct lanes {
-    half low, high;
-};
-
-static inline struct lanes load(const double *numbers)
-{
-    struct lanes found;
-    memcpy(&found.low, numbers, sizeof found.low);
-    memcpy(&found.high, numbers + LANES / 2, sizeof found.high);
-    return found;
-}
-
-static inline void add_product(struct lanes *sums, struct lanes one, struct lanes other)
-{
-    sums->low += one.low * other.low;
-    sums->high += one.high * other.high;
-}
-
-static inline double sum_of(struct lanes sums)
-{
-    half s = sums.low + sums.high;
-    return (s[0] + s[2]) + (s[1] + s[3]);
-}
 
 static double as_double(uint64_t bits)
 {
@@ -196,15 +169,12 @@ static double mass_of(const struct mixture *m, int64_t index, const double *rate
     const double *part = m->parts + index * m->points;
     struct lanes mass = {{0}, {0}}, sum = {{0}, {0}};
     for (int64_t at = m->from[index]; at < m->to[index]; at += LANES) {
-        struct lanes share = load(part + at), rate = load(rates + at);
-        share.low *= rate.low;
-        share.high *= rate.high;
-        mass.low += share.low;
-        mass.high += share.high;
-        add_product(&sum, share, load(m->values + at));
+        struct lanes share = product(load(part + at), load(rates + at));
+        add(&mass, share);
+        add(&sum, product(share, load(m->values + at)));
     }
-    *mean = sum_of(sum) / sum_of(mass);
-    return sum_of(mass);
+    *mean = of_lanes(sum) / of_lanes(mass);
+    return of_lanes(mass);
 }
 
 static double width_of(const struct mixture *m, int64_t index, const double *rates, double mean, double mass)
@@ -212,14 +182,12 @@ static double width_of(const struct mixture *m, int64_t index, const double *rat
     const double *part = m->parts + index * m->points;
     struct lanes sum = {{0}, {0}};
     for (int64_t at = m->from[index]; at < m->to[index]; at += LANES) {
-        struct lanes far = load(m->values + at), share = load(part + at), rate = load(rates + at);
+        struct lanes far = load(m->values + at), share = product(load(part + at), load(rates + at));
         far.low -= mean;
         far.high -= mean;
-        share.low *= rate.low;
-        share.high *= rate.high;
-        add_product(&sum, share, (struct lanes){far.low * far.low, far.high * far.high});
+        add(&sum, product(share, product(far, far)));
     }
-    return larger(m->floor, sqrt(sum_of(sum) / mass));
+    return larger(m->floor, sqrt(of_lanes(sum) / mass));
 }
 
 static void find_rates(const struct mixture *m)
@@ -334,10 +302,10 @@ static double message_length(const struct mixture *m)
     struct lanes sum = {{0}, {0}};
     find_log_densities(m->total, m->reference, m->points, m->room);
     for (int64_t at = 0; at < m->points; at += LANES)
-        add_product(&sum, load(m->room + at), load(m->counts + at));
+        add(&sum, product(load(m->room + at), load(m->counts + at)));
     for (int64_t k = 0; k < m->components; k++)
         logs += logarithm(m->rows * m->weights[k] / 12);
-    return logs + count / 2 * logarithm(m->rows / 12) + count * 1.5 - sum_of(sum);
+    return logs + count / 2 * logarithm(m->rows / 12) + count * 1.5 - of_lanes(sum);
 }
 
 /* Sweep over the components until the message length stands still; return that length. */

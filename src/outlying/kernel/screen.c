@@ -27,7 +27,6 @@
 #include <immintrin.h>
 #endif
 
-#define LANES 8
 #define FIGURES 6
 #define PARTS 16384.0
 #define POINT 1e-4
@@ -35,12 +34,6 @@
 #define HALF_ROOT 0.70710678118654757 /* sqrt(0.5), rounded */
 #define LEAST_POWER (-24)
 #define MOST_POWER 13
-
-/* Vectors of GCC and Clang: what the processor cannot do at once is done in several steps. */
-typedef double half __attribute__((vector_size(LANES / 2 * sizeof(double))));
-struct lanes {
-    half low, high;
-};
 
 /* A rung: what is missing for a row to be its own neighbour, how many of all rows are near a row of
  * each group, the number of diagonals of each eight groups, and the diagonals. */
@@ -166,31 +159,6 @@ double count_groups(const struct property *p, const struct scratch *s)
         for (int64_t group = 0; group < p->padded; group++)
             s->pairs[group] = side_by_side(s->numbers[group], s->numbers[group + 1]);
     return (double)rows;
-}
-
-static struct lanes load(const double *numbers)
-{
-    struct lanes found;
-    memcpy(&found.low, numbers, sizeof found.low);
-    memcpy(&found.high, numbers + LANES / 2, sizeof found.high);
-    return found;
-}
-
-static void add(struct lanes *sums, struct lanes more)
-{
-    sums->low += more.low;
-    sums->high += more.high;
-}
-
-static struct lanes product(struct lanes one, struct lanes other)
-{
-    return (struct lanes){one.low * other.low, one.high * other.high};
-}
-
-static double of_lanes(struct lanes sums)
-{
-    half four = sums.low + sums.high;
-    return (four[0] + four[2]) + (four[1] + four[3]);
 }
 
 static double sum(const struct property *p, const double *counts)

@@ -123,7 +123,7 @@ EXPORT int64_t sweep_taken(const double *values, const int64_t *rows, int64_t co
 }
 
 /* Sums are taken as NumPy takes them: in eight lanes, blocks of up to 128 pair by pair. */
-enum { BLOCK = 128, LANES = 8 };
+#define BLOCK 128
 
 static double sum_of_block(const double *numbers, int64_t count)
 {
