@@ -26,7 +26,7 @@ from outlying.search.population import Population, Searched
 from outlying.search.references import Oddness, References, Strongest
 from outlying.search.scoring import Progress
 from outlying.sources import registry
-from outlying.table.labels import lone_rows
+from outlying.table.labels import lone_rows, lone_values
 from outlying.table.table import Table
 from outlying.table.targets import Asked, Targets, Wheres
 
@@ -171,7 +171,8 @@ class Explainer:
                 if references is not None:
                     findings = findings.with_confidence(references)
                 lone = [name for name, row in self._lone_rows.items() if row == findings.row]
-                yield findings.with_labels(targets.labels).with_lone_columns(lone)
+                findings = findings.with_labels(targets.labels).with_lone_columns(lone)
+                yield findings.with_lone_values(lone_values(self.table, lone))
 
     @functools.cached_property
     def _lone_rows(self) -> Mapping[str, int]:
