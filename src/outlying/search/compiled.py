@@ -96,6 +96,9 @@ class _Seen:
             row, self._members, typical, exact.scales, exact.needed
         )
         self._group = known or exact.cache.group(key, lambda: Group(self.rows, typical))
+        shared = self._group.typical
+        if shared is not None and typical is not None:  # of a thread that was here meanwhile
+            shared.neighbours.update(typical.neighbours)
 
     def sketched(self) -> Summary | None:
         """Summarise the property, perhaps without its lift."""
