@@ -22,7 +22,8 @@ def fast_pairs(table: strategies.Table, row: int, options: dict[str, Any]) -> li
     types = {name: _type_of(cells) for name, cells in table.items()}  # so that copies stay
     explainer = outlying.Explainer(dict(table), types=types, top=10_000, references=0, **options)
     searched = explainer.in_memory("searched()").searched(Target(row=row))
-    hits, _ = assembly.grouped(searched.outcome.best, searched.exact, 10_000)
+    drawn = searched.sample.screened
+    hits, _ = assembly.grouped(searched.outcome.best, searched.exact, 10_000, drawn)
     best: dict[tuple[int, ...], Hit] = {}
     for hit in hits:
         best.setdefault(searched.exact.families_of(hit.property, hit.context), hit)

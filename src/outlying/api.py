@@ -25,7 +25,7 @@ from outlying.results.findings import Findings
 from outlying.results.findings import Population as Description
 from outlying.sources import registry
 from outlying.table.asked import Asked
-from outlying.table.labels import lone_rows
+from outlying.table.labels import lone_rows, lone_values
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
@@ -179,7 +179,8 @@ class Explainer:
                 if references is not None:
                     findings = findings.with_confidence(references)
                 lone = [name for name, row in self._lone_rows.items() if row == findings.row]
-                yield findings.with_labels(targets.labels).with_lone_columns(lone)
+                findings = findings.with_labels(targets.labels).with_lone_columns(lone)
+                yield findings.with_lone_values(lone_values(self.table, lone))
 
     @functools.cached_property
     def _lone_rows(self) -> Mapping[str, int]:

@@ -142,6 +142,29 @@ def test_numbers_that_count_categories_are_left_out(rows: int, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("rows", [ROWS, 20_000])
+def test_numbers_that_their_texts_hold_say_more(rows: int, tmp_path: Path) -> None:
+    number = np.arange(rows) * 7 % 9 + 1
+    texts = pd.Series(number).astype(str)
+    table = frame(rows)[["key", "load"]].assign(
+        number=number, grade="Grade " + texts, floor=texts + ". floor"
+    )
+    path = tmp_path / "t.parquet"
+    table.to_parquet(path)
+    for engine in ("memory", "duckdb"):
+        assert set(skipped(path, engine=engine)) == {"key", "grade"}  # as floor does
+
+
+def test_a_number_is_a_range_where_its_texts_are_too_few() -> None:
+    """Nine years of a school have 22 rows each: too few for a context, three of them are not."""
+    year = np.arange(198) % 9 + 1
+    height = 110 + 7.0 * year + np.random.default_rng(1).normal(0, 2, 198).round(1)
+    height[8] = 121.0
+    table = {"class": [f"Year {item}" for item in year], "year": year, "height": height}
+    story = outlying.explain(table, row=8).stories[0]
+    assert (story.culprit, story.columns) == ("height", ("height", "year"))
+
+
+@pytest.mark.parametrize("rows", [ROWS, 20_000])
 def test_a_wrong_number_of_a_category_is_evidence(rows: int, tmp_path: Path) -> None:
     table = coded(rows)
     table.loc[5, "number"] = table["number"][5] % 4 + 1

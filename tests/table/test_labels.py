@@ -96,3 +96,13 @@ def test_a_column_in_which_only_this_row_differs_is_told(orders: dict[str, Any])
     assert among[1] == alone
     assert not any("all rows but" in note for note in among[0].notes)
     assert not any("all rows but" in note for note in explainer.explain(row=4).notes)
+
+
+def test_a_value_that_only_this_row_has_is_noted(orders: dict[str, Any]) -> None:
+    """What others lack cannot be compared, and yet it is worth a look."""
+    said = "Column remark has a value in this row only."
+    for usual, expected in ((None, [7]), ("ok", [])):
+        data = orders | {"remark": [*[usual] * 7, "see letter", *[usual] * 112]}
+        explainer = outlying.Explainer(data, references=0)
+        assert [row for row in (7, 8) if said in explainer.explain(row=row).notes] == expected
+        assert said not in outlying.explain(data, row=7, exclude=["remark"]).notes

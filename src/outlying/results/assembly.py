@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TypeAlias, cast
+
+import numpy as np
 
 from outlying.method.distribution import Between
 from outlying.method.measure import reaches
@@ -20,6 +23,7 @@ from outlying.results.stories import Story
 from outlying.search.objects import ObjectProperty
 from outlying.search.population import Measured, Searched
 from outlying.search.scoring import Hit
+from outlying.table.arrays import Mask, Rows
 from outlying.table.derived.choosing import taking_part
 from outlying.table.values import Form, Value, lies_between
 
@@ -35,7 +39,7 @@ Order: TypeAlias = tuple[float, int, float, int, tuple[int, ...], bool, tuple[in
 def explained(searched: Searched, options: Options) -> Findings:
     """Put together what was found on an object: its stories in order, and what to know of them."""
     outcome, exact = searched.outcome, searched.exact
-    hits, told = grouped(outcome.best, exact, options.top)
+    hits, told = grouped(outcome.best, exact, options.top, searched.sample.screened)
     stories = _described(hits, told[: options.top], searched)
     people = Population.of(searched.table, searched.rows, searched.selection)
     return Findings(
@@ -66,18 +70,21 @@ def blamed(searched: Searched) -> dict[str, float]:
     return {name: shares[name] for name in taking_part(searched.selection, searched.table.names)}
 
 
-def grouped(hits: Iterable[Hit], exact: Measured, top: int) -> tuple[list[Hit], list[Told]]:
+def grouped(
+    hits: Iterable[Hit], exact: Measured, top: int, drawn: Rows
+) -> tuple[list[Hit], list[Told]]:
     """Order hits, the strongest first, and join those that tell the same story.
 
     Who comes first among equals is worth a closer look only while it decides what is shown.
     """
     ordered: list[Hit] = []
     grouping = Grouping()
+    members = functools.cache(lambda item: exact.candidates[item].test(drawn))
     for _, some in itertools.groupby(sorted(hits, key=_rank), key=_rank):
         equals = list(some)
         look = len(equals) > 1 and len(grouping.stories) < top
         for hit in sorted(equals, key=lambda hit: _order(hit, exact, look)):
-            grouping.add(_telling(hit, exact, len(ordered), _group(hit)))
+            grouping.add(_telling(hit, exact, len(ordered), _group(hit, members)))
             ordered.append(hit)
     return ordered, grouping.stories
 
@@ -101,18 +108,21 @@ def _telling(hit: Hit, exact: Measured, number: int = 0, group: Hashable = None)
     return Telling(columns[0], frozenset(columns), hit.strength, number, group)
 
 
-def _group(hit: Hit) -> Hashable:
+def _group(hit: Hit, members: Callable[[int], Mask]) -> Hashable:
     """Return what tells the rows of a context from others, as a numeric property shows them.
 
     Contexts of equally many rows, in which the window of the property, its rarity and its lift are
-    the same to the ninth digit, select the same rows: a label, say, and what it follows from.
+    the same to the ninth digit, select the same rows: a label, say, and what it follows from. So
+    they do if they hold the same `members` of those that were drawn: where a number is the same in
+    nearly all rows, all contexts of one size have the same figures.
     Frequencies of categories are equal by chance too often.
     """
     found = hit.summary
     if not hit.context or found.reach is None:
         return None
-    figures = (found.reach, found.rarity, found.lift)
-    return hit.property, hit.group, found.scale, found.near, *(f"{x:.8e}" for x in figures)
+    figures = [f"{x:.8e}" for x in (found.reach, found.rarity, found.lift)]
+    rows = np.logical_and.reduce([members(item) for item in hit.context])
+    return hit.property, hit.group, found.scale, found.near, *figures, rows.tobytes()
 
 
 def _described(hits: Sequence[Hit], told: Sequence[Told], searched: Searched) -> tuple[Story, ...]:

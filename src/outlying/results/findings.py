@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from outlying.options import Options
@@ -158,6 +158,15 @@ class Findings:
         """Return the result with a warning of columns in which only this row differs."""
         said = "is the same in all rows but this one: evidence, unless it was made to mark it."
         return self._with_warning(self._told(names), said)
+
+    def with_lone_values(self, names: Collection[str]) -> Findings:
+        """Return the result with a note on columns in which only this row has a value.
+
+        That is no finding, as what others lack cannot be compared, but worth a look.
+        """
+        compared = [name for name, _ in self.blamed if name in names]
+        notes = [f"Column {printable(name)} has a value in this row only." for name in compared]
+        return dataclasses.replace(self, notes=(*self.notes, *notes))
 
     def _told(self, names: Iterable[str]) -> list[str]:
         told = {name for story in self.stories for name in story.columns}

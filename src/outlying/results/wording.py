@@ -260,12 +260,8 @@ def _tail(asked: int, chance: float) -> str:
 
 
 def cell_of(pair: Pair, most: int = 80) -> str:
-    """Name the cell that a derived property comes from; spaces around a text are to be seen."""
-    text = text_of(pair.parent_value)
-    value = printable(text, most)
-    if text.strip() and text != text.strip():
-        value = f'"{value}"'
-    return f"{printable(pair.column, most)} = {value}"
+    """Name the cell that a derived property comes from."""
+    return f"{printable(pair.column, most)} = {printable(text_of(pair.parent_value), most)}"
 
 
 def _name_and_value(pair: Pair, most: int = 80) -> str:

@@ -131,6 +131,9 @@ class _Seen:
                 )
         self._group = known or exact.cache.group(key, lambda: Group(self._members.rows, typical))
         self.rows = self._group.rows
+        shared = self._group.typical
+        if shared is not None and typical is not None:  # of a thread that was here meanwhile
+            shared.neighbours.update(typical.neighbours)
 
     def sketched(self) -> Summary | None:
         """Summarise the property, perhaps without its lift."""

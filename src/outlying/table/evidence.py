@@ -8,8 +8,9 @@ broken relation, and the best evidence there is.
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -92,7 +93,7 @@ class Copy:
             return not (differs & ~(copy.missing() & original.missing())).any()
         if copy.is_numeric and not original.is_numeric:
             numbers = _numbers_of(copy, original) if self.is_code else None
-            return numbers is not None and _are_ordered(numbers)
+            return numbers is not None and _are_ordered([*numbers.values()])
         if copy.is_numeric or original.is_numeric:
             return False
         if not np.array_equal(copy.missing(), original.missing()):
@@ -112,7 +113,7 @@ def _are_renamed(one: CategoricalColumn, other: CategoricalColumn) -> bool:
     return known == len(one.labels) == len(other.labels)
 
 
-def _numbers_of(column: NumericColumn, texts: CategoricalColumn) -> Floats | None:
+def _numbers_of(column: NumericColumn, texts: CategoricalColumn) -> dict[str, float] | None:
     """Return the number that stands beside each text, in their order; None: several do."""
     if not np.array_equal(column.missing(), texts.missing()):
         return None
@@ -120,21 +121,30 @@ def _numbers_of(column: NumericColumn, texts: CategoricalColumn) -> Floats | Non
     codes, values = texts.codes[known], column.values[known]
     numbers = np.full(len(texts.labels), np.nan)
     numbers[codes] = values
-    return numbers[~np.isnan(numbers)] if bool((numbers[codes] == values).all()) else None
+    if not bool((numbers[codes] == values).all()):
+        return None
+    pairs = zip(texts.labels, numbers.tolist(), strict=True)
+    return {str(text): number for text, number in pairs if not math.isnan(number)}
 
 
-def _are_ordered(numbers: Floats) -> bool:
+def _are_ordered(numbers: Sequence[float]) -> bool:
     return bool((np.diff(numbers) > 0).all())
 
 
-def are_codes(numbers: Floats) -> bool:
+def are_codes(numbers: Mapping[str, float]) -> bool:
     """Return whether numbers, in the order of their texts, merely count these, from 0 or from 1.
 
-    Numbers in another order, as those of months and grades, say more than the texts do.
+    Numbers in another order, as those of months, say more than the texts do. So do those that the
+    texts hold themselves (Grade 3, 3rd): that the alphabet has the same order is no accident.
     """
-    if len(numbers) < LEAST_VALUES or numbers[0] not in (0, 1):
+    values = [*numbers.values()]
+    if len(values) < LEAST_VALUES or values[0] not in (0, 1) or (np.diff(values) != 1).any():
         return False
-    return bool((np.diff(numbers) == 1).all())
+    return not all(_is_in(number, text) for text, number in numbers.items())
+
+
+def _is_in(number: float, text: str) -> bool:
+    return re.search(rf"(?<![0-9])0*{number:.0f}(?![0-9])", text) is not None
 
 
 def copies_in(columns: Sequence[Column], *, are_drawn: bool = False) -> list[Copy]:
@@ -162,8 +172,9 @@ def copies_in(columns: Sequence[Column], *, are_drawn: bool = False) -> list[Cop
 def _code(column: NumericColumn, original: CategoricalColumn, are_drawn: bool) -> Copy | None:
     """Return that a column numbers the texts of another one; None: it does not."""
     numbers = _numbers_of(column, original)
-    are_right = _are_ordered if are_drawn else are_codes
-    if numbers is None or len(numbers) < LEAST_VALUES or not are_right(numbers):
+    if numbers is None or len(numbers) < LEAST_VALUES:
+        return None
+    if not (_are_ordered([*numbers.values()]) if are_drawn else are_codes(numbers)):
         return None
     return Copy(column.name, original.name, is_same=False, is_code=True)
 

@@ -5,6 +5,8 @@ And columns in which a single row differs from all others: evidence for that row
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from outlying.table.columns import Column, Rows
@@ -39,6 +41,11 @@ def lone_rows(table: Table) -> dict[str, int]:
         return {}
     found = ((column.name, _lone_row(column)) for column in table.columns)
     return {name: row for name, row in found if row is not None}
+
+
+def lone_values(table: Table, lone: Iterable[str]) -> frozenset[str]:
+    """Return those columns of lone rows in which all other rows have no value."""
+    return frozenset(name for name in lone if table.column(name).missing().sum() > 1)
 
 
 def _lone_row(column: Column) -> int | None:

@@ -168,7 +168,10 @@ def plain(value: Value) -> bool | int | float | str | None:
 
 
 def text_of(value: Value) -> str:
-    """Write a value for people, safe to print: no control or direction marks, six digits."""
+    """Write a value for people, safe to print: no control or direction marks, six digits.
+
+    Spaces around a text are to be seen: it stands in quotes.
+    """
     if value is None:
         return "missing"
     if isinstance(value, bool):
@@ -183,7 +186,10 @@ def text_of(value: Value) -> str:
         return _duration_text(value)
     if isinstance(value, dt.time):
         return value.isoformat("auto" if value.second or value.microsecond else "minutes")
-    return printable(value if isinstance(value, str) else value.isoformat())
+    if not isinstance(value, str):
+        return value.isoformat()
+    has_spaces = value.strip() not in ("", value)
+    return f'"{printable(value, 78)}"' if has_spaces else printable(value)
 
 
 def number_text(number: float, digits: int = 6) -> str:

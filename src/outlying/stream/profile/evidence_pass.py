@@ -129,7 +129,7 @@ class EvidencePass:
         if copy.name in state.broken or not len(pairs) == len(own) == len(others):
             return False
         ordered = sorted((str(text), cast(int, number)) for number, text in pairs)
-        return not copy.is_code or are_codes(np.array([float(number) for _, number in ordered]))
+        return not copy.is_code or are_codes({text: float(number) for text, number in ordered})
 
 
 def _may_count(column: Column, profile: Profile) -> bool:

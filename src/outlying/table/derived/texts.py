@@ -25,7 +25,7 @@ from outlying.table.derived.shape import collapsed, odd_characters, patterns
 from outlying.table.derived.spelling import Intended, misspellings
 from outlying.table.row_hash import label_hashes, splitmix64
 from outlying.table.selection import IDENTIFIER_ROWS, MOST_TEXTS
-from outlying.table.values import LARGEST_EXACT_INTEGER, Value, printable
+from outlying.table.values import LARGEST_EXACT_INTEGER, Value, printable, text_of
 
 #: A column has many distinct texts from so many on, if they are this share of its rows.
 MANY_TEXTS = IDENTIFIER_ROWS
@@ -222,7 +222,8 @@ class Spelling(TextDerivation):
         meant = dict(self.meant).get(str(value))
         if meant is None:
             return None
-        return f"{_slip(str(value), meant.label)} {_named(meant.label)} ({meant.rows:,} rows)"
+        named = printable(text_of(meant.label), 60)
+        return f"{_slip(str(value), meant.label)} {named} ({meant.rows:,} rows)"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -252,11 +253,6 @@ def _slip(text: str, meant: str) -> str:
     if text.casefold() == meant.casefold():
         return "differs in capitals from"
     return "looks like a misspelling of"
-
-
-def _named(text: str) -> str:
-    named = printable(text, 60)
-    return named if text == text.strip() else f'"{named}"'
 
 
 def said_of_repeated(count: int | None, others: int) -> str | None:
