@@ -6,4 +6,4 @@ import os
 
 SANITIZED = "OUTLYING_TEST_SANITIZED"
 PORTABLE = "portable"  # without instructions of x86
-LESS = 10 if os.environ.get(SANITIZED) else 1  # such a build is slow
+LESS = 20 if os.environ.get(SANITIZED) else 1  # such a build is slow
