@@ -53,7 +53,8 @@ def made_up() -> dict[str, dict[str, Any]]:
     }
     wide = {
         "100/OutlierTree": figure(2),
-        "100/outlying, confidence": figure(8) | {"stages": {"explain": 4, "confidence": 4}},
+        "100/outlying, one row": figure(4),
+        "100/outlying, confidence": figure(8),
         "100/outlying, all outlying rows": figure(6),
         "100/command line, confidence": figure(5),
     }
@@ -77,7 +78,7 @@ def test_the_report_says_what_was_measured_and_what_was_not(tmp_path: Path) -> N
         "| many rows, plain: time by that of one | 30 | 15 | NO |",
         "| one row of a wide table, command line: time by one fit of OutlierTree | 2.5 | 2 | NO |",
         "| all outlying rows of a wide table: time by one fit of OutlierTree | 3 | 4 | yes |",
-        "| confidence in a wide table | 4 s | 3 s | NO |",
+        "| confidence in a wide table, beside the row itself | 4 s | 3 s | NO |",
         "| every row of a wide table explained and ranked | 14 s | 15 s | yes |",
         "| every row of a long table explained and ranked | - s | 90 s | not measured |",
         "| outlying | 0.5 | prepare 0.12, explain 0.38 | 1 | 20 | 150 | 10 | yes |",
