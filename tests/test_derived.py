@@ -216,7 +216,7 @@ def test_times_of_day_are_compared_on_a_circle(rows: int, tmp_path: Path) -> Non
         assert odd.pairs[0].property == "again (hour)"
         assert odd.pairs[0].value == dt.time(6, 0, 12)
         assert odd.stories[0].culprit == "again"
-        assert "Times of again go across midnight, and were compared on a circle." in odd.notes
+        assert "Times of again were compared on a circle: 23:50 is near 00:10." in odd.notes
         assert not any(pair.reaches_threshold for pair in usual.pairs)
     assert told[0] == told[1] == told[2]
 

@@ -53,7 +53,7 @@ def explain(spec: Spec) -> Job:
         clock.lap("explain")
         if spec.says:
             str(found)
-            clock.lap("confidence")
+            clock.lap("write")
         return lambda: _facts(found, truth)
 
     return run
@@ -72,7 +72,7 @@ def explainer(spec: Spec) -> Job:
         clock.lap("explain")
         if spec.says:
             str(found)
-            clock.lap("confidence")
+            clock.lap("write")
         return lambda: _facts(found, table.truths[table.row])
 
     return run

@@ -19,7 +19,7 @@ class Spec:
     path: str | None = None
     row: int | None = None  # to explain; the first outlying row of a made table by default
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
-    says: bool = False  # whether the answer is also written as text, which asks for confidences
+    says: bool = False  # whether the answer is also written as text
     objects: int | None = None  # how many rows to explain; the outlying rows by default
     workers: int | None = None
 

@@ -67,7 +67,7 @@ def _derived(selection: Selection) -> list[str]:
         notes.append(f"Of {named} only parts were compared: the texts themselves are too many.")
     if circles:
         named = ", ".join(printable(name, 40) for name in circles)
-        notes.append(f"Times of {named} go across midnight, and were compared on a circle.")
+        notes.append(f"Times of {named} were compared on a circle: 23:50 is near 00:10.")
     return notes
 
 
