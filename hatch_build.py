@@ -41,7 +41,11 @@ class ScreenBuildHook(BuildHookInterface[Any]):
             return
         if version != "editable":
             build_data["force_include"].update(
-                {str(p): str(_KERNEL / "builds" / p.name) for p in paths}
+                {
+                    str(p): str(_KERNEL / "builds" / p.name)
+                    for path in paths
+                    for p in (path, build.record_of(path))
+                }
             )
             build_data["pure_python"] = False
             build_data["tag"] = f"py3-none-{_platform()}"

@@ -96,8 +96,8 @@ def _many(explainer: outlying.Explainer, **asked: Any) -> Case:
     return lambda: list(explainer.explain_many(**asked))
 
 
-def _streamed(source: Callable[[], Any], where: Any, references: int) -> Case:
-    return lambda: list(outlying.explain_many(source(), where=where, references=references))
+def _streamed(source: Callable[[], Any], where: Any) -> Case:
+    return lambda: list(outlying.explain_many(source(), where=where))
 
 
 def _new(source: str, item: dict[str, Any]) -> Case:
@@ -107,18 +107,9 @@ def _new(source: str, item: dict[str, Any]) -> Case:
 def _options(data: pd.DataFrame) -> Iterator[tuple[str, Case]]:
     every: list[dict[str, Any]] = [
         {},
-        {"references": 0},
         {"references": 20, "min_confidence": 0.9},
-        {"measure": "paper"},
-        {"measure": "paper", "scales": "one", "search": "exhaustive", "max_conditions": 3},
-        {"scales": "one"},
-        {"interval": "span"},
-        {"bandwidth": "adaptive", "max_conditions": 2, "references": 5},
-        {"search": "exhaustive", "max_conditions": 2, "references": 5},
         {"min_support": 0.3},
         {"min_support": 0.02},
-        {"min_outlierness": 0.5},
-        {"min_outlierness": 0.999},
         {"max_conditions": 0},
         {"max_conditions": 1},
         {"max_conditions": 2},
@@ -127,11 +118,20 @@ def _options(data: pd.DataFrame) -> Iterator[tuple[str, Case]]:
         {"columns": ["city", "temp", "cost"]},
         {"exclude": ["note"]},
         {"types": {"grade": "categorical"}},
+    ]
+    paper: list[dict[str, Any]] = [
+        {},
+        {"measure": "relative"},
+        {"scales": "several"},
+        {"interval": "run"},
+        {"bandwidth": "adaptive", "max_conditions": 2},
+        {"min_outlierness": 0.5},
+        {"min_outlierness": 0.999},
         {"seed": 3},
         {"discretise": "equi-width", "bins": 8},
         {"discretise": "equi-depth", "bins": 5},
     ]
-    for options in every:
+    for options in [*every, *({"preset": "paper"} | own for own in paper)]:
         for row in (0, 1, 17):
             yield f"option {options} row {row}", _one(data, row, **options)
 
@@ -140,9 +140,9 @@ def _sizes(*tables: pd.DataFrame) -> Iterator[tuple[str, Case]]:
     for data in tables:
         for row in (0, 1, 2, 3, 40):
             yield f"{len(data)} rows, row {row}", _one(data, row)
-    yield "sampled, exact", _one(tables[1], 1, exact=True, references=10)
+    yield "exact", _one(tables[1], 1, exact=True)
     yield "60 columns", _one(wide(300, 60), 0)
-    yield "110 columns", _one(wide(200, 110), 0, references=5)
+    yield "110 columns", _one(wide(200, 110), 0)
 
 
 def _objects(small: pd.DataFrame, middle: pd.DataFrame) -> Iterator[tuple[str, Case]]:
@@ -207,11 +207,11 @@ def _streams(folder: Path, tables: dict[str, pd.DataFrame]) -> Iterator[tuple[st
         plain = data.assign(seen=data["seen"].astype(str), flag=data["flag"].astype(int))
         _sqlite(folder / f"{name}.sqlite", plain)
         for kind, source in _sources_of(name).items():
-            yield f"stream {kind}, {name}", _streamed(source, wheres, 10)
+            yield f"stream {kind}, {name}", _streamed(source, wheres)
         yield f"stream, new object, {name}", _new(name, new)
         yield (
             f"stream, every where, {name}",
-            _streamed(_sources_of(name)["folder"], {"temp": 5.2}, 5),
+            _streamed(_sources_of(name)["folder"], {"temp": 5.2}),
         )
 
 
@@ -253,7 +253,7 @@ def _spark(folder: Path) -> Iterator[tuple[str, Case]]:
             os.environ["PYSPARK_PYTHON"] = sys.executable
             session = SparkSession.builder.master("local[2]").getOrCreate()
             frame = session.read.parquet(f"spark_{n}")
-            return list(outlying.explain_many(frame, where=wheres, references=10))
+            return list(outlying.explain_many(frame, where=wheres))
 
         yield f"spark, {name}", explained
 

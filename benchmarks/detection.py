@@ -281,8 +281,7 @@ The detectors of PyOD, in their defaults, get the coordinates that our own compa
 The planted rows are ordinary in each column (except `global`) and odd in two or three columns
 jointly, among eight columns of noise."""
 STRENGTH = f"""The same, on two tables of each kind with at most {MOST_EXPLAINED} columns: every row
-is explained, and ranked by its strongest finding or by how rare all of its values are, whichever
-is rarer (`detector="strength"`)."""
+is judged, and ranked by its strongest finding (`detector="strength"`)."""
 DIRTY = """Real tables with known errors: do the rows with a wrong cell come first? Tables of
 data.gov with one wrong cell each, and a table of hospitals with some of its dirty rows."""
 OTHER = """The same tables, combined by rank; the default in parentheses."""

@@ -44,7 +44,9 @@ def shots() -> Iterator[Shot]:
     """Yield all pictures, in an order in which later ones show what earlier ones have found."""
     yield Shot("web-start.png", "/", height=640)
     yield Shot("web-odd.png", "/t/spending/odd?top=12")
-    yield Shot("web-table.png", "/t/spending?sort=amount&order=desc", height=720)
+    groceries = {"attribute": "category", "kind": "equals", "value": "groceries"}
+    view = urlencode({"sort": "amount", "order": "desc", "filter": json.dumps(groceries)})
+    yield Shot("web-table.png", f"/t/spending?{view}", height=720)
     yield Shot("web-row.png", f"/t/spending/row/{ODD_ROW}", height=1000)
     yield Shot("web-new.png", f"/t/patients/new?{urlencode(_patient())}", 1280, 900, "dark")
     yield Shot("web-phone.png", f"/t/spending/row/{ODD_ROW}", 400, 860)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from outlying.cli import main as cli
-from outlying.search import references
 
 settings.register_profile(
     "house", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
@@ -32,27 +31,14 @@ def shared_data() -> Path:
     return folder
 
 
-@pytest.fixture(autouse=True, scope="module")
-def few_references(request: pytest.FixtureRequest) -> Iterator[tuple[int, int]]:
-    """Compare with three rows only, also in fixtures of modules; see the marker `references`."""
-    usual = references.MOST_ROWS, references.LEAST_ROWS
-    if request.node.get_closest_marker("references") is None:
-        references.MOST_ROWS = references.LEAST_ROWS = 3
-    yield usual
-    references.MOST_ROWS, references.LEAST_ROWS = usual
+@pytest.fixture
+def few_drawn(monkeypatch: pytest.MonkeyPatch) -> int:
+    """Draw fewer rows of tables, so that tables of a test are large; tell how many."""
+    from outlying.search import model, prepared
 
-
-@pytest.fixture(autouse=True)
-def as_many_references_as_usual(
-    few_references: tuple[int, int],
-    monkeypatch: pytest.MonkeyPatch,
-    request: pytest.FixtureRequest,
-) -> None:
-    """Compare with as many rows as users get where a test is about the comparison."""
-    if request.node.get_closest_marker("references") is not None:
-        most, least = few_references
-        monkeypatch.setattr(references, "MOST_ROWS", most)
-        monkeypatch.setattr(references, "LEAST_ROWS", least)
+    for module in (model, prepared):
+        monkeypatch.setattr(module, "MOST_ROWS", 3000)
+    return 3000
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from outlying import Findings, Pair
 ROWS = 110_000
 ASKED = (7, 11, 13, 500)
 KEY = "the id"
-OPTIONS: dict[str, Any] = {"exclude": [KEY], "infinite": "missing", "references": 12}
+OPTIONS: dict[str, Any] = {"exclude": [KEY], "infinite": "missing"}
 
 
 def table(rows: int = ROWS) -> pa.Table:
@@ -77,7 +77,8 @@ def check_same(found: Findings, expected: Findings) -> None:
     """The same pairs with the same numbers, or within what a pair says of itself."""
     same_pairs(found, expected)
     for pair, truth in zip(found.pairs, expected.pairs, strict=True):
-        assert (pair.exceptional, pair.confidence) == (truth.exceptional, truth.confidence)
+        assert (pair.exceptional, pair.unusual) == (truth.exceptional, truth.unusual)
+        assert (pair.as_strong, pair.judged) == (truth.as_strong, truth.judged)
     assert found.population.rows == expected.population.rows
     assert found.population.skipped_columns == expected.population.skipped_columns
     assert dict(found.key) == {KEY: expected.object[KEY]}

@@ -24,6 +24,7 @@ class Server:
         self.knows_ranges = True
         self.silent: set[str] = set()
         self.drips: set[str] = set()
+        self.breaks_off: set[str] = set()
         self.sent = 0
         self.asked: list[str] = []
         self.address = ""
@@ -118,6 +119,8 @@ class _Handler(BaseHTTPRequestHandler):
         if path in state.drips:
             self._drip(part)
             return
+        if path in state.breaks_off:
+            part, self.close_connection = part[: len(part) // 2], True
         state.sent += len(part)
         with contextlib.suppress(OSError):
             self.wfile.write(part)

@@ -108,7 +108,9 @@ def near(x: float, values: Sequence[float], reach: float) -> int:
     return sum(1 for v in values if abs(v - x) <= reach)
 
 
-def scaled_rarity(values: Sequence[float], x: float, needed: float) -> tuple[float, int]:
+def scaled_rarity(
+    values: Sequence[float], x: float, needed: float, windows: Sequence[int] = SCALES
+) -> tuple[float, int]:
     """Rarity at the scale at which x is rarest, and that scale, the first of equals (method 3).
 
     A scale beyond the first counts if it can show the needed rarity: no member has more neighbours
@@ -116,7 +118,7 @@ def scaled_rarity(values: Sequence[float], x: float, needed: float) -> tuple[flo
     """
     w = bandwidth(values)
     found: list[tuple[float, int]] = []
-    for d in SCALES:
+    for d in windows:
         own = near(x, values, d * w / 2)
         if d > 1 and own * needed * (1 - EPSILON) > len(values):
             continue
@@ -352,8 +354,21 @@ def owner(x: float, components: Sequence[Component]) -> int:
     return next(j for j, t in enumerate(terms) if t >= max(terms) - EPSILON)
 
 
+def is_backwards(values: Sequence[float]) -> bool:
+    """Whether values are taken from the greatest one on, so that their sign does not matter."""
+    ordered = sorted(values)
+    gaps = [b - a for a, b in pairwise(ordered)]
+    for one, other in zip(gaps, reversed(gaps), strict=True):
+        if abs(one - other) > EPSILON * (ordered[-1] - ordered[0]):
+            return one > other
+    return False
+
+
 def segments(values: Sequence[float], seed: int | None = None) -> list[Segment]:
     """Maximal runs of consecutive points of one component (0002, "From points to conditions")."""
+    if is_backwards(values):
+        parts = reversed(segments([-x for x in values], seed))
+        return [(-high, -low, rows, label) for low, high, rows, label in parts]
     h = bandwidth(values)
     if len(set(values)) < 2 or h == 0:
         return [(min(values), max(values), len(values), 0)]
@@ -425,6 +440,10 @@ def intervals(
     """
     if len(set(values)) < 2 or bandwidth(values) == 0:
         return []
+    if is_backwards(values):
+        mirrored = [-x for x in values]
+        found = intervals(mirrored, -o_value, n, min_support, scales, interval, seed)
+        return [(-high, -low) for low, high in found]
     parts = segments(values, seed)
     if len(parts) == 1:
         return [window(values, o_value, n, min_support)] if scales == "several" else []
@@ -592,6 +611,7 @@ class Search:
     interval: str
     bandwidth: str
     seed: int | None
+    windows: Sequence[int] = SCALES  # the paper looks through one window only
 
     def __post_init__(self) -> None:
         self.n = len(next(iter(self.table.values())))
@@ -676,7 +696,8 @@ class Search:
             numbers, own = [number(x) for x in values], number(column[self.row])
             lift = numeric_lift(numbers, [number(x) for x in everywhere])
             if self.bandwidth == "fixed" and self.measure == "relative":
-                rarity, d = scaled_rarity(numbers, own, 1 / (1 - self.min_outlierness + ROUNDING))
+                needed = 1 / (1 - self.min_outlierness + ROUNDING)
+                rarity, d = scaled_rarity(numbers, own, needed, self.windows)
                 reach = d * bandwidth(numbers) / 2
                 rare_densities = [float(near(x, numbers, reach)) for x in numbers]
         at_object = rare_densities[rows.index(self.row)]
@@ -816,6 +837,7 @@ def explain(
     seed: int | None = None,
     discretise: str | None = None,
     bins: int = 10,
+    windows: Sequence[int] = SCALES,
 ) -> list[Pair]:
     """The full ordered list of pairs that explain a row (method 1 to 6; 0002; 0003)."""
     for option, choices in (
@@ -831,5 +853,5 @@ def explain(
     if discretise is not None:
         table = {name: binned(column, discretise, bins) for name, column in table.items()}
     limits = (min_support, min_outlierness, max_conditions, minimality)
-    question = Search(table, row, *limits, measure, scales, interval, bandwidth, seed)
+    question = Search(table, row, *limits, measure, scales, interval, bandwidth, seed, windows)
     return question.results(search)

@@ -24,7 +24,7 @@ def table() -> dict[str, Any]:
 
 
 def test_a_lone_culprit_has_all_the_blame(table: dict[str, Any]) -> None:
-    findings = outlying.explain(table, row=0, references=0)
+    findings = outlying.explain(table, row=0)
     assert list(findings.blame) == ["weight", "city", "temp"]  # as in the table, the id left out
     assert findings.stories[0].culprit == "weight"
     blamed = findings.blame
@@ -33,20 +33,20 @@ def test_a_lone_culprit_has_all_the_blame(table: dict[str, Any]) -> None:
 
 
 def test_the_sides_of_a_relation_share_it(table: dict[str, Any]) -> None:
-    findings = outlying.explain(table, row=1, references=0)
+    findings = outlying.explain(table, row=1)
     assert set(findings.stories[0].columns) == {"city", "temp"}
     assert findings.blame["city"] == findings.blame["temp"] > 2
     assert findings.blame["weight"] == 0
 
 
 def test_nobody_is_to_blame_where_nothing_reaches_the_threshold(table: dict[str, Any]) -> None:
-    quiet = outlying.explain(table, row=3, references=0, min_outlierness=0.9999)
+    quiet = outlying.explain(table, row=3, preset="paper", min_outlierness=1.0)
     assert quiet.stories
     assert set(quiet.blame.values()) == {0}
 
 
 def test_the_matrix_holds_what_each_row_gives(table: dict[str, Any]) -> None:
-    explainer = outlying.Explainer(table, references=0)
+    explainer = outlying.Explainer(table)
     seen: list[tuple[int, int]] = []
     rows = [1, 150, 0, 1]
     found = explainer.blame(rows, progress=lambda *step: seen.append(step))

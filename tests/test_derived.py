@@ -56,7 +56,7 @@ def table(rows: int) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def small() -> outlying.Explainer:
-    return outlying.Explainer(table(700), exclude=["place"], references=20)
+    return outlying.Explainer(table(700), exclude=["place"])
 
 
 @pytest.mark.parametrize("row", CLAIMS)
@@ -100,9 +100,9 @@ def test_no_value_is_the_context_of_its_own_part(small: outlying.Explainer) -> N
 
 def test_without_them() -> None:
     rows = table(300)
-    explainer = outlying.Explainer(rows, derive=False, references=0)
+    explainer = outlying.Explainer(rows, derive=False)
     assert explainer.population.derived_columns == ()
-    some = outlying.Explainer(rows, exclude=["when (hour)", "place"], references=0)
+    some = outlying.Explainer(rows, exclude=["when (hour)", "place"])
     names = [item.name for item in some.population.derived_columns]
     assert "when (hour)" not in names
     assert "when (weekday)" in names
@@ -127,9 +127,7 @@ def bare(found: outlying.Findings) -> dict[str, Any]:
 def test_the_order_of_rows_makes_no_difference() -> None:
     rows = table(400)
     mixed = rows.sample(frac=1.0, random_state=3).reset_index(drop=True)
-    first, second = (
-        outlying.Explainer(each, exclude=["place"], references=20) for each in (rows, mixed)
-    )
+    first, second = (outlying.Explainer(each, exclude=["place"]) for each in (rows, mixed))
     for place in (TYPO, TWICE, NIGHT, USUAL):
         where = {"place": place}
         assert bare(first.explain(where=where)) == bare(second.explain(where=where))
@@ -141,7 +139,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> list[outlying.Explainer]:
     path: Path = tmp_path_factory.mktemp("large") / "t.parquet"
     table(20_000).to_parquet(path, row_group_size=3_000)
     return [
-        outlying.Explainer(path, engine=engine, exclude=["place"], references=10)
+        outlying.Explainer(path, engine=engine, exclude=["place"])
         for engine in ("memory", "duckdb")
     ]
 
@@ -210,18 +208,19 @@ def test_times_of_day_are_compared_on_a_circle(rows: int, tmp_path: Path) -> Non
         ("t.csv", "memory"),
     )
     for name, engine in ways:
-        explainer = outlying.Explainer(tmp_path / name, engine=engine, references=20)
+        explainer = outlying.Explainer(tmp_path / name, engine=engine)
         odd, usual = (explainer.explain(where={"key": key}) for key in ("k000070", late))
         told.append((bare(odd), bare(usual)))
-        assert odd.pairs[0].property == "again (hour)"
+        assert odd.pairs[0].property == "at (hour)"
         assert odd.pairs[0].value == dt.time(6, 0, 12)
-        assert odd.stories[0].culprit == "again"
-        assert "Times of again were compared on a circle: 23:50 is near 00:10." in odd.notes
-        assert not any(pair.reaches_threshold for pair in usual.pairs)
+        assert odd.stories[0].culprit == "at"
+        assert "Times of at were compared on a circle: 23:50 is near 00:10." in odd.notes
+        assert not usual.exceptional
+        assert not any(pair.unusual for pair in usual.pairs)
     assert told[0] == told[1] == told[2]
 
 
 def test_times_of_day_within_a_day_are_no_circle() -> None:
     found = times(100).assign(at=[dt.time(8 + n % 9, n % 60) for n in range(100)])
-    explained = outlying.explain(found, row=3, exclude=["again", "key"], references=0)
+    explained = outlying.explain(found, row=3, exclude=["again", "key"])
     assert explained.population.derived_columns == ()

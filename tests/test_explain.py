@@ -7,6 +7,7 @@ import itertools
 import json
 import pickle
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,11 @@ def test_the_story_in_full(weather: dict[str, Any]) -> None:
     assert findings.exceptional
 
 
+def facts(item: outlying.Pair) -> tuple[object, ...]:
+    """What does not depend on whether the object is a row of the table."""
+    return item.property, item.conditions, item.rarity, item.tail, item.group_size, item.typical
+
+
 def test_row_where_and_object_agree(weather: dict[str, Any]) -> None:
     explainer = outlying.Explainer(weather)
     by_row = explainer.explain(row=0)
@@ -73,7 +79,8 @@ def test_row_where_and_object_agree(weather: dict[str, Any]) -> None:
     assert explainer.explain(row=np.int64(0)) == by_row  # type: ignore[arg-type]
     others = {name: column[1:] for name, column in weather.items()}
     new = outlying.explain(others, object={name: column[0] for name, column in weather.items()})
-    assert new.pairs == by_row.pairs
+    assert [facts(item) for item in new.pairs] == [facts(item) for item in by_row.pairs]
+    assert new.strength == pytest.approx(by_row.strength, abs=0.5)  # it is no row of the table
     assert (new.row, new.population.rows) == (None, 399)
 
 
@@ -90,7 +97,7 @@ def test_findings_are_immutable_values(weather: dict[str, Any]) -> None:
 def test_json_and_dict(weather: dict[str, Any]) -> None:
     findings = outlying.explain(weather, row=0)
     assert json.loads(findings.to_json()) == findings.to_dict()
-    assert findings.to_json(indent=2).startswith('{\n  "schema": 2')
+    assert findings.to_json(indent=2).startswith('{\n  "schema": 3')
     assert findings.to_dict()["objects"][0]["row"] == 1
 
 
@@ -125,15 +132,14 @@ def test_nothing_reaches_the_threshold() -> None:
     assert all(not item.exceptional and item.outlierness < 0.9 for item in findings.pairs)
     names = [item.property for item in findings.pairs]
     assert len(set(names)) == len(names)
-    assert any("Nothing reaches the threshold of 0.9" in note for note in findings.notes)
-    assert "is a little unusual, below the threshold, among" in findings.pairs[0].sentence
+    assert "is a little unusual among" in findings.pairs[0].sentence
 
 
 def test_nothing_stands_out_at_all() -> None:
     findings = outlying.explain({"a": ["x", "y", "x", "y"]}, row=0)
     assert findings.pairs == ()
     assert "In no context is any value rarer than a typical one." in findings.notes
-    assert "\n\nNothing notable.\n\n" in str(findings)
+    assert "\n\nNothing stands out.\n\n" in str(findings)
 
 
 def test_missing_where_others_are_not() -> None:
@@ -206,7 +212,7 @@ def test_dates_times_and_durations_are_shown_as_such() -> None:
     }
     data["when"][7] = dt.datetime(2025, 6, 1, 12, 30)
     data["took"][7] = dt.timedelta(hours=3)
-    findings = outlying.explain(data, row=7, references=0)
+    findings = outlying.explain(data, row=7)
     when, took = pair(findings, "when"), pair(findings, "took")
     assert when.value == dt.datetime(2025, 6, 1, 12, 30)
     assert took.value == dt.timedelta(hours=3)
@@ -250,20 +256,8 @@ def test_top_cuts_and_says_so(weather: dict[str, Any]) -> None:
     assert not any("strongest" in note for note in whole.notes)
 
 
-def test_guided_search_says_what_it_did_not_visit(weather: dict[str, Any]) -> None:
-    wide = weather | {"more": weather["noise"] ** 2, "still more": weather["noise"] ** 3}
-    guided = outlying.explain(wide, row=0)
-    assert any("was promising" in note for note in guided.notes)
-    for whole in (
-        outlying.explain(wide, row=0, search="exhaustive"),
-        outlying.explain(wide, row=0, max_conditions=2),
-        outlying.explain(weather, row=0),  # no room for three conditions beside a property
-    ):
-        assert not any("was promising" in note for note in whole.notes)
-
-
 def test_the_papers_measure_says_its_limit(weather: dict[str, Any]) -> None:
-    findings = outlying.explain(weather, row=0, measure="paper")
+    findings = outlying.explain(weather, row=0, preset="paper")
     assert any("cannot exceed 0.46" in note for note in findings.notes)
 
 
@@ -273,7 +267,7 @@ def test_no_conditions_at_all(weather: dict[str, Any]) -> None:
 
 
 def test_same_property_and_attributes_once(weather: dict[str, Any]) -> None:
-    findings = outlying.explain(weather, row=0, top=1000, min_outlierness=0.3)
+    findings = outlying.explain(weather, row=0, top=1000)
     seen = [(p.property, tuple(c.attribute for c in p.conditions)) for p in findings.pairs]
     assert len(set(seen)) == len(seen)
 
@@ -332,25 +326,23 @@ def test_huge_and_tiny_units() -> None:
 def test_a_value_far_beyond_all_that_were_drawn() -> None:
     """Of large tables rows are drawn: their scale is their own."""
     table = {"x": np.random.default_rng(1).normal(size=16_500)}
-    found = outlying.explain(table, object={"x": 1e300}, references=0)
+    found = outlying.explain(table, object={"x": 1e300})
     assert [(pair.property, pair.value) for pair in found.pairs] == [("x", 1e300)]
-    assert found.pairs[0].rarity > 16_000
+    assert found.pairs[0].rarity > 15_000  # of the others, nearly all are near a typical one
     table["x"][3] = 1e300
     for row in range(3):
-        assert outlying.explain(table, row=row, references=0).object["x"] == table["x"][row]
+        assert outlying.explain(table, row=row).object["x"] == table["x"][row]
 
 
 def test_numbers_without_any_between() -> None:
     """No border fits between neighbouring floats; what they are is told all the same."""
     rng = np.random.default_rng(5)
     whole = 2**53 - rng.integers(0, 6, 50)
-    found = outlying.explain({"a": whole, "b": rng.normal(size=50)}, row=0, references=0)
+    found = outlying.explain({"a": whole, "b": rng.normal(size=50)}, row=0)
     assert found.object["a"] == whole[0]
-    assert found.effort is not None
-    assert found.effort.screened > 2
     whole = 2**53 - rng.integers(0, 6, 20_000)
     for row in range(6):
-        for pair in outlying.explain({"a": whole}, row=row, references=0).pairs:
+        for pair in outlying.explain({"a": whole}, row=row).pairs:
             assert pair.tail > 0.1, "the object is one of the rows at least as rare"
 
 
@@ -383,3 +375,50 @@ def test_progress_is_reported(weather: dict[str, Any]) -> None:
     outlying.explain(weather, row=0, progress=lambda done, total: seen.append((done, total)))
     assert seen
     assert all(0 <= done <= total for done, total in seen)
+
+
+@pytest.mark.parametrize("long", [99_999_999_999_999_999, 10**23 - 1])
+def test_one_long_number_among_amounts_is_exceptional(long: int, tmp_path: Path) -> None:
+    """A key that got stuck must not take the column away from all rows."""
+    amounts = [100 + place % 37 for place in range(80)]
+    amounts[7] = long
+    names = [f"row {place}" for place in range(80)]
+    path = tmp_path / "t.csv"
+    lines = (f"{name},{amount}\n" for name, amount in zip(names, amounts, strict=True))
+    path.write_text("name,amount\n" + "".join(lines))
+    for data in ({"name": names, "amount": amounts}, path, outlying.scan(path)):
+        found = outlying.explain(data, where={"name": "row 7"})
+        assert found.stories[0].exceptional
+        assert found.stories[0].columns == ("amount",)
+        assert not any("beyond 2**53" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("row", [True, False, np.True_, 1.0, np.array(True), np.array([1]), "1"])
+def test_what_is_no_position_is_refused(row: Any) -> None:
+    with pytest.raises(RowError, match="allowed: a position, a whole number from 0"):
+        outlying.explain({"x": [1.0, 2.0, 3.0]}, row=row)
+
+
+def test_values_are_told_apart_in_words() -> None:
+    """Large numbers that differ in their last digits must not look the same."""
+    numbers = [1e16 + 2 * (place % 3) for place in range(60)]
+    said = outlying.explain({"x": [*numbers, 1e16 + 64]}, row=60).stories[0].headline.sentence
+    assert "x = 10000000000000064 is" in said
+    assert "typically 1e+16" not in said
+
+
+def test_dates_before_year_one_are_shown_as_dates() -> None:
+    days = np.array(["2024-01-01"] * 40, dtype="datetime64[D]") + np.arange(40)
+    days[3] = np.datetime64("0000-01-01")
+    found = outlying.explain({"day": days}, row=3)
+    assert "day = 0000-01-01" in found.stories[0].headline.sentence
+    assert "e+16" not in str(found)
+
+
+def test_a_new_category_counts_like_one_that_a_single_row_has() -> None:
+    rng = np.random.default_rng(4)
+    table = {"kind": ["c", *rng.choice(["a", "b"], 299).tolist()], "x": rng.normal(size=300)}
+    explainer = outlying.Explainer(table)
+    known, new = (explainer.explain(object={"kind": kind, "x": 0.1}) for kind in "cd")
+    assert new.pairs[0].property == known.pairs[0].property == "kind"
+    assert new.pairs[0].strength >= known.pairs[0].strength - 0.1

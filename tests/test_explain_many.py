@@ -28,7 +28,7 @@ def explainer() -> outlying.Explainer:
     temp = np.where(city == "A", rng.normal(30, 1, 60), rng.normal(5, 1, 60))
     temp[:3] = 5.2
     data = {"key": np.arange(60), "city": city, "temp": temp, "day": np.arange(60) % 7}
-    return outlying.Explainer(data, exclude=["key"], references=2)
+    return outlying.Explainer(data, exclude=["key"])
 
 
 def texts(findings: Iterator[outlying.Findings]) -> list[str]:
@@ -61,8 +61,8 @@ def test_one_mapping_is_every_row_with_its_values(explainer: outlying.Explainer)
 
 def test_the_function_is_the_method() -> None:
     data = {"a": ["x", "y"] * 10, "b": list(range(20))}
-    alone = outlying.explain(data, row=4, references=0).to_json()
-    assert texts(outlying.explain_many(data, rows=[4], references=0)) == [alone]
+    alone = outlying.explain(data, row=4).to_json()
+    assert texts(outlying.explain_many(data, rows=[4])) == [alone]
 
 
 def test_nothing_is_explained_before_it_is_asked_for(explainer: outlying.Explainer) -> None:
@@ -89,6 +89,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], list[str]]] = [
     ({"rows": [0, 60]}, outlying.RowError, ["rows[1]: row 60", "0 to 59"]),
     ({"rows": [0, -1]}, outlying.RowError, ["rows[1]: row -1"]),
     ({"rows": [0, 1.5]}, outlying.RowError, ["rows[1]: row is 1.5"]),
+    ({"rows": [0, True]}, outlying.RowError, ["rows[1] is True"]),
     ({"rows": [True, False]}, outlying.RowError, ["rows[0] is True", "flatnonzero"]),
     ({"rows": np.array([False, True])}, outlying.RowError, ["rows[0] is False", "flatnonzero"]),
     ({"where": {"city": "C"}}, outlying.RowError, ["no row has city = C", "at least one"]),
@@ -126,7 +127,7 @@ def test_all_is_checked_before_the_first(
 
 def test_infinite_values_may_count_as_missing() -> None:
     data = {"a": ["x", "y"] * 10, "b": list(range(20))}
-    explainer = outlying.Explainer(data, references=0, infinite="missing")
+    explainer = outlying.Explainer(data, infinite="missing")
     item = {"a": "x", "b": math.inf}
     alone = explainer.explain(object=item).to_json()
     assert texts(explainer.explain_many(objects=[item])) == [alone]
@@ -153,7 +154,7 @@ def test_many_is_one_after_the_other(data: Table, draw: st.DataObject) -> None:
     size = len(next(iter(data.values())))
     rows = draw.draw(st.lists(st.integers(0, size - 1), max_size=4))
     try:
-        explainer = outlying.Explainer(data, references=0, max_conditions=1)
+        explainer = outlying.Explainer(data, max_conditions=1)
         found = list(explainer.explain_many(rows=rows))
     except outlying.ColumnError:  # no column is left
         return

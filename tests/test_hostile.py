@@ -72,7 +72,7 @@ def test_an_option_of_detection_of_any_value(name: str, value: object) -> None:
 
 @odd
 def test_whatever_is_asked_for(value: Any) -> None:
-    explainer = outlying.Explainer(TABLE, references=0)
+    explainer = outlying.Explainer(TABLE)
     for asked in (
         {"row": value},
         {"where": value},
@@ -117,9 +117,9 @@ def test_names_of_columns_are_texts() -> None:
     assert outlying.explain(TABLE, row=0, columns=np.array(["a", "b"])).population.columns
 
 
-@pytest.mark.parametrize("search", ["guided", "exhaustive"])
-def test_no_more_conditions_than_there_are_columns(search: str) -> None:
-    asked: dict[str, Any] = {"row": 0, "references": 0, "search": search}
+@pytest.mark.parametrize("preset", [None, "paper"])
+def test_no_more_conditions_than_there_are_columns(preset: str | None) -> None:
+    asked: dict[str, Any] = {"row": 0, "preset": preset} if preset else {"row": 0}
     many = outlying.explain(TABLE, max_conditions=2**62, **asked)
     few = outlying.explain(TABLE, max_conditions=3, **asked)
     assert [pair.sentence for pair in many.pairs] == [pair.sentence for pair in few.pairs]
@@ -136,7 +136,7 @@ def test_no_file_has_an_empty_name() -> None:
 
 def told(data: Any, **asked: Any) -> outlying.Findings:
     """Explain a row, and write the answer in every form."""
-    found = outlying.explain(data, references=0, **asked)
+    found = outlying.explain(data, **asked)
     found.to_html()
     json.loads(found.to_json())
     found.to_frame()
@@ -212,6 +212,7 @@ def test_columns_of_pandas_that_are_equal_but_not_the_same(names: list[Any]) -> 
     assert told(data, row=3).population.columns == tuple(map(str, names))
 
 
+ADAPTIVE = {"preset": "paper", "bandwidth": "adaptive"}
 EXTREME = [0.0, -0.0, 5e-324, -5e-324, 1e-308, 2.3e-308, 1e308, -1.7e308, 1.0, -1.0, 1e-300, 1e300]
 
 
@@ -225,10 +226,10 @@ EXTREME = [0.0, -0.0, 5e-324, -5e-324, 1e-308, 2.3e-308, 1e308, -1.7e308, 1.0, -
             max_size=3,
         )
     ),
-    st.sampled_from([{}, {"bandwidth": "adaptive"}, {"search": "exhaustive"}, {"preset": "paper"}]),
+    st.sampled_from([{}, ADAPTIVE, {"preset": "paper"}]),
 )
 @example([[0.0, -5e-324, 0.0, 0.0, 1.0], [10.0, -10.0, 0.0, 0.0, 0.0]], {})
-@example([[0.0, -5e-324, 0.0, 0.0, 1.0], [10.0, -10.0, 0.0, 0.0, 0.0]], {"bandwidth": "adaptive"})
+@example([[0.0, -5e-324, 0.0, 0.0, 1.0], [10.0, -10.0, 0.0, 0.0, 0.0]], ADAPTIVE)
 def test_numbers_at_the_ends_of_floating_point(
     columns: list[list[float]], options: dict[str, Any]
 ) -> None:

@@ -20,6 +20,7 @@ FLOORS: list[set[str]] = [
     {"table"},
     {"method", "sources"},
     {"search"},
+    {"reference"},
     {"results"},
     {"stream", "render"},
     {"api"},

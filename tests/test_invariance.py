@@ -25,14 +25,15 @@ def explained(data: dict[str, Any], row: int, **options: Any) -> outlying.Findin
 
 
 @pytest.mark.parametrize(("kind", "seed"), cases())
-@pytest.mark.parametrize("bandwidth", ["fixed", "adaptive"])
-def test_row_order_changes_no_byte(kind: str, seed: int, bandwidth: str) -> None:
+@pytest.mark.parametrize("bandwidth", [None, "fixed", "adaptive"])
+def test_row_order_changes_no_byte(kind: str, seed: int, bandwidth: str | None) -> None:
     planted = plant(kind, seed, rows=250, noise=4)
     order = np.random.default_rng(seed).permutation(250)
     shuffled = {name: column[order] for name, column in planted.data.items()}
     row = int(np.flatnonzero(order == planted.row)[0])
-    before = explained(planted.data, planted.row, bandwidth=bandwidth)
-    after = explained(shuffled, row, bandwidth=bandwidth)
+    options = {} if bandwidth is None else {"preset": "paper", "bandwidth": bandwidth}
+    before = explained(planted.data, planted.row, **options)
+    after = explained(shuffled, row, **options)
     assert dataclasses.replace(after, row=before.row).to_json() == before.to_json()
 
 
@@ -105,7 +106,7 @@ def test_doubled_rows_keep_proportions(size: int, times: int, place: int, data: 
     assume(any(naive.takes_part(cells) for cells in table.values()))
     types = dict.fromkeys(table, "categorical")
     doubled = {name: cells * times for name, cells in table.items()}
-    options = {"types": types, "search": "exhaustive", "min_outlierness": 0.5}
+    options = {"types": types, "preset": "paper", "measure": "relative", "min_outlierness": 0.5}
     before = explained(dict(table), place % size, **options)
     after = explained(doubled, place % size, **options)
     assert len(before.pairs) == len(after.pairs)

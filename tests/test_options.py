@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from outlying import OptionError, Options
+from outlying.options import PaperOptions
 
 
 @pytest.mark.parametrize(
@@ -14,21 +15,24 @@ from outlying import OptionError, Options
         ({"min_support": 0}, "above 0, below 1"),
         ({"min_support": 1.5}, "a number of rows"),
         ({"min_support": "much"}, "'much'"),
-        ({"min_outlierness": float("nan")}, "nan"),
-        ({"min_outlierness": True}, "True"),
+        ({"min_outlierness": float("nan"), "preset": "paper"}, "nan"),
+        ({"min_outlierness": True, "preset": "paper"}, "True"),
         ({"max_conditions": -1}, "at least 0"),
         ({"max_conditions": 2.5}, "whole number"),
         ({"top": 0}, "at least 1"),
-        ({"seed": -3}, "at least 0"),
-        ({"search": "fast"}, "'guided' or 'exhaustive'"),
-        ({"measure": "shap"}, "'relative' or 'paper'"),
-        ({"scales": "two"}, "'several' or 'one'"),
-        ({"interval": "all"}, "'run' or 'span'"),
-        ({"bandwidth": "wide"}, "'fixed' or 'adaptive'"),
+        ({"seed": -3, "preset": "paper"}, "at least 0"),
+        ({"measure": "shap", "preset": "paper"}, "'relative' or 'paper'"),
+        ({"scales": "two", "preset": "paper"}, "'several' or 'one'"),
+        ({"interval": "all", "preset": "paper"}, "'run' or 'span'"),
+        ({"bandwidth": "wide", "preset": "paper"}, "'fixed' or 'adaptive'"),
+        ({"bandwidth": "adaptive"}, 'add preset="paper" (--preset paper), or leave bandwidth out'),
+        ({"seed": None}, 'add preset="paper"'),
+        ({"search": "exhaustive"}, 'no option any more: all rows are judged at once; preset="pap'),
+        ({"minimality": "strict", "preset": "paper"}, "leave minimality out"),
         ({"infinite": "drop"}, "'error' or 'missing'"),
-        ({"discretise": "equal"}, "'equi-width' or 'equi-depth'"),
-        ({"bins": 1, "discretise": "equi-width"}, "at least 2"),
-        ({"bins": 7}, "nothing is cut into bins"),
+        ({"discretise": "equal", "preset": "paper"}, "'equi-width' or 'equi-depth'"),
+        ({"bins": 1, "discretise": "equi-width", "preset": "paper"}, "at least 2"),
+        ({"bins": 7, "preset": "paper"}, "nothing is cut into bins"),
         ({"columns": "age"}, "list of column names"),
         ({"columns": []}, "leave it out"),
         ({"columns": [1]}, "1"),
@@ -57,7 +61,10 @@ def test_options_are_frozen_values() -> None:
 def test_the_papers_settings_are_one_switch() -> None:
     paper = Options.of_paper()
     assert paper == Options.of(preset="paper")
-    assert (paper.measure, paper.scales, paper.minimality) == ("paper", "one", "strict")
+    assert paper.paper == PaperOptions()
+    assert Options.of_paper(seed=4).paper == PaperOptions(seed=4)
+    assert Options.of(**paper.to_dict()) == paper
+    assert Options.of(**Options().to_dict()) == Options()
     assert (paper.min_support, paper.max_conditions) == (0.2, 3)
     assert Options.of_paper(max_conditions=2).max_conditions == 2
     with pytest.raises(OptionError, match="preset is 'fast'; allowed: 'paper'"):

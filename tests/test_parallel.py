@@ -22,7 +22,6 @@ import pytest
 import outlying
 from outlying import parallel
 from outlying.parallel import in_order
-from outlying.search import batches
 
 Result = TypeVar("Result")
 ITEMS = range(30)
@@ -215,22 +214,22 @@ def test_an_error_in_many_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) ->
     def fails(*_: object, **__: object) -> None:
         raise ArithmeticError(f"in process {os.getpid()}")
 
-    explainer = outlying.Explainer(data(), references=0)
-    monkeypatch.setattr(explainer.in_memory("").prepared.__class__, "_finished", fails)
+    explainer = outlying.Explainer(data())
+    monkeypatch.setattr(explainer.in_memory("").__class__, "_searched", fails)
     with pytest.raises(ArithmeticError) as error:
         list(explainer.explain_many(rows=range(20), workers=2))
     assert str(os.getpid()) not in str(error.value)
 
 
 @pytest.mark.usefixtures("impatient")
-def test_references_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    alone, together = (outlying.Explainer(data(), references=20) for _ in range(2))
+def test_strengths_are_the_same() -> None:
+    alone, together = (outlying.Explainer(data()) for _ in range(2))
     alone.prepare(workers=1)
-    monkeypatch.setattr(batches, "_FEW_PAIRS", 0)
     helped: list[int] = []
     together.prepare(lambda *_: helped.append(threading.active_count()), workers=2)
     assert max(helped) > 1
-    assert together.references() == alone.references()
+    assert together.strengths().tolist() == alone.strengths().tolist()
+    assert together.standing().exceptional == alone.standing().exceptional
     assert together.explain(row=1).to_json() == alone.explain(row=1).to_json()
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import threadpoolctl  # type: ignore[import-untyped]
 
 import outlying
 from outlying.search.threads import Lock, Once
@@ -53,7 +52,7 @@ def _impatient() -> Iterator[None]:
 
 
 def explainer(data: Any, **options: Any) -> Answer:
-    made = outlying.Explainer(data, **{"references": 0} | options)
+    made = outlying.Explainer(data, **options)
     return lambda row: made.explain(row=row).to_json()
 
 
@@ -90,19 +89,6 @@ def test_threads_answer_as_one_does(name: str, shared: bool) -> None:
     found = by_threads(answers, ASKED[name])
     wrong = [row for row, told in enumerate(alone(name)) if found[row] != told]
     assert not wrong, f"{len(wrong)} of {len(found)} answers differ"
-
-
-def blas_threads() -> list[int]:
-    return [pool["num_threads"] for pool in threadpoolctl.threadpool_info()]
-
-
-def test_the_threads_of_linear_algebra_are_set_back() -> None:
-    """Whichever of several searches that overlap ends first."""
-    with threadpoolctl.threadpool_limits(3, user_api="blas"):
-        before = blas_threads()
-        answer = explainer(TABLES["mixed"])
-        by_threads([answer] * THREADS, range(4 * THREADS))
-        assert blas_threads() == before
 
 
 def test_a_value_is_made_once() -> None:

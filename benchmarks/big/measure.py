@@ -52,7 +52,20 @@ def explain(path: str, objects: int = 1, **options: Any) -> dict[str, Any]:
     }
 
 
-JOBS: dict[str, Callable[..., dict[str, Any]]] = {"histograms": histograms, "explain": explain}
+def detect(path: str, **options: Any) -> dict[str, Any]:
+    """Judge every row, and explain the oddest."""
+    import outlying
+
+    feeder = outlying.scan(path)
+    found = outlying.detect(feeder, exclude=["id"], **options)
+    return {"rows": len(found.rows), "scans": feeder.traffic.scans}
+
+
+JOBS: dict[str, Callable[..., dict[str, Any]]] = {
+    "histograms": histograms,
+    "explain": explain,
+    "detect": detect,
+}
 
 
 def main() -> None:

@@ -132,13 +132,14 @@ def attempt(seed: int) -> tuple[str, str]:
         (folder / "link").symlink_to("link2")
         (folder / "link2").symlink_to("link")
         before = {path.name for path in folder.iterdir()}
-        code, out, err = _run(args, folder)
+        code, out, err = run(args, folder)
         new = {path.name for path in folder.iterdir()} - before
-        wrong = _wrong(code, out, err, new)
+        wrong = fault_of(code, out, err, new)
     return f"exit code {code}", f"{args}: {wrong}\n{err[-800:]}" if wrong else ""
 
 
-def _wrong(code: int, out: str, err: str, new: set[str]) -> str:
+def fault_of(code: int, out: str, err: str, new: set[str]) -> str:
+    """Say what is wrong with how a command has ended; nothing where all is well."""
     if code not in (0, 2):
         return f"exit code {code}"
     if "Traceback" in err or "Warning" in err:
@@ -152,7 +153,8 @@ def _wrong(code: int, out: str, err: str, new: set[str]) -> str:
     return ""
 
 
-def _run(args: list[str], folder: Path) -> tuple[int, str, str]:
+def run(args: list[str], folder: Path) -> tuple[int, str, str]:
+    """Run a command in a folder; return its exit code and what it wrote."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         child = os.fork()
         if child == 0:
@@ -195,17 +197,22 @@ def _become(args: list[str], folder: Path, out: int, err: int) -> None:
         os._exit(code)
 
 
+def load() -> None:
+    """Load everything that commands need, once for all of them."""
+    import outlying.stream.population
+    from outlying.sources import read
+
+    read({"a": [1, 2]})
+    outlying.explain({"a": [1, 2, 3, 9]}, row=3).to_html()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0, help="the first of them")
     parser.add_argument("-o", "--output", type=Path, help="write the counts to a file, too")
     given = parser.parse_args()
-    import outlying.stream.population
-    from outlying.sources import read
-
-    read({"a": [1, 2]})
-    outlying.explain({"a": [1, 2, 3, 9]}, row=3).to_html()
+    load()
     counts: collections.Counter[str] = collections.Counter()
     begin = time.monotonic()
     last = given.seed + given.runs - 1

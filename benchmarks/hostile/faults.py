@@ -12,6 +12,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from benchmarks.hostile.report import tell
 OLD = "an older result\n"
 FORMS = ("text", "json", "html", "jsonl")
 _ROWS = 3000
+_LARGE = Path(tempfile.gettempdir()) / f"hostile-large-{os.getpid()}"
 
 
 class _FoundError(Exception):
@@ -54,7 +56,7 @@ def explained(
     path: Path, form: str, target: Path, *more: object, env: Mapping[str, str] | None = None
 ) -> subprocess.Popen[str]:
     """Start to explain many rows into a file."""
-    many = ("--rows", "1-60", "--references", 0, "--workers", 2)
+    many = ("--rows", "1-60", "--workers", 2)
     return started("explain", path, *many, "--format", form, "-o", target, *more, env=env)
 
 
@@ -192,7 +194,7 @@ def changed_below(form: str, rng: random.Random, folder: Path) -> str:
     """Change the table while it is read as a stream."""
     path = table(folder, 30_000)
     (folder / "out").write_text(OLD)
-    where = ("--where-true", "flag", "--engine", "duckdb", "--references", 0)
+    where = ("--where-true", "flag", "--engine", "duckdb")
     lines = path.read_text().splitlines()
     marked = [f"{line},{int(place in (5, 7))}" for place, line in enumerate(lines[1:])]
     path.write_text("\n".join([f"{lines[0]},flag", *marked]) + "\n")
@@ -227,7 +229,7 @@ _CHANGES: tuple[Callable[[Path], None], ...] = (_cut, _grow, _spoil, lambda path
 def closed_pipe(form: str, rng: random.Random, folder: Path) -> str:
     """Stop to read standard output at a random place."""
     path = table(folder)
-    run = started("explain", path, "--rows", "1-60", "--references", 0, "--format", form)
+    run = started("explain", path, "--rows", "1-60", "--format", form)
     assert run.stdout is not None
     assert run.stderr is not None
     run.stdout.read(rng.choice([0, 1, 100, 10_000]))
@@ -244,10 +246,59 @@ def signalled(number: int) -> Callable[[str, random.Random, Path], str]:
     return lambda form, rng, folder: ended_by(number, form, rng, folder)
 
 
+def large_table(wide: bool) -> Path:
+    """Write a table of about 100 MB, or of 100,000 columns, once for all rounds."""
+    path = _LARGE / ("wide.csv" if wide else "large.csv")
+    if not path.exists():
+        rng, fields = random.Random(4), 100_000 if wide else 20
+        _LARGE.mkdir(exist_ok=True)
+        with path.open("w") as stream:
+            stream.write(",".join(f"c{place}" for place in range(fields)) + "\n")
+            lines = [
+                ",".join(f"{rng.gauss(0, 1):.5f}" for _ in range(fields)) + "\n"
+                for _ in range(30 if wide else 700)
+            ]
+            for _ in range(1 if wide else 900):
+                stream.writelines(lines)
+    return path
+
+
+def large_file(number: int) -> Callable[[str, random.Random, Path], str]:
+    """Send a signal while a large file is read: into memory, or as a stream."""
+
+    def fault(form: str, rng: random.Random, folder: Path) -> str:
+        path = large_table(wide=rng.random() < 0.25)
+        (folder / "out").write_text(OLD)
+        asked = rng.choice([("--row", 3), ("--where", "c0=9", "--engine", "duckdb")])
+        temporary = folder / "temporary"
+        temporary.mkdir()
+        env = os.environ | {"TMPDIR": str(temporary)}
+        more = ("--format", form, "-o", folder / "out")
+        run = started("explain", path, *asked, *more, env=env)
+        time.sleep(rng.uniform(0.5, 8))
+        for _ in range(rng.choice([1, 1, 3])):  # people press it again
+            with contextlib.suppress(ProcessLookupError):
+                run.send_signal(number)
+            time.sleep(0.1)
+        _, err = run.communicate(timeout=120)
+        expected = (0, 2, -number, 128 + number)  # 2: no row has that value
+        check(run.returncode in expected, f"exit code {run.returncode}: {err[-300:]}")
+        check("Traceback" not in err and "ignored" not in err, err[-600:])
+        left = {item.name for item in (*folder.iterdir(), *temporary.iterdir())}
+        check(left == {"out", "temporary"}, f"left behind: {left}")
+        is_old = (folder / "out").read_text() == OLD
+        check(is_old or run.returncode == 0, "half a result")
+        return "the old result" if is_old else "the new result"
+
+    return fault
+
+
 FAULTS: dict[str, Callable[[str, random.Random, Path], str]] = {
     "SIGKILL": signalled(signal.SIGKILL),
     "SIGTERM": signalled(signal.SIGTERM),
     "SIGINT": signalled(signal.SIGINT),
+    "SIGINT, large file": large_file(signal.SIGINT),
+    "SIGTERM, large file": large_file(signal.SIGTERM),
     "killed worker": worker_killed,
     "full disk": disk_full,
     "full folder for temporary files": temporary_full,
@@ -290,6 +341,7 @@ def main() -> None:
         counts[f"{name}: {outcome}"] += 1
     tried = f"{given.rounds} times each, from seed {given.seed}: random moments, places and sizes"
     summary = f"{counts.total():,} faults of the system ({tried}), {faults} of ours."
+    shutil.rmtree(_LARGE, ignore_errors=True)
     tell("Faults of the system", summary, counts, given.output)
     sys.exit(1 if faults else 0)
 

@@ -76,14 +76,14 @@ class Guess:
 class Answer:
     """What a method says of a row, best first; nothing where it does not flag the row.
 
-    `claims` tells whether it calls the row exceptional, None where it was not asked; `confidence`,
-    how sure it is that the row is no chance find, where the method gives such a number. A method
-    that only ranks columns gives all of them, the most suspicious first, as `ranking`.
+    `claims` tells whether it calls the row exceptional; `stands_out`, whether exceptional or at
+    least unusual, None where the method knows no such step. A method that only ranks columns gives
+    all of them, the most suspicious first, as `ranking`.
     """
 
     guesses: tuple[Guess, ...]
-    claims: bool | None
-    confidence: float | None = None
+    claims: bool
+    stands_out: bool | None = None
     ranking: tuple[str, ...] = ()
 
 

@@ -38,14 +38,14 @@ class Score:
     - `named`: whether the first guess names the odd column in whichever role.
     - `overlap`, `overlap_five`: how far the conditions of the first guess, or of the best of five,
       keep the rows of the true ones.
-    - `claims`, `confidence`: whether the row is called exceptional, and how surely.
+    - `claims`, `stands_out`: whether the row is called exceptional, or at least unusual.
     - `columns`, `truth`, `guess`: the first guess's columns, and both stories in words.
     """
 
     row: int
     is_ordinary: bool
-    claims: bool | None
-    confidence: float | None
+    claims: bool
+    stands_out: bool | None
     seconds: float
     f1: float | None
     f1_five: float | None
@@ -67,7 +67,7 @@ def score(case: Case, target: Target, answer: Answer, seconds: float) -> Score:
         row=target.row,
         is_ordinary=not truths,
         claims=answer.claims,
-        confidence=answer.confidence,
+        stands_out=answer.stands_out,
         seconds=seconds,
         f1=best_f1(first, truths) if truths else None,
         f1_five=best_f1(five, truths) if truths else None,

@@ -15,40 +15,23 @@ class Ours:
     """The default options."""
 
     name = "outlying"
-    has_own_rule = False  # what is exceptional is decided by reference rows
     options: dict[str, Any] = {}  # noqa: RUF012 - a constant
-
-    def __init__(self, **changes: Any) -> None:
-        self._options = self.options | changes
 
     def fit(self, case: Case) -> None:
         """Prepare the population."""
-        self._explainer = outlying.Explainer(case.data, **self._options)
+        self._explainer = outlying.Explainer(case.data, **self.options)
 
     def explain(self, target: Target) -> Answer:
         """Return the first pairs as guesses."""
         findings = self._explainer.explain(row=target.row)
-        is_asked = self.has_own_rule or self._options.get("references") != 0
-        return Answer(
-            guesses=guesses(findings),
-            claims=findings.exceptional if is_asked else None,
-            confidence=findings.confidence,
-        )
+        return Answer(guesses(findings), findings.exceptional, findings.stands_out)
 
 
 class Paper(Ours):
-    """The measure, the intervals and the limits of the paper."""
+    """The method of the paper; what reaches its threshold is exceptional."""
 
     name = "paper's settings"
-    has_own_rule = True  # the threshold alone
-    options = {  # noqa: RUF012 - a constant
-        "measure": "paper",
-        "scales": "one",
-        "max_conditions": 3,
-        "min_support": 0.2,
-        "derive": False,
-        "references": 0,
-    }
+    options = {"preset": "paper"}  # noqa: RUF012 - a constant
 
 
 def guesses(findings: outlying.Findings) -> tuple[Guess, ...]:

@@ -8,10 +8,9 @@ from benchmarks.machine import header
 from benchmarks.quality import peers, stories
 from benchmarks.quality.ours import Ours, Paper
 from benchmarks.quality.plan import Settings, left_out, seeds_of
-from benchmarks.quality.run import CLAIMS, LARGE, Run
+from benchmarks.quality.run import LARGE, Run
 from benchmarks.quality.summary import (
     Figures,
-    confidences,
     failures,
     figures,
     hardest,
@@ -30,6 +29,13 @@ OWN_HEAD = (
     "called exceptional",
     "s per row",
 )
+#: Figures of ordinary rows beside planted ones, and what they are.
+ORDINARY = {
+    "ordinary claims": "of them called exceptional",
+    "ordinary stands_out": "exceptional or unusual",
+    "claims": "planted rows called exceptional",
+    "stands_out": "exceptional or unusual",
+}
 
 
 def page(runs: Sequence[Run], settings: Settings, picture: str | None) -> str:
@@ -40,7 +46,7 @@ def page(runs: Sequence[Run], settings: Settings, picture: str | None) -> str:
         _intro(settings),
         *_hics(numbers, methods, picture),
         *_planted(numbers, times, methods),
-        *_ordinary(runs, numbers),
+        *_ordinary(numbers),
         *_real(numbers, methods),
         *_stability(numbers),
         *_times(times, methods),
@@ -60,8 +66,8 @@ def _intro(settings: Settings) -> str:
         f"Planted tables: {_counts(settings.seeds)}. F1 compares the columns that the "
         "first explanation names with the true ones; where a row has several true answers, the "
         "nearest counts. "
-        f"`{Ours.name}` runs with its defaults, `{Paper.name}` with the measure, intervals and "
-        "limits of the paper. IF + SHAP and ECOD only rank columns: they are told how many to "
+        f"`{Ours.name}` runs with its defaults, `{Paper.name}` with the method "
+        "of the paper. IF + SHAP and ECOD only rank columns: they are told how many to "
         "name. A row that OutlierTree does not flag has no explanation, hence an F1 of 0.",
         *left_out(settings),
     ]
@@ -188,28 +194,15 @@ def _own_row(
     return [kind, decimal(own["f1"]), *shares, *overlaps, *rest]
 
 
-def _ordinary(runs: Sequence[Run], numbers: Figures) -> list[str]:
+def _ordinary(numbers: Figures) -> list[str]:
     part = numbers["ordinary"].get("planted", {})
     if not part:
         return []
     rows = (
-        [name, f"{of['rows']:.0f}", percent(of["false claims"]), percent(of["claims"])]
+        [name, f"{of['rows']:.0f}", *(percent(of[figure]) for figure in ORDINARY)]
         for name, of in part.items()
     )
-    head = ["", "ordinary rows", "of them called exceptional", "planted rows called exceptional"]
-    return ["## Ordinary rows", table(head, rows), *_confidence(runs)]
-
-
-def _confidence(runs: Sequence[Run]) -> list[str]:
-    levels = confidences(runs, Ours.name)
-    if not levels:
-        return [f"`{Ours.name}` gives no confidence here.\n"]
-    rows = (
-        [f"{level:g}", percent(ordinary), percent(outlying)]
-        for level, (ordinary, outlying) in levels.items()
-    )
-    head = ["confidence at least", "ordinary rows", "planted rows"]
-    return [f"Rows that `{Ours.name}` is so sure of:\n", table(head, rows)]
+    return ["## Ordinary rows", table(["", "ordinary rows", *ORDINARY.values()], rows)]
 
 
 def _real(numbers: Figures, methods: Sequence[str]) -> list[str]:
@@ -223,8 +216,7 @@ def _real(numbers: Figures, methods: Sequence[str]) -> list[str]:
         by_method(part, methods, "named", percent),
         "How often it calls that column the odd one:\n",
         by_method(part, methods, "property", percent),
-        f"How often the row is called exceptional (`{Ours.name}`: {CLAIMS} rows of each table, as "
-        "confidence takes long):\n",
+        "How often the row is called exceptional:\n",
         by_method(part, methods, "claims", percent),
     ]
 

@@ -25,7 +25,6 @@ Result = TypeVar("Result")
 
 OURS: dict[str, type[Ours]] = {Ours.name: Ours, Paper.name: Paper}
 LARGE = ("columns_50", "columns_100", "columns_200", "rows_100000", "rows_1000000")
-CLAIMS = 3  # tables of a kind, but the ordinary ones, whose rows are asked for claims
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -38,15 +37,6 @@ class Source:
     seed: int = 0
     most: int | None = None  # rows to explain
     is_thinned: bool = False
-
-    @property
-    def is_asked_for_claims(self) -> bool:
-        """Whether it matters if a row is called exceptional: ordinary rows, some of the others."""
-        if self.is_thinned or self.suite == "hics" or self.name in LARGE:
-            return False
-        if self.suite == "real":
-            return int(self.name) % real.COPIES < CLAIMS
-        return self.name == stories.NONE or self.seed < CLAIMS
 
     def load(self) -> Case:
         """Make the case."""
@@ -153,17 +143,10 @@ def _loaded(source: Source) -> Case:
     return source.load()
 
 
-def _method(task: Task) -> Method:
-    """Make the method; reference rows take long and serve only where claims are counted."""
-    if task.method in OURS and not task.source.is_asked_for_claims:
-        return OURS[task.method](references=0)
-    return methods()[task.method]()
-
-
 def run_task(task: Task) -> Run:
     """Run a method over the rows of a case."""
     case = _loaded(task.source)
-    method = _method(task)
+    method = methods()[task.method]()
     error, fit_seconds = None, 0.0
     try:
         fit_seconds, answers = _answers(method, case)

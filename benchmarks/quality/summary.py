@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 from benchmarks.quality.metrics import Score
 from benchmarks.quality.run import Run
 
+CALLED = ("claims", "stands_out")
 METRICS = ("f1", "f1_five", "exact", "exact_five", "property", "named", "overlap", "overlap_five")
-LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 HARDEST = 10
 
 Figures: TypeAlias = dict[str, dict[str, dict[str, dict[str, float | None]]]]
@@ -49,20 +49,6 @@ def seconds(runs: Sequence[Run]) -> Figures:
     return found
 
 
-def confidences(runs: Sequence[Run], method: str) -> dict[float, tuple[float | None, float | None]]:
-    """Return the shares of ordinary and of outlying planted rows at each level of confidence."""
-    scores = [
-        score
-        for run in runs
-        if run.method == method and run.suite == "planted" and not run.is_thinned
-        for score in run.scores
-        if score.confidence is not None
-    ]
-    if not scores:
-        return {}
-    return {level: (_share(scores, level, True), _share(scores, level, False)) for level in LEVELS}
-
-
 def hardest(runs: Sequence[Run], method: str) -> list[tuple[Run, Score]]:
     """Return the rows that a method explains worst; none that it explains rightly."""
     found = [
@@ -82,11 +68,9 @@ def failures(runs: Sequence[Run]) -> list[str]:
 
 def to_json(runs: Sequence[Run], method: str) -> dict[str, Any]:
     """Give figures, times, and what one method makes of each row, for comparison by machine."""
-    levels = confidences(runs, method).items()
     return {
         "schema": 1,
         "figures": _rounded(figures(runs)),
-        "confidence": {str(level): _rounded(shares) for level, shares in levels},
         "seconds": _rounded(seconds(runs)),
         "failures": failures(runs),
         "rows": [
@@ -99,7 +83,7 @@ def to_json(runs: Sequence[Run], method: str) -> dict[str, Any]:
     }
 
 
-ROW_FIELDS = ("f1", "f1_five", "overlap", "claims", "confidence")
+ROW_FIELDS = ("f1", "f1_five", "overlap", "claims", "stands_out")
 
 
 def mean(values: Iterable[float | bool | None]) -> float | None:
@@ -141,21 +125,23 @@ def _grouped(
 
 def _means(scores: Sequence[Score]) -> dict[str, float | None]:
     values = {name: mean(getattr(score, name) for score in scores) for name in METRICS}
-    return {"rows": float(len(scores)), **values, "claims": mean(score.claims for score in scores)}
+    return {"rows": float(len(scores)), **values, **_called(scores)}
+
+
+def _called(scores: Sequence[Score]) -> dict[str, float | None]:
+    return {name: mean(getattr(score, name) for score in scores) for name in CALLED}
 
 
 def _ordinary(runs: Sequence[Run]) -> dict[str, dict[str, dict[str, float | None]]]:
-    """Share of ordinary rows that are called exceptional, beside that of the planted ones."""
+    """Shares of ordinary and of planted rows that are called exceptional, or stand out."""
     planted = [run for run in runs if run.suite == "planted"]
     found: dict[str, dict[str, float | None]] = {}
     for method in _methods(planted):
         scores = [score for run in planted if run.method == method for score in run.scores]
-        ordinary = [score.claims for score in scores if score.is_ordinary]
-        found[method] = {
-            "rows": float(len(ordinary)),
-            "false claims": mean(ordinary),
-            "claims": mean(score.claims for score in scores if not score.is_ordinary),
-        }
+        ordinary = [score for score in scores if score.is_ordinary]
+        false = {f"ordinary {name}": share for name, share in _called(ordinary).items()}
+        called = _called([score for score in scores if not score.is_ordinary])
+        found[method] = {"rows": float(len(ordinary)), **false, **called}
     return {"planted": found} if found else {}
 
 
@@ -174,8 +160,3 @@ def _stability(runs: Sequence[Run]) -> dict[str, dict[str, dict[str, float | Non
         }
         for kind, of in same.items()
     }
-
-
-def _share(scores: Sequence[Score], level: float, is_ordinary: bool) -> float | None:
-    own = [score for score in scores if score.is_ordinary == is_ordinary]
-    return mean((score.confidence or 0.0) >= level for score in own)

@@ -28,11 +28,12 @@ OTHERS = ("pandas", "outliertree", "scikit-learn", "shap")
 SAID = {
     "one": "{rows:,} x {columns}.",
     "fresh": "{rows:,} x {columns}.",
+    "judged": "{rows:,} x {columns}; 1,000 x {wide[1]}; {large:,} x {columns}.",
     "million": "{large:,} x {columns}.",
     "limit": "{large:,} x {columns}.",
     "many": "{objects:,} rows of {rows:,} x {columns}.",
     "wide": "1,000 rows.",
-    "detection": "1,000 x {wide[1]}; {rows:,} x {columns}.",
+    "detection": "1,000 x {wide[1]}; {rows:,} x {columns}; {large:,} x {columns}.",
     "scaling": "{columns} columns; 1,000 rows; {scaling_table[0]:,} x {scaling_table[1]}.",
 }
 
@@ -90,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--data", type=Path, help="folder with ecoli.csv, yeast.csv, cloud.csv")
     parser.add_argument("--short", action="store_true", help="small tables, for a quick look")
     parser.add_argument("--only", action="append", choices=list(PARTS), help="repeat for more")
+    parser.add_argument("--repeats", type=int, help="processes for each figure: 3, or 1 if short")
     parser.add_argument("--patience", type=float, help="seconds given to one measurement")
     parser.add_argument("-o", "--output", type=Path, help="the report; JSON and SVG go beside it")
     return parser
@@ -97,7 +99,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _sizes(args: Any) -> Sizes:
     sizes = SHORT if args.short else Sizes()
-    return dataclasses.replace(sizes, patience=args.patience) if args.patience else sizes
+    given = {"repeats": args.repeats, "patience": args.patience}
+    return dataclasses.replace(sizes, **{name: value for name, value in given.items() if value})
 
 
 def _store(parts: dict[str, Part], path: Path) -> None:

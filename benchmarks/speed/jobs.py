@@ -28,7 +28,7 @@ BINS = 64
 
 def everything() -> None:
     """Import all of this package and what it works with, so that no import is timed."""
-    for name in ("pandas", "pyarrow", "duckdb", "narwhals", "threadpoolctl", "concurrent.futures"):
+    for name in ("pandas", "pyarrow", "duckdb", "narwhals", "concurrent.futures"):
         importlib.import_module(name)
     narwhals, pandas = (importlib.import_module(name) for name in ("narwhals", "pandas"))
     narwhals.from_native(pandas.DataFrame())  # it loads what is for pandas with the first frame
@@ -96,20 +96,48 @@ def many(spec: Spec) -> Job:
     return run
 
 
-def detect(spec: Spec) -> Job:
-    """Explain every row of a frame, and rank all by what is found."""
+def strengths(spec: Spec) -> Job:
+    """Judge all rows of a frame."""
     everything()
     table = tables.make(spec)
     frame = table.frame()
 
     def run(_clock: Clock) -> Callable[[], Facts]:
-        found = outlying.detect(frame, detector="strength", top=len(table.truths), **spec.options)
-        return lambda: {
-            "outlying": len(table.truths),
-            "right": sum(one.row in table.truths for one in found.rows),
-        }
+        found = outlying.Explainer(frame, **spec.options).strengths(workers=spec.workers)
+        return lambda: _ranked(table, found.argsort()[::-1][: len(table.truths)].tolist())
 
     return run
+
+
+def detect(spec: Spec) -> Job:
+    """Judge every row of a frame, and rank all by what is found."""
+    everything()
+    table = tables.make(spec)
+    frame = table.frame()
+
+    def run(_clock: Clock) -> Callable[[], Facts]:
+        found = outlying.detect(frame, top=len(table.truths), **spec.options)
+        return lambda: _ranked(table, [one.row for one in found.rows])
+
+    return run
+
+
+def detect_stream(spec: Spec) -> Job:
+    """Judge every row of a file in passes by DuckDB, and explain the first."""
+    everything()
+    assert spec.path is not None
+    feeder = outlying.scan(spec.path)
+
+    def run(_clock: Clock) -> Callable[[], Facts]:
+        outlying.detect(feeder, **spec.options)
+        return lambda: {"scans": feeder.traffic.scans, "read": feeder.traffic.bytes_read}
+
+    return run
+
+
+def _ranked(table: tables.Table, first: Iterable[int | None]) -> Facts:
+    right = sum(row in table.truths for row in first)
+    return {"outlying": len(table.truths), "right": right}
 
 
 def _facts(found: outlying.Findings, truth: frozenset[str] | None) -> Facts:
@@ -263,7 +291,9 @@ JOBS: dict[str, Callable[[Spec], Job]] = {
     "explain": explain,
     "explainer": explainer,
     "many": many,
+    "strengths": strengths,
     "detect": detect,
+    "detect_stream": detect_stream,
     "twin": twin,
     "trees": trees,
     "forest": forest,

@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 from benchmarks.speed import launch
 from benchmarks.speed.spec import Spec
 
-#: A measurement as it is stored: medians of seconds and stages, the largest of the peaks.
+#: A measurement as it is stored: medians of seconds, of all cores and by stage, too; the largest
+#: of the peaks.
 Figure: TypeAlias = dict[str, Any]
 
 SLOW = 60.0  # seconds; what takes longer is measured once
@@ -37,6 +38,11 @@ class Sizes:
     patience: float = 3600.0
     scaling_patience: float = 60.0
     twin_patience: float = 120.0
+
+    @property
+    def middle(self) -> int:
+        """The width of the wide tables of which more is measured."""
+        return self.wide[len(self.wide) // 2]
 
 
 SHORT = Sizes(
@@ -108,7 +114,7 @@ def combined(run: Callable[[], launch.Run], repeats: int) -> Figure:
         return runs[-1]
     stages = runs[0].get("stages", {})
     return {
-        "seconds": statistics.median(one["seconds"] for one in runs),
+        **{name: _median(runs, name) for name in ("seconds", "cpu") if name in runs[0]},
         "runs": [one["seconds"] for one in runs],
         "stages": {
             stage: statistics.median(one["stages"][stage] for one in runs) for stage in stages
@@ -116,3 +122,7 @@ def combined(run: Callable[[], launch.Run], repeats: int) -> Figure:
         **{name: max(one[name] for one in runs) for name in MEMORY if name in runs[0]},
         "facts": runs[0]["facts"],
     }
+
+
+def _median(runs: Sequence[launch.Run], name: str) -> float:
+    return float(statistics.median(one[name] for one in runs))

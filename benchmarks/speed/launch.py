@@ -22,8 +22,8 @@ from typing import Any, TypeAlias
 from benchmarks.speed import memory
 from benchmarks.speed.spec import Spec
 
-#: What one run gave: seconds, stages, MB and facts; or "stopped" (after how many seconds); or
-#: "error".
+#: What one run gave: seconds, CPU seconds, stages, MB and facts; or "stopped" (after how many
+#: seconds); or "error".
 Run: TypeAlias = dict[str, Any]
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,7 +43,8 @@ def command(arguments: Sequence[str], patience: float) -> Run:
     ended = process(arguments, patience)
     if "error" in ended or "stopped" in ended:
         return ended
-    return {"seconds": ended["seconds"], "total_mb": ended["total_mb"], "facts": {}}
+    kept = ("seconds", "cpu", "total_mb")
+    return {**{name: ended[name] for name in kept}, "facts": {}}
 
 
 def printed(arguments: Sequence[str], patience: float) -> Run:
@@ -79,7 +80,9 @@ def process(arguments: Sequence[str], patience: float) -> Run:
             return {"error": _last_line(err) or f"exit code {started.returncode}"}
         out.seek(0)
         megabytes = memory.megabytes(used.ru_maxrss)
-        return {"seconds": seconds, "total_mb": megabytes, "output": out.read().decode()}
+        cpu = used.ru_utime + used.ru_stime
+        text = out.read().decode()
+        return {"seconds": seconds, "cpu": cpu, "total_mb": megabytes, "output": text}
 
 
 def _stop(group: int, is_late: threading.Event) -> None:

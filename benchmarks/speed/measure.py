@@ -3,13 +3,15 @@
     python -m benchmarks.speed.measure '{"job": "trees", "kind": "xor", "rows": 900, "columns": 9}'
 
 It imports what the job needs and makes the table, then runs the job, and prints seconds and memory
-as one line of JSON. `total_mb` is the peak of the process while the job ran, `peak_mb` what of it
-came on top of what was there before, `children_mb` the peak of the largest process it started.
+as one line of JSON. `cpu` are the seconds that cores worked for it and for processes it started.
+`total_mb` is the peak of the process while the job ran, `peak_mb` what of it came on top of what
+was there before, `children_mb` the peak of the largest process it started.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -30,18 +32,24 @@ def measured(job: Callable[[Clock], Callable[[], dict[str, Any]]]) -> dict[str, 
     """Run a job once. What it found is looked at when the measurement is over."""
     before = memory.settle()
     clock = Clock()
-    begin = time.perf_counter()
+    begin, worked = time.perf_counter(), cpu()
     facts = job(clock)
-    seconds = time.perf_counter() - begin
+    seconds, worked = time.perf_counter() - begin, cpu() - worked
     total = memory.peak()
     return {
         "seconds": seconds,
+        "cpu": worked,
         "stages": clock.stages,
         "peak_mb": max(0.0, total - before),
         "total_mb": total,
         "children_mb": memory.largest_child(),
         "facts": facts(),
     }
+
+
+def cpu() -> float:
+    """Return for how long cores worked for this process and for those that it started."""
+    return sum(os.times()[:4])
 
 
 if __name__ == "__main__":

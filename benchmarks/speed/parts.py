@@ -11,13 +11,15 @@ from benchmarks.speed.spec import Spec
 
 STORIES = ("category", "interval", "xor")
 STORY = "category"  # where one table is enough
-NO_REFERENCES: dict[str, Any] = {"references": 0}
 ONE_THREAD: dict[str, Any] = {"nthreads": 1}
-EXHAUSTIVE: dict[str, Any] = {"search": "exhaustive"}
-PAPER: dict[str, Any] = {
+PAPER: dict[str, Any] = {"preset": "paper"}
+#: The same for the naive twin, which has no preset.
+TWIN: dict[str, Any] = {
     "search": "exhaustive",
-    "scales": "one",
+    "minimality": "strict",
     "measure": "paper",
+    "scales": "one",
+    "interval": "span",
     "min_support": 0.2,
     "max_conditions": 3,
 }
@@ -39,15 +41,15 @@ def imports(lab: Lab) -> None:
 
 
 def twin(lab: Lab) -> None:
-    """Search exhaustively up to three conditions, by the library and by the naive twin."""
-    options = EXHAUSTIVE | {"max_conditions": 3}
+    """Explain by the paper's own method, by the library and by the naive twin."""
+    options = PAPER | {"top": 10_000}
     for rows, columns in lab.sizes.twin:
         name = f"{rows} x {columns}"
         table: dict[str, Any] = {"kind": "xor", "rows": rows, "columns": columns}
-        lab.measure(f"{name}/outlying", Spec("explain", **table, options=options | {"top": 10_000}))
+        lab.measure(f"{name}/outlying", Spec("explain", **table, options=options))
         lab.measure(
             f"{name}/twin",
-            Spec("twin", **table, options=options),
+            Spec("twin", **table, options=TWIN),
             repeats=1,
             patience=lab.sizes.twin_patience,
         )
@@ -61,10 +63,8 @@ def one(lab: Lab) -> None:
             "rows": lab.sizes.rows,
             "columns": lab.sizes.columns,
         }
-        lab.measure(f"{kind}/outlying", Spec("explain", **table, options=NO_REFERENCES))
-        lab.measure(f"{kind}/outlying, confidence", Spec("explain", **table, says=True))
+        lab.measure(f"{kind}/outlying", Spec("explain", **table, says=True))
         lab.measure(f"{kind}/OutlierTree", Spec("trees", **table))
-        lab.measure(f"{kind}/OutlierTree, 1 thread", Spec("trees", **table, options=ONE_THREAD))
         lab.measure(f"{kind}/IF + SHAP", Spec("forest", **table))
 
 
@@ -73,19 +73,30 @@ def fresh(lab: Lab) -> None:
     for kind in STORIES:
         path, row = _written(lab, kind, lab.sizes.rows)
         begin = [sys.executable, "-m", "outlying", "explain", path, "--row", str(row + 1)]
-        lab.command(f"{kind}/confidence", begin)
-        lab.command(f"{kind}/no references", [*begin, "--references", "0"])
+        lab.command(f"{kind}/command line", begin)
+
+
+def judged(lab: Lab) -> None:
+    """Judge all rows of a long table, of a wide one and of a large one, by one thread."""
+    sizes = lab.sizes
+    tables: dict[str, dict[str, Any]] = {
+        "long": {"kind": STORY, "rows": sizes.rows, "columns": sizes.columns},
+        "wide": {"kind": "subspaces", "rows": 1000, "columns": sizes.middle},
+        "large": {"kind": STORY, "rows": sizes.large, "columns": sizes.columns},
+    }
+    for name, table in tables.items():
+        lab.measure(f"{name}/outlying", Spec("strengths", **table, workers=1))
+        repeats = 1 if name == "large" else None
+        trees = Spec("trees", **table, options=ONE_THREAD)
+        lab.measure(f"{name}/OutlierTree", trees, repeats=repeats)
 
 
 def million(lab: Lab) -> None:
     """Explain one row of a large table in memory, and see how the cost grew."""
-    table: dict[str, Any] = {"kind": STORY, "columns": lab.sizes.columns}
+    table: dict[str, Any] = {"kind": STORY, "columns": lab.sizes.columns, "says": True}
     for size, rows in (("small", lab.sizes.rows), ("large", lab.sizes.large)):
-        lab.measure(
-            f"{size}/outlying", Spec("explainer", **table, rows=rows, options=NO_REFERENCES)
-        )
+        lab.measure(f"{size}/outlying", Spec("explainer", **table, rows=rows))
     large = table | {"rows": lab.sizes.large}
-    lab.measure("large/outlying, confidence", Spec("explainer", **large, says=True))
     lab.measure("large/IF + SHAP", Spec("forest", **large))
     lab.measure("large/OutlierTree", Spec("trees", **large), repeats=1)
 
@@ -93,22 +104,18 @@ def million(lab: Lab) -> None:
 def limit(lab: Lab) -> None:
     """Compare with what merely reading and counting the columns of a file takes."""
     path, row = _written(lab, STORY, lab.sizes.large)
-    lab.measure("outlying", Spec("explain", path=path, row=row, options=NO_REFERENCES))
-    lab.measure("outlying, confidence", Spec("explain", path=path, row=row, says=True))
+    lab.measure("outlying", Spec("explain", path=path, row=row, says=True))
     lab.measure("DuckDB", Spec("histograms", path=path))
 
 
 def many(lab: Lab) -> None:
     """Explain many rows of one table, against the cost of one."""
-    table: dict[str, Any] = {"kind": STORY, "rows": lab.sizes.rows, "columns": lab.sizes.columns}
-    for name, says in (("plain", False), ("confidence", True)):
-        asked = table | {"says": says, "options": {} if says else NO_REFERENCES}
-        lab.measure(f"{name}/one", Spec("explainer", **asked))
-        lab.measure(f"{name}/many", Spec("many", **asked, objects=lab.sizes.objects))
-        lab.measure(
-            f"{name}/many, 1 worker",
-            Spec("many", **asked, objects=lab.sizes.objects, workers=1),
-        )
+    sizes = lab.sizes
+    asked: dict[str, Any] = {"kind": STORY, "rows": sizes.rows, "columns": sizes.columns}
+    asked |= {"says": True}
+    lab.measure("one", Spec("explainer", **asked))
+    lab.measure("many", Spec("many", **asked, objects=sizes.objects))
+    lab.measure("many, 1 worker", Spec("many", **asked, objects=sizes.objects, workers=1))
 
 
 def paper(lab: Lab) -> None:
@@ -127,27 +134,26 @@ def paper(lab: Lab) -> None:
 
 def wide(lab: Lab) -> None:
     """Explain all outlying rows of a table of many columns; one row of other widths."""
-    middle = lab.sizes.wide[len(lab.sizes.wide) // 2]
     for columns in lab.sizes.wide:
         table: dict[str, Any] = {"kind": "subspaces", "rows": 1000, "columns": columns}
-        ours = table | {"options": NO_REFERENCES}
-        lab.measure(f"{columns}/outlying, one row", Spec("explain", **ours))
+        lab.measure(f"{columns}/outlying, one row", Spec("explain", **table, says=True))
         lab.measure(f"{columns}/OutlierTree", Spec("trees", **table))
-        if columns == middle:
-            lab.measure(f"{columns}/outlying, confidence", Spec("explain", **table, says=True))
-            lab.measure(f"{columns}/outlying, all outlying rows", Spec("many", **ours))
+        if columns == lab.sizes.middle:
+            lab.measure(f"{columns}/outlying, all outlying rows", Spec("many", **table))
             path, row = _written(lab, "subspaces", 1000, columns)
             begin = [sys.executable, "-m", "outlying", "explain", path, "--row", str(row + 1)]
-            lab.command(f"{columns}/command line, confidence", begin)
+            lab.command(f"{columns}/command line", begin)
 
 
 def detection(lab: Lab) -> None:
-    """Explain every row of a wide table and of a long one, to rank them."""
-    middle = lab.sizes.wide[len(lab.sizes.wide) // 2]
-    wide = Spec("detect", kind="subspaces", rows=1000, columns=middle)
+    """Rank the rows of a wide table, of a long one, and of a file that is read as a stream."""
+    sizes = lab.sizes
+    wide = Spec("detect", kind="subspaces", rows=1000, columns=sizes.middle)
     lab.measure("wide/outlying", wide)
-    rows, columns = lab.sizes.rows, lab.sizes.columns
-    lab.measure("long/outlying", Spec("detect", kind=STORY, rows=rows, columns=columns))
+    lab.measure("long/outlying", Spec("detect", kind=STORY, rows=sizes.rows, columns=sizes.columns))
+    path, _ = _written(lab, STORY, sizes.large)
+    lab.measure("stream/outlying", Spec("detect_stream", path=path))
+    lab.measure("stream/DuckDB", Spec("histograms", path=path))
 
 
 def scaling(lab: Lab) -> None:
@@ -165,8 +171,8 @@ def scaling(lab: Lab) -> None:
 
 #: Method: job, options. Other tools know no number of conditions: they are asked once.
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
-    "outlying, guided": ("explain", NO_REFERENCES),
-    "outlying, exhaustive": ("explain", NO_REFERENCES | EXHAUSTIVE),
+    "outlying": ("explain", {}),
+    "outlying, the paper's method": ("explain", PAPER),
     "OutlierTree": ("trees", {}),
     "IF + SHAP": ("forest", {}),
 }
@@ -206,6 +212,7 @@ PARTS: dict[str, Callable[[Lab], None]] = {
     "twin": twin,
     "one": one,
     "fresh": fresh,
+    "judged": judged,
     "million": million,
     "limit": limit,
     "many": many,

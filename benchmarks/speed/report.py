@@ -15,6 +15,7 @@ Part: TypeAlias = dict[str, Any]
 HEAD = (
     "",
     "s",
+    "CPU s",
     "of which",
     "times as long",
     "MB on top",
@@ -28,7 +29,8 @@ INTRO = (
     "minute or more. *MB on top* is the peak during the run above what the process held before, "
     "*MB in all* the whole of it (Python, imports and the table included), *MB of a child* the "
     "largest process it started, in which Linux counts what it shares with its parent. *Times as "
-    "long* compares with the first line of the same table. Other tools run with their defaults, "
+    "long* compares with the first line of the same table, by CPU seconds, which other work on the "
+    "machine hardly changes. Other tools run with their defaults, "
     "on all cores if that is one; their one-hot encoding counts, changing the type of columns does "
     "not.\n"
 )
@@ -42,28 +44,30 @@ TITLES: dict[str, tuple[str, str]] = {
     ),
     "twin": (
         "The naive twin",
-        "Exhaustive search up to three conditions. The twin of the tests is written for clarity; "
+        'The paper\'s own method (`preset="paper"`). The twin of the tests is written for clarity; '
         "it is stopped when it takes too long.",
     ),
     "one": (
         "One row of a table in memory",
-        "A planted story each, in a pandas frame; reference rows are searched for the confidence "
-        "only. OutlierTree explains all rows at once and has no way to explain one.",
+        "A planted story each, in a pandas frame. To explain one row, all are judged once; "
+        "OutlierTree explains all rows at once and has no way to explain one.",
     ),
     "fresh": (
         "One row by the command line",
         "`outlying explain FILE.parquet --row N`, start to end.",
     ),
+    "judged": (
+        "All rows judged",
+        "`Explainer(data).strengths(workers=1)`, beside OutlierTree with one thread.",
+    ),
     "million": (
-        "A large table in memory",
-        "`small` is the table size of the parts above. The explainer's making counts; reference "
-        "rows are searched for the confidence only.",
+        "One row of a large table in memory",
+        "`small` is the table size of the parts above. The explainer's making counts.",
     ),
     "limit": (
         "The limit",
         "One row of a Parquet file, read and explained, beside what DuckDB takes to read the same "
-        "columns and count a histogram of each (64 bins of equal width, or categories); reference "
-        "rows are searched for the confidence only.",
+        "columns and count a histogram of each (64 bins of equal width, or categories).",
     ),
     "many": ("Many rows of one table", "The explainer's making counts in all lines."),
     "wide": (
@@ -72,13 +76,14 @@ TITLES: dict[str, tuple[str, str]] = {
         "`right columns`: rows whose first pair (or OutlierTree's only one) names exactly these.",
     ),
     "detection": (
-        "Every row explained, to find the odd ones",
-        '`detect(data, detector="strength")`. `right columns`: how many of the rows that are odd '
-        "come first.",
+        "Every row judged, to find the odd ones",
+        "`detect(data)`. `right columns`: how many of the rows that are odd come first. `stream` "
+        "is a Parquet file of the last size by `detect(scan(path))`, in passes by DuckDB, "
+        "beside what DuckDB takes to read and count it.",
     ),
     "scaling": (
         "What the cost depends on",
-        "Seconds for one row without reference rows, and for the other tools.",
+        "Seconds for one row, and for the other tools.",
     ),
 }
 
@@ -155,6 +160,7 @@ def _rows(figures: Figures, keys: Sequence[str]) -> Iterable[list[str]]:
         yield [
             key.split("/")[-1],
             seconds(figure),
+            brief(figure.get("cpu")),
             _stages(figure),
             _times(figure, first),
             *(whole(figure.get(name)) for name in ("peak_mb", "total_mb", "children_mb")),
@@ -192,7 +198,7 @@ def _notes(name: str, figures: Figures) -> list[str]:
         pairs = [(key, key.replace("outlying", "twin")) for key in figures if "outlying" in key]
         return _same(figures, pairs, "pairs", "the same pairs by both")
     if name == "many":
-        pairs = [(f"{way}/many", f"{way}/many, 1 worker") for way in ("plain", "confidence")]
+        pairs = [("many", "many, 1 worker")]
         return [
             *_same(figures, pairs, "answers", "the same JSON by one worker and by several"),
             *_alone(figures),

@@ -1,7 +1,6 @@
 """explain(), explain_many() and Explainer: from a table to findings in a few named steps.
 
-open the population -> find what is asked for -> search each object -> put its findings together ->
-compare them with those on ordinary rows
+open the population -> find what is asked for -> judge the rows -> tell what counts against each
 
 What a step needs is imported when it is taken, so that `import outlying` takes no longer than it
 must.
@@ -31,8 +30,9 @@ from outlying.table.table import Table
 if TYPE_CHECKING:
     from outlying.search.memory import MemoryPopulation
     from outlying.search.population import Population, Searched
-    from outlying.search.references import References, Strongest
     from outlying.search.scoring import Progress
+    from outlying.search.standing import Standing
+    from outlying.stream.score_pass import Ranked
     from outlying.table.asked import Wheres
     from outlying.table.targets import Targets
 
@@ -170,14 +170,11 @@ class Explainer:
         if not len(targets):
             return
         each = self._population.searching(targets, workers, progress)
-        references = self._wanted_references(workers, progress if len(targets) == 1 else None)
         explain = functools.partial(assembly.explained, options=self.options)
         with contextlib.closing(each(explain)) as work:
             for done, findings in enumerate(work, start=1):
                 if progress is not None and len(targets) > 1:
                     progress(done, len(targets))
-                if references is not None:
-                    findings = findings.with_confidence(references)
                 lone = [name for name, row in self._lone_rows.items() if row == findings.row]
                 findings = findings.with_labels(targets.labels).with_lone_columns(lone)
                 yield findings.with_lone_values(lone_values(self.table, lone))
@@ -187,59 +184,36 @@ class Explainer:
         """The columns in which a single row differs; none of a stream, whose rows are not here."""
         return lone_rows(self.table)
 
-    def _wanted_references(
-        self, workers: int | None, progress: Progress | None
-    ) -> References | None:
-        if self.options.references == 0:
-            return None
-        return self._population.references(workers, progress)
-
-    def references(
-        self, progress: Progress | None = None, workers: int | None = None
-    ) -> References:
-        """Search rows of the population to compare findings with, once; see Options.references."""
-        return self._population.references(workers, progress)
+    def standing(self, progress: Progress | None = None, workers: int | None = None) -> Standing:
+        """Return how strong findings are on the rows of the population, judged once."""
+        return self._population.standing(workers, progress)
 
     def prepare(self, progress: Progress | None = None, workers: int | None = None) -> None:
-        """Search the reference rows now, not when the first object is explained.
+        """Judge the rows of the table now, not when the first object is explained.
 
         Nothing is done where the table is read as a stream: there, the pass that explains the first
-        objects counts for the reference rows, too.
+        objects counts for all rows, too.
         """
         if not self._population.is_streamed:
-            self._wanted_references(workers, progress)
+            self.in_memory("prepare()").prepare(workers, progress)
 
     def strengths(
         self, *, workers: int | None = None, progress: Progress | None = None
     ) -> npt.NDArray[np.float64]:
-        """Return the strength of the strongest finding of each row, 0 where there is none.
+        """Return the strength of the strongest finding of each row, 0 where there is none."""
+        usable_workers(workers)
+        return np.maximum(self.in_memory("strengths()").scores(workers, progress)[0], 0.0)
 
-        Every row is searched, which takes some ten milliseconds each, more in wide tables.
-        """
-        found = self._quickly_searched("strengths()", workers, progress)
-        return np.array([max(0.0, each.strength) for each in found])
-
-    def oddness(
+    def combination_scores(
         self, *, workers: int | None = None, progress: Progress | None = None
     ) -> npt.NDArray[np.float64]:
-        """Return a score of each row for ranking: its strongest finding, or how rare all of it is.
+        """Return how much counts against each row in all its columns together.
 
-        A row whose values are rarer all together than those of 99% of the rows counts as one whose
-        finding is stronger than those of 99%. It takes as long as `strengths`.
+        The sum of how rare each value is in its column and of how badly it fits the others: for
+        rows of which no single value stands out.
         """
-        from outlying.search.references import Oddness
-
-        return Oddness.of(self._quickly_searched("oddness()", workers, progress)).scores
-
-    def _quickly_searched(
-        self, what: str, workers: int | None, progress: Progress | None
-    ) -> list[Strongest]:
-        population = self.in_memory(what)
         usable_workers(workers)
-        found = list(population.strongest(range(population.count()), workers, progress))
-        if progress is not None:
-            progress(len(found), len(found))
-        return found
+        return self.in_memory("combination_scores()").scores(workers, progress)[1]
 
     def blame(
         self,
@@ -250,8 +224,7 @@ class Explainer:
     ) -> npt.NDArray[np.float64]:
         """Return how much each cell of some rows, or of all, is to blame; see Findings.blame.
 
-        One line for each row, one column for each of `population.columns`. Every row is searched,
-        as `strengths` does.
+        One line for each row, one column for each of `population.columns`.
         """
         population = self.in_memory("blame()")
         usable_workers(workers)
@@ -266,9 +239,16 @@ class Explainer:
                     progress(place + 1, len(targets))
         return found
 
-    def find_intervals(self) -> None:
-        """Find the natural intervals of all columns now, not when a row is first explained."""
-        self.in_memory("find_intervals()").find_intervals()
+    def ranked(
+        self, top: int, *, workers: int | None = None, progress: Progress | None = None
+    ) -> tuple[Ranked, Targets]:
+        """Judge every row of a stream; return the first, and those as what can be explained."""
+        from outlying.stream.population import StreamedPopulation
+
+        if not isinstance(self._population, StreamedPopulation):
+            raise OptionError(f"{self.table.source} is in memory: see detect")
+        found = self._population.ranked(top, workers, progress)
+        return found, self._population.targets_of(found, top)
 
     def in_memory(self, what: str) -> MemoryPopulation:
         """Return the population; refuse what cannot be asked of one that is read as a stream."""
@@ -289,14 +269,23 @@ def _shares(searched: Searched) -> list[float]:
 
 def _opened(data: Any, engine: Engine, options: Options, given: Mapping[str, Any]) -> Population:
     """Open a table: as a stream, or read into memory."""
-    from outlying.search.memory import MemoryPopulation
-
     check_choice("engine", engine, get_args(Engine))
     if isinstance(data, (Table, np.ndarray, Mapping)):
-        return MemoryPopulation(sources.read(data, **given), options)
+        return _in_memory(sources.read(data, **given), options)
     found = registry.opened(data, engine, **given)
     if isinstance(found, Table):
-        return MemoryPopulation(found, options)
+        return _in_memory(found, options)
     from outlying.stream.population import StreamedPopulation
 
     return StreamedPopulation(found, options)
+
+
+def _in_memory(table: Table, options: Options) -> MemoryPopulation:
+    """Return a table in memory, to be explained by the default search or by the paper's."""
+    if options.paper is None:
+        from outlying.search.memory import MemoryPopulation
+
+        return MemoryPopulation(table, options)
+    from outlying.reference.population import PaperPopulation
+
+    return PaperPopulation(table, options)

@@ -112,6 +112,20 @@ class InfiniteValueError(SourceError):
         )
 
 
+def not_its_own(source: str, kind: str, named: str = "") -> SourceError:
+    """Make the error of a file that would have another one read, which its author may not choose.
+
+    Whoever is given it would read for the author whatever the machine lets them read.
+    """
+    what = named and f" ({shown(named)})"
+    error = SourceError(
+        f"{source}: {kind} may read nothing but itself, and this names something else{what}; if "
+        "you trust whoever made it, add allow_external=True"
+    )
+    error.in_shell = {"allow_external=True": "--allow-external"}
+    return error
+
+
 class ColumnError(OutlyingError):
     """A column is unknown, doubled or cannot be used as asked."""
 

@@ -11,8 +11,6 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 
 from outlying.errors import OptionError, shown, unknown_name
 
-Search = Literal["guided", "exhaustive"]
-Minimality = Literal["unless stronger", "strict"]
 Preset = Literal["paper"]
 Measure = Literal["relative", "paper"]
 Scales = Literal["several", "one"]
@@ -34,6 +32,9 @@ _LEAST_SHARE = 0.1
 #: contexts some look rare by chance, and crowd out those that are.
 MANY_CONDITIONS = 3
 
+#: Options of explanations that are still taken, but have no effect: a note says so.
+DEPRECATED = ("references", "min_confidence")
+
 #: Options that are whole numbers are no larger.
 LARGEST = 2**63 - 1
 #: So many rounds of feature bagging are no more use than fewer.
@@ -49,42 +50,25 @@ Check: TypeAlias = Callable[[str, Any], Any]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Options:
-    """How to explain; the defaults are those of the docs' page on options."""
+class PaperOptions:
+    """What the paper leaves open, for `preset="paper"` alone: the default search knows none of it.
 
-    min_support: float | None = None
-    min_outlierness: float = 0.9
-    min_confidence: float = 0.97
-    max_conditions: int = 4
-    search: Search = "guided"
-    minimality: Minimality = "unless stronger"
-    exact: bool = False
-    measure: Measure = "relative"
-    scales: Scales = "several"
-    interval: Interval = "run"
+    The paper's sigma and k are `Options.min_support` and `Options.max_conditions`.
+    """
+
+    min_outlierness: float = 0.9  # theta
+    measure: Measure = "paper"
     bandwidth: Bandwidth = "fixed"
-    columns: tuple[str, ...] | None = None
-    exclude: tuple[str, ...] = ()
-    types: tuple[tuple[str, ColumnType], ...] = ()
-    infinite: Infinite = "error"
-    derive: bool = True
+    interval: Interval = "span"
+    scales: Scales = "one"
     discretise: Discretise | None = None
     bins: int = 10
-    references: int | None = None
     seed: int | None = None
-    top: int = 10
 
     @classmethod
-    def of(cls, **given: Any) -> Options:
-        """Check keyword options and freeze them; a wrong name or value raises OptionError.
-
-        `preset="paper"` begins with the settings of the paper's experiments; others come on top.
-        """
-        preset = given.pop("preset", None)
-        if preset is not None:
-            check_choice("preset", preset, get_args(Preset))
-            given = PAPER | given
-        options = cls(**_checked(given, _EXPLANATION))
+    def of(cls, **given: Any) -> PaperOptions:
+        """Check keyword options and freeze them; a wrong name or value raises OptionError."""
+        options = cls(**_checked(given, _PAPER_ONLY))
         if options.bins > MOST_BINS:
             raise OptionError(f"bins is {options.bins}; allowed: 2 to {MOST_BINS:,}")
         if options.discretise is None and options.bins != cls().bins:
@@ -93,6 +77,51 @@ class Options:
                 f"discretise={' or '.join(map(repr, get_args(Discretise)))}, or leave bins out"
             )
         return options
+
+
+#: The options that `preset="paper"` takes beside all others.
+PAPER_OPTIONS = tuple(field.name for field in dataclasses.fields(PaperOptions))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Options:
+    """How to explain; the defaults are those of the docs' page on options.
+
+    `paper` is there where the paper's own method is asked for, by `preset="paper"`.
+    """
+
+    min_support: float | None = None
+    min_confidence: float | None = None  # without effect, as is `references`
+    max_conditions: int = 4
+    exact: bool = False
+    columns: tuple[str, ...] | None = None
+    exclude: tuple[str, ...] = ()
+    types: tuple[tuple[str, ColumnType], ...] = ()
+    infinite: Infinite = "error"
+    derive: bool = True
+    references: int | None = None
+    top: int = 10
+    paper: PaperOptions | None = None
+
+    @classmethod
+    def of(cls, **given: Any) -> Options:
+        """Check keyword options and freeze them; a wrong name or value raises OptionError.
+
+        `preset="paper"` begins with the settings of the paper's experiments; others come on top.
+        """
+        preset = given.pop("preset", None)
+        own = {name: given.pop(name) for name in PAPER_OPTIONS if name in given}
+        _refuse_gone(given)
+        if preset is not None:
+            check_choice("preset", preset, get_args(Preset))
+            return cls(**_checked(PAPER | given, _EXPLANATION), paper=PaperOptions.of(**own))
+        check_names(given, _EXPLANATION)
+        for name in own:
+            raise OptionError(
+                f'{name} belongs to the paper\'s own method; add preset="paper" '
+                f"(--preset paper), or leave {name} out"
+            )
+        return cls(**_checked(given, _EXPLANATION))
 
     @classmethod
     def of_paper(cls, **given: Any) -> Options:
@@ -110,12 +139,19 @@ class Options:
         return self.min_support * rows if self.min_support < 1 else self.min_support
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the options as plain values, as they stand in the JSON result."""
-        plain = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        """Return the options as plain values, as they stand in the JSON result.
+
+        These are names and values that `Options.of` takes.
+        """
+        left_out = ("paper", *DEPRECATED)
+        names = [item.name for item in dataclasses.fields(self) if item.name not in left_out]
+        plain = {name: getattr(self, name) for name in names}
         plain["columns"] = None if self.columns is None else list(self.columns)
         plain["exclude"] = list(self.exclude)
         plain["types"] = dict(self.types)
-        return plain
+        if self.paper is None:
+            return {"preset": None} | plain
+        return {"preset": "paper"} | plain | dataclasses.asdict(self.paper)
 
 
 # --- detection ---------------------------------------------------------------------------------
@@ -155,7 +191,7 @@ class DetectOptions:
     """What ranked the rows: a detector in words, how many rows it was to flag, its options.
 
     `lowest` tells that low scores are abnormal; `bagging` is None where something else than feature
-    bagging gave the scores; `by_strength` tells that these are the rows' strongest findings.
+    bagging gave the scores; `by_strength` tells that these are strengths of findings.
     """
 
     detector: str
@@ -304,37 +340,33 @@ def _or_none(check: Check) -> Check:
 
 _EXPLANATION: dict[str, Check] = {
     "min_support": _or_none(_support),
-    "min_outlierness": _share,
-    "min_confidence": _share,
+    "min_confidence": _or_none(_share),
     "max_conditions": _at_least(0),
-    "search": _one_of(Search),
-    "minimality": _one_of(Minimality),
     "exact": check_flag,
-    "measure": _one_of(Measure),
-    "scales": _one_of(Scales),
-    "interval": _one_of(Interval),
-    "bandwidth": _one_of(Bandwidth),
     "columns": _or_none(_some_names),
     "exclude": lambda name, value: _names(name, () if value is None else value),
     "types": lambda name, value: _types(name, {} if value is None else value),
     "infinite": _one_of(Infinite),
     "derive": check_flag,
-    "discretise": _or_none(_one_of(Discretise)),
-    "bins": _at_least(2),
     "references": _or_none(_at_least(0)),
-    "seed": _or_none(_at_least(0)),
     "top": _at_least(1),
 }
-#: The settings of the paper's experiments.
-PAPER: dict[str, Any] = {
-    "min_support": 0.2,
-    "max_conditions": 3,
-    "search": "exhaustive",
-    "minimality": "strict",
-    "measure": "paper",
-    "scales": "one",
-    "interval": "span",
-    "derive": False,
+_PAPER_ONLY: dict[str, Check] = {
+    "min_outlierness": _share,
+    "measure": _one_of(Measure),
+    "bandwidth": _one_of(Bandwidth),
+    "interval": _one_of(Interval),
+    "scales": _one_of(Scales),
+    "discretise": _or_none(_one_of(Discretise)),
+    "bins": _at_least(2),
+    "seed": _or_none(_at_least(0)),
+}
+#: The settings of the paper's experiments: sigma, k, and columns as they are.
+PAPER: dict[str, Any] = {"min_support": 0.2, "max_conditions": 3, "derive": False}
+#: Options of former versions, and what is done now.
+_GONE = {
+    "search": 'all rows are judged at once; preset="paper" visits every context',
+    "minimality": 'what adds nothing is told as one story; preset="paper" is strict',
 }
 _BAGGING: dict[str, Check] = {
     "rounds": _at_least(1),
@@ -351,3 +383,10 @@ def _checked(given: Mapping[str, Any], checks: Mapping[str, Check]) -> dict[str,
     """Return the values to keep of the options that were given."""
     check_names(given, checks)
     return {name: checks[name](name, value) for name, value in given.items()}
+
+
+def _refuse_gone(given: Iterable[str]) -> None:
+    """Refuse options that there were, and say what replaces them."""
+    for name in given:
+        if name in _GONE:
+            raise OptionError(f"{name} is no option any more: {_GONE[name]}; leave {name} out")

@@ -239,7 +239,7 @@ def test_others_name_as_many_columns_as_we_do(monkeypatch: pytest.MonkeyPatch) -
 def test_a_culprit_is_the_odd_column() -> None:
     rng = np.random.default_rng(0)
     table = {"size": np.append(rng.normal(0, 1, 99), 50.0), "age": rng.normal(0, 1, 100)}
-    findings = outlying.explain(table, row=99, references=0)
+    findings = outlying.explain(table, row=99)
     assert guesses(findings)[0].property == findings.pairs[0].property == "size"
     story = types.SimpleNamespace(culprit="age", columns=("size",))
     blamed = guesses(

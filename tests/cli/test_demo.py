@@ -12,8 +12,6 @@ import pytest
 
 import outlying
 
-pytestmark = pytest.mark.references
-
 DATA = resources.files("outlying") / "data"
 
 STORIES = [
@@ -39,7 +37,7 @@ def test_planted_story_is_told(
         (pair.property, tuple(condition.attribute for condition in pair.conditions))
         for story in findings.stories
         for pair in story.pairs
-        if pair.reaches_threshold
+        if pair.is_finding
     }
     assert (name, context) in told
 

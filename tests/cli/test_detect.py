@@ -15,7 +15,10 @@ import outlying
 from outlying.cli import detect as cli_detect
 from tests.conftest import Run
 
-QUICK = ("--explain", "--references", 0)
+QUICK = ("--explain",)
+
+
+BAGS = ("--detector", "feature-bagging")
 
 
 @pytest.fixture
@@ -38,10 +41,18 @@ def lines_of(text: str) -> list[dict[str, Any]]:
 
 
 def test_json_is_that_of_python(run: Run, table: Path) -> None:
-    args = ("--top", 4, "--exclude", "score", "--rounds", 9, "--combine", "votes", "--seed", 2)
-    code, out, err = run("detect", table, *args, "--format", "json")
+    args = ("--top", 4, "--exclude", "score", "--format", "json")
+    code, out, err = run("detect", table, *args)
     assert (code, err) == (0, "")
-    detection = outlying.detect(table, top=4, exclude=["score"], rounds=9, combine="votes", seed=2)
+    detection = outlying.detect(table, top=4, exclude=["score"])
+    assert json.loads(out) == detection.to_dict()
+    bags = (*BAGS, "--rounds", 9, "--combine", "votes", "--seed", 2)
+    code, out, err = run("detect", table, *args, *bags)
+    assert (code, err) == (0, "")
+    options: dict[str, Any] = {"rounds": 9, "combine": "votes", "seed": 2}
+    detection = outlying.detect(
+        table, top=4, exclude=["score"], detector="feature-bagging", **options
+    )
     assert json.loads(out) == detection.to_dict()
     assert detection.rows[0].row == 20
 
@@ -59,7 +70,7 @@ def test_text_shows_the_rows(run: Run, table: Path, tmp_path: Path) -> None:
     assert out.startswith(f"What is odd in {str(table)[:60]}")
     assert "1. data row 21: " in out
     assert "id=r20  city=A  temp=80.0" in out
-    assert out.endswith("Why? Add --explain.\n")
+    assert out.endswith("More on each row: add --explain.\n")
     file = tmp_path / "out.txt"
     assert run("detect", table, "--top", 2, "--exclude", "score,day", "-o", file) == (0, "", "")
     assert file.read_text() == out
@@ -83,7 +94,7 @@ def test_explained_rows_are_those_of_explain(run: Run, table: Path) -> None:
     whole = json.loads(out)
     flagged = json.loads(run(*args[:6], "--format", "json")[1])["flagged"]
     rows = ",".join(str(item["row"]) for item in flagged)
-    explain = ("explain", table, "--rows", rows, "--exclude", "score", "--references", 0)
+    explain = ("explain", table, "--rows", rows, "--exclude", "score")
     alone = json.loads(run(*explain, "--top", 2, "--format", "json")[1])
     assert whole["patterns"] == alone["patterns"]
     for item, detected, plain in zip(whole["objects"], flagged, alone["objects"], strict=True):
@@ -103,7 +114,8 @@ def test_an_interrupted_run_is_continued(
     run: Run, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "why.jsonl"
-    args = ("detect", table, "--top", 3, *QUICK, "--workers", 1, "--format", "jsonl", "-o", file)
+    detect = ("detect", table, *BAGS, "--top", 3, *QUICK, "--workers", 1)
+    args = (*detect, "--format", "jsonl", "-o", file)
     assert run(*args)[0] == 0
     expected = file.read_bytes()
     file.unlink()
@@ -118,8 +130,7 @@ def test_an_interrupted_run_is_continued(
     assert code == 130
     assert "1 of 3 are explained" in err
     monkeypatch.undo()
-    monkeypatch.setattr("outlying.search.references.MOST_ROWS", 3)
-    rows = ("explain", table, "--rows", "1,2,3", "--references", 0, "--format", "jsonl")
+    rows = ("explain", table, "--rows", "1,2,3", "--format", "jsonl")
     code, _, err = run(*rows, "-o", file, "--resume")
     assert code == 2
     assert "the detection changed" in err
@@ -155,7 +166,7 @@ def test_interrupting_the_explanations_says_how_far(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(outlying.Explainer, "explained", interrupted)
-    code, _, err = run("detect", table, "--top", 3, *QUICK)
+    code, _, err = run("detect", table, *BAGS, "--top", 3, *QUICK)
     assert (code, err.strip()) == (130, "Interrupted; 1 of 3 were explained and written.")
 
 
@@ -163,7 +174,8 @@ def test_interrupting_the_explanations_says_how_far(
     ("args", "message"),
     [
         (("--top", 0), "top is 0"),
-        (("--rounds", 0), "rounds is 0"),
+        ((*BAGS, "--rounds", 0), "rounds is 0"),
+        (("--rounds", 3), "--rounds: for feature bagging only; add --detector feature-bagging"),
         (("--lowest",), "add --score-column NAME"),
         (("--score-column", "scores"), "did you mean 'score'?"),
         (("--score-column", "city"), "holds no numbers"),
@@ -172,8 +184,8 @@ def test_interrupting_the_explanations_says_how_far(
         (("--resume",), "for --resume rows must be explained: add --explain"),
         (("--explain", "--resume"), "--resume continues a file of JSON lines"),
         (("--explain", "--pairs", 0), "pairs is 0; allowed: a whole number, at least 1"),
-        (("--radius", 1.0), "needs base"),
-        (("--base", "radius", "--radius", -1), "radius is -1.0"),
+        ((*BAGS, "--radius", 1.0), "needs base"),
+        ((*BAGS, "--base", "radius", "--radius", -1), "radius is -1.0"),
         (("--exclude", "tmp"), "unknown column 'tmp'"),
         (("--workers", 0), "workers is 0"),
         (("--base", "lof"), "'lof' is not one of"),
@@ -221,12 +233,17 @@ def test_help_names_every_option(run: Run) -> None:
 
 
 def test_by_strength(run: Run, table: Path) -> None:
-    code, out, err = run("detect", table, "--detector", "strength", "--top", 2, "--workers", 1)
+    """The default: what is exceptional comes first, and each row with its reason."""
+    code, out, err = run("detect", table, "--exclude", "score", "--top", 2, "--workers", 1)
     assert (code, err) == (0, "")
-    assert "By the strongest finding of each row, or how rare its values are" in out
+    assert "By the strongest finding of each row." in out
+    assert out.index("1 row is exceptional:") < out.index("1. data row 21: temp = 80.0, expected ")
+    for name in ("strength", "auto"):
+        named = ("--exclude", "score", "--top", 2, "--detector", name)
+        assert run("detect", table, *named) == (0, out, "")
     code, _, err = run("detect", table, "--detector", "strength", "--rounds", 3)
     assert code == 2
-    assert "--rounds is for feature bagging, not for --detector strength" in err
+    assert "--rounds: for feature bagging only; add --detector feature-bagging" in err
     code, _, err = run("detect", table, "--detector", "strength", "--score-column", "x")
     assert code == 2
     assert "leave --detector out" in err

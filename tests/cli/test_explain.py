@@ -19,7 +19,6 @@ import pytest
 
 import outlying
 from outlying.kernel.library import said
-from outlying.search import limits
 from tests.conftest import Run
 
 
@@ -63,7 +62,7 @@ def test_json_is_the_documented_contract(run: Run, table: Path) -> None:
         "options",
         "objects",
     ]
-    assert (result["schema"], result["source"], result["rows"]) == (2, str(table), 150)
+    assert (result["schema"], result["source"], result["rows"]) == (3, str(table), 150)
     assert result["columns"] == ["city", "temp", "day"]
     assert [item["name"] for item in result["skipped_columns"]] == ["id"]
     found = result["objects"][0]
@@ -108,11 +107,12 @@ def test_object_from_standard_input(table: Path) -> None:
 
 def test_options_reach_the_search(run: Run, table: Path) -> None:
     args = ("--columns", "city,temp", "--type", "city=categorical", "--min-support", "0.2")
-    more = ("--max-conditions", "1", "--measure", "paper", "--top", "1", "--seed", "3")
-    _, out, _ = run("explain", table, "--row", 60, *args, *more, "--format", "json")
+    more = ("--max-conditions", "1", "--measure", "relative", "--top", "1", "--seed", "3")
+    words = ("explain", table, "--row", 60, "--preset", "paper", "--format", "json")
+    _, out, _ = run(*words, *args, *more)
     result = json.loads(out)
     assert result["columns"] == ["city", "temp"]
-    assert result["options"]["measure"] == "paper"
+    assert result["options"]["measure"] == "relative"
     assert result["options"]["seed"] == 3
     assert len(result["objects"][0]["pairs"]) == 1
 
@@ -134,7 +134,7 @@ def test_output_file_appears_whole(run: Run, table: Path, tmp_path: Path) -> Non
     target = tmp_path / "out.json"
     code, out, _ = run("explain", table, "--row", 60, "--format", "json", "-o", target)
     assert (code, out) == (0, "")
-    assert json.loads(target.read_text())["schema"] == 2
+    assert json.loads(target.read_text())["schema"] == 3
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
@@ -280,7 +280,8 @@ def test_interrupt_is_clean(tmp_path: Path) -> None:
     path = tmp_path / "wide.csv"
     body = "\n".join(",".join(f"{x:.4f}" for x in row) for row in rng.normal(size=(3000, 40)))
     path.write_text(",".join(f"c{i}" for i in range(40)) + "\n" + body + "\n")
-    args = ["explain", str(path), "--row", "1", "--search", "exhaustive", "-o", str(tmp_path / "o")]
+    args = ["explain", str(path), "--row", "1", "-o", str(tmp_path / "o")]
+    args += ["--preset", "paper", "--scales", "several", "--min-support", "5"]  # takes long
     running = subprocess.Popen(
         [sys.executable, "-m", "outlying", *args], stderr=subprocess.PIPE, text=True
     )
@@ -329,12 +330,8 @@ PYTHON_TERMS = re.compile(r"\b(row|exclude|infinite|exact|search|references|top|
 
 
 @pytest.mark.parametrize("args", [["--row", 3], ["--row", 60], ["--row", 60, "--top", 1]])
-def test_the_command_line_has_no_terms_of_python(
-    run: Run, table: Path, args: list[object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "SCREENED", 50)
-    text = run("explain", table, *args, "--all", "--references", 5)[1]
-    assert "--exact searches all rows." in text
+def test_the_command_line_has_no_terms_of_python(run: Run, table: Path, args: list[object]) -> None:
+    text = run("explain", table, *args, "--all")[1]
     assert not PYTHON_TERMS.search(text)
     assert "counted from 0" not in text
 
@@ -354,11 +351,14 @@ def test_errors_count_rows_as_the_user_does(run: Run, tmp_path: Path) -> None:
 
 
 def test_the_papers_settings_on_the_command_line(run: Run, table: Path) -> None:
-    words = ["explain", table, "--row", 1, "--references", 0, "--format", "json"]
+    words = ["explain", table, "--row", 1, "--format", "json"]
     code, out, err = run(*words, "--preset", "paper", "--top", 3)
     assert (code, err) == (0, "")
-    assert json.loads(out)["options"] == outlying.Options.of_paper(references=0, top=3).to_dict()
-    code, out, _ = run(*words, "--preset", "paper", "--min-support", 40, "--minimality", "strict")
+    assert json.loads(out)["options"] == outlying.Options.of_paper(top=3).to_dict()
+    code, out, _ = run(*words, "--preset", "paper", "--min-support", 40, "--bandwidth", "adaptive")
     assert code == 0
+    assert json.loads(out)["options"]["bandwidth"] == "adaptive"
     assert json.loads(out)["options"]["min_support"] == 40
     assert json.loads(out)["options"]["measure"] == "paper"
+    code, _, err = run(*words, "--bandwidth", "adaptive")
+    assert (code, "bandwidth belongs to the paper's own method" in err) == (2, True)

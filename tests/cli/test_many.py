@@ -26,15 +26,15 @@ from outlying.cli import resume as jsonlines
 from outlying.cli import terminal
 from outlying.cli.targets import marked, numbers
 from outlying.errors import RowError
-from outlying.search.prepared import Prepared
-from outlying.search.scoring import Exact
+from outlying.search.evaluation import Exact
+from outlying.search.scoring import Outcome
 from outlying.sources import read
 from outlying.table.columns import numeric_column
 from outlying.table.table import Table
 from outlying.table.targets import Targets
 from tests.conftest import Run
 
-QUICK = ("--references", 0, "--exclude", "odd")
+QUICK = ("--exclude", "odd")
 SMALL = read({"a": list(range(60))})
 ROWS = ("--rows", "58-60,3,58", *QUICK)
 
@@ -77,7 +77,7 @@ def test_json_holds_what_each_row_gives_alone(run: Run, table: Path) -> None:
     }
     assert [story["sentence"] for story in whole["patterns"]] == [
         "4 of 5: temp given city",
-        "1 of 5: nothing exceptional",
+        "1 of 5: nothing stands out",
     ]
     assert whole["patterns"][0]["rows"] == [58, 59, 60, 58]
 
@@ -90,7 +90,7 @@ def test_text_is_that_of_each_row_and_the_stories(run: Run, table: Path, tmp_pat
     assert out.split(f"\n{rule}\n\n")[:4] == alone
     assert out.split(f"{rule}\n\n")[-1] == (
         "What they have in common\n  4 of 5: temp given city (rows 58, 59, 60, 58)\n"
-        "  1 of 5: nothing exceptional (row 3)\n"
+        "  1 of 5: nothing stands out (row 3)\n"
     )
     assert run("explain", table, *ROWS, "-o", tmp_path / "out.txt") == (0, "", "")
     assert (tmp_path / "out.txt").read_text() == out
@@ -133,7 +133,7 @@ def test_rows_from_files_and_standard_input(
 
 
 def test_a_column_marks_the_rows(run: Run, table: Path) -> None:
-    args = ("--where-true", "odd", "--references", 0, "--format", "json")
+    args = ("--where-true", "odd", "--format", "json")
     code, out, err = run("explain", table, *args)
     assert (code, err) == (0, "")
     whole = json.loads(out)
@@ -153,7 +153,7 @@ def test_new_objects(run: Run, table: Path, tmp_path: Path) -> None:
     ]
     file = tmp_path / "new.jsonl"
     file.write_text("\n\n".join(json.dumps(item) for item in items))
-    rest = ("--references", 0, "--format", "json")
+    rest = ("--format", "json")
     whole = json.loads(run("explain", table, "--objects", file, *rest)[1])
     for place, item in enumerate(items):
         one = tmp_path / "one.json"
@@ -161,14 +161,14 @@ def test_new_objects(run: Run, table: Path, tmp_path: Path) -> None:
         alone = json.loads(run("explain", table, "--object", one, *rest)[1])
         assert whole["objects"][place] == alone["objects"][0]
     assert [story["rows"] for story in whole["patterns"]] == [[1], [2]]
-    assert "(object 1)" in run("explain", table, "--objects", file, "--references", 0)[1]
+    assert "(object 1)" in run("explain", table, "--objects", file)[1]
 
 
 def test_an_object_may_bring_a_column_into_play(run: Run, tmp_path: Path) -> None:
     table, file = tmp_path / "t.csv", tmp_path / "new.jsonl"
     table.write_text("a,b\n" + "\n".join(f"{i % 7},1" for i in range(20)))
     file.write_text('{"a": 1, "b": 1}\n{"a": 1, "b": 2}\n')
-    rest = ("--references", 0, "--format", "json")
+    rest = ("--format", "json")
     whole = json.loads(run("explain", table, "--objects", file, *rest)[1])
     assert whole["columns"] == ["a"]
     assert "columns" not in whole["objects"][0]
@@ -182,7 +182,7 @@ def test_text_that_no_encoding_takes(run: Run, tmp_path: Path, form: str) -> Non
     items = [{"a": "x\ud800" if row % 2 else "y\u2028", "n": row} for row in range(30)]
     path.write_text("\n".join(json.dumps(item) for item in items))
     for name in ("--rows", "--row"):
-        args = ("explain", path, name, 2, "--references", 0, "--format", form, "-o", target)
+        args = ("explain", path, name, 2, "--format", form, "-o", target)
         assert run(*args) == (0, "", "")
         assert "x\\ud800" in target.read_text(encoding="utf-8")
 
@@ -296,7 +296,7 @@ def test_bad_input(
 ) -> None:
     filled = [arg.format(**files) if isinstance(arg, str) else arg for arg in args]
     before = sorted(path.name for path in files["table"].parent.iterdir())
-    code, out, err = run("explain", files["table"], "--references", 0, *filled)
+    code, out, err = run("explain", files["table"], *filled)
     assert (code, out) == (2, "")
     for part in said:
         assert part in err
@@ -331,13 +331,13 @@ def test_a_run_is_continued_from_any_byte(
     target, content = whole
     partial = target.with_name("out.jsonl.partial")
     asked: list[int] = []
-    explain = Prepared.exact
+    explain = Exact.outcome
 
-    def counted(self: Prepared, row: int, progress: Any = None) -> Exact:
-        asked.append(row + 1)
-        return explain(self, row, progress)
+    def counted(self: Exact) -> Outcome:
+        asked.append(self.row + 1)
+        return explain(self)
 
-    monkeypatch.setattr(Prepared, "exact", counted)
+    monkeypatch.setattr(Exact, "outcome", counted)
     ends = [place + 1 for place, byte in enumerate(content) if byte == ord("\n")]
     cuts = {0, 1, ends[0] - 1, len(content) - 1, len(content), *ends}
     cuts |= {(low + high) // 2 for low, high in itertools.pairwise(ends)}
@@ -357,7 +357,7 @@ def test_objects_are_continued(run: Run, table: Path, tmp_path: Path) -> None:
     file, target = tmp_path / "new.jsonl", tmp_path / "out"
     item = {"city": "A", "temp": 5.2, "day": 3, "odd": "No"}
     file.write_text("".join(json.dumps(item | {"temp": n}) + "\n" for n in range(4)))
-    args = ("explain", table, "--objects", file, "--references", 0, *RESUME[:3], target)
+    args = ("explain", table, "--objects", file, *RESUME[:3], target)
     assert run(*args)[0] == 0
     content = target.read_bytes()
     target.rename(tmp_path / "out.partial")
@@ -496,7 +496,7 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def command(table: Path, target: Path, *more: str) -> list[str]:
     start = [sys.executable, "-m", "outlying", "explain", str(table), "--rows", "1-40"]
-    return [*start, "--references", "0", "--format", "jsonl", "-o", str(target), *more]
+    return [*start, "--format", "jsonl", "-o", str(target), *more]
 
 
 def start(args: list[str], lines: int, partial: Path) -> subprocess.Popen[str]:
@@ -655,7 +655,7 @@ def test_a_stream_explains_the_rows_that_are_marked_in_memory(
     path.write_text("\n".join(["a,b,flag", *rows]) + "\n")
     found = {}
     for engine in ("memory", "duckdb"):
-        args = ("--where-true", "flag", "--engine", engine, "--references", 0, "--format", "json")
+        args = ("--where-true", "flag", "--engine", engine, "--format", "json")
         code, out, err = run("explain", path, *args)
         assert (code, err) == (0, "")
         objects = json.loads(out)["objects"]
@@ -684,7 +684,7 @@ def test_rows_of_a_stream_are_not_named_by_numbers_of_data_rows(run: Run, tmp_pa
     path = tmp_path / "marks.csv"
     rows = [f"{row % 7},{row % 5},{int(row in (20, 30))}" for row in range(40)]
     path.write_text("\n".join(["a,b,flag", *rows]) + "\n")
-    args = ("explain", path, "--where-true", "flag", "--references", 0)
+    args = ("explain", path, "--where-true", "flag")
     told = {engine: run(*args, "--engine", engine)[1] for engine in ("memory", "duckdb")}
     assert "rows 21, 31)" in told["memory"]
     assert "rows 1, 2 of those above)" in told["duckdb"]

@@ -42,7 +42,7 @@ def shell(command: str, *args: object, **env: str) -> subprocess.CompletedProces
     )
 
 
-EXPLAIN_ONE = ("--row", 3, "--references", 0)
+EXPLAIN_ONE = ("--row", 3)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
@@ -60,7 +60,7 @@ def test_help_on_a_full_device() -> None:
     assert (done.returncode, done.stderr) == (2, b"Error: No space left on device\n")
 
 
-@pytest.mark.parametrize("args", [["explain", "{}", "--rows", "1-80", "--references", "0"], ["-h"]])
+@pytest.mark.parametrize("args", [["explain", "{}", "--rows", "1-80"], ["-h"]])
 def test_a_pipe_that_nobody_reads_ends_quietly(people: Path, args: list[str]) -> None:
     filled = [arg.format(people) for arg in args]
     done = shell("OUTLYING | true; echo ${PIPESTATUS[0]}", *filled)
@@ -144,7 +144,7 @@ def test_memory_that_runs_out_is_said(tmp_path: Path, mebibytes: int) -> None:
     path = tmp_path / "large.csv"
     lines = [",".join(f"{place}.{row}{row}" for place in range(12)) for row in range(500)]
     path.write_text("\n".join([",".join("abcdefghijkl"), *lines * 1000]) + "\n")
-    args = ("explain", path, "--row", 3, "--references", 0)
+    args = ("explain", path, "--row", 3)
     one = {"OPENBLAS_NUM_THREADS": "1"}  # or else the limit would depend on the number of cores
     code, out, err = with_limit("RLIMIT_AS", mebibytes << 20, *args, **one)
     assert (code, out) == (2, "")
@@ -159,7 +159,7 @@ def test_a_full_folder_for_temporary_files_is_said(tmp_path: Path) -> None:
     lines = (f"{row % 7},{row * row % 11}{ends[row % 2]}" for row in range(3000))
     path.write_bytes("".join(["a,b\n", *lines]).encode())
     (tmp_path / "temporary").mkdir()
-    args = ("explain", path, "--row", 3, "--references", 0)
+    args = ("explain", path, "--row", 3)
     room = {"TMPDIR": str(tmp_path / "temporary")}
     code, out, err = with_limit("RLIMIT_FSIZE", 1000, *args, **room)
     assert (code, out) == (2, "")
@@ -230,7 +230,7 @@ def children(process: subprocess.Popen[str]) -> list[int]:
     return [int(number) for number in file.read_text().split()]
 
 
-ALL = ("--rows", "1-3000", "--references", 0, "--workers", 2)
+ALL = ("--rows", "1-3000", "--workers", 2)
 
 
 @LINUX

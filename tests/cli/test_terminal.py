@@ -27,7 +27,7 @@ def shown(table: Path, **environment: str) -> str:
     except OSError as error:
         pytest.skip(f"no pseudo-terminal can be had: {error}")
     command = [sys.executable, "-m", "outlying", "explain", str(table)]
-    command += ["--row", "81", "--references", "0"]
+    command += ["--row", "81"]
     known = {"PATH": os.environ["PATH"], "TERM": "xterm", "PYTHONIOENCODING": "utf-8"}
     with subprocess.Popen(command, stdout=theirs, stderr=theirs, env=known | environment) as run:
         os.close(theirs)

@@ -19,6 +19,8 @@ from outlying.method.distribution import (
 )
 from outlying.method.measure import Summary
 from outlying.method.profiles import CategoricalProfile, NumericProfile
+from outlying.method.surprise import robust_width
+from outlying.reference.densities import distribution
 
 SHAPES = ("normal", "heavy", "clusters", "rounded", "spike")
 
@@ -41,10 +43,10 @@ def test_counted_values_have_the_densities_of_their_rows(whole: Floats, row: int
     assume(values[0] < values[-1])
     found = Distribution.of(values)
     assert found.known == len(values)
-    assert found.width == pytest.approx(density.bandwidth_of(values), rel=1e-12)
-    expected = density.parzen(values)
-    assert np.repeat(found.densities(), found.rows) == pytest.approx(expected)
+    assert found.width == pytest.approx(robust_width(values), rel=1e-12)
     width = found.width
+    expected = density.parzen_at(values, values, width)
+    assert np.repeat(found.densities(), found.rows) == pytest.approx(expected)
     for scale in outlierness.SCALES:
         mean = density.mean_neighbours(values, scale * width)
         assert found.mean_neighbours(scale) == pytest.approx(mean, rel=1e-12)
@@ -136,7 +138,7 @@ def test_a_profile_is_that_of_the_single_rows(shape: str, scale: int) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_typical_is_where_most_rows_are(shape: str) -> None:
     values = sample(shape, 700, 1)
-    densities = density.parzen(values)
+    densities = density.parzen_at(values, values, robust_width(values))
     profile = NumericProfile(Distribution.of(values), "number", 0)
     kept = values[densities >= np.sort(densities)[70] * (1 - 1e-9)]
     ranges = profile.typical(float(values[0]), float(densities.max()))
@@ -148,7 +150,7 @@ def test_a_gap_is_between_the_next_values() -> None:
     values = np.array([8.0, 16.0, 16.0, 40.0, 72.0])
     profile = NumericProfile(Distribution.of(values / 8), "integer", 3)
     assert [profile.gap(value) for value in (8.0, 16.0, 40.0, 72.0)] == [None, None, (16, 72), None]
-    one_by_one = NumericProfile(Distribution.of(values, "adaptive"), "number", 0, "adaptive")
+    one_by_one = NumericProfile(distribution(values, "adaptive"), "number", 0)
     assert one_by_one.gap(16.0) is None
     assert one_by_one.gap(40.0) == (16.0, 72.0)
     in_bins = NumericProfile(binned(values, 3), "number", 0)
@@ -237,7 +239,7 @@ def test_windows_far_from_zero_keep_their_digits(offset: float) -> None:
     steps = np.sort(np.random.default_rng(2).integers(0, 1000, 4000)).astype(np.float64)
     values = steps + offset
     assert density.bandwidth_of(values) == pytest.approx(density.bandwidth_of(steps), rel=1e-14)
-    assert Distribution.of(values).width == pytest.approx(density.bandwidth_of(steps), rel=1e-14)
+    assert Distribution.of(values).width == pytest.approx(robust_width(steps), rel=1e-12)
 
 
 @given(shape=st.sampled_from(SHAPES), rows=st.integers(2, 300), scale=st.sampled_from([1, 2, 8]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import re
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import get_args
 import pytest
 
 from outlying import OutlyingError, SourceError
+from outlying.cli import terminal
 from outlying.options import Discretise, Measure
 from outlying.paper import detection, document, examples, figures, reasons, tables, timing, unif2
 from outlying.paper.notation import context, interval, seconds, subject
@@ -85,10 +87,10 @@ def test_yeast_differs_and_says_why(shared_data: Path) -> None:
 def test_cloud_finds_the_papers_property_elsewhere(shared_data: Path) -> None:
     found = reproduced(shared_data, CLOUD)
     assert found.published.rows == 3
-    assert numbers(found.highest) == (6, 10)
+    assert numbers(found.highest) == (6, 3)
     assert found.highest.inside.paper == pytest.approx(1.0, abs=0.0005)
     assert found.highest.overall.paper == 0
-    assert found.highest.rows == 261
+    assert found.highest.rows == 480
     assert "3 of 1,024 rows (0.3%)" in reasons.of_pair(found)
     assert "same property, exceptional in another context" in reasons.of_pair(found)
     assert {number for number, _ in found.starts} == {6}
@@ -98,6 +100,7 @@ def test_cloud_finds_the_papers_property_elsewhere(shared_data: Path) -> None:
         5,
         7,
         8,
+        10,
     }
 
 
@@ -231,6 +234,7 @@ def test_one_command_makes_the_page(
     run: Run, shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(timing, "REPEATS", 1)
+    monkeypatch.setattr(terminal, "_SELDOM", math.inf)  # no progress, however slow the machine
     code, out, err = run("paper", "--data", shared_data, "-o", tmp_path / "new", "--seeds", 1)
     assert (code, err) == (0, "")
     assert "paper.html" in out

@@ -14,6 +14,7 @@ import pytest
 
 import outlying
 from outlying.render.cells import cell_strip
+from outlying.results.pairs import Rank
 from tests.conftest import Run
 
 HOSTILE = "</style><script>alert(1)</script>\"'&\u202e\x1b[2J" + "x" * 10_000
@@ -60,7 +61,7 @@ def test_hostile_texts_are_escaped() -> None:
     rng = np.random.default_rng(1)
     data = {HOSTILE: [HOSTILE] * 60 + ["b"] * 60 + [HOSTILE], "v": [*rng.normal(size=120), 9.0]}
     data["v"][:60] = list(rng.normal(50, 1, 60))
-    findings = outlying.explain(data, row=120, references=0)
+    findings = outlying.explain(data, row=120)
     cards = [pair._repr_html_() for pair in findings.pairs if pair.conditions]
     assert cards
     for page in (findings.to_html(), findings._repr_html_(), *cards):
@@ -89,20 +90,20 @@ def test_a_report_groups_rows_with_the_same_story(many: list[outlying.Findings])
 
 
 def test_a_row_that_was_asked_for_twice_is_shown_twice(table: dict[str, Any]) -> None:
-    page = outlying.report(outlying.explain_many(table, rows=[0, 0], references=0))
+    page = outlying.report(outlying.explain_many(table, rows=[0, 0]))
     nav = page.split("<nav")[1].split("</nav>")[0]
     assert re.findall(r'href="#object-(\d)"', nav) == ["1", "2"]
 
 
 def test_new_objects_are_counted(table: dict[str, Any]) -> None:
     objects = [{"city": "A", "temp": 5.0, "wind": 0.0, "same": "x"}] * 2
-    page = outlying.report(outlying.explain_many(table, objects=objects, references=0))
+    page = outlying.report(outlying.explain_many(table, objects=objects))
     assert "New object 2" in page
     assert "Why are these 2 new objects outliers against" in page
 
 
 def test_a_report_is_about_one_table(many: list[outlying.Findings]) -> None:
-    other = outlying.explain({"a": [1.0, 2.0, 9.0]}, row=2, references=0)
+    other = outlying.explain({"a": [1.0, 2.0, 9.0]}, row=2)
     with pytest.raises(outlying.OptionError, match="a report is about one table"):
         outlying.report([many[0], other])
     with pytest.raises(outlying.OptionError, match="needs at least one"):
@@ -128,7 +129,7 @@ def test_rows_without_the_property_are_not_counted() -> None:
     city = np.repeat(["A", "B"], 150)
     temp = np.where(city == "A", rng.normal(30, 1, 300), rng.normal(5, 1, 300))
     temp[:2], temp[2::3] = 5.2, np.nan
-    findings = outlying.explain({"city": city, "temp": temp}, row=0, references=0)
+    findings = outlying.explain({"city": city, "temp": temp}, row=0)
     pair = next(pair for pair in findings.pairs if pair.property == "temp" and pair.conditions)
     assert pair.known < pair.group_size
     card = pair._repr_html_()
@@ -187,18 +188,17 @@ def test_each_odd_cell_is_shaded_though_none_alone_is_to_blame() -> None:
 
 
 def weakened(story: outlying.Story) -> outlying.Story:
-    """Return the same story below the threshold."""
-    pairs = [dataclasses.replace(pair, reaches_threshold=False) for pair in story.pairs]
-    place = story.pairs.index(story.headline)
-    return dataclasses.replace(story, headline=pairs[place], pairs=tuple(pairs))
+    """Return the same story as if many rows had one as strong."""
+    return story.ranked(Rank(50, 300))
 
 
-def test_a_row_without_anything_notable(findings: outlying.Findings) -> None:
+def test_a_row_of_which_nothing_stands_out(findings: outlying.Findings) -> None:
     """The closest is named in a line, everything else is behind a click, and no cell is marked."""
     stories = tuple(map(weakened, findings.stories))
     page = dataclasses.replace(findings, stories=stories).to_html()
-    assert "Nothing notable" in page
-    assert "stands out</h3>" not in page
+    assert (
+        ">Nothing stands out: 50 other rows of the 300 have a finding at least as strong<" in page
+    )
     assert f"The closest: <strong>{stories[0].headline.property} = " in page
     assert page.index('<details class="weaker">') < page.index("<article")
     assert 'class="odd"' not in page
@@ -208,10 +208,10 @@ def test_a_row_without_anything_notable(findings: outlying.Findings) -> None:
 
 
 def test_a_row_without_any_finding() -> None:
-    findings = outlying.explain({"a": ["x"] * 20 + ["y"]}, row=0, references=0)
+    findings = outlying.explain({"a": ["x"] * 20 + ["y"]}, row=0)
     assert findings.stories == ()
     for page in (findings.to_html(), findings._repr_html_()):
-        assert "Nothing notable" in page
+        assert ">Nothing stands out<" in page
         assert "<article" not in page
         assert 'class="name">a<' in page
 
@@ -226,7 +226,7 @@ def test_what_stands_out_leads_to_its_card(many: list[outlying.Findings]) -> Non
 
 
 def test_other_tellings_and_weaker_findings_are_folded(many: list[outlying.Findings]) -> None:
-    """A story without its usual place is numbered after those that are exceptional."""
+    """A story without its usual place is numbered after those that stand out."""
     first, *_ = many[0].stories
     stories = (weakened(first), dataclasses.replace(first, columns=("temp", "city")))
     page = html.unescape(dataclasses.replace(many[0], stories=stories).to_html())
@@ -234,7 +234,7 @@ def test_other_tellings_and_weaker_findings_are_folded(many: list[outlying.Findi
     assert "<summary>1 weaker finding</summary>" in page
     full, folded = page.split('<details class="weaker">')
     assert full.count("<article") == folded.count("<article") == 1
-    for part, said in ((full, "is exceptional"), (folded, "below the threshold")):
+    for part, said in ((full, "is exceptional"), (folded, "is a little unusual")):
         assert said in part.split('class="sentence">')[1].split("</p>")[0]
     assert "The measure behind it" in full
     assert "The measure behind it" not in folded
@@ -251,14 +251,14 @@ def test_numbers_are_folded(findings: outlying.Findings) -> None:
     while "<details" in page:
         page = re.sub(r"<details(?:(?!<details).)*?</details>", "", page, flags=re.DOTALL)
     assert "<svg" in page
-    assert not re.search(r"\b(strength|lift|tail|outlierness|rarity|confidence)\b", page)
+    assert not re.search(r"\b(strength|lift|tail|outlierness|rarity)\b", page)
 
 
 def test_a_wide_row_begins_with_what_matters() -> None:
     rng = np.random.default_rng(3)
     table = {f"c{place:03}": [*rng.normal(size=99), 0.1] for place in range(100)}
     table["c050"][-1] = 9.0
-    findings = outlying.explain(table, row=99, references=0, top=3)
+    findings = outlying.explain(table, row=99, top=3)
     page = findings.to_html()
     shown, folded = cells_of(page)
     assert len(shown) < 10
@@ -268,20 +268,18 @@ def test_a_wide_row_begins_with_what_matters() -> None:
     assert len(shown) + len(folded) == 100
 
 
-def test_a_number_is_explained_by_its_own_measure() -> None:
-    table = {"v": [1.0, 2.0, 3.0, 2.0, 1.5, 9.0]}
-    for measure, said in (("relative", "rarity on a scale"), ("paper", "own score")):
-        findings = outlying.explain(table, row=5, references=0, measure=measure)
-        for page in (findings._repr_html_(), findings.pairs[0]._repr_html_(), findings.to_html()):
-            target = re.findall(r'popovertarget="(outlying-outlierness[^"]*)"', page)[0]
-            tip = page.split(f'id="{target}"')[1].split("</div>")[0]
-            assert said in tip
-    assert target == "outlying-outlierness-paper"
+def test_outlierness_is_explained_also_that_of_the_paper() -> None:
+    findings = outlying.explain({"v": [1.0, 2.0, 3.0, 2.0, 1.5, 9.0]}, row=5, preset="paper")
+    for page in (findings._repr_html_(), findings.pairs[0]._repr_html_(), findings.to_html()):
+        target = re.findall(r'popovertarget="(outlying-outlierness[^"]*)"', page)[0]
+        tip = page.split(f'id="{target}"')[1].split("</div>")[0]
+        assert "rarity on a scale" in tip
+        assert "the paper's own score" in html.unescape(tip)
 
 
 def test_empty_texts_can_be_seen() -> None:
     table = {" ": [""] * 30 + ["a"], "": [float(place) for place in range(31)]}
-    findings = outlying.explain(table, row=30, references=0)
+    findings = outlying.explain(table, row=30)
     assert '" " = a' in findings.pairs[0].sentence
     assert 'is typically ""' in findings.pairs[0].sentence
 
@@ -364,7 +362,7 @@ def test_all_views_have_the_same_numbers(findings: outlying.Findings) -> None:
     ]
     assert len(shown) == len(content) == len(findings.pairs)
     for pair, entry, numbers in zip(findings.pairs, content, shown, strict=True):
-        assert len(numbers) == 8
+        assert len(numbers) == 7
         for name, number in numbers.items():
             assert number == entry[name] == getattr(pair, name)
         text = findings.text(all=True)
@@ -398,5 +396,5 @@ def test_a_page_on_what_is_odd(run: Run, tmp_path: Path, table: dict[str, Any]) 
     page = target.read_text(encoding="utf-8")
     assert "What is odd in t.csv, and why?" in page
     assert "The rows were ranked by the strongest finding of each row" in page
-    assert len(re.findall(r'<p class="flagged">Number \d: score \d.*\.</p>', page)) == 3
+    assert len(re.findall(r'<p class="flagged">Number \d: .*\(strength \d.*\)\.</p>', page)) == 3
     assert page.count('<section class="object"') == 3

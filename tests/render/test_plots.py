@@ -27,7 +27,7 @@ def findings() -> outlying.Findings:
     temp = np.where(city == "A", RNG.normal(30, 1, 300), RNG.normal(5, 1, 300))
     wind = np.where(city == "A", RNG.normal(3, 1, 300), RNG.normal(20, 2, 300))
     temp[0] = 5.2
-    return outlying.explain({"city": city, "temp": temp, "wind": wind}, row=0, references=0)
+    return outlying.explain({"city": city, "temp": temp, "wind": wind}, row=0)
 
 
 def svg_of(figure: Any) -> str:
@@ -54,7 +54,7 @@ def test_every_view_is_drawn(findings: outlying.Findings, view: Any, theme: Any)
 @pytest.mark.parametrize("reach", [4.0, 400.0])
 def test_the_window_around_a_far_value_is_drawn(reach: float) -> None:
     """It ends where the axis does, and the label of the axis says what it is."""
-    pair = outlying.explain({"v": [*RNG.normal(size=199), 9.0]}, row=199, references=0).pairs[0]
+    pair = outlying.explain({"v": [*RNG.normal(size=199), 9.0]}, row=199).pairs[0]
     axes = dataclasses.replace(pair, scale=1).plot("property").axes[0]
     before, limits = len(axes.patches), axes.get_xlim()
     assert axes.get_xlabel() == "v"
@@ -93,7 +93,7 @@ def test_texts_stay_texts(findings: outlying.Findings) -> None:
 )
 def test_hostile_names_are_texts(name: str) -> None:
     data = {name: [*RNG.normal(0, 1, 100), 9.0], "kind": ["a"] * 60 + [name] * 41}
-    for pair in outlying.explain(data, row=100, references=0).pairs:
+    for pair in outlying.explain(data, row=100).pairs:
         figure = pair.plot()
         said = texts(svg_of(figure))
         assert all(len(text) < 200 for text in said)
@@ -104,7 +104,7 @@ def test_hostile_names_are_texts(name: str) -> None:
 def test_dates_have_dates_on_their_axis() -> None:
     days = [dt.date(2024, 1, 1) + dt.timedelta(days=int(i)) for i in RNG.integers(0, 60, 200)]
     data = {"day": [*days, dt.date(2024, 9, 9)]}
-    said = texts(svg_of(outlying.explain(data, row=200, references=0).pairs[0].plot("property")))
+    said = texts(svg_of(outlying.explain(data, row=200).pairs[0].plot("property")))
     assert "2024-09-09" in said
     assert {"Mar", "Sep"} <= set(said)
 
@@ -113,7 +113,7 @@ def test_dates_have_dates_on_their_axis() -> None:
 def test_times_are_written_as_times(kind: Any) -> None:
     hours = [*RNG.integers(8, 12, 100), 20]
     cells = [dt.timedelta(hours=int(h)) if kind is dt.timedelta else dt.time(int(h)) for h in hours]
-    said = texts(svg_of(outlying.explain({"t": cells}, row=100, references=0).plot()))
+    said = texts(svg_of(outlying.explain({"t": cells}, row=100).plot()))
     assert any(":00" in text for text in said)
 
 
@@ -128,7 +128,7 @@ def ticks(figure: Any) -> list[str]:
 def test_durations_have_full_hours_and_days_on_their_axis() -> None:
     seconds = [*np.random.default_rng(0).lognormal(3, 2, 300), 86_400 * 100.0]
     data = {"d": [dt.timedelta(seconds=value) for value in seconds]}
-    pair = outlying.explain(data, row=300, references=0).pairs[0]
+    pair = outlying.explain(data, row=300).pairs[0]
     shown = ticks(pair.plot("property"))
     assert pair.plot("property").axes[0].get_xscale() == "log"
     assert any(re.fullmatch("[0-9]+:[0-9][0-9]:00", text) for text in shown)
@@ -146,7 +146,7 @@ def test_ticks_do_not_touch_in_the_narrowest_figure(unit: str) -> None:
         "duration": lambda value: dt.timedelta(days=value),
     }
     cells = [made[unit](value) for value in numbers]
-    figure = outlying.explain({"v": cells}, row=100, references=0).pairs[0].plot(width=240)
+    figure = outlying.explain({"v": cells}, row=100).pairs[0].plot(width=240)
     assert len(ticks(figure)) >= 2
     boxes = [label.get_window_extent() for label in figure.axes[0].get_xticklabels()]
     assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
@@ -155,14 +155,14 @@ def test_ticks_do_not_touch_in_the_narrowest_figure(unit: str) -> None:
 def test_times_have_full_hours_on_their_axis() -> None:
     hours = [dt.time(int(h), int(m)) for h, m in RNG.integers((0, 0), (5, 60), (200, 2))]
     table = {"t": [*hours, dt.time(23, 50)]}
-    pair = outlying.explain(table, row=200, references=0, derive=False).pairs[0]
+    pair = outlying.explain(table, row=200, derive=False).pairs[0]
     assert ticks(pair.plot("property")) == ["00:00", "06:00", "12:00", "18:00"]
     assert ticks(pair.plot("property", width=400)) == ["00:00", "12:00"]
 
 
 def test_the_last_day_has_years_on_its_axis() -> None:
     days = [dt.date(2024, 1, 1) + dt.timedelta(days=int(i)) for i in RNG.integers(0, 60, 200)]
-    pair = outlying.explain({"day": [*days, dt.date.max]}, row=200, references=0).pairs[0]
+    pair = outlying.explain({"day": [*days, dt.date.max]}, row=200).pairs[0]
     assert {"4001", "6001"} <= set(ticks(pair.plot("property", width=400)))
 
 
@@ -170,7 +170,7 @@ def test_the_last_day_has_years_on_its_axis() -> None:
 @pytest.mark.parametrize("unit", [1.7e308, 1e-300])
 def test_huge_and_tiny_numbers_are_drawn(unit: float) -> None:
     values = np.append(RNG.uniform(-1, 0.5, 300), 1) * unit
-    pair = outlying.explain({"v": values}, row=300, references=0).pairs[0]
+    pair = outlying.explain({"v": values}, row=300).pairs[0]
     figure = pair.plot("property")
     assert any(float(text.replace("\u2212", "-")) > 0.4 * unit for text in ticks(figure))
     low, high = figure.axes[0].get_xlim()
@@ -182,7 +182,7 @@ def test_huge_and_tiny_numbers_are_drawn(unit: float) -> None:
 @pytest.mark.parametrize("char", ["W", "i", "y", "W "])
 def test_long_names_stay_inside_of_the_figure(width: int, char: str) -> None:
     names = [char * 90 + str(code) for code in RNG.integers(0, 4, 200)] + [char * 99]
-    pair = outlying.explain({char * 80: names}, row=200, references=0).pairs[0]
+    pair = outlying.explain({char * 80: names}, row=200).pairs[0]
     figure = pair.plot("property", width=width)
     assert figure._repr_png_().startswith(PNG)
     for text in (figure.axes[0].title, figure.axes[0]._left_title, *figure.axes[0].texts):
@@ -192,14 +192,14 @@ def test_long_names_stay_inside_of_the_figure(width: int, char: str) -> None:
 
 
 def test_a_single_typical_value_is_shaded() -> None:
-    pair = outlying.explain({"v": [5.0] * 99 + [7.0]}, row=99, references=0).pairs[0]
+    pair = outlying.explain({"v": [5.0] * 99 + [7.0]}, row=99).pairs[0]
     assert pair.typical == ((5.0, 5.0),)
     assert pair.plot("property").axes[0].patches[0].get_linewidth() > 1
 
 
 def test_a_logarithmic_axis() -> None:
     values = RNG.lognormal(3, 2, 300)
-    pair = outlying.explain({"v": values}, row=int(values.argmax()), references=0).pairs[0]
+    pair = outlying.explain({"v": values}, row=int(values.argmax())).pairs[0]
     assert pair.plot("property").axes[0].get_xscale() == "log"
     assert pair.plot("property", axis="linear").axes[0].get_xscale() == "linear"
 
@@ -220,7 +220,7 @@ def test_wrong_wishes(findings: outlying.Findings, given: Any, said: str) -> Non
 
 
 def test_a_pair_without_conditions_has_no_context() -> None:
-    pair = outlying.explain({"v": [1.0, 2.0, 9.0]}, row=2, references=0).pairs[0]
+    pair = outlying.explain({"v": [*RNG.normal(size=99), 9.0]}, row=99).pairs[0]
     with pytest.raises(outlying.OptionError, match="no context to draw"):
         pair.plot("context")
 
@@ -231,7 +231,7 @@ def test_without_matplotlib_all_else_works() -> None:
 import sys
 sys.modules["matplotlib"] = sys.modules["matplotlib.figure"] = None
 import outlying
-findings = outlying.explain({"v": [1.0, 2.0, 3.0, 9.0]}, row=3, references=0)
+findings = outlying.explain({"v": [0.1 * (i % 17) for i in range(99)] + [9.0]}, row=99)
 assert "v = 9.0" in str(findings) and "9.0" in findings.to_json() and "9.0" in findings.to_html()
 for draw in (findings.plot, findings.pairs[0].plot):
     try:

@@ -23,7 +23,7 @@ RNG = np.random.default_rng(7)
 def chart_of(values: Any, choice: Any = "auto", row: int | None = None) -> scene.PropertyChart:
     """Chart one value, by default the last, among all."""
     row = len(values) - 1 if row is None else row
-    pair = outlying.explain({"v": values}, row=row, references=0).pairs[0]
+    pair = outlying.explain({"v": values}, row=row).pairs[0]
     assert pair.picture is not None
     return scene.property_chart(pair, pair.picture, choice)
 
@@ -65,7 +65,7 @@ def test_the_user_decides_on_the_axis() -> None:
 
 def windowed(values: Any, near: int = 1, **fields: Any) -> scene.DensityChart:
     """Chart the last value as one that is rarest at a scale."""
-    pair = outlying.explain({"v": values}, row=len(values) - 1, references=0).pairs[0]
+    pair = outlying.explain({"v": values}, row=len(values) - 1).pairs[0]
     pair = dataclasses.replace(pair, near=near, **fields)
     assert pair.picture is not None
     chart = scene.property_chart(pair, pair.picture)
@@ -89,7 +89,7 @@ def test_the_window_around_the_object_is_shown_where_it_is_wide() -> None:
 def test_the_window_of_a_group_is_about_the_group() -> None:
     city = ["A"] * 150 + ["B"] * 150 + ["A"]
     temp = [*RNG.normal(30, 1, 150), *RNG.normal(5, 1, 150), 5.2]
-    found = outlying.explain({"city": city, "temp": temp}, row=300, references=0).pairs
+    found = outlying.explain({"city": city, "temp": temp}, row=300).pairs
     pair = next(item for item in found if item.property == "temp" and item.conditions)
     pair = dataclasses.replace(pair, scale=4, near=1, reach=3.0)
     assert pair.picture is not None
@@ -236,7 +236,7 @@ def test_true_is_not_the_text_true() -> None:
 def test_any_finding_can_be_drawn(table: strategies.Table, place: int, choice: Any) -> None:
     assume(any(naive.takes_part(cells) for cells in table.values()))
     rows = len(next(iter(table.values())))
-    for pair in outlying.explain(dict(table), row=place % rows, references=0).pairs:
+    for pair in outlying.explain(dict(table), row=place % rows).pairs:
         assert pair.picture is not None
         chart = scene.property_chart(pair, pair.picture, choice)
         if isinstance(chart, scene.DensityChart):
@@ -265,7 +265,7 @@ def check_line(line: scene.Line) -> None:
 def test_the_areas_of_the_picture_are_those_of_the_finding() -> None:
     """The polygons that are filled enclose what the caption says."""
     data = {"v": [*RNG.normal(0, 1, 200), 9.0], "w": RNG.normal(0, 1, 201)}
-    pair = outlying.explain(data, row=200, references=0).pairs[0]
+    pair = outlying.explain(data, row=200).pairs[0]
     assert pair.picture is not None
     chart = scene.cdf_chart(pair, pair.picture)
     above, below = chart.clipped(from_object=True), chart.clipped(from_object=False)
@@ -275,7 +275,7 @@ def test_the_areas_of_the_picture_are_those_of_the_finding() -> None:
 
 def test_sparks_mark_the_object() -> None:
     data = {"v": [*RNG.normal(0, 1, 200), 9.0]}
-    pair = outlying.explain(data, row=200, references=0).pairs[0]
+    pair = outlying.explain(data, row=200).pairs[0]
     bars, mark = sparkline(pair, 80)
     assert "█" in bars
     assert mark.endswith("9.0 ▲")

@@ -14,9 +14,9 @@ import outlying
 from outlying.cli.terminal import DETECT, EXPLAIN
 from outlying.render.text import render
 from outlying.render.text_width import text_width
+from outlying.results.pairs import Rank
 from outlying.results.terms import Hint
-from outlying.results.wording import figure, headline, percent, standing, times
-from outlying.search.references import Comparison
+from outlying.results.wording import figure, headline, percent, times
 from outlying.table.values import Value, number_text, printable, range_text, text_of
 
 
@@ -35,7 +35,6 @@ def pair(**given: Any) -> outlying.Pair:
         "strength": 6.1,
         "overall_outlierness": 0.1,
         "typical": ((27.0, 33.0),),
-        "reaches_threshold": True,
     }
     return outlying.Pair(**(fields | given))
 
@@ -56,10 +55,12 @@ def test_the_sentence_of_the_readme() -> None:
             "among all 336 rows: temp is typically 27.0 to 33.0, and",
         ),
         ({"known": 100}, "(temp is known for 100 of them)"),
-        ({"reaches_threshold": False}, "is a little unusual, below the threshold, among"),
+        ({"is_finding": False}, "is a little unusual among"),
+        ({"rank": Rank(50, 100)}, "temp = 5.2 is a little unusual among"),
         ({"overall_outlierness": 0.8}, "Over the whole table, 5.2 stands out less."),
         ({"overall_outlierness": 0.999}, "Over the whole table, 5.2 stands out as well."),
-        ({"min_confidence": 0.9, "comparison": Comparison(50, 100)}, "temp = 5.2 is unusual among"),
+        ({"rank": Rank(2, 100, unusual=True)}, "temp = 5.2 is unusual among"),
+        ({"rank": Rank(0, 100, exceptional=True)}, "temp = 5.2 is exceptional among"),
         ({"value": None, "typical": ("known",)}, "temp is missing, which is exceptional among"),
         (
             {"value": None, "typical": ("known",)},
@@ -76,7 +77,7 @@ def test_the_sentence_of_the_readme() -> None:
             "is typically 1.0, 3.0 to 4.5, 6.0 or 1 other range there,",
         ),
         (
-            {"typical": ((1.0, 9.0),), "gap": (4.9, 5.6), "reaches_threshold": False},
+            {"typical": ((1.0, 9.0),), "gap": (4.9, 5.6), "is_finding": False},
             "1.0 to 9.0 there, and 5.2 is 310 times",
         ),
         ({"typical": ((2.483660, 4.512349),)}, "is typically 2.48 to 4.51 there,"),
@@ -85,7 +86,7 @@ def test_the_sentence_of_the_readme() -> None:
             "1.0 to 9.0 there; though 5.2 is inside this range, few rows are near it: it is 310 "
             "times rarer",
         ),
-        ({"typical": ((1.0, 9.0),), "reaches_threshold": False}, "there, and 5.2 is 310 times"),
+        ({"typical": ((1.0, 9.0),), "is_finding": False}, "there, and 5.2 is 310 times"),
         (
             {"typical": ((1.0, 9.0),), "gap": (4.9, 5.6)},
             "1.0 to 9.0 there, but 5.2 is in a gap: no other row there is between 4.9 and 5.6, "
@@ -236,18 +237,18 @@ def test_a_missing_library_names_the_install_line(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    ("as_strong", "asked", "said"),
+    ("rank", "said"),
     [
-        (0, 100, "None of 100 other rows has a finding this strong."),
-        (1, 100, "1 of 100 other rows has a finding at least this strong."),
-        (12, 1000, "12 of 1,000 other rows have findings at least this strong."),
-        (100, 100, "All 100 other rows have findings at least this strong."),
-        (0, 1, "The only other row compared has no finding this strong."),
-        (1, 1, "The only other row compared has a finding at least this strong."),
+        (None, ""),
+        (Rank(0, 100_000), "No other row of the 100,000 has a finding this strong."),
+        (Rank(1, 100_000), "1 other row of the 100,000 has a finding at least as strong."),
+        (Rank(1200, 100_000), "1,200 other rows of the 100,000 have a finding at least as strong."),
+        (Rank(0, 500), "No other row of the 500 that were drawn has a finding this strong."),
+        (Rank(0, 99_999), "No other row of the 99,999 has a finding this strong."),  # of a new one
     ],
 )
-def test_standing(as_strong: int, asked: int, said: str) -> None:
-    assert standing(as_strong, asked) == said
+def test_standing(rank: Rank | None, said: str) -> None:
+    assert pair(rank=rank, group_size=50_000, support=0.5).standing == said
 
 
 @pytest.fixture(scope="module")
@@ -261,13 +262,13 @@ def sick() -> outlying.Findings:
     size = np.round(rng.normal(size=300), 2)
     size[7] = 4.0
     table = {"city": city, "temp": temp, "weight": weight, "size": size}
-    return outlying.explain(table, row=7, references=0)
+    return outlying.explain(table, row=7)
 
 
 def compared(findings: outlying.Findings, *as_strong: int) -> outlying.Findings:
-    """Return findings as if so many of 100 rows had such strong ones."""
+    """Return findings as if so many of the 300 rows had such strong ones; a few are unusual."""
     stories = tuple(
-        story.compared(Comparison(number, 100))
+        story.ranked(Rank(number, 300, exceptional=number < 2, unusual=2 <= number < 9))
         for story, number in zip(findings.stories, as_strong, strict=False)
     )
     return dataclasses.replace(findings, stories=stories)
@@ -289,7 +290,7 @@ def test_what_stands_out_comes_first(sick: outlying.Findings) -> None:
         assert " ".join(part.split()).startswith(f"{number}. {story.sentence} ")
         assert f"\n    {story.headline.standing}" in part
         assert ("Also told as: " in part) == (len(story.pairs) > 1)
-    for term in ("strength", "lift", "tail", "outlierness", "confidence"):
+    for term in ("strength", "lift", "tail", "outlierness"):
         assert term not in findings.text()
         assert term in findings.text(all=True)
 
@@ -305,12 +306,13 @@ def test_other_tellings_are_one_line(sick: outlying.Findings) -> None:
 @pytest.mark.parametrize(
     ("as_strong", "title", "folded"),
     [
-        ((0, 50), "One thing stands out:", "1 weaker finding is no stronger than those of ord"),
-        ((50, 50), "Nothing notable.", "text(all=True) shows 1 weaker finding."),
-        ((50,), "Nothing notable.", ""),
+        ((0, 50), "One thing stands out:", "1 weaker finding is no stronger than those of many"),
+        ((2, 50), "Unusual:", "1 weaker finding is no stronger than those of many"),
+        ((50, 50), "Nothing stands out: 50 other", "text(all=True) shows 1 weaker finding."),
+        ((50,), "Nothing stands out: 50 other", ""),
     ],
 )
-def test_what_is_not_exceptional_is_folded(
+def test_what_does_not_stand_out_is_folded(
     sick: outlying.Findings, as_strong: tuple[int, ...], title: str, folded: str
 ) -> None:
     findings = compared(sick, *as_strong)
@@ -321,12 +323,29 @@ def test_what_is_not_exceptional_is_folded(
     whole = findings.text(all=True)
     assert "weaker" not in whole
     assert all(story.sentence in " ".join(whole.split()) for story in findings.stories)
-    if title == "Nothing notable.":
+    if not findings.stands_out:
         first = findings.stories[0].headline
         assert f"The closest is {first.property} = {text_of(first.value)}, expected" in parts[1]
-        assert "50 of 100 other rows have findings" in " ".join(parts[1].split())
-        assert "exceptional" not in findings.text()
-    assert "no more than what ordinary rows show" not in whole
+        assert "50 other rows of the 300 have a finding at least" in " ".join(parts[1].split())
+    assert ("exceptional" in findings.text()) == findings.exceptional
+
+
+def test_what_is_unusual_is_marked_beside_what_is_exceptional(sick: outlying.Findings) -> None:
+    first, second = compared(sick, 0, 5).text().split("\n\n")[1].splitlines()[1:]
+    assert not first.endswith("(unusual)")
+    assert second.endswith("(unusual)")
+    text = compared(sick, 3, 5).text()
+    assert "\n\nUnusual:\n" in text
+    assert "(unusual)" not in text
+    assert "3 other rows of the 300 have a finding at least as strong." in text
+
+
+def test_findings_have_the_rank_of_their_strongest_story(sick: outlying.Findings) -> None:
+    for as_strong, exceptional, unusual in ((1, True, False), (5, False, True), (9, False, False)):
+        findings = compared(sick, as_strong, 50)
+        assert (findings.as_strong, findings.judged) == (as_strong, 300)
+        assert (findings.exceptional, findings.unusual) == (exceptional, unusual)
+        assert findings.strength == max(story.strength for story in findings.stories)
 
 
 def test_each_interface_has_its_words(sick: outlying.Findings) -> None:
@@ -334,7 +353,6 @@ def test_each_interface_has_its_words(sick: outlying.Findings) -> None:
         Hint("exclude", "leaves it out", ("the label",)),
         Hint("top", "shows more findings"),
         Hint("exact", "searches all rows", True),
-        Hint("search", "visits all contexts", "exhaustive"),
     )
     findings = dataclasses.replace(compared(sick, 0, 50), hints=hints)
     here, shell = findings.text(all=True), render(findings, everything=True, terms=EXPLAIN)
@@ -343,7 +361,6 @@ def test_each_interface_has_its_words(sick: outlying.Findings) -> None:
         'exclude=["the label"] leaves',
         "A higher top",
         "exact=True",
-        'search="exhaustive"',
     ):
         assert f"- {said}" in here
     assert shell.startswith("Data row 8 of")
@@ -351,7 +368,6 @@ def test_each_interface_has_its_words(sick: outlying.Findings) -> None:
         "--exclude 'the label' leaves",
         "A higher --top",
         "--exact s",
-        "--search exhaustive",
     ):
         assert f"- {said}" in shell
     found = render(findings, everything=True, terms=DETECT)
@@ -359,7 +375,6 @@ def test_each_interface_has_its_words(sick: outlying.Findings) -> None:
     assert "exact" not in found
     assert "text(all=True) shows it." in findings.text()
     assert "--all shows it." in render(findings, terms=EXPLAIN)
-    assert "exact" not in findings.text()  # a longer search is for those who want everything
 
 
 def test_headlines_fit_whatever_they_hold() -> None:
@@ -371,7 +386,7 @@ def test_headlines_fit_whatever_they_hold() -> None:
         "b": [*["\x1b[2J" * 9] * 99, "c", "d"],
     }
     for width in (60, 88):
-        text = outlying.explain(table, row=100, references=0).text(width=width)
+        text = outlying.explain(table, row=100).text(width=width)
         assert "3 things stand out" in text
         assert max(text_width(line) for line in text.splitlines()) <= width
         assert "\x1b" not in text

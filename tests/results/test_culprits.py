@@ -60,13 +60,16 @@ def test_what_has_further_columns_joins_the_strongest_story_that_it_contains() -
 
 
 def test_a_wider_story_that_comes_first_stays_one() -> None:
-    wide, narrow, again = (
+    """A weaker telling of its odd value alone is part of it, that of another value is not."""
+    wide, narrow, other, again = (
         telling(A, B, strength=6),
-        telling(A, strength=4),
+        telling(A, strength=5),
+        telling(B, strength=4),
         telling(B, A, strength=3),
     )
-    stories = grouped(wide, narrow, again)
-    assert [told.tellings for told in stories] == [[wide, again], [narrow]]
+    stories = grouped(wide, narrow, other, again)
+    assert [told.tellings for told in stories] == [[wide, again], [other]]
+    assert stories[0].absorbed == [narrow]
 
 
 def test_few_of_those_that_add_nothing_are_kept() -> None:

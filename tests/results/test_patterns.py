@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import outlying
 from outlying.render import text
+from outlying.results.pairs import Rank
 from outlying.results.patterns import Pattern, Patterns
 
 NAMES = st.sampled_from(["a", "b", "c"])
@@ -23,9 +24,10 @@ def entry(row: int | None, *pairs: tuple[str, tuple[str, ...], bool]) -> dict[st
             {
                 "property": name,
                 "conditions": [{"attribute": other} for other in attributes],
-                "exceptional": exceptional,
+                "exceptional": stands_out,
+                "unusual": False,
             }
-            for name, attributes, exceptional in pairs
+            for name, attributes, stands_out in pairs
         ],
     }
 
@@ -42,7 +44,7 @@ def test_objects_share_a_pattern() -> None:
     told = outlying.patterns(items)
     assert [str(item) for item in told] == [
         "3 of 6: temp given city",
-        "2 of 6: nothing exceptional",
+        "2 of 6: nothing stands out",
         "1 of 6: temp alone",
     ]
     assert told[0] == Pattern("temp", ("city",), (2, 3, 4), 3, 6)
@@ -64,7 +66,7 @@ def test_ties_are_settled_by_name() -> None:
     assert [str(item) for item in outlying.patterns(three)] == [
         "1 of 3: a given b, c and d",
         "1 of 3: c alone",
-        "1 of 3: nothing exceptional",
+        "1 of 3: nothing stands out",
     ]
 
 
@@ -97,13 +99,16 @@ def test_the_summary_names_some_rows() -> None:
     )
 
 
-@pytest.mark.references
-def test_confidence_decides_where_it_is_known() -> None:
+def test_what_stands_out_decides() -> None:
     data = {"a": ["x", "y"] * 20, "b": [*range(39), 400]}
-    sure = outlying.explain(data, row=39, references=10)
-    assert [item.property for item in outlying.patterns([sure])] == ["b"]
-    unsure = outlying.explain(data, row=3, references=10)
-    assert [item.property for item in outlying.patterns([unsure])] == [None]
+    odd, ordinary = (outlying.explain(data, row=row) for row in (39, 3))
+    for rank in (Rank(0, 40, exceptional=True), Rank(1, 40, unusual=True)):
+        told = dataclasses.replace(odd, stories=tuple(each.ranked(rank) for each in odd.stories))
+        assert [item.property for item in outlying.patterns([told])] == ["b"]
+        assert [item.property for item in outlying.patterns(told.to_dict()["objects"])] == ["b"]
+    quiet = tuple(each.ranked(Rank(30, 40)) for each in ordinary.stories)
+    told = dataclasses.replace(ordinary, stories=quiet)
+    assert [item.property for item in outlying.patterns([told])] == [None]
 
 
 @given(st.lists(st.one_of(st.none(), st.tuples(NAMES, st.sets(NAMES, max_size=2)))))

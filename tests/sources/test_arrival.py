@@ -94,7 +94,7 @@ class TestStandardInput:
 
     def test_the_result_names_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         feed(monkeypatch, CSV)
-        findings = outlying.explain("-", row=3, references=0)
+        findings = outlying.explain("-", row=3)
         assert (findings.population.source, findings.population.rows) == ("standard input", 40)
 
     def test_the_same_answer_as_from_a_file(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +123,7 @@ class TestStandardInput:
 
     def test_on_the_command_line(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         feed(monkeypatch, CSV)
-        code, out, _ = run("explain", "-", "--row", 3, "--references", 0, "--format", "json")
+        code, out, _ = run("explain", "-", "--row", 3, "--format", "json")
         assert (code, json.loads(out)["source"]) == (0, "standard input")
         feed(monkeypatch, CSV)
         assert run("detect", "-", "--top", 1)[0] == 0
@@ -142,7 +142,7 @@ class TestStandardInput:
             read("-")
 
     def test_a_real_pipe_and_a_closed_stream(self, tmp_path: Path) -> None:
-        call = [sys.executable, "-m", "outlying", "explain", "-", "--row", "3", "--references", "0"]
+        call = [sys.executable, "-m", "outlying", "explain", "-", "--row", "3"]
         environment = {**os.environ, "TMPDIR": str(tmp_path)}
         done = subprocess.run(call, input=CSV, capture_output=True, env=environment)
         assert done.returncode == 0, done.stderr
@@ -314,9 +314,9 @@ class TestEncodings:
         table = read(path, encoding=encoding)
         assert (column_values(table, "name"), table.notes) == (names, ())
         assert [row[0] for row in rows_of(outlying.scan(path, encoding=encoding))] == sorted(names)
-        findings = outlying.explain(path, row=0, encoding=encoding, references=0)
+        findings = outlying.explain(path, row=0, encoding=encoding)
         assert findings.object["name"] == names[0]
-        call = ("explain", path, "--row", 1, "--encoding", encoding, "--references", 0)
+        call = ("explain", path, "--row", 1, "--encoding", encoding)
         assert names[0] in run(*call)[1]
 
     def test_not_guessed_where_bytes_do_not_tell(self, tmp_path: Path, run: Run) -> None:
@@ -365,3 +365,19 @@ class TestEncodings:
             outlying.scan(path, encoding="cp1252")
         with pytest.raises(OptionError, match="unknown option 'encodin'"):
             outlying.scan(path, encodin="cp1252")
+
+
+def test_what_a_killed_process_leaves_is_taken_away(tmp_path: Path) -> None:
+    """A copy of the data, and the engine's folder, by the next process that makes such a folder."""
+    program = (
+        "import os, signal, outlying; from outlying.sources.copies import PrivateCopy; "
+        "from outlying.sources.duckdb import engine; "
+        "copy = PrivateCopy('x', [b'a,b']); kept = engine.streaming_connection(); "
+        "kept.__enter__(); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    env = os.environ | {"TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", program], env=env, check=False)
+    assert len(list(tmp_path.glob("outlying-*"))) == 2
+    again = "from outlying.sources.copies import PrivateCopy; PrivateCopy('x', [b'a,b'])"
+    subprocess.run([sys.executable, "-c", again], env=env, check=True)
+    assert not list(tmp_path.glob("outlying-*"))

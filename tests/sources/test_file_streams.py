@@ -297,10 +297,11 @@ def not_root() -> Iterator[None]:
 
 class TestDelimited:
     def test_types_do_not_depend_on_the_first_rows(self, tmp_path: Path) -> None:
-        rows = [f"{i},{i},,2024-01-01,NA,{i}" for i in range(30_000)]
-        rows.append("30000,0.5,x,2024-01-01 10:00:00,7,12345678901234567890")
+        rows = [f"{i},{i},,2024-01-01,NA,{i},{2**62 + i}" for i in range(30_000)]
+        long = "12345678901234567890"
+        rows.append(f"30000,0.5,x,2024-01-01 10:00:00,7,{long},{long}")
         path = tmp_path / "t.csv"
-        path.write_text("\n".join(["int,real,text,moment,late,key", *rows]))
+        path.write_text("\n".join(["int,real,text,moment,late,amount,key", *rows]))
         feeder = outlying.scan(path)
         assert types_of(feeder) == {
             "int": "int64",
@@ -308,10 +309,11 @@ class TestDelimited:
             "text": "large_string",
             "moment": "timestamp[us]",
             "late": "int64",
+            "amount": "double",
             "key": "large_string",
         }
         assert feeder.fold(Count(), ["int"], None) == 30_001
-        last = (30000, 0.5, "x", dt.datetime(2024, 1, 1, 10), 7, "12345678901234567890")
+        last = (30000, 0.5, "x", dt.datetime(2024, 1, 1, 10), 7, 1.2345678901234567e19, long)
         assert last in rows_of(feeder)
         assert feeder.traffic.bytes_read == 2 * path.stat().st_size
 

@@ -18,8 +18,10 @@ import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import outlying
 from outlying.errors import SourceError
 from outlying.options import Options
 from outlying.sources import read
@@ -77,8 +79,8 @@ def test_a_word_that_is_no_word_for_missing_keeps_a_column_text(csv_of: Content)
 def test_types_are_decided_on_all_rows(csv_of: Content) -> None:
     lines = ["1,0,,1"] * 5_000 + ["2.5,x,2024-01-01,99999999999999999999"]
     table = csv_of("a,b,c,d\n" + "\n".join(lines))
-    assert [column.form for column in table.columns] == ["number", "text", "date", "text"]
-    assert column_values(table, "d")[-1] == "99999999999999999999"
+    assert [column.form for column in table.columns] == ["number", "text", "date", "number"]
+    assert column_values(table, "d")[-1] == 1e20
 
 
 def test_words_of_other_languages_stay_texts(csv_of: Content) -> None:
@@ -192,6 +194,19 @@ def test_delimiters_are_found(csv_of: Content, delimiter: str) -> None:
 def test_line_ends_and_byte_order_mark(csv_of: Content, end: str) -> None:
     table = csv_of(f"\ufeffa,b{end}1,2{end}{end}3,4{end}")
     assert [table.values(row) for row in range(table.rows)] == [{"a": 1, "b": 2}, {"a": 3, "b": 4}]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("header", ["a,b", '"a","b"'])
+def test_several_byte_order_marks(tmp_path: Path, encoding: str, header: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(f"\ufeff\ufeff{header}\n1,2\n3,4\n".encode(encoding))
+    for given in ({}, {"encoding": encoding}):
+        assert read(path, **given).values(1) == {"a": 3, "b": 4}
+    assert outlying.scan(path).schema().names == ["a", "b"]
+    path = tmp_path / "t.jsonl"
+    path.write_bytes('\ufeff\ufeff{"a": 1}\n{"a": 2}\n'.encode(encoding))
+    assert read(path).values(1) == {"a": 2}
 
 
 def test_mixed_line_ends_and_leading_blank_lines(csv_of: Content) -> None:
@@ -383,13 +398,36 @@ def test_many_columns_are_read_as_few_are(tmp_path: Path) -> None:
     assert "column 'x3': 'NA' (1 row) read as missing" in whole.notes
 
 
-def test_far_too_many_columns_are_refused(run: Run, tmp_path: Path) -> None:
-    path, fields = tmp_path / "wide.csv", selection.MOST_COLUMNS + 1
+def wide(path: Path, fields: int) -> Path:
     lines = [",".join(f"x{place}" for place in range(fields))]
     lines += [",".join(str((row + place) % 7) for place in range(fields)) for row in range(4)]
     path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    "most", [selection.MOST_COLUMNS, pytest.param(selection.MOST_ASKED, marks=pytest.mark.slow)]
+)
+def test_far_too_many_columns_are_refused(run: Run, tmp_path: Path, most: int) -> None:
+    path = wide(tmp_path / "wide.csv", most + 1)
     code, out, err = run("explain", path, "--row", 1)
     assert (code, out) == (2, "")
-    assert "5,001 columns would be compared" in err
+    assert f"{most + 1:,} columns would be compared; at most {most:,} can be" in err
     assert "--columns" in err
-    assert run("explain", path, "--row", 1, "--columns", "x1,x2", "--references", 0)[0] == 0
+    assert run("explain", path, "--row", 1, "--columns", "x1,x2")[0] == 0
+
+
+def test_files_of_far_too_many_columns_are_not_read(run: Run, tmp_path: Path) -> None:
+    path = wide(tmp_path / "wide.csv", selection.MOST_FIELDS + 1)
+    for engine in ("memory", "duckdb"):
+        code, out, err = run("explain", path, "--where", "x1=1", "--engine", engine)
+        assert (code, out) == (2, "")
+        assert "there are 10,001 columns (divided by ','); at most 10,000 are read" in err
+
+
+def test_streams_of_too_many_columns_are_refused(run: Run, tmp_path: Path) -> None:
+    path, fields = tmp_path / "wide.parquet", selection.MOST_ASKED + 1
+    pq.write_table(pa.table({f"x{place}": [1, 2, 3] for place in range(fields)}), path)
+    code, out, err = run("explain", path, "--where", "x1=1", "--engine", "duckdb")
+    assert (code, out) == (2, "")
+    assert "5,001 columns would be compared; at most 5,000 can be" in err

@@ -42,6 +42,7 @@ NOT_IN_ORC = frozenset({"orc"})  # which has no such type
 CASES = {
     "integers": Case("integer", [3, -1, 0]),
     "integers with gaps": Case("integer", [3, None, -(2**53)]),
+    "integers, one of them long": Case("integer", [2**53 + 1, 7, 5]),
     "numbers": Case("number", [0.1, -2.5e-300, 1e22]),
     "numbers with gaps": Case("number", [0.1, None, math.nan], expected=[0.1, None, None]),
     "whole numbers of a real type": Case("number", [1.0, 2.0, -3.0]),

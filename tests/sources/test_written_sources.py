@@ -39,7 +39,7 @@ def answers(data: Any, **options: Any) -> list[str]:
         result = outlying.explain(data, where={"key": key}, **options).to_dict()
         del result["source"]
         for item in result["objects"]:
-            del item["row"], item["key"], item["effort"]
+            del item["row"], item["key"]
         found.append(json.dumps(result))
     return found
 

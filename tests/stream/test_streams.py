@@ -27,12 +27,14 @@ from outlying.errors import (
 from outlying.sources import local
 from outlying.sources.types.arrow import Field
 from outlying.stream import population as streamed
-from outlying.stream.asking import Asking
 from outlying.stream.counting.encodings import Range
 from outlying.stream.verify.plan import ColumnPlan, Query, VerifyPlan
 from outlying.stream.verify.predicates import Predicate
 from outlying.stream.verify.verify_pass import VerifyPass
+from outlying.stream.verify_run import VerifyRun
 from tests.conftest import Run
+
+pytestmark = pytest.mark.usefixtures("few_drawn")
 
 ROWS = 18_000  # more than are drawn
 SMALL = 600
@@ -188,7 +190,7 @@ def told(found: outlying.Findings) -> Any:
     for remedy in remedies:
         notes = notes.replace(remedy, "")
     pairs = [
-        (p.property, p.value, p.conditions, p.group_size, p.known, p.typical, p.confidence, numbers)
+        (p.property, p.value, p.conditions, p.group_size, p.known, p.typical, p.strength, numbers)
         for p in found.pairs
         for numbers in [[f"{n:.9g}" for n in (p.rarity, p.tail, p.lift, p.outlierness)]]
     ]
@@ -269,9 +271,8 @@ def test_wheres_that_name_no_row(folder: Path, where: Any, error: type, words: s
     "option",
     [
         {"exact": True},
-        {"search": "exhaustive"},
-        {"bandwidth": "adaptive"},
-        {"discretise": "equi-width"},
+        {"preset": "paper"},
+        {"preset": "paper", "discretise": "equi-width"},
     ],
 )
 def test_options_that_need_memory(folder: Path, option: dict[str, Any]) -> None:
@@ -279,23 +280,13 @@ def test_options_that_need_memory(folder: Path, option: dict[str, Any]) -> None:
         outlying.explain(folder, where={"key": "r7"}, **option)
 
 
-@pytest.mark.parametrize("rows", [3_000, ROWS])
-def test_notes_name_no_option_that_is_refused(rows: int) -> None:
-    frame = wider(rows).assign(more=np.arange(rows) % 11, place=np.arange(rows))
-    options: dict[str, Any] = {"exclude": ["place"], "references": 0}
-    found = outlying.explain(duckdb.from_df(frame), where={"place": 7}, **options)
-    memory = outlying.explain(frame, row=7, **options)
-    assert {hint.option for hint in memory.hints} == {"exact", "search"}
-    assert found.hints == ()
-
-
 def test_what_else_needs_memory(folder: Path) -> None:
     explainer = outlying.Explainer(folder)
-    for call in (explainer.strengths, explainer.find_intervals):
+    for call in (explainer.strengths, explainer.blame):
         with pytest.raises(OptionError, match="needs all rows in memory"):
             call()
     with pytest.raises(OptionError, match="memory"):
-        outlying.detect(explainer)
+        outlying.detect(explainer, detector="feature-bagging")
 
 
 def test_a_stream_cannot_be_resumed(folder: Path, run: Run, tmp_path: Path) -> None:
@@ -314,16 +305,16 @@ def test_a_table_that_changes_between_the_passes(
         pytest.skip("a small table needs one pass only")
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
-    asking = Asking
+    run = VerifyRun
 
     def after(change: Any) -> Any:
         def made(*given: Any) -> Any:
             change()
-            return asking(*given)
+            return run(*given)
 
         return made
 
-    monkeypatch.setattr(streamed, "Asking", after(lambda: (copy / "2.parquet").unlink()))
+    monkeypatch.setattr(streamed, "VerifyRun", after(lambda: (copy / "2.parquet").unlink()))
     with pytest.raises(SourceError, match=r"2\.parquet|has changed while it was read"):
         outlying.explain(copy, where={"key": "r7"})
     shutil.copytree(folder, copy, dirs_exist_ok=True)
@@ -332,7 +323,7 @@ def test_a_table_that_changes_between_the_passes(
         for file in copy.iterdir():
             pd.read_parquet(file).drop(columns="temp").to_parquet(file, index=False)
 
-    monkeypatch.setattr(streamed, "Asking", after(drop_a_column))
+    monkeypatch.setattr(streamed, "VerifyRun", after(drop_a_column))
     with pytest.raises(SourceError, match=r"0\.parquet has changed"):
         outlying.explain(copy, where={"key": "r7"})
 
@@ -348,16 +339,16 @@ def test_a_table_that_changes_between_the_passes(
 )
 def test_rows_that_change_between_the_passes(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many rows as before, but not the same ones."""
-    asking = Asking
+    run = VerifyRun
     with duckdb.connect() as connected:
         connected.register("given", weather(ROWS).drop(columns="odd"))
         connected.execute("CREATE TABLE t AS FROM given")
 
         def made(*given: Any) -> Any:
             connected.execute(change)
-            return asking(*given)
+            return run(*given)
 
-        monkeypatch.setattr(streamed, "Asking", made)
+        monkeypatch.setattr(streamed, "VerifyRun", made)
         with pytest.raises(SourceError, match="has changed while it was read: a row of the first"):
             outlying.explain(outlying.scan(connected, table="t"), where={"key": "r7"}, references=0)
 

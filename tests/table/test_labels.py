@@ -46,7 +46,7 @@ def test_a_label_has_one_value_on_these_rows_and_another_on_all_others(
 
 
 def test_python_is_told(orders: dict[str, Any]) -> None:
-    explainer = outlying.Explainer(orders, references=0)
+    explainer = outlying.Explainer(orders)
     for found in explainer.explain_many(where={"charge back": "yes"}):
         said = " ".join(str(found).split())
         assert "Column charge back seems to be a label of the rows asked for" in said
@@ -56,7 +56,7 @@ def test_python_is_told(orders: dict[str, Any]) -> None:
     alone = explainer.explain(row=3)
     assert "seems to be a label" not in str(alone)
     others = {name: orders[name] for name in ("amount",)}
-    assert outlying.Explainer(others, references=0).explain(row=3).hints == ()
+    assert outlying.Explainer(others).explain(row=3).hints == ()
 
 
 def test_the_command_line_names_its_own_option(
@@ -65,7 +65,7 @@ def test_the_command_line_names_its_own_option(
     file = tmp_path / "orders.csv"
     lines = [",".join(map(str, cells)) for cells in zip(*orders.values(), strict=True)]
     file.write_text("\n".join([",".join(orders), *lines]) + "\n")
-    text = run("explain", file, "--rows", "4-6", "--references", 0)[1]
+    text = run("explain", file, "--rows", "4-6")[1]
     assert "- --exclude 'charge back' --exclude flag leaves them out." in text
     assert "exclude=" not in text
     kept = run("explain", file, "--where-true", "flag", "--exclude", "charge back")[1]
@@ -88,7 +88,7 @@ def test_columns_in_which_one_row_differs(orders: dict[str, Any]) -> None:
 def test_a_column_in_which_only_this_row_differs_is_told(orders: dict[str, Any]) -> None:
     state = np.array(["ok"] * 120, dtype=object)
     state[3] = "checked"
-    explainer = outlying.Explainer(orders | {"state": state}, references=0)
+    explainer = outlying.Explainer(orders | {"state": state})
     said = "Column state is the same in all rows but this one"
     alone, among = explainer.explain(row=3), [*explainer.explain_many(rows=[2, 3])]
     assert any(note.startswith(said) for note in alone.notes)
@@ -103,6 +103,6 @@ def test_a_value_that_only_this_row_has_is_noted(orders: dict[str, Any]) -> None
     said = "Column remark has a value in this row only."
     for usual, expected in ((None, [7]), ("ok", [])):
         data = orders | {"remark": [*[usual] * 7, "see letter", *[usual] * 112]}
-        explainer = outlying.Explainer(data, references=0)
+        explainer = outlying.Explainer(data)
         assert [row for row in (7, 8) if said in explainer.explain(row=row).notes] == expected
         assert said not in outlying.explain(data, row=7, exclude=["remark"]).notes

@@ -21,6 +21,7 @@ from outlying.table.columns import (
     integer_column,
     numeric_column,
 )
+from outlying.table.row_hash import row_hashes
 from outlying.table.table import SkippedColumn, Table
 
 AGE = integer_column("age", np.array([31, 0, 31, 47]), np.array([False, True, False, False]))
@@ -70,14 +71,40 @@ def test_whole_numbers_are_quantities_up_to_the_last_exact_one(limit: int) -> No
     assert (beyond.form, values_of(beyond)[1]) == ("text", "0")
 
 
-@given(st.lists(st.none() | st.integers(-(2**70), 2**70), min_size=1, max_size=6))
-def test_whole_numbers_are_always_exact(values: list[int | None]) -> None:
+@given(
+    st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=6)
+    | st.lists(st.none() | st.integers(2**60, 2**70), min_size=1, max_size=6)
+)
+def test_whole_numbers_of_64_bits_and_keys_are_always_exact(values: list[int | None]) -> None:
     missing = np.array([value is None for value in values])
     whole = np.array([0 if value is None else value for value in values], dtype=object)
     column = integer_column("a", whole, missing)
     got = values_of(column)
     assert [None if value is None else int(value) for value in got] == values
     assert column.missing().tolist() == missing.tolist()
+
+
+@pytest.mark.parametrize("long", [2**53 + 1, -(2**63), 10**17 - 1])
+def test_one_long_number_leaves_a_column_of_amounts(long: int) -> None:
+    column = integer_column("a", np.array([5, 6, long, 7]))
+    assert (column.form, values_of(column)) == ("integer", [5, 6, long, 7])
+    assert isinstance(column, NumericColumn)
+    for some in (column.taken(np.array([2, 0])), column.first(3).taken(np.array([2, 1]))):
+        assert some.value(0) == long
+    longer = column.with_value(2**60 + 1)
+    assert values_of(longer) == [5, 6, long, 7, 2**60 + 1]
+    assert values_of(column.with_value(1.5)) == [5, 6, float(long), 7, 1.5]
+    assert values_of(column.with_value(None))[2:] == [long, 7, None]
+    keys = categorical_column("a", [str(value) for value in (5, 6, long, 7)])
+    assert row_hashes([column], 4).tolist() == row_hashes([keys], 4).tolist()
+
+
+@pytest.mark.parametrize(
+    ("long", "number"), [(10**23 - 1, 1e23), (-(10**400), -np.finfo(float).max)]
+)
+def test_numbers_beyond_64_bits_are_the_nearest(long: int, number: float) -> None:
+    column = integer_column("a", np.array([5, 6, long, 7], dtype=object))
+    assert (column.form, values_of(column)) == ("number", [5, 6, number, 7])
 
 
 def test_a_missing_code_does_not_make_categories() -> None:

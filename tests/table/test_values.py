@@ -25,7 +25,9 @@ from outlying.table.values import (
     number_text,
     plain,
     printable,
+    range_text,
     read_text,
+    telling_digits,
     text_of,
     value_of,
 )
@@ -125,7 +127,7 @@ def test_a_value_comes_back_from_its_number(case: tuple[Form, Value]) -> None:
 
 def test_numbers_without_a_value() -> None:
     assert all(value_of(form, math.nan) is None for form in get_args(Form))
-    assert value_of("date", 1e18) == 1e18  # the year 33658: no Python date
+    assert value_of("date", 1e18) == "33658-09-27"  # no Python date
 
 
 @pytest.mark.parametrize(
@@ -257,3 +259,29 @@ def test_typed_texts(form: Form, text: str, value: Any) -> None:
 def test_texts_that_are_no_value(form: Form, text: str) -> None:
     with pytest.raises(ValueError, match=EXPECTS[form].split(" such")[0]):
         read_text(form, text)
+
+
+@pytest.mark.parametrize(
+    ("form", "number", "text"),
+    [
+        ("date", -62_167_219_200e6, "0000-01-01"),
+        ("date", -62_198_755_200e6, "-0001-01-01"),
+        ("datetime", -62_167_215_600e6, "0000-01-01 01:00"),
+        ("instant", 3e17, "11476-08-15 05:20 UTC"),
+        ("duration", 9e20, "10416666666 days, 16:00:00"),
+        ("date", 1e300, "1.15741e+289 days from 1970-01-01"),
+    ],
+)
+def test_moments_that_python_does_not_know_are_shown_as_such(
+    form: Form, number: float, text: str
+) -> None:
+    assert text_of(value_of(form, number)) == text
+
+
+def test_digits_tell_values_apart() -> None:
+    assert telling_digits(39.62, [36.25, 37.09, 39.62]) == 6
+    value, usual = 1e16 + 4, 1e16
+    digits = telling_digits(value, [usual, value])
+    assert text_of(value, digits) != text_of(usual, digits)
+    assert range_text(123456.001, 123456.002) == "123456.001 to 123456.002"
+    assert range_text(1e16, 1e16 + 2) == "10000000000000000 to 10000000000000002"

@@ -77,7 +77,6 @@ def test_wrong_queries_are_refused_in_words(client: httpx.Client, query: str) ->
     assert len(answer.json()["error"]) > 10
 
 
-@pytest.mark.references
 def test_an_explanation_is_that_of_the_library(client: httpx.Client) -> None:
     job = explained(client, row=17, options={"max_conditions": 2})
     found = client.get(job["result"]).json()
@@ -253,7 +252,8 @@ def test_progress_is_told_until_the_end(client: httpx.Client) -> None:
 
 
 def test_a_job_is_cancelled_and_begun_again(client: httpx.Client) -> None:
-    body = {"row": 11, "options": {"search": "exhaustive", "max_conditions": 4}}
+    slow = {"preset": "paper", "scales": "several", "min_support": 2, "max_conditions": 8}
+    body = {"row": 11, "options": slow}
     job = client.post(EXPLANATIONS, json=body).json()
     assert client.get(f"/api/v1/jobs/{job['id']}/result").status_code == 409
     assert client.delete(f"/api/v1/jobs/{job['id']}").json()["state"] == "cancelled"

@@ -12,6 +12,8 @@ from urllib.parse import urlencode
 
 import httpx
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from selenium.webdriver.common.keys import Keys
 
@@ -132,9 +134,8 @@ def test_odd_rows_are_found_through_a_reload_and_in_two_tabs(visitor: Visitor) -
     visitor.open("/t/patients")
     visitor.click(".heading button", "Find odd rows")
     visitor.arrive("/t/patients/odd", top="20")
-    assert visitor.one(".job progress").accessible_name == "Looking for odd rows"
     driver.refresh()
-    assert visitor.text(".job h2") == "Looking for odd rows"
+    assert visitor.one(".job progress, .story")  # it may be done by then
     first = driver.current_window_handle
     driver.switch_to.new_window("tab")
     driver.get(f"{visitor.origin}/t/patients/row/1")
@@ -146,10 +147,10 @@ def test_odd_rows_are_found_through_a_reload_and_in_two_tabs(visitor: Visitor) -
     driver.switch_to.window(first)
     visitor.one(".story")
     assert [item.text for item in visitor.all(".odd-rows li")] == seen
-    assert len(seen) == 20
+    assert len(seen) >= 20  # and those that are odd all over
     assert any("resting_pulse = 64.7, expected" in item for item in seen)
 
-    story = next(item for item in visitor.all(".story") if "resting_pulse given" in item.text)
+    story = next(item for item in visitor.all(".story") if "resting_pulse = 64.7" in item.text)
     count = len(story.find_elements("css selector", "li"))
     story.find_element("css selector", ".head a").click()
     visitor.says(f"Rows 1 to {count} of {count} that match, of 800")
@@ -174,16 +175,16 @@ def test_the_demo_is_told_and_followed(visitor: Visitor) -> None:
     """Its stories, their groups in the table, back and forward, and what would be ordinary."""
     driver = visitor.browser.driver
     visitor.open(new_patient())
-    lines = [item.text for item in visitor.all(".lines li")]
-    assert [line.split("\n")[1].split(" =")[0] for line in lines] == [
-        "temperature_c",
-        "systolic_mmhg",
-        "resting_pulse",
-    ]
-    assert len(visitor.all(".answer > .cards .plot:not(.strip):not(.cdf) line.mark")) == 3
+    told = stories(visitor)
+    assert told[0] == "temperature_c"
+    assert {"haemoglobin_g_l", "systolic_mmhg", "resting_pulse"} < set(told)
+    numbers = [name for name in told if name not in ("clinic", "smoker", "training", "sex")]
+    plots = visitor.all(".answer > .cards .plot:not(.strip):not(.cdf) line.mark")
+    assert len(plots) == len(numbers)
+    number = told.index("resting_pulse") + 1
     visitor.browser.ask("window.same = true")
-    visitor.click(".lines a.number", "3")
-    top = "document.querySelector('#finding-3').getBoundingClientRect().top"
+    visitor.click(".lines a.number", str(number))
+    top = f"document.querySelector('#finding-{number}').getBoundingClientRect().top"
     assert 0 <= visitor.browser.ask(top) < 400
     assert visitor.browser.ask("window.same && !document.querySelector('.busy')")
     visitor.click("a.chip", "training = intense")
@@ -191,18 +192,25 @@ def test_the_demo_is_told_and_followed(visitor: Visitor) -> None:
     assert set(visitor.cells("training")) == {"intense"}
     visitor.says("of 211 that match, of 800")
     driver.back()
-    visitor.says("3 things stand out")
+    visitor.says(f"{len(told)} things stand out")
     driver.forward()
     visitor.says("of 211 that match, of 800")
     driver.back()
-    visitor.click("#finding-3 summary", "ordinary rows like this one")
-    twins = visitor.all("#finding-3 .twins tbody tr")
+    visitor.click(f"#finding-{number} summary", "ordinary rows like this one")
+    twins = visitor.all(f"#finding-{number} .twins tbody tr")
     assert len(twins) == 4
     assert twins[0].text.startswith("this row")
     assert all("intense" in item.text for item in twins)
-    visitor.click("#finding-3 .ordinary a", "try it")
-    visitor.says("2 things stand out")
-    assert visitor.query["v.resting_pulse"] == ["52.2"]
+    visitor.click(f"#finding-{number} .ordinary a", "try it")
+    visitor.browser.until(lambda: visitor.query["v.resting_pulse"] == ["51.8"])
+    visitor.browser.until(lambda: 0 < len(stories(visitor)) < len(told))
+    assert "resting_pulse" not in stories(visitor)
+
+
+def stories(visitor: Visitor) -> list[str]:
+    """Return the columns that are told to stand out, in their order."""
+    lines = [item.text.split("\n")[1] for item in visitor.all(".lines li")]
+    return [line.split(" =")[0] for line in lines]
 
 
 def test_sliders_are_followed_at_once(visitor: Visitor) -> None:
@@ -211,16 +219,16 @@ def test_sliders_are_followed_at_once(visitor: Visitor) -> None:
     visitor.says("One thing stands out")
     visitor.one("#option-max_conditions").send_keys(Keys.HOME)
     visitor.arrive("/t/patients/row/86", max_conditions="0")
-    visitor.says("Nothing notable")
+    visitor.says("Nothing stands out")
     assert visitor.text("output[for=option-max_conditions]") == "none"
     assert visitor.browser.ask("document.activeElement.id") == "option-max_conditions"
     driver.refresh()
-    visitor.says("Nothing notable")
+    visitor.says("Nothing stands out")
     driver.back()
     visitor.says("One thing stands out")
     assert visitor.one("#option-max_conditions").get_attribute("value") == "4"
     driver.forward()
-    visitor.says("Nothing notable")
+    visitor.says("Nothing stands out")
     visitor.click(".options a", "Back to the usual")
     visitor.says("One thing stands out")
     assert visitor.query == {}
@@ -237,7 +245,7 @@ def test_sliders_explain_a_new_object_as_it_is_typed(visitor: Visitor) -> None:
     field.clear()
     field.send_keys("35")
     visitor.one("#option-max_conditions").send_keys(Keys.END)
-    visitor.arrive("/t/patients/new", max_conditions="6")
+    visitor.browser.until(lambda: "max_conditions" not in visitor.query)
     assert visitor.query["v.age"] == ["35"]
     visitor.settled()
 
@@ -281,13 +289,19 @@ def test_a_new_object_is_typed_in(visitor: Visitor) -> None:
     assert "resting_pulse" not in visitor.text(".lines")
 
 
-def test_work_is_cancelled_and_begun_again(visitor: Visitor) -> None:
-    visitor.open("/t/patients/odd")
+def test_work_is_cancelled_and_begun_again(visitor: Visitor, server: Served) -> None:
+    """In a table that takes a while."""
+    numbers = np.random.default_rng(5).normal(size=(14, 150_000))
+    content = pa.BufferOutputStream()
+    pq.write_table(pa.table({f"c{place}": row for place, row in enumerate(numbers)}), content)
+    with server.client() as client:
+        uploaded(client, "long.parquet", content.getvalue().to_pybytes())
+    visitor.open("/t/long/odd")
     field = visitor.one("#top")
     field.clear()
     field.send_keys("37")
     visitor.click(".ask button", "Find odd rows")
-    visitor.arrive("/t/patients/odd", top="37")
+    visitor.arrive("/t/long/odd", top="37")
     visitor.click(".job button", "Cancel")
     visitor.says("It was cancelled.")
     visitor.browser.driver.refresh()
@@ -296,6 +310,8 @@ def test_work_is_cancelled_and_begun_again(visitor: Visitor) -> None:
     visitor.one(".job")
     visitor.click(".job button", "Cancel")
     visitor.says("It was cancelled.")
+    with server.client() as client:
+        assert client.delete("/api/v1/tables/long").status_code == 200
 
 
 def test_keys_are_enough(visitor: Visitor) -> None:
@@ -339,13 +355,13 @@ def test_keys_are_enough(visitor: Visitor) -> None:
 
 
 def test_findings_are_taken_along(visitor: Visitor, server: Served) -> None:
-    visitor.open("/t/patients/row/86?min_outlierness=0.95")
+    visitor.open("/t/patients/row/86?max_conditions=3")
     visitor.click(".along summary")
     visitor.click(".copied button", "Copy as command line")
     visitor.says("Copied", ".copied button")
     command, python = (item.text for item in visitor.all(".copied pre"))
     assert "--row 86" in command
-    assert "--min-outlierness 0.95" in command
+    assert "--max-conditions 3" in command
     assert "row=85" in python
     starts = {"html": b"<!doctype html>", "json": b"{", "csv": b"", "png": b"\x89PNG"}
     links = [str(item.get_attribute("href")) for item in visitor.all(".along .buttons a")]
@@ -400,10 +416,10 @@ def test_tables_that_cannot_be_read_ask_how_to(visitor: Visitor, server: Served)
     with server.client() as client:
         _, table = uploaded(client, "broken.parquet", b"nothing of that kind")
     visitor.open(f"/t/{table}", 400)
+    visitor.browser.driver.get_log("browser")  # that the answer is an error
     assert len(visitor.all(".again label input")) == 1
     assert visitor.browser.violations() == []
     assert visitor.browser.ask("document.documentElement.scrollWidth") <= 400
-    visitor.browser.driver.get_log("browser")  # that the answer is an error
     visitor.open("/", 400)
     assert visitor.browser.violations() == []
     assert visitor.browser.ask("document.documentElement.scrollWidth") <= 400
@@ -438,7 +454,7 @@ def test_pages_are_readable_without_scripts(visitor: Visitor) -> None:
         visitor.says("One thing stands out")
         visitor.one("#option-max_conditions").send_keys(Keys.HOME)
         visitor.click(".options button", "Apply")
-        visitor.says("Nothing notable")
+        visitor.says("Nothing stands out")
     finally:
         tell("Emulation.setScriptExecutionDisabled", value=False)
 
@@ -472,7 +488,7 @@ def test_wrong_addresses_are_explained(visitor: Visitor, server: Served) -> None
             ("/t/nothing", "no such table"),
             ("/t/patients/row/801", "does not exist"),
             ("/t/patients?sort=colour", "colour"),
-            ("/t/patients/row/1?min_outlierness=7", "min_outlierness"),
+            ("/t/patients/row/1?max_conditions=-7", "max_conditions"),
         ):
             answer: httpx.Response = client.get(path, headers={"Accept": "text/html"})
             assert answer.status_code in (400, 404)

@@ -165,7 +165,7 @@ def test_texts_among_numbers_are_shown_and_found(reader: httpx.Client) -> None:
     again = words(shown(reader, f"/t/{name}/new?v.name=n2&v.amount=about+Ten"))
     assert "in a column of 299 numbers" in again
     for number in (49, 50):
-        assert "ordinary" in words(shown(reader, f"/t/{name}/row/{number}?min_outlierness=0.5"))
+        assert "ordinary" in words(shown(reader, f"/t/{name}/row/{number}"))
 
 
 def test_files_that_vanish_are_told(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from outlying.web import page_frame
 from outlying.web.app import application
 from outlying.web.safety import POLICY, Door
 
-TOKEN = "long enough"  # noqa: S105
+TOKEN = "long enough, at last"  # noqa: S105
 SECRET = "the secret of row 7"  # noqa: S105
 
 
@@ -128,8 +128,8 @@ def test_a_reader_who_leaves_during_an_upload_is_no_fault(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """The connection is closed after half of a file; the server says nothing, and lives on."""
-    tables = SimpleNamespace(check_room=lambda: None, list=list)
-    limits = SimpleNamespace(upload_bytes=1 << 20, upload=1)
+    tables = SimpleNamespace(expecting=contextlib.nullcontext, list=list)
+    limits = SimpleNamespace(upload_bytes=1 << 20, upload=1, pause=30)
     with running(SimpleNamespace(tables=tables, limits=limits)) as client:
         address = client.base_url
         with socket.create_connection((address.host, address.port or 0)) as leaving:

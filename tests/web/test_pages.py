@@ -89,19 +89,20 @@ def test_numbers_of_a_column_have_the_same_decimals() -> None:
 
 
 def test_sliders_stand_where_the_options_are() -> None:
-    for options in (Options(), Options.of(min_support=0.3, max_conditions=9, min_outlierness=0.7)):
+    for options in (Options(), Options.of(min_support=0.3, max_conditions=9)):
         for slider in sliders(options, 1000):
             assert slider.values[slider.place] == getattr(options, slider.name)
             assert len(slider.texts) == len(slider.values)
-    support = sliders(Options.of(min_support=0.15), 1000)[1]
+    support, conditions = sliders(Options.of(min_support=0.15), 1000)
+    assert conditions.values == (0, 1, 2, 3, 4)  # more are not searched
     assert support.values[support.place - 1] == 100
     assert support.values[support.place + 1] == 200
 
 
 def test_sliders_that_are_moved_give_options() -> None:
-    given = {"place.max_conditions": "0", "place.min_support": "99", "place.min_outlierness": "x"}
+    given = {"place.max_conditions": "0", "place.min_support": "99", "place.top": "x"}
     assert moved(given, OptionsQuery(), 1000).keywords == {"max_conditions": 0}
-    usual = str(sliders(Options(), 1000)[2].values.index(4))
+    usual = str(sliders(Options(), 1000)[1].values.index(4))
     start = OptionsQuery.checked({"max_conditions": 0})
     assert moved({"place.max_conditions": usual}, start, 1000).keywords == {}
 
@@ -252,7 +253,7 @@ def test_streams_are_ranked_by_their_copy_and_explained(reader: httpx.Client) ->
     assert "Find odd rows" in text(reader, "/t/parts")
     said = text(reader, "/t/parts/odd?top=5")
     assert "The table is a stream: what was ranked is the copy of its rows" in said
-    assert "ranked on this page only" in said
+    assert "This page ranks its copy of the stream" in said
     found = reader.get("/t/parts/odd.json?top=5").json()
     values = [item["values"]["v"] for item in found["objects"]]
     assert abs(values[0]) == max(map(abs, values))
@@ -262,7 +263,7 @@ def test_streams_are_ranked_by_their_copy_and_explained(reader: httpx.Client) ->
     (job,) = (item for item in jobs if (item["kind"], item["table"]) == ("detect", "parts"))
     answer = reader.get(f"/api/v1/jobs/{job['id']}/reproduce")
     assert answer.status_code == 409
-    assert "ranked on this page only" in answer.json()["error"]
+    assert "This page ranks its copy of the stream" in answer.json()["error"]
     for form in ("html", "json", "csv"):
         assert reader.get(f"/api/v1/jobs/{job['id']}/export?format={form}").status_code == 200
 
@@ -296,19 +297,16 @@ def test_streams_are_shown_as_they_are_compared(reader: httpx.Client, tmp_path: 
         assert 140 < at_least["total"] < 160
 
 
-def test_of_a_very_long_stream_a_sample_is_ranked(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_copy_of_a_stream_is_ranked(tmp_path: Path) -> None:
     """The rows are those of the whole table, and explained by all of it."""
-    monkeypatch.setattr(ranking, "MOST_RANKED", 200)
     rng = np.random.default_rng(8)
-    numbers = np.where(np.arange(400) % 50 == 0, 90.0, rng.normal(size=400))
+    numbers = np.where(np.arange(400) % 150 == 0, 90.0, rng.normal(size=400))
     table = read({"v": numbers, "kind": np.array(list("ab") * 200)})
     facts = Facts("t", 400, write_copy(table, tmp_path / "copy"), (), (), is_streamed=True)
-    explainer = Explainer(ranking.copied_table(tmp_path / "copy", facts), references=0)
-    task = Detect(OptionsQuery.checked({"references": 0}), 3)
+    explainer = Explainer(ranking.copied_table(tmp_path / "copy", facts))
+    task = Detect(OptionsQuery.checked({}), 3)
     found = ranking.detected(explainer, task, Silent(), is_copy=True)
-    assert found.detection.notes[1] == "Of its 400 rows 200 were ranked, drawn by what they hold."
+    assert found.detection.notes[0].startswith("The table is a stream: what was ranked is the copy")
     assert [numbers[row] for row in found.detection.positions] == [90.0] * 3
     assert [item.population.rows for item in found.explained] == [400] * 3
     assert [item.object["v"] for item in found.explained] == [90.0] * 3

@@ -15,22 +15,21 @@ from hypothesis import strategies as st
 from starlette.datastructures import QueryParams
 
 from outlying.errors import OptionError
-from outlying.options import Options
+from outlying.options import PAPER_OPTIONS, Options
 from outlying.sources.arrays import read as read_arrays
 from outlying.sources.duckdb.browse import Browser, View, write_copy
 from outlying.web.queries import OptionsQuery, QueryFilter, TableQuery
 
 ALL: dict[str, Any] = {
+    "preset": "paper",
     "min_support": 0.0125,
     "min_outlierness": 0.75,
     "min_confidence": 0.5,
     "max_conditions": 2,
-    "search": "exhaustive",
-    "minimality": "strict",
     "exact": True,
-    "measure": "paper",
-    "scales": "one",
-    "interval": "span",
+    "measure": "relative",
+    "scales": "several",
+    "interval": "run",
     "bandwidth": "adaptive",
     "columns": ("a", "b=c"),
     "exclude": ("d & e",),
@@ -46,7 +45,8 @@ ALL: dict[str, Any] = {
 
 
 def test_every_option_has_a_place_in_addresses() -> None:
-    assert set(ALL) == {field.name for field in dataclasses.fields(Options)}
+    known = {field.name for field in dataclasses.fields(Options)} - {"paper"}
+    assert set(ALL) == {"preset", *PAPER_OPTIONS, *known}
     asked = OptionsQuery.checked(ALL)
     again = OptionsQuery.of(QueryParams(urlencode(asked.to_params())))
     assert again == asked

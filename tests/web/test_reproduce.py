@@ -86,7 +86,6 @@ def run_both(client: httpx.Client, job: str, folder: Path) -> tuple[str, str]:
                 "min_support": 0.05,
                 "exclude": ["-n"],
                 "types": {"$(touch x) é": "categorical"},
-                "references": 20,
             },
         },
         {
@@ -97,7 +96,7 @@ def run_both(client: httpx.Client, job: str, folder: Path) -> tuple[str, str]:
                 "-n": None,
                 "when": "2024-03-11",
             },
-            "options": {"references": 20},
+            "options": {},
         },
     ],
     ids=["row", "object"],
@@ -113,7 +112,7 @@ def test_an_explanation_is_reproduced(
 
 
 def test_a_detection_is_reproduced(client: httpx.Client, folder: Path) -> None:
-    body = {"top": 2, "options": {"exclude": ["when", 'a "b", c'], "references": 10, "top": 3}}
+    body = {"top": 2, "options": {"exclude": ["when", 'a "b", c'], "top": 3}}
     job = job_of(client, "detections", body)
     shown = client.get(f"/api/v1/jobs/{job}/export?format=json").text
     command, python = run_both(client, job, folder)
@@ -126,7 +125,7 @@ def test_a_detection_is_reproduced(client: httpx.Client, folder: Path) -> None:
 def test_rows_of_a_stream_are_named_by_their_values(client: httpx.Client, folder: Path) -> None:
     opened(client, "parts")
     rows = client.get("/api/v1/tables/parts/rows", params={"search": "55.5"}).json()["rows"]
-    body = {"row": rows[0]["row"], "options": {"references": 10}}
+    body = {"row": rows[0]["row"], "options": {}}
     job = job_of(client, "explanations", body, "parts")
     shown = client.get(f"/api/v1/jobs/{job}/export?format=json").text
     command, python = run_both(client, job, folder)

@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -184,7 +185,7 @@ def test_a_token_with_signs_of_addresses_opens_the_page() -> None:
 
 
 def test_a_server_for_all_goes_by_the_address_that_is_asked() -> None:
-    token = "long enough"  # noqa: S105
+    token = "long enough, at last"  # noqa: S105
     with served(options=("--host", "0.0.0.0", "--token", token)) as server:  # noqa: S104
         port = server.address.split("/?")[0].rpartition(":")[2]
         origin, known = f"http://127.0.0.2:{port}", {"Authorization": f"Bearer {token}"}
@@ -210,15 +211,22 @@ def test_a_proxy_goes_by_its_own_name() -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "example.org", "128.0.0.1"])  # noqa: S104
 def test_only_this_machine_needs_none(host: str) -> None:
-    for token in (None, "", "short"):
+    for token in (None, "", "short", "fifteen letters", "a line\nbroken in two"):
         with pytest.raises(OptionError, match="--token"):
             Settings(host=host, token=token).check()
-    Settings(host=host, token="long enough").check()  # noqa: S106
+    Settings(host=host, token="sixteen letters!").check()  # noqa: S106
     for own in ("127.0.0.1", "localhost", "::1", "127.1.2.3"):
         Settings(host=own).check()
         assert Settings(host=own).is_local
     assert not Settings(host=host).is_local
     assert not Settings(names=("odd.example",)).is_local  # a proxy lets others in
+
+
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """A folder whose path is short, so that a socket has room in it."""
+    with tempfile.TemporaryDirectory(prefix="short-", dir="/tmp") as folder:
+        yield Path(folder)
 
 
 def _private(folder: Path) -> Path:
@@ -239,13 +247,13 @@ def _gone(condition: object, seconds: float = 10) -> bool:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
-def test_nothing_is_left_after_a_signal_and_nothing_open_after_a_kill(tmp_path: Path) -> None:
-    with served(PATIENTS, folder=tmp_path) as first:
+def test_nothing_is_left_after_a_signal_and_nothing_open_after_a_kill(short: Path) -> None:
+    with served(PATIENTS, folder=short) as first:
         with first.client() as client:
             opened(client, "patients")
             client.post(TABLES, params={"name": "a.csv"}, content=b"a,b\n1,2\n3,4\n")
             cookie = {"Cookie": httpx.get(first.address).headers["set-cookie"].split(";")[0]}
-        private, workers = _private(tmp_path), descendants(first.process.pid)
+        private, workers = _private(short), descendants(first.process.pid)
         assert _files(private)
         for path in _files(private):
             assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
@@ -255,8 +263,9 @@ def test_nothing_is_left_after_a_signal_and_nothing_open_after_a_kill(tmp_path: 
         assert _gone(lambda: any(Path(f"/proc/{pid}").exists() for pid in workers))
     port = first.origin.rpartition(":")[2]
     options = ("--port", port, "--token", first.token)
-    with served(PATIENTS, folder=tmp_path, options=options) as second:
+    with served(PATIENTS, folder=short, options=options) as second:
         assert not private.exists()
+        assert [path.name for path in short.iterdir()] == [_private(short).name]
         assert httpx.get(second.origin + TABLES, headers=cookie).status_code == 401  # stale
         with second.client() as client:
             job = client.post(f"{TABLES}/patients/open").json()
@@ -264,7 +273,7 @@ def test_nothing_is_left_after_a_signal_and_nothing_open_after_a_kill(tmp_path: 
             client.post(f"{TABLES}/patients/detections", json={"top": 5})
         workers = descendants(second.process.pid)
         assert second.stop(signal.SIGTERM) == 0
-        assert not list(tmp_path.glob("outlying-*"))
+        assert not list(short.iterdir())
         assert _gone(lambda: any(Path(f"/proc/{pid}").exists() for pid in workers))
 
 

@@ -48,7 +48,7 @@ def test_a_page_explains_a_row_also_where_no_rows_like_it_are_found() -> None:
         raise OptionError("filter: no")
 
     headline = SimpleNamespace(property="a", conditions=())
-    story = SimpleNamespace(exceptional=True, headline=headline)
+    story = SimpleNamespace(stands_out=True, headline=headline)
     job: Any = SimpleNamespace(findings=SimpleNamespace(stories=[story]))
     entry: Any = SimpleNamespace(id="t", columns=[SimpleNamespace(name="a")])
     service = SimpleNamespace(tables=SimpleNamespace(twins=refused))

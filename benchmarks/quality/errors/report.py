@@ -46,8 +46,9 @@ def page(rows: Sequence[Row], settings: Settings) -> str:
 def _intro(settings: Settings) -> str:
     lines = [
         "A cell reads: share of the wrong rows whose first answer **names** a wrong column in "
-        "whichever role / calls it the **odd** one / that are called **exceptional**; in brackets, "
-        "the share of clean rows of the same tables that are called exceptional. "
+        "whichever role / calls it the **odd** one / that are called **exceptional** / exceptional "
+        "or **unusual**; in brackets, the shares of clean rows of the same tables that are called "
+        "exceptional / exceptional or unusual. Other tools know no such steps. "
         f"`{Ours.name}` runs with its defaults, the other tools with theirs. Those that only rank "
         "columns (IF + SHAP, ECOD, robust z) name as many as we do for the same row; a row that "
         "OutlierTree does not flag has no answer.",
@@ -98,21 +99,27 @@ def _counts(of: Shares) -> str:
 
 
 def _cell(of: Shares) -> str:
-    return _figures((of.named, of.odd, of.claims), of)
+    return _figures((of.named, of.odd, of.claims, of.stands_out), of)
 
 
 def _told(of: Shares) -> str:
-    return _figures((of.told, of.named, of.odd, of.claims), of)
+    return _figures((of.told, of.named, of.odd, of.claims, of.stands_out), of)
 
 
 def _figures(values: Sequence[float | None], of: Shares) -> str:
-    text = " / ".join(_share(value) for value in values)
-    return f"{text} ({_share(of.clean_claims)})" if of.clean_rows else text
+    text = _shares(values)
+    if not of.clean_rows:
+        return text
+    return f"{text} ({_shares((of.clean_claims, of.clean_stands_out))})"
 
 
-def _share(value: float | None) -> str:
+def _shares(values: Sequence[float | None]) -> str:
+    return " / ".join(_share(value) for value in values if value is not None)
+
+
+def _share(value: float) -> str:
     """Write a share with two digits: .87, 1.00."""
-    return "-" if value is None else f"{value:.2f}".removeprefix("0")
+    return f"{value:.2f}".removeprefix("0")
 
 
 def _times(rows: Sequence[Row]) -> list[str]:

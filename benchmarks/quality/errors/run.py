@@ -23,8 +23,9 @@ class Row:
     - `odd`: whether it calls a wrong column the odd one.
     - `told`: whether it names all columns of the story and none else, and calls the right one odd.
     - `claims`: whether the row is called exceptional.
+    - `stands_out`: whether it is called exceptional or unusual, where there is such a step.
 
-    All but the last are None for a clean row.
+    All but the last two are None for a clean row.
     """
 
     part: str
@@ -38,7 +39,7 @@ class Row:
     odd: bool | None
     told: bool | None
     claims: bool
-    confidence: float | None
+    stands_out: bool | None
     wrong: tuple[str, ...]
     answer: str
     seconds: float
@@ -130,8 +131,8 @@ def _row(
         named=named,
         odd=odd,
         told=told,
-        claims=bool(answer.claims),
-        confidence=answer.confidence,
+        claims=answer.claims,
+        stands_out=answer.stands_out,
         wrong=tuple(sorted({truth.property or "" for truth in target.truths})),
         answer=words(first) if first else "nothing",
         seconds=seconds,

@@ -14,20 +14,23 @@ from benchmarks.quality.summary import mean
 
 SETS = {"gross": GROSS, "subtle": SUBTLE, "code": ("code",)}
 HALVES = ("choose", "report", "all")
-FIELDS = ("part", "half", "source", "case", "kind", "row", "named", "odd", "told", "claims")
+JUDGED = ("named", "odd", "told", "claims", "stands_out")
+FIELDS = ("part", "half", "source", "case", "kind", "row", *JUDGED)
 
 
 @dataclasses.dataclass(frozen=True)
 class Shares:
-    """Shares of the wrong rows, and of the clean rows beside them that are called exceptional."""
+    """Shares of the wrong rows, and of the clean rows beside them that are called so."""
 
     rows: int
     named: float | None
     odd: float | None
     told: float | None
     claims: float | None
+    stands_out: float | None
     clean_rows: int
     clean_claims: float | None
+    clean_stands_out: float | None
 
 
 Figures: TypeAlias = dict[str, dict[str, dict[str, Shares]]]  # part, group, method
@@ -58,8 +61,10 @@ def shares(rows: Sequence[Row]) -> Shares:
         odd=mean(row.odd for row in wrong),
         told=mean(row.told for row in wrong),
         claims=mean(row.claims for row in wrong),
+        stands_out=mean(row.stands_out for row in wrong),
         clean_rows=len(clean),
         clean_claims=mean(row.claims for row in clean),
+        clean_stands_out=mean(row.stands_out for row in clean),
     )
 
 
@@ -123,9 +128,9 @@ def to_json(rows: Sequence[Row]) -> dict[str, Any]:
             for part, groups in figures(rows).items()
         },
         "failures": failures(rows),
-        "row_fields": [*FIELDS, "confidence", "wrong", "answer"],
+        "row_fields": [*FIELDS, "wrong", "answer"],
         "rows": [
-            [*(getattr(row, name) for name in FIELDS), row.confidence, row.wrong, row.answer]
+            [*(getattr(row, name) for name in FIELDS), row.wrong, row.answer]
             for row in rows
             if row.method == Ours.name
         ],

@@ -15,7 +15,7 @@ from outlying import sources
 from outlying.api import Explainer
 from outlying.cli.serve import run, serving_options
 from outlying.cli.terminal import DEMO, rendered
-from outlying.errors import harmless
+from outlying.errors import OutputError, harmless
 from outlying.render.files import Output
 
 
@@ -35,8 +35,7 @@ def demo(save: str | None, everything: bool, web: bool, **serving: Any) -> None:
         return
     if save is not None:
         for name in ("patients.csv", "patient.json"):
-            with Output.to(str(Path(save) / name)) as out:
-                out.write((files / name).read_text(encoding="utf-8").rstrip("\n"))
+            _save((files / name).read_text(encoding="utf-8"), Path(save) / name)
         said = (
             f"Saved. Now try: outlying explain {Path(save) / 'patients.csv'} "
             f"--object {Path(save) / 'patient.json'}"
@@ -55,3 +54,11 @@ def demo(save: str | None, everything: bool, web: bool, **serving: Any) -> None:
         "  outlying demo --save .                       (the files of this example)\n"
         "  outlying demo --web                          (the same by mouse, in a browser)"
     )
+
+
+def _save(content: str, path: Path) -> None:
+    """Write a file of the example; another one of that name, which may be anyone's, stays."""
+    if path.is_file() and path.read_bytes() != content.encode():
+        raise OutputError(f"{path} is there, and is not the example's; name another folder")
+    with Output.to(str(path)) as out:
+        out.write(content.rstrip("\n"))

@@ -8,25 +8,35 @@ from typing import Any, get_args
 import click
 
 from outlying import options as choices
-from outlying import sources
 from outlying.api import Explainer
-from outlying.cli.options import Decorator, column_options, names, source_options, types
+from outlying.cli.options import (
+    Decorator,
+    Reading,
+    column_options,
+    names,
+    source_options,
+    stream_options,
+    types,
+)
 from outlying.cli.resume import line as json_line
 from outlying.cli.targets import Naming
 from outlying.cli.terminal import DETECT, detected, progress_line
 from outlying.cli.writing import Job, Loaded, run, writing_options
-from outlying.detect.api import AUTO, HOLDS_SCORES, OWN_DETECTORS, STRENGTH
+from outlying.detect.api import FEATURE_BAGGING, HOLDS_SCORES, OWN_DETECTORS, STRENGTH
 from outlying.detect.api import detect as find_odd_rows
 from outlying.detect.given_scores import ColumnScores
+from outlying.detect.strength import Progress
 from outlying.errors import OptionError
 from outlying.options import BAGGING, Bagging, Infinite, Options, check_whole
 from outlying.render.files import Output
 from outlying.results.detections import Detection
-from outlying.sources import registry
+from outlying.sources.passes import Feeder
+from outlying.table.asked import Asked
 from outlying.table.table import Table
 from outlying.table.targets import Targets
 
 _OF_COLUMNS = ("columns", "exclude", "types", "infinite", "derive")
+_MORE = "More on each row: add --explain."
 _FOR_EXPLAIN = ("pairs", "references")
 
 
@@ -49,9 +59,8 @@ def _number(name: str, kind: Any, help_text: str, default: object = None) -> Dec
 @click.option(
     "--detector",
     type=click.Choice(OWN_DETECTORS),
-    default=AUTO,
-    show_default=True,
-    help="Rank by the findings of every row, or (large tables) by the distance to neighbours.",
+    help="Rank by the findings of every row, or by the distance to neighbours.  "
+    "[default: strength]",
 )
 @_number("rounds", int, "How often to compare rows, each time by other columns.")
 @_number("neighbours", int, "How many neighbours a row is compared with.")
@@ -63,6 +72,7 @@ def _number(name: str, kind: Any, help_text: str, default: object = None) -> Dec
 @click.option("--score-column", metavar="NAME", help="Rank by this column; it is not compared.")
 @click.option("--lowest", is_flag=True, help="With --score-column: low scores are abnormal.")
 @column_options
+@stream_options
 @source_options
 @click.option(
     "--infinite",
@@ -73,11 +83,7 @@ def _number(name: str, kind: Any, help_text: str, default: object = None) -> Dec
 )
 @click.option("--explain", is_flag=True, help="Explain each flagged row.")
 @click.option("--pairs", type=int, help="With --explain: most pairs to show.  [default: 10]")
-@click.option(
-    "--references",
-    type=int,
-    help="With --explain: how many other rows to compare findings with; 0: none.",
-)
+@click.option("--references", type=int, hidden=True)  # without effect: a note says so
 @writing_options
 def detect(
     source: str,
@@ -91,34 +97,49 @@ def detect(
 ) -> None:
     """Find the rows of SOURCE that stand out: any file or address that `explain` takes.
 
-    Rows are ranked by their strongest findings, in large tables by feature bagging, or by the
-    scores of a column (--score-column). Add --explain to learn why each of them stands out.
+    Rows are ranked by their strongest findings, each with its reason; by feature bagging
+    (--detector); or by the scores of a column (--score-column). --explain adds all findings.
     """
     resumed = resume and explain
-    job = Job.of(Naming.found(), form, output, resumed, workers, everything, DETECT)
-    reading = {name: given.pop(name) for name in registry.OPTIONS}
+    job = Job.of(source, Naming.found(), form, output, resumed, workers, everything, DETECT)
+    reading = Reading.taken_from(source, given)
     request = _Request.of(given, explain, ["--resume"] * resume + ["--all"] * everything)
     if form == "html" and not explain:
         raise OptionError("--format html is a page of explanations: add --explain")
 
     def load() -> Loaded:
-        explainer = request.explainer(sources.read(source, **reading))
+        explainer = request.explainer(reading.opened())
+        if explainer.is_streamed and resumed:
+            raise OptionError(
+                f"{explainer.table.source} is read as a stream: all rows are explained at once, so "
+                "that there is nothing to continue; leave --resume out"
+            )
         with progress_line() as line:
             detection = request.detection(explainer, workers, line.step)
-        targets = Targets.of_rows(detection.positions).with_labels(explainer.table)
+            targets = _targets(explainer, detection, workers, line.step) if explain else Targets(())
         return Loaded(explainer, targets, detection)
 
     if explain:
         run(job, load)
         return
-    with Output.to(job.file) as out:
+    with Output.to(job.file, job.inputs) as out:
         _write(form, out, load().detection)
+
+
+def _targets(
+    explainer: Explainer, detection: Detection, workers: int | None, progress: Progress
+) -> Targets:
+    """Name the rows to explain: by position, or, of a stream, by what they hold."""
+    if not explainer.is_streamed:
+        return Targets.of_rows(detection.positions).with_labels(explainer.table)
+    wheres = [dict(item.key or item.values) for item in detection.rows]
+    return explainer.targets(Asked(wheres=wheres), progress, workers)
 
 
 def _write(form: str, out: Output, detection: Detection | None) -> None:
     assert detection is not None  # noqa: S101 - load has just made it
     if form == "text":
-        out.write(detected(detection, out.is_terminal) + "\n\nWhy? Add --explain.")
+        out.write(detected(detection, out.is_terminal) + f"\n\n{_MORE}")
     elif form == "json":
         out.write(detection.to_json(indent=2))
     else:
@@ -156,14 +177,19 @@ class _Request:
         columns = {name: known.pop(name) for name in _OF_COLUMNS}
         score_column, lowest = known.pop("score_column", None), known.pop("lowest")
         _check_scores(score_column, lowest, bagging)
-        detector = _checked_detector(known.pop("detector"), score_column, bagging)
+        detector = _checked_detector(known.pop("detector", None), score_column, bagging)
         own = score_column, lowest, known.pop("top"), detector
         return cls(bagging, explaining, columns, *own)
 
-    def explainer(self, table: Table) -> Explainer:
+    def explainer(self, data: Table | Feeder) -> Explainer:
         """Prepare the table; a column of scores is kept apart."""
-        compared = table
+        table = data if isinstance(data, Table) else Explainer(data).table
+        compared = data
         if self.score_column is not None:
+            if not isinstance(data, Table):
+                raise OptionError(
+                    f"--score-column needs all rows in memory; {table.source} is read as a stream"
+                )
             self._scores = ColumnScores.of(table, self.score_column, self.columns["infinite"])
             compared = table.without(self.score_column, HOLDS_SCORES)
         return Explainer(compared, **self.explaining, **self._columns(table))
@@ -191,12 +217,13 @@ class _Request:
         )
 
 
-def _checked_detector(detector: str, column: str | None, bagging: dict[str, Any]) -> str:
-    if detector != AUTO and column is not None:
+def _checked_detector(given: str | None, column: str | None, bagging: dict[str, Any]) -> str:
+    if given is not None and column is not None:
         raise OptionError("--score-column ranks by itself; leave --detector out")
-    if detector == STRENGTH and bagging:
+    detector = STRENGTH if given is None else given
+    if detector != FEATURE_BAGGING and bagging:
         flags = " and ".join(f"--{name}" for name in bagging)
-        raise OptionError(f"{flags} is for feature bagging, not for --detector {detector}")
+        raise OptionError(f"{flags}: for feature bagging only; add --detector {FEATURE_BAGGING}")
     return detector
 
 

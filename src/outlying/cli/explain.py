@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, get_args
 
 import click
@@ -13,6 +14,7 @@ from outlying.cli.options import (
     Decorator,
     Reading,
     column_options,
+    decorated,
     names,
     source_options,
     stream_options,
@@ -39,38 +41,50 @@ def _number(name: str, kind: Any, help_text: str) -> Decorator:
     return click.option(flag, type=kind, default=default, show_default=True, help=help_text)
 
 
+def _of_paper(name: str, kind: Any, help_text: str) -> Decorator:
+    """Return an option that counts with --preset paper only."""
+    default = getattr(choices.PaperOptions(), name)
+    usual = "" if default is None else f"  [default: {default}]"
+    flag, values = "--" + name.replace("_", "-"), get_args(kind)
+    said = f"With --preset paper: {help_text}{usual}"
+    return click.option(flag, type=click.Choice(values) if values else kind, help=said)
+
+
+_PAPER_OPTIONS: tuple[Decorator, ...] = (
+    _of_paper("min_outlierness", float, "score from which a pair is exceptional."),
+    _of_paper("measure", choices.Measure, "its own score, or one free of units."),
+    _of_paper("scales", choices.Scales, "a single interval, or some of several scales."),
+    _of_paper("interval", choices.Interval, "the span of a component, or a run of values."),
+    _of_paper("bandwidth", choices.Bandwidth, "one window, or wider ones in thin places."),
+    _of_paper("discretise", choices.Discretise, "cut numbers into bins first: the older method."),
+    _of_paper("bins", int, "how many bins, with --discretise."),
+    _of_paper("seed", int, "start the mixtures at random from this seed."),
+)
+
+
+def _paper_options(command: Callable[..., None]) -> Callable[..., None]:
+    return decorated(command, _PAPER_OPTIONS)
+
+
 @click.command()
 @click.argument("source")
 @naming_options
-@_choice("preset", choices.Preset, "All settings of the paper; others come on top.")
+@_choice("preset", choices.Preset, "The paper's own method and settings.")
 @click.option(
     "--min-support",
     type=float,
     help="Rows that a context must keep: a share below 1, or a number.  [default: 30 rows]",
 )
-@_number("min_outlierness", float, "Score from which a pair is exceptional.")
-@_number("min_confidence", float, "Share of other rows whose findings must be weaker.")
-@click.option(
-    "--references",
-    type=int,
-    help="How many other rows to compare with; 0: none.  [default: 200, fewer in large tables]",
-)
+@click.option("--min-confidence", type=float, hidden=True)  # without effect: a note says so
+@click.option("--references", type=int, hidden=True)
 @_number("max_conditions", int, "Most conditions in a context.")
-@_choice("search", choices.Search, "Guided beyond two conditions, or every context (slow).")
-@_choice("minimality", choices.Minimality, "Larger contexts if much stronger, or never.")
-@click.option("--exact", is_flag=True, help="Search all rows of a large table, not a sample.")
-@_choice("measure", choices.Measure, "Free of units, or the paper's own.")
-@_choice("scales", choices.Scales, "Intervals of several scales, or the paper's single one.")
-@_choice("interval", choices.Interval, "A run of values, or the span of the whole component.")
-@_choice("bandwidth", choices.Bandwidth, "One window for all rows, or wider ones in thin places.")
+@click.option("--exact", is_flag=True, help="Judge by all rows of a large table, not by a sample.")
 @column_options
 @stream_options
 @source_options
 @_choice("infinite", choices.Infinite, "Refuse infinite values, or count them as missing.")
-@_choice("discretise", choices.Discretise, "Cut numbers into bins first: the older method.")
-@_number("bins", int, "How many bins, with --discretise.")
-@click.option("--seed", type=int, help="Start the mixtures at random (the paper) from this seed.")
 @_number("top", int, "Most pairs to show.")
+@_paper_options
 @writing_options
 def explain(
     source: str,
@@ -95,18 +109,19 @@ def explain(
     naming = Naming.taken_from(given)
     naming.check_standard_input(source)
     reading = Reading.taken_from(source, given)
-    job = Job.of(naming, form, output, resume, workers, everything, EXPLAIN)
-    if given["preset"] is not None:
-        given = {name: value for name, value in given.items() if not _is_left_open(name)}
+    job = Job.of(source, naming, form, output, resume, workers, everything, EXPLAIN)
+    is_paper = given["preset"] is not None
+    given = {name: value for name, value in given.items() if not _is_left_open(name, is_paper)}
     choices.Options.of(**given)  # a wrong value is said before a large file is read
 
     run(job, lambda: _load(reading, job, given, (columns, exclude, types)))
 
 
-def _is_left_open(name: str) -> bool:
-    """Return whether an option has its default, which a preset replaces."""
+def _is_left_open(name: str, is_paper: bool) -> bool:
+    """Return whether an option has its default, which a preset replaces or knows itself."""
     source = click.get_current_context().get_parameter_source(name)
-    return name in choices.PAPER and source is ParameterSource.DEFAULT
+    is_open = name in choices.PAPER_OPTIONS or (is_paper and name in choices.PAPER)
+    return is_open and source is ParameterSource.DEFAULT
 
 
 def _load(

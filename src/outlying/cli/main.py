@@ -49,6 +49,7 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort) as stop:
         said = str(stop.__cause__ or "")  # what the interrupted work has to say
         click.echo(harmless(said or "Interrupted; nothing was written."), err=True)
+        exec("")  # noqa: S102 - or else Python, which saw the interrupt pass exec(), ends by SIGINT
         sys.exit(128 + (signals or [signal.SIGINT])[-1])
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)

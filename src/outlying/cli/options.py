@@ -104,6 +104,12 @@ _SOURCE_OPTIONS: tuple[Decorator, ...] = (
         metavar="NAME",
         help="Of a text file that is not UTF-8: cp1252, utf-16, shift_jis, ...",
     ),
+    click.option(
+        "--allow-external",
+        is_flag=True,
+        default=None,
+        help="Let a DuckDB file or an Iceberg table that you trust read files elsewhere.",
+    ),
 )
 
 

@@ -40,7 +40,7 @@ def paper(data: str, output: str, seeds: int) -> None:
             found = results.compute(Path(data), seeds, line.stage)
             written = files.files_of(found)
     try:
-        files.write(written, folder)
+        files.write(written, folder, Path(data))
     except KeyboardInterrupt:
         said = f"Interrupted; some files in {folder} are new, others not. Run it again."
         raise KeyboardInterrupt(said) from None

@@ -12,8 +12,9 @@ import hashlib
 import io
 import json
 import os
+import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import numpy as np
 
 from outlying.errors import OutputError
 from outlying.options import Options
-from outlying.render.files import final_path, is_special
+from outlying.render.files import final_path, is_special, refuse_inputs
 from outlying.results.findings import Population, heading
 from outlying.results.patterns import Patterns
 from outlying.table.table import Table
@@ -33,6 +34,7 @@ try:
 except ImportError:  # no such locks on Windows
     fcntl = None  # type: ignore[assignment]
 
+_NOT_OURS = "it is a link or no ordinary file, and lines are kept there; remove it, or name another"
 _MOST_SHOWN = 60
 _MOMENT = 2.0  # seconds
 _MEANING = {
@@ -100,10 +102,11 @@ class Partial:
 
     @classmethod
     @contextlib.contextmanager
-    def beside(cls, target: str, *, resume: bool) -> Iterator[Partial]:
+    def beside(cls, target: str, *, resume: bool, inputs: Sequence[str] = ()) -> Iterator[Partial]:
         """Open the file before the work begins; one without an object is not left behind."""
-        final = final_path(target)
+        final = final_path(target, inputs)
         path = final.with_name(f"{final.name}.partial")
+        refuse_inputs(str(path), path, inputs)
         if is_special(final):
             raise OutputError(
                 f"cannot write {final}: it is no ordinary file, and lines are kept beside it; "
@@ -273,14 +276,18 @@ def _change(what: str, then: object, now: object) -> str:
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[io.FileIO]:
     """Open a file that no other run has open; wait a moment for one to end."""
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
     until = time.monotonic() + _MOMENT
     while True:
         try:
             stream = io.FileIO(os.open(path, flags, 0o666), "r+")
         except OSError as error:
-            raise OutputError(f"cannot write {path}: {error.strerror}") from None
+            said = _NOT_OURS if path.is_symlink() else error.strerror
+            raise OutputError(f"cannot write {path}: {said}") from None
         with stream:
+            state = os.fstat(stream.fileno())
+            if path.is_symlink() or not stat.S_ISREG(state.st_mode) or state.st_nlink > 1:
+                raise OutputError(f"cannot write {path}: {_NOT_OURS}")
             if _is_locked(stream) and _is_at(stream, path):
                 yield stream
                 return
@@ -307,6 +314,6 @@ def _is_locked(stream: io.FileIO) -> bool:
 def _is_at(stream: io.FileIO, path: Path) -> bool:
     """Return whether an open file still has its name: another run may have finished with it."""
     try:
-        return os.path.samestat(os.fstat(stream.fileno()), path.stat())
+        return os.path.samestat(os.fstat(stream.fileno()), path.lstat())
     except OSError:
         return False

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from outlying.cli.options import Decorator, decorated, source_options, stream_options
+from outlying.cli.process import leave_at_once
 from outlying.errors import MissingExtraError, OptionError
 from outlying.sources import registry
 
@@ -23,6 +24,8 @@ _LIMITS = {
     "jobs": ("N", "Jobs that run at once."),
     "waiting": ("N", "Jobs that wait."),
     "memory": ("MB", "Megabytes of memory of one worker process."),
+    "connections": ("N", "Connections at once."),
+    "pause": ("N", "Seconds for a head, or the next 64 KB, of a request to come."),
 }
 _DEFAULTS = {
     "upload": 1024,
@@ -33,6 +36,8 @@ _DEFAULTS = {
     "jobs": 2,
     "waiting": 100,
     "memory": 8192,
+    "connections": 512,
+    "pause": 30,
 }
 _SERVING: tuple[Decorator, ...] = (
     click.option("--port", type=click.IntRange(0, 65535), default=0, help="0: any that is free."),
@@ -117,3 +122,4 @@ def run(
     found = [Sourcing.named(source, engine, reading) for source in sources]
     with contextlib.suppress(KeyboardInterrupt):  # how it ends
         serve_all(found, settings, click.echo)
+    leave_at_once()

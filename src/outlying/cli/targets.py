@@ -133,10 +133,15 @@ class Naming:
         """Whether the same command would name the same objects again."""
         return "-" not in (self.object_file, self.objects_file, self.where_file)
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that name what to explain."""
+        named = (self.object_file, self.objects_file, self.where_file, self.rows_file)
+        return tuple(name for name in named if name is not None)
+
     def check_standard_input(self, source: str) -> None:
         """Refuse to read both the table and what is named from standard input."""
-        files = (self.object_file, self.objects_file, self.where_file, self.rows_file)
-        if source == "-" and "-" in files:
+        if source == "-" and "-" in self.files:
             raise OptionError(
                 "both SOURCE and what to explain are -, standard input; give one of them as a file"
             )

@@ -38,7 +38,7 @@ EXPLAIN = Terms(
     1,
     "data row",
     "--all",
-    {name: f"--{name}" for name in ("top", "search", "exact", "exclude")},
+    {name: f"--{name}" for name in ("top", "exact", "exclude")},
 )
 DETECT = Terms(1, "data row", "--all", {"top": "--pairs", "exclude": "--exclude"})
 DEMO = Terms(1, "data row", "--all", {})

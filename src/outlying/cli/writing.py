@@ -78,6 +78,7 @@ class Loaded:
 class Job:
     """What is to be written, where, and by how many."""
 
+    source: str
     naming: Naming
     form: str
     file: str | None
@@ -89,6 +90,7 @@ class Job:
     @classmethod
     def of(
         cls,
+        source: str,
         naming: Naming,
         form: str,
         output: str | None,
@@ -111,7 +113,12 @@ class Job:
                 "--resume cannot read objects from standard input a second time; save them to a "
                 "file and name it"
             )
-        return cls(naming, form, file, resume, workers, everything, terms)
+        return cls(source, naming, form, file, resume, workers, everything, terms)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """What is read, which no result may take the place of."""
+        return (self.source, *self.naming.files)
 
     def rendered(self, findings: Findings, is_terminal: bool) -> str:
         """Write findings as text, in the terms of the command."""
@@ -121,10 +128,10 @@ class Job:
 def run(job: Job, load: Callable[[], Loaded]) -> None:
     """Explain what is named and write it."""
     if job.form == "jsonl" and job.file is not None:
-        with Partial.beside(job.file, resume=job.resume) as partial:
+        with Partial.beside(job.file, resume=job.resume, inputs=job.inputs) as partial:
             _continue(job, partial, load())
         return
-    with Output.to(job.file) as out:
+    with Output.to(job.file, job.inputs) as out:
         loaded = load()
         if job.form != "jsonl" and not job.naming.is_many:
             _write_one(job, out, loaded.explainer, loaded.targets)

@@ -33,17 +33,11 @@ if TYPE_CHECKING:
 AUTO = "auto"
 FEATURE_BAGGING = "feature-bagging"
 STRENGTH = "strength"
-OWN_DETECTORS = (AUTO, STRENGTH, FEATURE_BAGGING)
-#: Every row of a table is explained if its rows times columns to the power of 1.5 are no more:
-#: about a minute of two cores.
-MOST_EXPLAINED = 1_000_000
+OWN_DETECTORS = (STRENGTH, FEATURE_BAGGING, AUTO)
+_BY_STRENGTH = (STRENGTH, AUTO)  # an older name
 #: Why a column of scores is not compared.
 HOLDS_SCORES = "holds the scores by which rows are ranked"
 
-_TOO_MANY = (
-    "To explain each of {:,} rows of {:,} columns would take long: they were ranked by feature "
-    "bagging."
-)
 _COLUMNS = ("columns", "exclude", "types", "infinite", *registry.OPTIONS)
 
 
@@ -55,15 +49,13 @@ class _Scored:
     notes: tuple[str, ...] = ()
     votes: Counts | None = None
     remoteness: Floats | None = None
-    strengths: Floats | None = None
-    rarer_than: Counts | None = None
 
 
 def detect(
     data: Any,
     *,
     top: int = 10,
-    detector: Any = AUTO,
+    detector: Any = STRENGTH,
     scores: Any = None,
     lowest: bool = False,
     workers: int | None = None,
@@ -72,41 +64,34 @@ def detect(
 ) -> Detection:
     """Find the rows of a table that stand out; the oddest first.
 
-    `data` is what `outlying.explain` takes, or an `Explainer`. `detector` is "strength" (every row
-    is explained, and ranked by its strongest finding and by how rare its values are: sees also what
-    is odd in its context only), "feature-bagging" (its options: rounds, neighbours, base, radius,
-    combine, scale, seed), "auto" (the first where that takes about a minute, else the other) or an
+    `data` is what `outlying.explain` takes, or an `Explainer`. `detector` is "strength" (all rows
+    are judged, and ranked by their strongest findings: sees also what is odd in its context only),
+    "feature-bagging" (its options: rounds, neighbours, base, radius, combine, scale, seed) or an
     object with the interface of scikit-learn or PyOD. `scores` ranks by what you have: one
     number per row, or the name of a column, which is then not compared; high scores are abnormal,
     or low ones with `lowest`.
     Further options: columns, exclude, types, infinite, encoding, sheet, as for `explain`.
     """
-    from outlying.detect.bagging import bagged
-    from outlying.search.references import Oddness
+    settings = _settings(detector, scores, check_whole("top", top, 1), lowest, options)
+    threads = usable_workers(workers)
+    explainer, given = _prepared(data, scores, options)
+    if settings.by_strength:
+        from outlying.detect.strength import by_strength
+
+        return by_strength(explainer, settings, workers, progress)
     from outlying.table.selection import select
 
-    said: tuple[str, ...] = ()
-    settings = _settings(detector, scores, check_whole("top", top, 1), lowest, options)
-    explainer, given = _prepared(data, scores, options)
-    population = explainer.in_memory("detect")
-    threads = usable_workers(workers)
+    explainer.in_memory("detect")
     selection = select(explainer.table, explainer.options)
-    columns = selection.columns
-    cost = explainer.rows * len(columns) ** 1.5
-    if settings.by_strength and detector == AUTO and cost > MOST_EXPLAINED:
-        said = (_TOO_MANY.format(explainer.rows, len(columns)),)
-        settings = _settings(FEATURE_BAGGING, scores, top, lowest, options)
     if given is not None:
         scored = _Scored(given)
-    elif settings.by_strength:
-        rows = range(explainer.rows)
-        found = Oddness.of(list(population.strongest(rows, workers, progress)))
-        scored = _Scored(found.scores, (), strengths=found.strengths, rarer_than=found.rarer_than)
     elif settings.bagging is None:
-        scored = _Scored(detector_scores(detector, columns))
+        scored = _Scored(detector_scores(detector, selection.columns))
     else:
-        bags = bagged(columns, settings.bagging, threads, progress)
-        notes = (*said, *_notes(bags, settings.bagging, explainer.rows))
+        from outlying.detect.bagging import bagged
+
+        bags = bagged(selection.columns, settings.bagging, threads, progress)
+        notes = tuple(_notes(bags, settings.bagging, explainer.rows))
         scored = _Scored(bags.scores, notes, bags.votes, bags.remoteness)
     return _detection(explainer, selection, settings, scored)
 
@@ -117,21 +102,24 @@ def _settings(
     """Check what was asked for, before anything is read."""
     check_names(options, (*BAGGING, *_COLUMNS))
     own = {name: value for name, value in options.items() if name in BAGGING}
-    is_ours = isinstance(detector, str) and detector in (AUTO, FEATURE_BAGGING)
+    is_default = isinstance(detector, str) and detector in _BY_STRENGTH
     if scores is None and lowest is not False:
         raise OptionError(
             f"lowest is {shown(lowest)}, which tells how to read scores: give scores="
         )
-    if scores is None and is_ours and (own or detector == FEATURE_BAGGING):
+    if scores is None and isinstance(detector, str) and detector == FEATURE_BAGGING:
         return DetectOptions(FEATURE_BAGGING, top, bagging=Bagging.of(**own))
     if own:
         names = " and ".join(own)
-        raise OptionError(f"{names} cannot be used here: for feature bagging only")
+        raise OptionError(
+            f"{names} cannot be used here: for feature bagging only; "
+            f'give detector="{FEATURE_BAGGING}"'
+        )
     if scores is None:
-        if isinstance(detector, str) and detector in (AUTO, STRENGTH):
+        if is_default:
             return DetectOptions(STRENGTH, top, by_strength=True)
         return DetectOptions(detector_name(detector), top)
-    if not is_ours:
+    if not is_default:
         raise OptionError("both scores and a detector are given; use one of them")
     return DetectOptions(_named(scores), top, check_flag("lowest", lowest))
 
@@ -210,10 +198,10 @@ def _flagged(explainer: Explainer, scored: _Scored, row: int, rank: int) -> Flag
         row=row,
         rank=rank,
         score=float(scored.scores[row]),
+        word="",
+        reason=None,
         votes=None if scored.votes is None else int(scored.votes[row]),
         remoteness=None if scored.remoteness is None else float(scored.remoteness[row]),
-        strength=None if scored.strengths is None else float(scored.strengths[row]),
-        rarer_than=None if scored.rarer_than is None else int(scored.rarer_than[row]),
         values=tuple(explainer.table.values(row).items()),
     )
 

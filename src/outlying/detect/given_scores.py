@@ -60,8 +60,8 @@ def detector_name(detector: Any) -> str:
 
 def _no_detector(detector: Any) -> OptionError:
     return OptionError(
-        f"detector is {detector_name(detector)}; allowed: 'auto', 'strength', 'feature-bagging', "
-        "or a detector with fit and score_samples or decision_function as in scikit-learn (low is "
+        f"detector is {detector_name(detector)}; allowed: 'strength', 'feature-bagging', or "
+        "a detector with fit and score_samples or decision_function as in scikit-learn (low is "
         "abnormal), or with fit and decision_scores_ as in PyOD (high is abnormal), such as "
         "IsolationForest()"
     )

@@ -1,5 +1,5 @@
-"""The screen in C, where a compiler was at hand: the same figures as by NumPy, many times faster.
+"""The kernel in C, where a compiler was at hand: the same figures as by NumPy, many times faster.
 
-`screen.c` is the code, `build` compiles it, `library` finds and calls it. OUTLYING_SCREEN chooses:
-"numpy" does without it, "compiled" insists on it, the name of a build (x86-64-v2) takes that one.
+`build` compiles the sources beside this, `library` finds and calls the build. OUTLYING_SCREEN
+chooses: "numpy" does without it, "compiled" insists on it, the name of a build takes that one.
 """

@@ -1,5 +1,5 @@
 /* What passes over large tables count: bins of numbers, and rows by bin. */
-#include "screen.h"
+#include "kernel.h"
 
 /* Count codes, each in its place; return how many have none. */
 EXPORT int64_t count_codes(const int64_t *codes, int64_t number, int64_t *counts, int64_t size)

@@ -2,7 +2,7 @@
  * method/mixture.py, which says why each step is as it is; names are the same. Sums run in eight lanes, and
  * exponential and logarithm are our own, so that every build, every C library and the twin in NumPy
  * (method/series.py) give the same bits. */
-#include "screen.h"
+#include "kernel.h"
 
 enum { FEW_COMPONENTS = 8, MOST_SWEEPS = 200 };
 #define ANNIHILATED 1.0 /* PARAMETERS / 2: a component with no more rows dies */

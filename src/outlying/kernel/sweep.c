@@ -1,5 +1,5 @@
 /* Sweeps over sorted values, and over rows in the order of their values. */
-#include "screen.h"
+#include "kernel.h"
 
 /* Count, for each of ascending points, the values that are less, or not larger. From one point to the
  * next by ever larger steps, then by halves: so few points among many values take little time. */
@@ -18,21 +18,6 @@ EXPORT void sweep_places(const double *values, int64_t count, const double *poin
                 place += step;
         places[at] = place;
     }
-}
-
-/* Find where cells of equal width begin among ascending values, from the first value to the last. */
-EXPORT void sweep_cells(const double *values, int64_t count, int64_t cells, int32_t *starts)
-{
-    double each = (values[count - 1] - values[0]) / (double)cells;
-    int64_t place = 0;
-    starts[0] = 0;
-    for (int64_t cell = 1; cell < cells; cell++) {
-        double begin = values[0] + (double)cell * each;
-        while (place < count && values[place] < begin)
-            place++;
-        starts[cell] = (int32_t)place;
-    }
-    starts[cells] = (int32_t)count;
 }
 
 /* Several sweeps at once, each over a part of the values: while one waits for its next values the others

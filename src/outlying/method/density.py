@@ -8,13 +8,12 @@ the last bit.
 from __future__ import annotations
 
 import math
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from outlying.kernel.sweep import places_of, rows_around, total_after, variance
-from outlying.options import Bandwidth
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Counts: TypeAlias = npt.NDArray[np.int64]
@@ -77,44 +76,17 @@ def close_pairs(after: int, count: int) -> int:
     return 2 * (after - count * (count - 1) // 2) - count
 
 
-def parzen(values: Floats, kind: Bandwidth = "fixed") -> Floats:
+def parzen(values: Floats) -> Floats:
     """Return the Parzen density at each of the values; they must not all be equal."""
     width = bandwidth_of(values)
-    pilot = _pilot(values, width)
-    return pilot if kind == "fixed" else _adaptive(values, width, pilot, values)
-
-
-def parzen_at(values: Floats, points: Floats, width: float, kind: Bandwidth = "fixed") -> Floats:
-    """Return the Parzen density of the values, with the bandwidth they have, at any points."""
-    if kind == "adaptive":
-        return _adaptive(values, width, _pilot(values, width), points)
-    last = np.searchsorted(values, points + width / 2, side="right")
-    near = last - np.searchsorted(values, points - width / 2, side="left")
-    return densities(near, len(values), width)
-
-
-def _pilot(values: Floats, width: float) -> Floats:
     return densities(window_counts(values, width), len(values), width)
 
 
-def _adaptive(values: Floats, width: float, pilot: Floats, at: Floats) -> Floats:
-    """Abramson's variable bandwidths: proportional to pilot**(-1/2), geometric mean `width`.
-
-    Each value spreads the weight 1/b over the interval of width b around it. The sum of the weights
-    that cover a point is the sum of those that have begun minus the sum of those that have ended.
-    """
-    logs = np.log(pilot)
-    widths = width * np.exp(-0.5 * (logs - np.add.reduce(logs) / len(logs)))
-    starts, ends = values - widths / 2, values + widths / 2
-    begun = _weight_before(starts, 1 / widths, at, "right")
-    ended = _weight_before(ends, 1 / widths, at, "left")
-    return np.asarray((begun - ended) / len(values))
-
-
-def _weight_before(points: Floats, weights: Floats, at: Floats, side: Any) -> Floats:
-    order = np.argsort(points, kind="stable")
-    totals = np.concatenate(([0.0], np.cumsum(weights[order])))
-    return np.asarray(totals[np.searchsorted(points[order], at, side=side)])
+def parzen_at(values: Floats, points: Floats, width: float) -> Floats:
+    """Return the Parzen density of the values, with the bandwidth they have, at any points."""
+    last = np.searchsorted(values, points + width / 2, side="right")
+    near = last - np.searchsorted(values, points - width / 2, side="left")
+    return densities(near, len(values), width)
 
 
 def mean_neighbours(values: Floats, width: float) -> float:

@@ -23,11 +23,9 @@ from outlying.method.density import (
     bandwidth,
     bandwidth_among,
     densities,
-    parzen,
-    parzen_at,
 )
 from outlying.method.measure import SCALES, Typical, lift, rarity
-from outlying.options import Bandwidth
+from outlying.method.surprise import CLIPPED, OUTER_TWENTIETHS
 
 #: Numbers up to so many, and so many for each of them, are counted one by one.
 _FEW, _FEW_FOR_EACH = 1 << 16, 4
@@ -43,10 +41,8 @@ class Distribution:
     highs: Floats
 
     @classmethod
-    def of(cls, values: Floats, bandwidth: Bandwidth = "fixed") -> Distribution:
-        """Count sorted values; for adaptive windows each row stays on its own."""
-        if bandwidth == "adaptive":
-            return cls(values, np.ones(len(values), dtype=np.int64), values, values)
+    def of(cls, values: Floats) -> Distribution:
+        """Count sorted values."""
         found, rows, before = distinct(values)
         made = cls(found, rows, found, found)
         made.__dict__["before"] = before  # it is known already
@@ -84,10 +80,20 @@ class Distribution:
 
     @functools.cached_property
     def width(self) -> float:
-        """The Parzen bandwidth; see density.bandwidth_of."""
-        spread = float(self.values[-1] - self.values[0])
-        variance = weighted_variance(self.values, self.rows)
-        return bandwidth(math.sqrt(variance), self.known, spread)
+        """The Parzen bandwidth, which outliers do not widen; see surprise.robust_width."""
+        places = np.multiply(OUTER_TWENTIETHS, self.known - 1)
+        least, next_one = self.at_ranks(np.floor(places)), self.at_ranks(np.ceil(places))
+        low, high = least + (places - np.floor(places)) * (next_one - least)
+        return CLIPPED * self._width_of(np.clip(self.values, low, high)) or self._width_of(
+            self.values
+        )
+
+    def _width_of(self, values: Floats) -> float:
+        """Return the bandwidth of other values of the same rows; 0 where all are equal."""
+        spread = float(values[-1] - values[0])
+        if spread <= 0:
+            return 0.0
+        return bandwidth(math.sqrt(weighted_variance(values, self.rows)), self.known, spread)
 
     def width_among(self, rows: int) -> float:
         """Return the bandwidth among more rows, or fewer, that are spread like these."""
@@ -160,30 +166,24 @@ class Distribution:
         rows = np.stack([self.before[:-1], self.before[1:]], axis=1).ravel()
         return ends, rows.astype(np.float64)
 
-    def densities(self, bandwidth: Bandwidth = "fixed", scale: int = SCALES[0]) -> Floats:
+    def densities(self, scale: int = SCALES[0]) -> Floats:
         """Return the density at each value, by windows of the usual width or wider ones."""
-        if bandwidth == "adaptive":
-            return parzen(self.values, bandwidth)
         return densities(self.neighbours(scale), self.known, scale * self.width)
 
-    def ranked(
-        self, bandwidth: Bandwidth = "fixed", scale: int = SCALES[0]
-    ) -> tuple[Floats, Counts]:
+    def ranked(self, scale: int = SCALES[0]) -> tuple[Floats, Counts]:
         """Return the densities that values have, from the rarest on, and the rows of each.
 
         Counts of rows have the order of densities, and there are far fewer of them than values.
         """
-        if bandwidth == "fixed" and self.is_exact:
+        if self.is_exact:
             counts, rows = rows_by_number(cast(Counts, self.neighbours(scale)), self.rows)
             return densities(counts, self.known, scale * self.width), rows
-        found = self.densities(bandwidth, scale)
+        found = self.densities(scale)
         order = np.argsort(found, kind="stable")
         return found[order], self.rows[order]
 
-    def densities_at(self, points: Floats, bandwidth: Bandwidth = "fixed") -> Floats:
+    def densities_at(self, points: Floats) -> Floats:
         """Return the density at any points."""
-        if bandwidth == "adaptive":
-            return parzen_at(self.values, points, self.width, bandwidth)
         return densities(self._between(points, self.width / 2), self.known, self.width)
 
 

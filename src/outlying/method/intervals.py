@@ -2,11 +2,12 @@
 
 A mixture labels the values; runs of equal labels are the segments of the attribute. They do not
 depend on the object, so they are found once per population; the object only chooses among them.
+The sign of numbers must not matter, but a fit begins at one end and ties need a first one: both
+follow the direction in which gaps between values first differ from those read backwards.
 """
 
 from __future__ import annotations
 
-import bisect
 import dataclasses
 import functools
 import itertools
@@ -16,14 +17,12 @@ import numpy as np
 
 from outlying.method import mixture
 from outlying.method.density import Counts, Floats, bandwidth_of
-from outlying.options import Interval, Options
 
 MOST_POINTS = 512
 MOST_SCALES = 3
 WINDOW_SHARE = 0.2
-WIDER = 1.05  # in a sample, so that a window keeps its share of all rows
-WINDOWS = 17  # of each attribute without structure, evenly spread over the ranks
 NARROWEST = 0.5  # the least width of a component, in Parzen bandwidths
+SAME_GAP = 1e-9  # of the range: gaps that differ by less may do so by rounding, in another unit
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,18 +33,10 @@ class Segments:
     highs: Floats
     rows: Counts
     labels: Counts
+    is_backwards: bool = False  # whether ties are decided from the greatest value on
 
     def __len__(self) -> int:
         return len(self.lows)
-
-    def holding(self, value: float) -> int | None:
-        """Return which of several segments holds a value: around all values of it are the same.
-
-        None where there is only one, or the value lies between two.
-        """
-        own = int(np.searchsorted(self.lows, value, side="right")) - 1
-        is_held = len(self) > 1 and own >= 0 and value <= self.highs[own]
-        return own if is_held else None
 
     @functools.cached_property
     def merges(self) -> list[list[int]]:
@@ -61,7 +52,8 @@ class Segments:
             logs = _log_densities(edges, self.rows, starts)
             jumps = [abs(b - a) for a, b in itertools.pairwise(logs)]
             least = min(jumps)
-            joined = next(i for i, jump in enumerate(jumps) if jump <= least + mixture.TIE)
+            tied = [i for i, jump in enumerate(jumps) if jump <= least + mixture.TIE]
+            joined = tied[-1 if self.is_backwards else 0]
             starts = [*starts[: joined + 1], *starts[joined + 2 :]]
             steps.append(starts)
         return steps
@@ -76,14 +68,31 @@ class Segments:
             found.append([(float(self.lows[a]), float(self.highs[b])) for a, b in merged][1:])
         return found
 
-    @functools.cached_property
-    def ends(self) -> tuple[list[float], list[float]]:
-        """The least and the greatest values, to be looked up one by one."""
-        return self.lows.tolist(), self.highs.tolist()
-
 
 def segments(values: Floats, seed: int | None = None) -> Segments:
     """Cut sorted values, not all equal, into runs that belong to the same component."""
+    if _is_backwards(values):
+        return _mirrored(_segments(-values[::-1], seed))
+    return _segments(values, seed)
+
+
+def _is_backwards(values: Floats) -> bool:
+    """Return whether values are to be taken from the greatest one on: so is the mirror image not.
+
+    Neither is one whose gaps are the same from both ends.
+    """
+    gaps = np.diff(values)
+    differ = gaps - gaps[::-1]
+    places = np.flatnonzero(np.abs(differ) > SAME_GAP * (values[-1] - values[0]))
+    return len(places) > 0 and bool(differ[places[0]] > 0)
+
+
+def _mirrored(found: Segments) -> Segments:
+    lows, highs = -found.highs[::-1], -found.lows[::-1]
+    return Segments(lows, highs, found.rows[::-1], found.labels[::-1], is_backwards=True)
+
+
+def _segments(values: Floats, seed: int | None) -> Segments:
     floor = NARROWEST * bandwidth_of(values)
     starts = _point_starts(values)
     counts = np.diff(np.append(starts, len(values)))
@@ -112,54 +121,6 @@ def _point_starts(values: Floats) -> Counts:
     return starts[np.flatnonzero(np.diff(by_rank + by_value, prepend=-1))]
 
 
-def candidates(
-    values: Floats,
-    found: Segments,
-    value: float,
-    rows: int,
-    total: int,
-    options: Options,
-) -> list[tuple[float, float]]:
-    """Return the intervals around the object's value that may serve as conditions, finest first.
-
-    `values` are the sorted known values of the attribute among some of all rows. Where not all of
-    them were drawn, the object's value may lie beside those: the nearest interval is then drawn out
-    to it.
-    """
-    if len(found) == 1:
-        least = options.least_rows(total) / total
-        share = max(least, WINDOW_SHARE) * (WIDER if rows < total else 1.0)
-        around = [] if options.scales == "one" else [_neighbourhood(values, value, share * rows)]
-    else:
-        around = _around(found, value, options)
-    return list(dict.fromkeys((min(low, value), max(high, value)) for low, high in around))
-
-
-def _around(found: Segments, value: float, options: Options) -> list[tuple[float, float]]:
-    """Return intervals made of the segments around a value."""
-    own = _nearest(found, value)
-    finest = _finest(found, own, options.interval)
-    if options.scales == "one":
-        return [finest]
-    return [finest, *found.coarser[own][-(MOST_SCALES - 1) :]]
-
-
-def _nearest(found: Segments, value: float) -> int:
-    """Return the segment that holds a value, or the nearest one; the first of two."""
-    lows, highs = found.ends
-    own = max(0, bisect.bisect_right(lows, value) - 1)
-    if own + 1 < len(lows) and lows[own + 1] - value < value - highs[own]:
-        return own + 1
-    return own
-
-
-def _finest(found: Segments, own: int, interval: Interval) -> tuple[float, float]:
-    if interval == "run":
-        return found.ends[0][own], found.ends[1][own]
-    same = np.flatnonzero(found.labels == found.labels[own])
-    return float(found.lows[same[0]]), float(found.highs[same[-1]])
-
-
 def _log_densities(edges: Floats, rows: Counts, starts: list[int]) -> list[float]:
     ends = [*starts[1:], len(rows)]
     return [
@@ -177,18 +138,3 @@ def _cover(starts: list[int], own: int, count: int) -> tuple[int, int]:
     index = max(i for i, start in enumerate(starts) if start <= own)
     end = starts[index + 1] if index + 1 < len(starts) else count
     return starts[index], end - 1
-
-
-def _neighbourhood(values: Floats, value: float, rows: float) -> tuple[float, float]:
-    """Return a window of ranks around the object: the context of an attribute without structure.
-
-    It is one of some windows that are the same for all objects, so that these can share what is
-    found in them: the one whose middle is nearest, the first of two.
-    """
-    size = min(len(values), math.ceil(rows - 1e-9))
-    left = int(np.searchsorted(values, value, side="left"))
-    right = max(left, int(np.searchsorted(values, value, side="right")) - 1)
-    spare = len(values) - size
-    starts = [spare * number // (WINDOWS - 1) for number in range(WINDOWS)]
-    start = min(starts, key=lambda start: abs(left + right - (2 * start + size - 1)))
-    return float(values[start]), float(values[start + size - 1])

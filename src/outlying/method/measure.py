@@ -17,7 +17,6 @@ import numpy as np
 
 from outlying.kernel.sweep import means_around
 from outlying.method.density import Counts, Floats, Number, density_at
-from outlying.options import Bandwidth, Measure
 
 #: Densities closer than this (relatively) are the same density: summation order must not decide.
 SAME_DENSITY = 1e-9
@@ -93,10 +92,9 @@ class Summary:
         """Return the paper's difference of areas."""
         return excess(self.mean, self.at_object, self.unit)
 
-    def outlierness(self, measure: Measure) -> float:
-        """Score the object by the chosen measure."""
-        unit = self.unit if measure == "paper" else 1.0
-        return outlierness(self.mean * unit, self.at_object * unit, measure)
+    def outlierness(self) -> float:
+        """Score the object, from 0 to 1, whatever the unit."""
+        return outlierness(self.mean, self.at_object)
 
 
 def rarity(mean: Number, at_object: Number) -> Number:
@@ -111,11 +109,6 @@ def may_reach(near: Number, known: Number, needed: float) -> Any:
     only where they can: so most of them need not be looked at (method 3).
     """
     return near * (needed * (1 - SAME_DENSITY)) <= known
-
-
-def scales_of(measure: Measure, bandwidth: Bandwidth = "fixed") -> tuple[int, ...]:
-    """Return the scales that count; the paper's measure and adaptive windows have one."""
-    return SCALES if measure == "relative" and bandwidth == "fixed" else SCALES[:1]
 
 
 def counted_near(
@@ -160,49 +153,22 @@ def excess(mean: Number, at_object: Number, unit: float) -> Number:
     return (mean - at_object) * unit
 
 
-def omega(difference: float) -> float:
-    """Squash a difference of areas into [0, 1): (1 - e^-x) / (1 + e^-x), 0 below 0."""
-    return math.tanh(difference / 2) if difference > 0 else 0.0
+def outlierness(mean: float, at_object: float) -> float:
+    """Score an object by the mean density of its population and its own density: 1 - f_o / mean(F).
 
-
-def outlierness(mean: float, at_object: float, measure: Measure = "relative") -> float:
-    """Score an object by the mean density of its population and its own density.
-
-    An object as dense as the mean, up to rounding, scores 0: in a tiny unit the paper's measure
-    would blow the rounding up to 1.
+    An object as dense as the mean, up to rounding, scores 0.
     """
-    if at_object >= mean * (1 - SAME_DENSITY):
-        return 0.0
-    if measure == "paper":
-        return omega(mean - at_object)
-    return 1.0 - at_object / mean
+    return 0.0 if is_ordinary(mean, at_object) else 1.0 - at_object / mean
+
+
+def is_ordinary(mean: float, at_object: float) -> bool:
+    """Return whether an object is as dense as the mean, up to rounding, or denser."""
+    return at_object >= mean * (1 - SAME_DENSITY)
 
 
 def reaches(score: float, threshold: float) -> bool:
     """Return whether an outlierness reaches the threshold."""
     return score >= threshold - SAME_SCORE
-
-
-def least_rarity(threshold: float, measure: Measure) -> float:
-    """Return the rarity whose outlierness reaches the threshold; by the paper's measure the excess.
-
-    The inverse of `outlierness`, so that the screen needs no outlierness at all.
-    """
-    least = threshold - SAME_SCORE
-    return 2 * math.atanh(least) if measure == "paper" else 1 / (1 - least)
-
-
-def rounded(score: Number, measure: Measure, decimals: int = DECIMALS) -> Number:
-    """Round scores as far as they count in an order: to decimals, or to nine significant digits.
-
-    A strength is free of units; the paper's difference of areas is not, so decimals would make its
-    order depend on the unit more than it does anyway.
-    """
-    if isinstance(score, float):
-        return float(f"{score:.8e}") if measure == "paper" else round(score, decimals)
-    if measure == "paper":
-        return np.array([rounded(float(number), measure) for number in score])
-    return score.round(decimals)
 
 
 def areas(densities: Floats, at_object: float, rows: Counts | None = None) -> tuple[float, float]:

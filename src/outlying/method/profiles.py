@@ -19,7 +19,6 @@ from outlying.method.sketches import (
     numeric_sketch,
     ranked_as,
 )
-from outlying.options import Bandwidth
 from outlying.table.values import Form, Value, value_of
 
 TYPICAL_SHARE = 0.9
@@ -32,9 +31,7 @@ Ranges: TypeAlias = tuple[tuple[Value, Value], ...]
 class NumericProfile:
     """A numeric property in a context: how rare its values are, and where most of them lie."""
 
-    def __init__(
-        self, found: Distribution, form: Form, exponent: int, bandwidth: Bandwidth = "fixed"
-    ) -> None:
+    def __init__(self, found: Distribution, form: Form, exponent: int) -> None:
         """Take values that were divided by 2**exponent, and find where 90% of them lie.
 
         These are the values of highest density. A range of them ends where the next one is further
@@ -43,7 +40,7 @@ class NumericProfile:
         all.
         """
         self.found, self.form, self.exponent = found, form, exponent
-        self.known, self.bandwidth = found.known, bandwidth
+        self.known = found.known
         self._ranks: dict[int, tuple[Floats, Counts, Counts]] = {}
         ranked, _, counted = self._ranked(1)
         share = TYPICAL_SHARE * self.known
@@ -74,7 +71,7 @@ class NumericProfile:
     def _ranked(self, scale: int) -> tuple[Floats, Counts, Counts]:
         """Return the densities at a scale from the rarest on, their rows, and these added up."""
         if scale not in self._ranks:
-            ranked, rows = self.found.ranked(self.bandwidth, scale)
+            ranked, rows = self.found.ranked(scale)
             self._ranks[scale] = ranked, rows, np.cumsum(rows)
         return self._ranks[scale]
 
@@ -88,7 +85,7 @@ class NumericProfile:
         ranked = self._ranked(scale)[:2]
         if scale > 1:
             return ranked_as(self.sketch(), *ranked)
-        return numeric_sketch(self.found, self.form, self.exponent, self.bandwidth, ranked)
+        return numeric_sketch(self.found, self.form, self.exponent, ranked)
 
     def gap(self, place: Value) -> tuple[Value, Value] | None:
         """Return the nearest other values below and above that of an object.
@@ -105,7 +102,7 @@ class NumericProfile:
     def typical(self, place: Value, at_object: float) -> Ranges:
         """Say where the 90% of highest density lie; ranges end where the object lies between."""
         point = self._scaled(place) if at_object < self.least else math.nan
-        values, densities = self.found.values, self.found.densities(self.bandwidth)
+        values, densities = self.found.values, self.found.densities()
         starts, stops = ranges(values, densities, self.least, self.widest_gap, point)
         return tuple(
             (self._shown(float(low)), self._shown(float(high)))

@@ -16,7 +16,6 @@ import numpy as np
 from outlying.kernel.sweep import means_around
 from outlying.method.density import Counts, Floats
 from outlying.method.distribution import Distribution
-from outlying.options import Bandwidth
 from outlying.table.values import Form, Value
 
 #: Of these shares of the rows a sketch knows the value: enough to choose an axis.
@@ -86,8 +85,8 @@ class Picture:
 
     `place` is the object's value as a number of the column, or its category. Densities are
     multiples of mean(F): `densities` are f_o in the context and over the whole table, `areas` those
-    above and below G in the context (paper, section 4); their difference is the outlierness of
-    measure "relative".
+    above and below G in the context (paper, section 4); their difference is the relative
+    outlierness.
     """
 
     place: float | Value
@@ -103,7 +102,6 @@ def numeric_sketch(
     found: Distribution,
     form: Form,
     exponent: int,
-    kind: Bandwidth,
     ranked: tuple[Floats, Counts] | None = None,
 ) -> NumericSketch:
     """Sketch values that were divided by 2**exponent.
@@ -116,9 +114,9 @@ def numeric_sketch(
         form=form,
         known=found.known,
         quantiles=tuple(np.ldexp(_at_shares(found), exponent).tolist()),
-        curve=Curve(_unscaled(points, exponent), found.densities_at(points, kind)),
+        curve=Curve(_unscaled(points, exponent), found.densities_at(points)),
         logarithmic=_logarithmic(found, form, exponent),
-        ranked=_at_even_shares(*(ranked or _ranked(found, kind))),
+        ranked=_at_even_shares(*(ranked or _ranked(found))),
     )
 
 
@@ -127,9 +125,9 @@ def ranked_as(sketch: NumericSketch, densities: Floats, rows: Counts) -> Numeric
     return dataclasses.replace(sketch, ranked=_at_even_shares(densities, rows))
 
 
-def _ranked(found: Distribution, kind: Bandwidth) -> tuple[Floats, Counts]:
+def _ranked(found: Distribution) -> tuple[Floats, Counts]:
     """Return the densities of some rows, sorted, one row each."""
-    densities = np.sort(found.densities_at(_thinned(found), kind))
+    densities = np.sort(found.densities_at(_thinned(found)))
     return densities, np.ones(len(densities), dtype=np.int64)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from outlying.method import measure
 from outlying.method.density import Floats
+from outlying.reference.outlierness import outlierness
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -30,9 +31,9 @@ class DensityScore:
     @property
     def paper(self) -> float:
         """The outlierness by the paper's measure."""
-        return measure.outlierness(self.mean, self.at_object, "paper")
+        return outlierness(self.mean, self.at_object, "paper")
 
     @property
     def relative(self) -> float:
         """The outlierness free of units."""
-        return measure.outlierness(self.mean, self.at_object, "relative")
+        return outlierness(self.mean, self.at_object, "relative")

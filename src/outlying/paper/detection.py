@@ -76,12 +76,18 @@ def detected(table: Table, claim: Claim, seeds: int, on_step: Callable[[], None]
 def _result(ranked: tuple[Flagged, ...], row: int) -> SeedResult:
     own = next(item for item in ranked if item.row == row)
     first = ranked[0]
-    return SeedResult(own.rank, own.votes or 0, first.row + 1)
+    return SeedResult(own.rank, own.votes or 0, (first.row or 0) + 1)
 
 
 def _ranked(explainer: Explainer, scale: str, seed: int) -> tuple[Flagged, ...]:
     """Return all rows, the most abnormal first."""
     found = detect(
-        explainer, combine="votes", rounds=ROUNDS, scale=scale, seed=seed, top=explainer.rows
+        explainer,
+        detector="feature-bagging",
+        combine="votes",
+        rounds=ROUNDS,
+        scale=scale,
+        seed=seed,
+        top=explainer.rows,
     )
     return found.rows

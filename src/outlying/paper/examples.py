@@ -13,10 +13,8 @@ from statistics import NormalDist
 import numpy as np
 
 from outlying.method.density import Floats, bandwidth_of, parzen, parzen_at
-from outlying.method.measure import outlierness
 from outlying.paper.density_score import DensityScore
-from outlying.search.attributes import attribute_of
-from outlying.table.columns import numeric_column
+from outlying.reference.outlierness import outlierness
 
 HEIGHTS = NormalDist(170, 7.5)
 PEOPLE = 2000
@@ -123,6 +121,6 @@ def averages(count: int) -> Averages:
 
 def _as_a_row(sample: Floats, value: float) -> float:
     """Return the score of a value that joins the sample, as new objects do here."""
-    attribute = attribute_of(numeric_column("x", np.append(sample, value)))
-    found = attribute.summary(np.ones(len(sample) + 1, dtype=bool), len(sample), "fixed")
-    return 0.0 if found is None else found.outlierness("paper")
+    values = np.sort(np.append(sample, value))
+    densities = parzen(values)
+    return outlierness(float(np.mean(densities)), float(densities[np.searchsorted(values, value)]))

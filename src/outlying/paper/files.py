@@ -63,8 +63,8 @@ def _make(inner: Path, folder: Path) -> None:
             pass
 
 
-def write(files: Mapping[str, str], folder: Path) -> None:
-    """Write the files."""
+def write(files: Mapping[str, str], folder: Path, data: Path) -> None:
+    """Write the files, but not to one of those that the data are in."""
     for name, content in files.items():
-        with Output.to(str(folder / name)) as out:
+        with Output.to(str(folder / name), [str(data)]) as out:
             out.write(content)

@@ -179,8 +179,7 @@ def _table(item: Reproduced) -> Iterator[Block]:
         f"{published.SUPPORT:.0%}, at most {published.CONDITIONS} conditions, one interval per "
         "attribute that spans its component, all contexts). Minimal: pairs that reach 0.9 while no "
         f"part of their conditions does; there are {item.found}. Default: what outlying says "
-        "without any option (support 10%, up to four conditions, several scales, ordered by "
-        "strength), with its confidence."
+        "without any option, and how many other rows have a finding as strong."
     )
     yield Figure(
         f"{name.lower()}.svg",
@@ -232,7 +231,7 @@ def _pair_rows(item: Reproduced) -> Iterator[tuple[str, ...]]:
     for place, pair in enumerate(item.minimal, start=1):
         yield _pair_cells(f"minimal {place}", pair)
     for place, pair in enumerate(item.defaults, start=1):
-        sure = "" if pair.confidence is None else f", confidence {pair.confidence:.3g}"
+        sure = "" if pair.as_strong is None else f", other rows as strong: {pair.as_strong:,}"
         yield _pair_cells(f"default {place}{sure}", pair)
 
 
@@ -293,11 +292,11 @@ def _times(found: Results) -> Iterator[Block]:
     yield Text(
         f"The least of {timing.REPEATS} runs each. Condition building (natural intervals) and "
         "outlier computation (search) apart, as in the paper, whose machine and programming "
-        "language were others: only proportions compare. Default: outlying's options, without "
-        "the comparison with other rows."
+        "language were others: only proportions compare. Default: outlying's options, all rows "
+        "judged and the object explained."
     )
     yield Grid(
-        ("table", "paper: intervals", "search", "here: intervals", "search", "default: search"),
+        ("table", "paper: intervals", "search", "here: intervals", "search", "default: all"),
         tuple(
             (
                 timed.claim.name,
@@ -305,7 +304,7 @@ def _times(found: Results) -> Iterator[Block]:
                 f"{timed.claim.search_seconds:g} s",
                 seconds(timed.paper.intervals),
                 seconds(timed.paper.search),
-                seconds(timed.defaults.search),
+                seconds(timed.defaults),
             )
             for timed in found.times
         ),

@@ -9,10 +9,9 @@ import dataclasses
 
 from outlying.options import PAPER
 
-#: The options that follow the paper to the letter, and its parameters sigma and k.
-OPTIONS = PAPER
-SUPPORT: float = OPTIONS["min_support"]
-CONDITIONS: int = OPTIONS["max_conditions"]
+#: The paper's parameters sigma and k.
+SUPPORT: float = PAPER["min_support"]
+CONDITIONS: int = PAPER["max_conditions"]
 #: The outlierness of the object between the two clusters of Unif2.
 UNIF2 = 0.775
 #: The Gaussian example: outlierness of v1.

@@ -12,11 +12,13 @@ import numpy as np
 from outlying import sources
 from outlying.api import Explainer
 from outlying.errors import SourceError
-from outlying.method.intervals import candidates
-from outlying.options import Discretise, Options
+from outlying.method.density import parzen
+from outlying.method.intervals import segments
+from outlying.options import Discretise, Interval, PaperOptions
 from outlying.paper import published
 from outlying.paper.density_score import DensityScore
 from outlying.paper.published import CLAIMS, Bound, Claim
+from outlying.reference.intervals import natural_intervals
 from outlying.results.pairs import Pair
 from outlying.search.attributes import NumericAttribute
 from outlying.table.columns import Mask
@@ -54,7 +56,7 @@ class ScoredPair:
     support: float
     inside: DensityScore
     overall: DensityScore
-    confidence: float | None = None
+    as_strong: int | None = None  # other rows with a finding as strong
 
     @property
     def is_supported(self) -> bool:
@@ -123,7 +125,7 @@ def reproduced(table: Table, claim: Claim, seeds: int) -> Reproduced:
     """Return what is found on the paper's object, by the paper's options and by ours."""
     pairs = _ObjectPairs(table, claim.object - 1)
     exact = _highest(table, pairs.row)
-    minimal = _pairs(table, pairs.row, references=0, **published.OPTIONS)
+    minimal = _pairs(table, pairs.row, preset="paper")
     wanted = table.columns[claim.property - 1].name
     same = next((pair for pair in (*exact, *minimal) if pair.property == wanted), None)
     return Reproduced(
@@ -142,8 +144,7 @@ def reproduced(table: Table, claim: Claim, seeds: int) -> Reproduced:
 
 def _highest(table: Table, row: int, seed: int | None = None) -> tuple[Pair, ...]:
     """Return the best pair of each property: hardly any reaches 1, so that all are compared."""
-    options = published.OPTIONS | {"min_outlierness": 1.0, "references": 0, "seed": seed}
-    return _pairs(table, row, **options)
+    return _pairs(table, row, preset="paper", min_outlierness=1.0, seed=seed)
 
 
 def _pairs(table: Table, row: int, top: int = 1000, **options: Any) -> tuple[Pair, ...]:
@@ -163,22 +164,23 @@ class _ObjectPairs:
         """Yield the natural interval of each attribute."""
         for number, attribute in enumerate(self.attributes, start=1):
             span, run = self._interval(attribute, "span"), self._interval(attribute, "run")
-            rows = self.table.rows if span is None else attribute.rows_between(*span)
+            within = (-np.inf, np.inf) if span is None else span
+            values = attribute.rescaled()
+            rows = int(np.count_nonzero((values >= within[0]) & (values <= within[1])))
             yield NaturalInterval(
                 number=number,
                 name=attribute.column.name,
                 value=float(attribute.column.values[self.row]),
-                segments=len(attribute.segments(None)),
+                segments=len(segments(attribute.sorted)),
                 span=_unscaled(attribute, span),
                 run=_unscaled(attribute, run),
                 support=rows / self.table.rows,
             )
 
-    def _interval(self, attribute: NumericAttribute, kind: str) -> tuple[float, float] | None:
-        options = Options.of(scales="one", interval=kind)
-        found = attribute.segments(None)
-        value, rows = attribute.scaled(self.row), self.table.rows
-        return next(iter(candidates(attribute.sorted, found, value, rows, rows, options)), None)
+    def _interval(self, attribute: NumericAttribute, kind: Interval) -> tuple[float, float] | None:
+        options = PaperOptions(interval=kind)
+        found, value = segments(attribute.sorted), attribute.scaled(self.row)
+        return next(iter(natural_intervals(attribute.sorted, found, value, 0, options)), None)
 
     def published(self, claim: Claim) -> ScoredPair:
         """Return the paper's own pair."""
@@ -188,7 +190,7 @@ class _ObjectPairs:
         """Return a pair that was found with its densities."""
         bounds = tuple(self._bound(condition) for condition in pair.conditions)
         found = self._pair(self.numbers[pair.property], bounds)
-        return dataclasses.replace(found, confidence=pair.confidence)
+        return dataclasses.replace(found, as_strong=pair.as_strong)
 
     def start(self, seed: int) -> Numbers:
         """Return the highest pair with a random start of the mixtures."""
@@ -196,8 +198,8 @@ class _ObjectPairs:
 
     def older(self, kind: Discretise, bins: int) -> BinnedPair:
         """Return the strongest pair of the older method, by the measure free of units."""
-        options = published.OPTIONS | {"measure": "relative", "references": 0}
-        best = _pairs(self.table, self.row, top=1, discretise=kind, bins=bins, **options)[0]
+        options = {"preset": "paper", "measure": "relative", "discretise": kind, "bins": bins}
+        best = _pairs(self.table, self.row, top=1, **options)[0]
         number, others = self._numbers(best)
         return BinnedPair(kind, bins, number, str(best.value), others, best.outlierness)
 
@@ -228,11 +230,12 @@ class _ObjectPairs:
 
     def _score(self, attribute: NumericAttribute, mask: Mask) -> DensityScore:
         """Return the score of a group; where it has a single value, one density, the object's."""
-        summary = attribute.summary(mask, self.row, "fixed")
-        if summary is None:
+        values = attribute.sorted[mask[attribute.order]]
+        if values[0] == values[-1]:
             return DensityScore(np.ones(1), 1.0)
-        _, densities = attribute.densities(mask, "fixed")
-        return DensityScore(np.sort(densities) * attribute.unit, summary.at_object * summary.unit)
+        densities = parzen(values) * attribute.unit
+        own = np.searchsorted(values, attribute.scaled(self.row))
+        return DensityScore(np.sort(densities), float(densities[own]))
 
 
 def _unscaled(

@@ -13,10 +13,10 @@ from typing import get_args
 import numpy as np
 
 from outlying.method.density import Floats, bandwidth_of, parzen, parzen_at
-from outlying.method.discretise import bin_numbers, histogram
-from outlying.method.measure import outlierness
 from outlying.options import Discretise, Measure
 from outlying.paper.density_score import DensityScore
+from outlying.reference.discretise import bin_numbers, histogram
+from outlying.reference.outlierness import outlierness
 
 VALUES = 20_000
 BINS = tuple(range(2, 51))

@@ -18,13 +18,13 @@ BLAME = (
 )
 
 _FULL = 100  # percent of the strongest shade: the cell most to blame
-_ODD = 45  # at least, for each cell that an exceptional story calls odd
-_FAINT = 25  # at most, where nothing is exceptional
+_ODD = 45  # at least, for each cell that a story that stands out calls odd
+_FAINT = 25  # at most, where nothing stands out
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Told:
-    """A story with its number on the page, from 1: exceptional ones come first."""
+    """A story with its number on the page, from 1: those that stand out come first."""
 
     number: int
     story: Story
@@ -51,7 +51,7 @@ class CellStrip:
 
 def numbered(findings: Findings) -> tuple[Told, ...]:
     """Return the stories in the order of the page."""
-    ranked = sorted(findings.stories, key=lambda story: not story.exceptional)
+    ranked = sorted(findings.stories, key=lambda story: not story.stands_out)
     return tuple(Told(number, story) for number, story in enumerate(ranked, start=1))
 
 
@@ -60,7 +60,7 @@ def cell_strip(findings: Findings) -> CellStrip:
     stories = numbered(findings)
     odd: dict[str, int] = {}
     for told in stories:
-        if told.story.exceptional:
+        if told.story.stands_out:
             odd.setdefault(told.story.culprit, told.number)
     blame, heats = findings.blame, _heats(findings)
     cells = tuple(
@@ -77,7 +77,7 @@ def cell_strip(findings: Findings) -> CellStrip:
         return CellStrip(cells, ())
     named = {name for name, heat in heats.items() if heat}
     for told in stories:
-        if told.number == 1 or told.story.exceptional:
+        if told.number == 1 or told.story.stands_out:
             named.update(told.story.columns)
     kept = [name in named for name, _ in findings.values]
     return CellStrip(
@@ -89,5 +89,5 @@ def cell_strip(findings: Findings) -> CellStrip:
 def _heats(findings: Findings) -> dict[str, int]:
     """Return the shade of each compared column: its blame as a share of the greatest."""
     blame = findings.blame
-    most, full = max(blame.values(), default=0.0), _FULL if findings.exceptional else _FAINT
+    most, full = max(blame.values(), default=0.0), _FULL if findings.stands_out else _FAINT
     return {name: round(full * number / most) if most > 0 else 0 for name, number in blame.items()}

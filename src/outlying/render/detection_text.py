@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from outlying.options import DetectOptions
 from outlying.render.text import Style, no_style, notes_paragraph, values
 from outlying.render.text_width import wrapped
-from outlying.results.detections import Detection, Flagged
+from outlying.results.detections import Detection, Flagged, OddCombination, Word
 from outlying.results.terms import PYTHON, Terms
-from outlying.results.wording import figure
+from outlying.results.wording import figure, key_of
 from outlying.table.values import number_text, printable
 
 
@@ -15,18 +17,78 @@ def render(
     detection: Detection, width: int = 88, style: Style = no_style, terms: Terms = PYTHON
 ) -> str:
     """Return a detection as text: the flagged rows, the oddest first, and what to know."""
-    rows = [_row(item, detection, width, style, terms) for item in detection.rows]
-    return _page(detection, rows, width, style)
+    parts = []
+    for title, items in _groups(detection):
+        parts += [style(wrapped(title, width), "title")] if title else []
+        parts += [_row(item, detection, width, style, terms) for item in items]
+    if detection.combinations:
+        parts.append(style(wrapped(ODD_ALL_OVER, width), "title"))
+        parts += [_combination(item, width, style, terms) for item in detection.combinations]
+    return _page(detection, parts, width, style)
+
+
+#: What the second list is.
+ODD_ALL_OVER = "Odd all over: much is a little odd, though no single value is exceptional:"
+
+
+def _groups(detection: Detection) -> list[tuple[str, list[Flagged]]]:
+    """Return the rows that are shown, those of the same word together, each group with its title.
+
+    Rows that do not stand out are shown only where no other does.
+    """
+    if (counts := detection.counts) is None:
+        return [("", list(detection.rows))]
+    found: dict[Word, list[Flagged]] = {"exceptional": [], "unusual": [], "": []}
+    for item in detection.rows:
+        found[item.word].append(item)
+    groups = []
+    if first := found["exceptional"]:
+        groups.append((_counted(first, counts.exceptional, "exceptional"), first))
+    if others := found["unusual"]:
+        none = "" if first else "No row is exceptional. "
+        groups.append((none + _counted(others, counts.unusual, "unusual"), others))
+    if not groups:
+        closest = [item for item in found[""] if item.reason is not None]
+        title = "No row stands out." + (" These come closest:" if closest else "")
+        groups.append((title, closest))
+    return groups
+
+
+def _counted(shown: Sequence[Flagged], count: int, word: Word) -> str:
+    """Return how many rows are of a word, and how many of these are shown."""
+    if count == 1:
+        return f"1 row is {word}:"
+    most = "the first of them" if len(shown) == 1 else f"the first {len(shown):,} of them"
+    return f"{count:,} rows are {word}{'' if len(shown) == count else f', {most}'}:"
+
+
+def most_in(item: OddCombination) -> str:
+    """Name the columns that make a row odd all over; of a stream they are not known."""
+    if not item.columns:
+        return f"score {item.score:.2f}"
+    *most, last = (printable(name, 40) for name in item.columns)
+    return f"most in {', '.join(most)} and {last}" if most else f"most in {last}"
+
+
+def _combination(item: OddCombination, width: int, style: Style, terms: Terms) -> str:
+    number = f"{item.rank}. "
+    margin = " " * len(number)
+    said = wrapped(f"{_name(item, terms)}: {most_in(item)}", width, number, margin)
+    return said + "\n" + style(values(item.values, width, margin), "detail")
 
 
 def heading(
-    detection: Detection,
-    width: int = 88,
-    style: Style = no_style,
-    terms: Terms = PYTHON,  # noqa: ARG001 - as render; it names no row
+    detection: Detection, width: int = 88, style: Style = no_style, terms: Terms = PYTHON
 ) -> str:
-    """Return the same without the rows, for where these follow with their explanations."""
-    return _page(detection, [], width, style)
+    """Return the same without the flagged rows, for where their explanations follow."""
+    lines = [wrapped(said, width, "  ", "    ") for said in combination_lines(detection, terms)]
+    parts = ["\n".join([style(ODD_ALL_OVER, "title"), *lines])] if lines else []
+    return _page(detection, parts, width, style)
+
+
+def combination_lines(detection: Detection, terms: Terms = PYTHON) -> list[str]:
+    """Return the rows that are odd all over, a line each."""
+    return [f"{_name(item, terms)}: {most_in(item)}" for item in detection.combinations]
 
 
 def _page(detection: Detection, rows: list[str], width: int, style: Style) -> str:
@@ -45,7 +107,7 @@ def detector(settings: DetectOptions) -> str:
     """Return in words what has ranked the rows."""
     bagging = settings.bagging
     if settings.by_strength:
-        return "the strongest finding of each row, or how rare its values are all together"
+        return "the strongest finding of each row"
     if bagging is None:
         order = ", the lowest first" if settings.lowest else ""
         return printable(settings.detector, 200) + order
@@ -58,8 +120,15 @@ def detector(settings: DetectOptions) -> str:
 def line(item: Flagged, settings: DetectOptions, width: int, terms: Terms = PYTHON) -> str:
     """Return the rank of a row and why it is flagged."""
     number = f"{item.rank}. "
-    said = f"{terms.row_name(item.row)}: {reason(item, settings)}"
+    said = f"{_name(item, terms)}: {reason(item, settings)}"
     return wrapped(said, width, number, " " * len(number))
+
+
+def _name(item: Flagged | OddCombination, terms: Terms) -> str:
+    """Name a row: by its number, or, of a stream, by what names it there."""
+    if item.row is not None:
+        return terms.row_name(item.row)
+    return f"the row with {key_of(item.key)}" if item.key else "a row"
 
 
 def _row(item: Flagged, detection: Detection, width: int, style: Style, terms: Terms) -> str:
@@ -73,13 +142,8 @@ def _row(item: Flagged, detection: Detection, width: int, style: Style, terms: T
 
 def reason(item: Flagged, settings: DetectOptions) -> str:
     """Return in words why a row is flagged."""
-    if item.strength is not None:
-        score = f"score {item.score:.2f}"
-        if item.score <= item.strength:
-            return f"{score}, the strength of its strongest finding"
-        found = f"its strongest finding has {item.strength:.2f}" if item.strength else "no finding"
-        rare = f"its values are rarer all together than those of {item.rarer_than:,} rows"
-        return f"{score}: {rare}; {found}"
+    if settings.by_strength:
+        return "no finding" if item.reason is None else f"{item.reason} (strength {item.score:.2f})"
     if settings.bagging is None or item.remoteness is None:
         return f"score {number_text(item.score)}"
     rounds = settings.bagging.rounds

@@ -8,8 +8,10 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import IO, NamedTuple
 
 from outlying.errors import OutputError
+from outlying.sources.paths import files_read
 
 _NAMED = 40  # characters of a name in that of its temporary file, which must not be too long
 
@@ -17,17 +19,21 @@ _NAMED = 40  # characters of a name in that of its temporary file, which must no
 class Output:
     """A place for one result. A file is tried before the work begins, so that none is lost."""
 
-    def __init__(self, path: Path | None, temporary: str | None) -> None:
+    def __init__(self, path: Path | None, temporary: _Temporary | None) -> None:
         self._path, self._temporary = path, temporary
 
     @classmethod
     @contextlib.contextmanager
-    def to(cls, target: str | None) -> Iterator[Output]:
-        """Open standard output (None or -) or a file; leaves nothing behind on failure."""
+    def to(cls, target: str | None, inputs: Iterable[str] = ()) -> Iterator[Output]:
+        """Open standard output (None or -) or a file; leaves nothing behind on failure.
+
+        A file that one of the `inputs` names, or that is in a folder that one of them names, is
+        refused.
+        """
         if target is None or target == "-":
             yield cls(None, None)
             return
-        path = final_path(target)
+        path = final_path(target, inputs)
         if is_special(path):
             yield cls(path, None)
             return
@@ -35,7 +41,8 @@ class Output:
         try:
             yield cls(path, temporary)
         finally:
-            Path(temporary).unlink(missing_ok=True)
+            temporary.stream.close()
+            Path(temporary.name).unlink(missing_ok=True)
 
     @property
     def is_terminal(self) -> bool:
@@ -56,15 +63,28 @@ class Output:
                 _print(part)
             return
         try:
-            with Path(self._temporary or self._path).open("w", encoding="utf-8") as stream:
+            with self._opened(self._path) as stream:
                 stream.writelines(_line(part) for part in parts)
             if self._temporary is not None:
-                Path(self._temporary).replace(self._path)
+                Path(self._temporary.name).replace(self._path)
         except OSError as error:
             raise OutputError(f"cannot write {self._path}: {error.strerror}") from None
 
+    def _opened(self, path: Path) -> IO[str]:
+        """Open the place; a temporary file is open already, so that no link can take its name."""
+        return (
+            path.open("w", encoding="utf-8") if self._temporary is None else self._temporary.stream
+        )
 
-def final_path(target: str) -> Path:
+
+class _Temporary(NamedTuple):
+    """A file of our own beside the final one."""
+
+    name: str
+    stream: IO[str]
+
+
+def final_path(target: str, inputs: Iterable[str] = ()) -> Path:
     """Return where a file is to be written: what a link points to is, and it stays a link."""
     if not target:
         raise OutputError("cannot write a file without a name; give one, or - for standard output")
@@ -81,7 +101,22 @@ def final_path(target: str) -> Path:
         raise OutputError(f"cannot write {target}: {error.strerror}") from None
     if is_folder:
         raise OutputError(f"cannot write {target}: it is a directory; give a file name")
+    refuse_inputs(target, path, inputs)
     return path
+
+
+def refuse_inputs(target: str, path: Path, inputs: Iterable[str]) -> None:
+    """Refuse to write to a file that is read, by whatever name: that would destroy the data."""
+    if not path.is_file():
+        return
+    for name, place in ((given, file) for given in inputs for file in files_read(given)):
+        with contextlib.suppress(OSError, ValueError):  # for the reader, which says what is wrong
+            if os.path.samestat(path.stat(), os.stat(place)):  # noqa: PTH116 (it may be a number)
+                shown = "standard input" if name == "-" else str(place)
+                raise OutputError(
+                    f"cannot write {target}: it is the same file as {shown}, which is read; give "
+                    "another name"
+                )
 
 
 def is_special(path: Path) -> bool:
@@ -112,13 +147,12 @@ def _line(content: str) -> str:
     return content.encode("utf-8", "backslashreplace").decode("utf-8") + "\n"
 
 
-def _temporary_beside(path: Path) -> str:
+def _temporary_beside(path: Path) -> _Temporary:
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name[:_NAMED]}.", dir=path.parent)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}") from None
-    os.close(handle)
     mask = os.umask(0)  # a temporary file is private; the result is an ordinary file
     os.umask(mask)
     Path(name).chmod(0o666 & ~mask)
-    return name
+    return _Temporary(name, open(handle, "w", encoding="utf-8"))  # noqa: PTH123

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import outlying
-from outlying.options import Measure, Options
+from outlying.options import Options
 from outlying.render import detection_text, scene, svg
 from outlying.render.axis import Axis
 from outlying.render.cells import BLAME, cell_strip, numbered
@@ -25,18 +25,19 @@ from outlying.results.detections import Detection, Flagged
 from outlying.results.findings import Findings, Population
 from outlying.results.pairs import Pair
 from outlying.results.patterns import Patterns
-from outlying.results.terms import PYTHON
+from outlying.results.terms import PYTHON, Terms
 from outlying.results.wording import (
+    GLOSSARY,
     Figure,
     everyone,
     figures,
-    glossary,
     headline,
     key_of,
     members,
     name_of,
     percent,
     rows_of,
+    title,
     verdict,
 )
 from outlying.table.values import Value, printable
@@ -49,6 +50,7 @@ _RIGHT_TO_LEFT = re.compile(
 )
 #: Terms that the page calls by a longer name.
 _NAMES = {"overall": "overall outlierness", "group": "group size"}
+_TERMS = Terms(1, "data row")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -124,12 +126,16 @@ class Report:
             if self.detection is None
             else detection_text.detector(self.detection.settings),
             detection_notes=() if self.detection is None else self.detection.notes,
+            combinations=[]
+            if self.detection is None
+            else detection_text.combination_lines(self.detection, _TERMS),
+            odd_all_over=detection_text.ODD_ALL_OVER,
             stories=list(self._told()) if self.is_many else [],
             objects=[_safe(item) for item in self._objects],
             skipped=people.skipped_columns,
             options=_option_texts(self.options),
             version=outlying.__version__,
-            terms=terms_of(self.options.measure),
+            terms=terms(),
             style=style_sheet(),
         )
 
@@ -172,7 +178,7 @@ def fragment(findings: Findings) -> str:
         anchor=f"outlying-{_digest(findings)}",
         findings=findings,
         hints=tuple(PYTHON.hints(findings.hints)),
-        terms=terms_of(findings.options.measure),
+        terms=terms(),
         style=style_sheet(),
     )
 
@@ -185,7 +191,7 @@ def _digest(findings: Findings) -> str:
 
 def card(pair: Pair) -> str:
     """Return the card of one pair as a fragment for other pages."""
-    return _rendered("card.html", pair=pair, terms=terms_of(pair.measure), style=style_sheet())
+    return _rendered("card.html", pair=pair, terms=terms(), style=style_sheet())
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -217,14 +223,14 @@ def view(pair: Pair, in_full: bool = True) -> View:
 
     Many weak findings make most of a page: they are kept light.
     """
-    title, expected, _ = headline(pair)
+    cell, expected, _ = headline(pair)
     plain = View(
         kind="exceptional" if pair.exceptional else "ordinary",
         badge="" if pair.exceptional else verdict(pair),
-        title=title,
+        title=cell,
         expected=expected,
         standing=pair.standing,
-        figures=tuple(_figure(item, pair.measure) for item in figures(pair)),
+        figures=tuple(_figure(item) for item in figures(pair)),
         group=members(pair),
         rows=f"{rows_of(pair):,}",
     )
@@ -254,22 +260,15 @@ def _words(chart: scene.PropertyChart, group: str) -> str:
     )
 
 
-def _figure(item: Figure, measure: Measure) -> dict[str, Any]:
-    name, tip = _NAMES.get(item.term, item.term), _tip(item.term, measure)
-    return {"tip": tip, "name": name, "text": item.text, "value": repr(item.value)}
+def _figure(item: Figure) -> dict[str, Any]:
+    name = _NAMES.get(item.term, item.term)
+    return {"tip": item.term, "name": name, "text": item.text, "value": repr(item.value)}
 
 
-def terms_of(measure: Measure) -> list[Term]:
-    """Return what the numbers of a card mean under a measure."""
-    meanings = glossary(measure)
-    return [
-        Term(_tip(term, measure), _NAMES.get(term, term), words) for term, words in meanings.items()
-    ] + [Term("blame", "blame", BLAME)]
-
-
-def _tip(term: str, measure: Measure) -> str:
-    """Return the id of the explanation of a term; a notebook may show both measures."""
-    return "outlierness-paper" if (term, measure) == ("outlierness", "paper") else term
+def terms() -> list[Term]:
+    """Return what the numbers of a card mean."""
+    meanings = [Term(term, _NAMES.get(term, term), words) for term, words in GLOSSARY.items()]
+    return [*meanings, Term("blame", "blame", BLAME)]
 
 
 def _option_texts(options: Options) -> list[tuple[str, str]]:
@@ -329,6 +328,7 @@ _FILTERS: dict[str, Any] = {
     "numbered": numbered,
     "cell_strip": cell_strip,
     "headline": headline,
+    "outcome": title,
     "short": lambda text: printable(text, 60),
     "printable": printable,
     "directed": _directed,

@@ -12,7 +12,7 @@ from outlying.results.pairs import Pair
 from outlying.results.patterns import Pattern
 from outlying.results.stories import Story
 from outlying.results.terms import PYTHON, Terms
-from outlying.results.wording import figures, headline, name_of, told_as
+from outlying.results.wording import figures, headline, name_of, title, told_as
 from outlying.table.values import Value, printable, text_of
 
 Style: TypeAlias = Callable[[str, str], str]
@@ -22,7 +22,6 @@ _UNBROKEN = "\N{NO-BREAK SPACE}"  # a name and its value stay on one line
 _MOST_SKIPPED = 10
 _MOST_ROWS = 8
 _MOST_TELLINGS = 2
-_SEARCH_LONGER = ("search", "exact")
 _BETWEEN = "  "  # the cells of a line on what stands out
 
 
@@ -46,22 +45,17 @@ def render(
     unless `everything` is asked for. `with_sparks` adds small pictures, for terminals that have
     the characters.
     """
-    told = [story for story in findings.stories if everything or story.exceptional]
+    told = [story for story in findings.stories if everything or story.stands_out]
     draw = _Drawing(width, style, everything, with_sparks)
+    notes = (*findings.notes, *terms.hints(findings.hints))
     parts = [
         _object(findings, width, style, terms),
         *_headlines(findings, width, style),
         *(draw.story(rank, story) for rank, story in enumerate(told, start=1)),
         *_folded(findings, len(told), width, terms),
-        *notes_paragraph(findings.population, _notes(findings, everything, terms), width),
+        *notes_paragraph(findings.population, notes, width),
     ]
     return "\n\n".join(parts)
-
-
-def _notes(findings: Findings, everything: bool, terms: Terms) -> tuple[str, ...]:
-    """Return what to know; how to search longer only where everything is asked for."""
-    hints = [hint for hint in findings.hints if everything or hint.option not in _SEARCH_LONGER]
-    return *findings.notes, *terms.hints(hints)
 
 
 def _object(findings: Findings, width: int, style: Style, terms: Terms) -> str:
@@ -81,20 +75,34 @@ def values(row: Sequence[tuple[str, Value]], width: int, margin: str) -> str:
 
 def _headlines(findings: Findings, width: int, style: Style) -> list[str]:
     """Return what stands out, a line each; or that nothing does, and what comes closest."""
-    told = [story.headline for story in findings.stories if story.exceptional]
+    told = [story.headline for story in findings.stories if story.stands_out]
     if not told:
-        return [style("Nothing notable.", "title") + _closest(findings, width)]
-    title = "One thing stands out:" if len(told) == 1 else f"{len(told):,} things stand out:"
-    aligned = iter(_aligned([headline(pair) for pair in told if pair.said is None], width))
-    lines = (next(aligned) if pair.said is None else _claim(pair, width) for pair in told)
-    return [style(title, "title") + "\n" + "\n".join(lines)]
+        return [style(wrapped(f"{title(findings)}.", width), "title") + _closest(findings, width)]
+    with_marks = findings.exceptional  # where all are unusual, the title says it
+    aligned = iter(
+        _aligned([_cells(pair, with_marks) for pair in told if pair.said is None], width)
+    )
+    lines = (
+        next(aligned) if pair.said is None else _claim(pair, width, with_marks) for pair in told
+    )
+    return [style(f"{title(findings)}:", "title") + "\n" + "\n".join(lines)]
 
 
-def _claim(pair: Pair, width: int) -> str:
+def _cells(pair: Pair, with_mark: bool) -> tuple[str, str, str]:
+    value, expected, where = headline(pair)
+    return value, expected, where + _mark(pair, with_mark)
+
+
+def _mark(pair: Pair, with_mark: bool) -> str:
+    """Mark what is unusual beside what is exceptional."""
+    return " (unusual)" if with_mark and pair.unusual else ""
+
+
+def _claim(pair: Pair, width: int, with_mark: bool) -> str:
     """Return what a derived column says in words, whole: it would not fit into a cell."""
     cell, said, where = headline(pair)
-    claim = f"{cell} {said}{f', {where}' if pair.conditions else ''}"
-    return wrapped(claim, width, _BETWEEN, 2 * _BETWEEN)
+    among = f", {where}" if pair.conditions else ""
+    return wrapped(f"{cell} {said}{among}{_mark(pair, with_mark)}", width, _BETWEEN, 2 * _BETWEEN)
 
 
 def _aligned(lines: Sequence[tuple[str, str, str]], width: int) -> list[str]:
@@ -131,13 +139,13 @@ def _closest(findings: Findings, width: int) -> str:
     pair = findings.stories[0].headline
     cell, expected, where = headline(pair)
     comma = "," if pair.said is None else ""
-    said = f"The closest is {cell}{comma} {expected}, {where}. {pair.standing}"
-    return "\n" + wrapped(said.strip(), width, "  ", "  ")
+    said = f"The closest is {cell}{comma} {expected}, {where}."
+    return "\n" + wrapped(said, width, "  ", "  ")
 
 
 def _folded(findings: Findings, shown: int, width: int, terms: Terms) -> list[str]:
     """Return a line on the findings that are not shown."""
-    left, is_quiet = len(findings.stories) - shown, not findings.exceptional
+    left, is_quiet = len(findings.stories) - shown, not findings.stands_out
     left -= is_quiet  # the closest is named
     if left <= 0 or shown == len(findings.stories):
         return []
@@ -146,7 +154,7 @@ def _folded(findings: Findings, shown: int, width: int, terms: Terms) -> list[st
     if is_quiet:
         return [wrapped(f"{terms.everything} shows {weaker}.", width)]
     those = "is no stronger than those" if left == 1 else "are no stronger than those"
-    return [wrapped(f"{weaker} {those} of ordinary rows; {terms.everything} shows {it}.", width)]
+    return [wrapped(f"{weaker} {those} of many rows; {terms.everything} shows {it}.", width)]
 
 
 class _Drawing:
@@ -160,7 +168,7 @@ class _Drawing:
         """Return a story with its standing and its picture."""
         number, pair = f"{rank:>2}. ", story.headline
         margin = " " * len(number)
-        role = "exceptional" if story.exceptional else "ordinary"
+        role = "exceptional" if story.stands_out else "ordinary"
         text = wrapped(story.sentence, self.width, number, margin)
         drawn = sparkline(pair, self.width - len(margin)) if self.with_sparks else []
         picture = "".join(f"{self.style(margin + line, 'picture')}\n" for line in drawn)
@@ -170,24 +178,28 @@ class _Drawing:
         return f"{self.style(text, role)}\n{picture}{self.style(details, 'detail')}".rstrip("\n")
 
     def _details(self, story: Story) -> list[str]:
-        others = [told_as(pair) for pair in story.others]
+        """Return how a story compares with others, and what else it is told as.
+
+        Tellings with further columns than its own are for those who want everything.
+        """
+        others = [
+            told_as(pair)
+            for pair in story.others
+            if self.everything or len(pair.conditions) < len(story.columns)
+        ]
         shown = others if self.everything else others[:_MOST_TELLINGS]
         more = f"; and {len(others) - len(shown):,} more" if len(others) > len(shown) else ""
         also = [f"Also told as: {'; '.join(shown)}{more}."] if others else []
         standing = [story.headline.standing] if story.headline.standing else []
-        return [*(_numbers(story) if self.everything else standing), *also]
+        return [*standing, *([_numbers(story)] if self.everything else []), *also]
 
 
-def _numbers(story: Story) -> list[str]:
-    """Return how a story compares with others, and its numbers; it is as strong as any telling."""
+def _numbers(story: Story) -> str:
+    """Return the numbers of a story; it is as strong as any telling."""
     known = {item.term: item.text for item in figures(story.headline)}
     known["strength"] = f"{story.strength:.2f}"
     shown = ("outlierness", "rarity", "tail", "lift", "strength")
-    numbers = " | ".join(f"{term} {known[term]}" for term in shown)
-    if story.confidence is None:
-        return [numbers]
-    standing = story.headline.standing.removesuffix(".")
-    return [f"{standing} (confidence {known['confidence']}).", numbers]
+    return " | ".join(f"{term} {known[term]}" for term in shown)
 
 
 def notes_paragraph(population: Population, notes: Sequence[str], width: int) -> list[str]:

@@ -10,7 +10,6 @@ from typing import TypeAlias, cast
 import numpy as np
 
 from outlying.method.distribution import Between
-from outlying.method.measure import reaches
 from outlying.method.profiles import NumericProfile, Profile, Ranges
 from outlying.method.sketches import Picture, Sketch, categorical_sketch, shown_categories
 from outlying.options import Options
@@ -18,12 +17,13 @@ from outlying.results import culprits
 from outlying.results.culprits import Grouping, Kind, Telling, Told
 from outlying.results.findings import Findings, Population
 from outlying.results.notes import hints_on, notes_on
-from outlying.results.pairs import Pair
+from outlying.results.pairs import LEAST_STRENGTH, Pair, Rank
 from outlying.results.stories import Story
 from outlying.search.objects import ObjectProperty
 from outlying.search.population import Measured, Searched
 from outlying.search.scoring import Hit
-from outlying.table.arrays import Mask, Rows
+from outlying.search.standing import Standing
+from outlying.table.arrays import Mask
 from outlying.table.derived.choosing import taking_part
 from outlying.table.values import Form, Value, lies_between
 
@@ -39,8 +39,8 @@ Order: TypeAlias = tuple[float, int, float, int, tuple[int, ...], bool, tuple[in
 def explained(searched: Searched, options: Options) -> Findings:
     """Put together what was found on an object: its stories in order, and what to know of them."""
     outcome, exact = searched.outcome, searched.exact
-    hits, told = grouped(outcome.best, exact, options.top, searched.sample.screened)
-    stories = _described(hits, told[: options.top], searched)
+    hits, told = grouped(outcome.best, exact, options.top)
+    stories = _ranked(_described(hits, told[: options.top], searched), searched)
     people = Population.of(searched.table, searched.rows, searched.selection)
     return Findings(
         row=searched.row,
@@ -51,17 +51,15 @@ def explained(searched: Searched, options: Options) -> Findings:
         stories=stories,
         found=len(told),
         notes=(*searched.notes, *notes_on(searched, stories, len(told), options)),
-        hints=tuple(hints_on(searched, len(told), options)),
-        effort=outcome.effort,
+        hints=tuple(hints_on(len(told), options)),
         blamed=tuple((name, share) for name, share in blamed(searched).items()),
-        row_hash=searched.row_hash,
     )
 
 
 def blamed(searched: Searched) -> dict[str, float]:
     """Return for each compared column how much weaker the strongest finding is without it.
 
-    Columns stand in the order of the table. Where nothing reaches the threshold all are ordinary.
+    Columns stand in the order of the table. Where there is no finding all are ordinary.
     """
     exact = searched.exact
     found = [_telling(hit, exact) for hit in searched.outcome.reported]
@@ -70,16 +68,33 @@ def blamed(searched: Searched) -> dict[str, float]:
     return {name: shares[name] for name in taking_part(searched.selection, searched.table.names)}
 
 
-def grouped(
-    hits: Iterable[Hit], exact: Measured, top: int, drawn: Rows
-) -> tuple[list[Hit], list[Told]]:
+def _ranked(stories: tuple[Story, ...], searched: Searched) -> tuple[Story, ...]:
+    """Compare each story with the strongest findings of all rows that were judged."""
+    standing, outcome = searched.standing, searched.outcome
+    if standing is None:
+        return stories
+    is_judged = not searched.is_new and (
+        len(standing.ordered) == searched.rows or _is_among(standing, outcome.reported)
+    )
+    strengths = [story.strength if outcome.reported else 0.0 for story in stories]
+    ranks = [Rank.of(standing, strength, is_judged) for strength in strengths]
+    return tuple(story.ranked(rank) for story, rank in zip(stories, ranks, strict=True))
+
+
+def _is_among(standing: Standing, reported: Sequence[Hit]) -> bool:
+    """Return whether a row was drawn to be judged, by the strength of its strongest finding."""
+    top = max((hit.strength for hit in reported), default=0.0)
+    return standing.at_least(top) > standing.at_least(top + LEAST_STRENGTH)
+
+
+def grouped(hits: Iterable[Hit], exact: Measured, top: int) -> tuple[list[Hit], list[Told]]:
     """Order hits, the strongest first, and join those that tell the same story.
 
     Who comes first among equals is worth a closer look only while it decides what is shown.
     """
     ordered: list[Hit] = []
     grouping = Grouping()
-    members = functools.cache(lambda item: exact.candidates[item].test(drawn))
+    members = functools.cache(lambda item: exact.candidates[item].test(None))
     for _, some in itertools.groupby(sorted(hits, key=_rank), key=_rank):
         equals = list(some)
         look = len(equals) > 1 and len(grouping.stories) < top
@@ -113,8 +128,8 @@ def _group(hit: Hit, members: Callable[[int], Mask]) -> Hashable:
 
     Contexts of equally many rows, in which the window of the property, its rarity and its lift are
     the same to the ninth digit, select the same rows: a label, say, and what it follows from. So
-    they do if they hold the same `members` of those that were drawn: where a number is the same in
-    nearly all rows, all contexts of one size have the same figures.
+    they do if they hold the same `members` in memory: where a number is the same in nearly all
+    rows, all contexts of one size have the same figures.
     Frequencies of categories are equal by chance too often.
     """
     found = hit.summary
@@ -129,7 +144,7 @@ def _described(hits: Sequence[Hit], told: Sequence[Told], searched: Searched) ->
     """Describe stories; only their headlines get pictures."""
     exact, found = searched.exact, [_telling(hit, searched.exact) for hit in hits]
     kinds = _kinds(exact)
-    chosen = culprits.culprits(told, found, kinds, searched.outcome.alone)
+    chosen = culprits.culprits(told, found, kinds)
     return tuple(
         _story(item, culprit, hits, searched) for item, culprit in zip(told, chosen, strict=True)
     )
@@ -139,7 +154,13 @@ def _story(told: Told, culprit: int, hits: Sequence[Hit], searched: Searched) ->
     shown, exact = [*told.tellings, *told.absorbed], searched.exact
     place = shown.index(told.headline(culprit))
     pairs = tuple(
-        pair_of(hits[telling.number], exact, searched.values, with_picture=number == place)
+        pair_of(
+            hits[telling.number],
+            exact,
+            searched.values,
+            is_finding=bool(searched.outcome.reported),
+            with_picture=number == place,
+        )
         for number, telling in enumerate(shown)
     )
     names = sorted({own.family for own in exact.properties})
@@ -164,14 +185,19 @@ def _kind(own: ObjectProperty) -> Kind:
 
 
 def pair_of(
-    hit: Hit, exact: Measured, values: Mapping[str, Value], *, with_picture: bool = True
+    hit: Hit,
+    exact: Measured,
+    values: Mapping[str, Value],
+    *,
+    is_finding: bool = True,
+    with_picture: bool = True,
 ) -> Pair:
     """Describe a hit on an object with these values."""
     own = exact.properties[hit.property]
     chosen = [exact.candidates[item] for item in hit.context]
-    options, rows = own.options, exact.rows
+    rows = exact.rows
     profile = exact.profile(hit.property, hit.context)
-    typical = profile.typical(own.place, hit.summary.at_object)
+    typical = _typical(profile, own, hit)
     origin = own.attribute.column.origin
     return Pair(
         property=own.name,
@@ -185,11 +211,9 @@ def pair_of(
         known=profile.known,
         lift=hit.summary.lift,
         strength=hit.strength,
-        overall_outlierness=hit.overall.outlierness(options.measure),
+        overall_outlierness=hit.overall.outlierness(),
         typical=typical,
-        reaches_threshold=reaches(hit.outlierness, options.min_outlierness),
-        measure=options.measure,
-        min_confidence=options.min_confidence,
+        is_finding=is_finding,
         bound=_bound(hit, profile, exact),
         scale=hit.summary.scale,
         near=hit.summary.near,
@@ -200,6 +224,13 @@ def pair_of(
         parent_value=None if origin is None else values[origin.parent],
         said=_said(own, values),
     )
+
+
+def _typical(profile: Profile, own: ObjectProperty, hit: Hit) -> Typical:
+    """Return what is typical of a group: in a small one, not the object's own place in it."""
+    typical = profile.typical(own.place, hit.summary.at_object)
+    others = tuple(item for item in typical if item != (own.value, own.value))
+    return cast(Typical, others or typical)
 
 
 def _said(own: ObjectProperty, values: Mapping[str, Value]) -> str | None:

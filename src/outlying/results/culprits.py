@@ -75,6 +75,11 @@ class Told:
         """Return the telling with this property, if there is one."""
         return next((item for item in self.tellings if item.property == column), None)
 
+    def holds(self, telling: Telling) -> bool:
+        """Return whether the strongest telling is of the same property, and of more columns."""
+        is_part = telling.columns < self.columns
+        return is_part and telling.property == self.tellings[0].property
+
     def headline(self, culprit: int) -> Telling:
         """Return the telling that calls the culprit odd; where there is none, the strongest."""
         return self.by(culprit) or self.tellings[0]
@@ -93,13 +98,15 @@ class Grouping:
 
         What has further columns than a story came later: it is weaker, and adds nothing. Nor does
         what says the same of the same rows by other columns, as a label beside what it follows
-        from; then these columns stand for those of the story. Of a telling with several scales the
-        first is kept.
+        from; then these columns stand for those of the story. Nor does a weaker telling of the odd
+        value of a story by some of its columns. Of a telling with several scales the first is kept.
         """
         told = self._by_columns.get(telling.columns)
         if told is None:
             known = self._by_columns.items()
             told = next((each for own, each in known if own < telling.columns), None)
+        if told is None:
+            told = next((each for each in self.stories if each.holds(telling)), None)
         if told is None:
             told = self._by_columns[telling.columns] = Told(telling.columns, [])
             self.stories.append(told)

@@ -20,11 +20,9 @@ from outlying.table.values import Value, plain, printable
 if TYPE_CHECKING:
     from outlying.render.axis import AxisChoice
     from outlying.render.palette import Theme
-    from outlying.search.references import References
-    from outlying.search.scoring import Effort
     from outlying.table.selection import Selection
 
-SCHEMA = 2
+SCHEMA = 3
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -73,12 +71,6 @@ class Population:
         }
 
 
-_ROBUST = (
-    "Many other rows of this table have one odd value, too: findings are compared with what these "
-    "rows show without it."
-)
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Findings:
     """Why a row is an outlier: its stories, strongest first, and what a reader should know.
@@ -94,12 +86,9 @@ class Findings:
     stories: tuple[Story, ...]
     found: int
     notes: tuple[str, ...]
-    hints: tuple[Hint, ...] = ()  # what options would show or search more
-    effort: Effort | None = None  # None after an exhaustive search
+    hints: tuple[Hint, ...] = ()  # what options would show
     key: tuple[tuple[str, Value], ...] = ()
     blamed: tuple[tuple[str, float], ...] = dataclasses.field(default=(), repr=False)
-    #: What tells this row among others that are compared; None for a new object.
-    row_hash: int | None = dataclasses.field(default=None, repr=False, compare=False)
 
     @property
     def object(self) -> dict[str, Value]:
@@ -115,9 +104,19 @@ class Findings:
     def blame(self) -> Mapping[str, float]:
         """How much weaker the strongest finding would be without each compared column.
 
-        It is 0 of ordinary cells, and of a row of which nothing reaches the threshold.
+        It is 0 of ordinary cells, and of a row without any finding.
         """
         return dict(self.blamed)
+
+    @property
+    def _strongest(self) -> Story | None:
+        return max(self.stories, key=lambda story: story.strength, default=None)
+
+    @property
+    def strength(self) -> float:
+        """The strength of the strongest story; 0 where there is no finding."""
+        story = self._strongest
+        return 0.0 if story is None or not story.headline.is_finding else story.strength
 
     @property
     def exceptional(self) -> bool:
@@ -125,21 +124,27 @@ class Findings:
         return any(story.exceptional for story in self.stories)
 
     @property
-    def confidence(self) -> float | None:
-        """The confidence of the strongest story; None where no rows were asked or none is told."""
-        known = [story.confidence for story in self.stories if story.confidence is not None]
-        return max(known, default=None)
+    def unusual(self) -> bool:
+        """Whether no story is exceptional, but one is unusual."""
+        return not self.exceptional and any(story.unusual for story in self.stories)
 
-    def with_confidence(self, references: References) -> Findings:
-        """Return the result compared with ordinary rows: those of `Explainer.references()`."""
-        stories = (
-            story.compared(references.compare(story.strength, self.row_hash, story.columns))
-            for story in self.stories
-        )
-        notes = self.notes
-        if references.is_robust and _ROBUST not in notes:
-            notes = (*notes, _ROBUST)
-        return dataclasses.replace(self, stories=tuple(stories), notes=notes)
+    @property
+    def stands_out(self) -> bool:
+        """Whether any story is exceptional or unusual."""
+        return any(story.stands_out for story in self.stories)
+
+    @property
+    def as_strong(self) -> int | None:
+        """How many other rows have a finding at least as strong as its strongest story.
+
+        None where rows are not judged, or there is no story at all.
+        """
+        return None if self._strongest is None else self._strongest.as_strong
+
+    @property
+    def judged(self) -> int | None:
+        """How many rows it is compared with; None where none were judged."""
+        return None if self._strongest is None else self._strongest.judged
 
     def with_labels(self, names: Iterable[str]) -> Findings:
         """Return the result with what labels of the rows asked for tell behind all else, and said.
@@ -185,7 +190,7 @@ class Findings:
         return self.text()
 
     def text(self, *, all: bool = False, width: int = 88) -> str:  # noqa: A002 - the plain word
-        """Return the result as text: what is exceptional; with `all`, all findings and numbers."""
+        """Return the result as text: what stands out; with `all`, all findings and numbers."""
         from outlying.render.text import render
 
         return render(self, width, everything=all)
@@ -256,9 +261,13 @@ def entry(findings: Findings) -> dict[str, Any]:
         "row": None if findings.row is None else findings.row + 1,
         "key": {name: plain(value) for name, value in findings.key} or None,
         "values": {name: plain(value) for name, value in findings.values},
+        "strength": findings.strength,
+        "exceptional": findings.exceptional,
+        "unusual": findings.unusual,
+        "as_strong": findings.as_strong,
+        "judged": findings.judged,
         "stories": [story.to_dict(place) for place, story in enumerate(findings.stories)],
         "pairs": [pair.to_dict() for pair in findings.pairs],
         "blame": dict(findings.blame),
         "notes": list(findings.notes),
-        "effort": None if findings.effort is None else dataclasses.asdict(findings.effort),
     }

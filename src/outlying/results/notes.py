@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from outlying.options import Options
+from outlying.options import DEPRECATED, Options, PaperOptions
 from outlying.results.stories import Story
 from outlying.results.terms import Hint
 from outlying.search.attributes import Attribute
 from outlying.search.population import Searched
-from outlying.search.scoring import Outcome
-from outlying.search.screen.neighbours import Sample
+from outlying.search.standing import Standing
 from outlying.table.selection import Selection
 from outlying.table.values import printable
 
@@ -24,19 +23,18 @@ def notes_on(
     if not outcome.best:
         notes.append("In no context is any value rarer than a typical one.")
     elif not outcome.reported:
-        notes.append(
-            f"Nothing reaches the threshold of {options.min_outlierness:g}; "
-            "what comes closest is given instead."
-        )
-    if found > options.top or searched.outcome.is_cut:
+        why = "Nothing in this row is odd"
+        if options.paper is not None:
+            why = f"Nothing reaches the threshold of {options.paper.min_outlierness:g}"
+        notes.append(f"{why}; what comes closest is given instead.")
+    if found > options.top:
         given = "finding is" if options.top == 1 else f"{options.top:,} findings are"
         notes.append(f"Only the strongest {given} given.")
     notes += _derived(searched.selection)
-    notes += _binned(attributes, options)
-    notes += _visited(outcome, attributes, options)
-    notes += _sampled(outcome, searched.sample)
-    if options.measure == "paper" and any(item.kind == "labels" for item in attributes):
-        notes.append("By the paper's measure a categorical property cannot exceed 0.46.")
+    if options.paper is not None:
+        notes += _on_paper(attributes, options.paper)
+    notes += drawn_note(searched.standing, searched.rows)
+    notes += _without_effect(options)
     bound = max((story.headline.bound for story in stories), default=0.0)
     if bound:
         notes.append(
@@ -71,33 +69,22 @@ def _derived(selection: Selection) -> list[str]:
     return notes
 
 
-def hints_on(searched: Searched, found: int, options: Options) -> list[Hint]:
-    """Say which options would show or search more."""
-    outcome, hints = searched.outcome, []
-    if found > options.top or searched.outcome.is_cut:
-        hints.append(Hint("top", "shows more findings"))
-    if outcome.effort is None or searched.is_streamed:
-        return hints
-    if outcome.levels is not None and outcome.levels < _longest(searched.attributes, options):
-        hints.append(Hint("search", "visits all contexts, which takes long", "exhaustive"))
-    if not searched.sample.is_whole:
-        hints.append(Hint("exact", "searches all rows", True))
-    return hints
+def hints_on(found: int, options: Options) -> list[Hint]:
+    """Say which options would show more."""
+    return [Hint("top", "shows more findings")] if found > options.top else []
 
 
-def _longest(attributes: Sequence[Attribute], options: Options) -> int:
-    """Return how many conditions a context may have."""
-    return min(options.max_conditions, len(attributes) - 1)
-
-
-def _binned(attributes: Sequence[Attribute], options: Options) -> list[str]:
-    """Say that numbers were cut into bins, and which columns are left without a difference."""
+def _on_paper(attributes: Sequence[Attribute], options: PaperOptions) -> list[str]:
+    """Say what the paper's method makes of categories, and of numbers cut into bins."""
+    notes = []
+    if options.measure == "paper" and any(item.kind == "labels" for item in attributes):
+        notes.append("By the paper's measure a categorical property cannot exceed 0.46.")
     if options.discretise is None:
-        return []
-    notes = [
+        return notes
+    notes.append(
         f"Numbers were cut into {options.bins} {options.discretise} bins: the older method, for "
         "comparison; its scores change with the number of bins."
-    ]
+    )
     alone = [attribute.column.name for attribute in attributes if attribute.is_constant]
     if alone:
         notes.append(
@@ -107,41 +94,20 @@ def _binned(attributes: Sequence[Attribute], options: Options) -> list[str]:
     return notes
 
 
-def _visited(outcome: Outcome, attributes: Sequence[Attribute], options: Options) -> list[str]:
-    """Say which contexts were not all visited."""
-    effort, notes = outcome.effort, []
-    longest = _longest(attributes, options)
-    if effort is None or outcome.levels is None:
+def drawn_note(standing: Standing | None, rows: int) -> list[str]:
+    """Say how many rows stood for all, where it was not all of them."""
+    if standing is None or len(standing.ordered) >= rows:
         return []
-    if effort.unvisited:
-        pairs = effort.unvisited / len(attributes)
-        notes.append(
-            f"The table is wide: for each property about {pairs:,.0f} pairs of conditions, those "
-            "least promising alone, were not visited."
-        )
-    if outcome.levels < longest:
-        complete = 1 if effort.unvisited else outcome.levels
-        conditions = "condition" if complete == 1 else "conditions"
-        notes.append(
-            f"Contexts of up to {complete} {conditions} were all searched; longer ones, up to "
-            f"{longest}, only where a part of them was promising."
-        )
-    return notes
-
-
-def _sampled(outcome: Outcome, sample: Sample) -> list[str]:
-    """Say what a sample decided, and what was verified."""
-    effort, drawn = outcome.effort, len(sample.nearby)
-    if effort is None or sample.is_whole:
-        return []
-    verified, dropped = (
-        "1 was" if count == 1 else f"{count:,} were" for count in (effort.verified, effort.dropped)
-    )
-    notes = [
-        f"{effort.screened:,} pairs of context and property were screened by "
-        f"{len(sample.screened):,} of the {sample.rows:,} rows; {verified} then computed from all "
-        f"rows, and {dropped} dropped."
+    return [
+        f"What is odd was judged by {len(standing.ordered):,} of the {rows:,} rows, drawn "
+        "by what they hold; the numbers of a finding are those of all rows."
     ]
-    if drawn < sample.rows:
-        notes.append(f"Intervals of numeric columns were found in {drawn:,} of the rows.")
-    return notes
+
+
+def _without_effect(options: Options) -> list[str]:
+    """Say which options that were given do nothing any more."""
+    return [
+        f"The option {name} has no effect any more: a finding is compared with those of all rows."
+        for name in DEPRECATED
+        if getattr(options, name) is not None
+    ]

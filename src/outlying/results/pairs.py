@@ -7,7 +7,6 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from outlying.options import Measure
 from outlying.results.wording import cell_of, sentence, standing
 from outlying.table.conditions import Condition
 from outlying.table.values import Value, plain
@@ -18,10 +17,34 @@ if TYPE_CHECKING:
     from outlying.render.axis import AxisChoice
     from outlying.render.palette import Theme
     from outlying.render.plots import View
-    from outlying.search.references import Comparison
+    from outlying.search.standing import Standing
 
-#: Confidences closer than this are the same.
-SAME_CONFIDENCE = 1e-9
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rank:
+    """Where a finding stands among the strongest findings of all rows that were judged."""
+
+    as_strong: int  # other rows with a finding at least as strong
+    judged: int  # the rows of the table, or those drawn from it where it is large
+    exceptional: bool = False
+    unusual: bool = False
+
+    @classmethod
+    def of(cls, standing: Standing, strength: float, is_judged: bool) -> Rank:
+        """Rank a finding; 0 is the strength of none. `is_judged` tells that its row is counted."""
+        found = strength > 0
+        as_strong = standing.at_least(max(strength, LEAST_STRENGTH))
+        exceptional = found and strength >= standing.exceptional
+        return cls(
+            as_strong=as_strong - (found and is_judged and as_strong > 0),
+            judged=len(standing.ordered),
+            exceptional=exceptional,
+            unusual=found and not exceptional and strength > standing.unusual,
+        )
+
+
+#: Weaker findings are none.
+LEAST_STRENGTH = 1e-6
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -29,7 +52,8 @@ class Pair:
     """A property of the object and the context in which it is exceptional.
 
     `typical` holds ranges for a numeric property, the most frequent categories for a categorical
-    one. `known` counts the rows of the group that have the property at all. `bound` says how far
+    one. `known` counts the rows of the group that have the property at all. `is_finding` is False
+    of what comes closest in a row of which there is nothing to tell. `bound` says how far
     outlierness and tail, and as shares of themselves rarity and lift, may be off: 0 where every
     value was counted, more where a table beyond memory was counted in bins.
 
@@ -52,15 +76,13 @@ class Pair:
     strength: float
     overall_outlierness: float
     typical: Ranges | tuple[Value, ...]
-    reaches_threshold: bool
-    measure: Measure = dataclasses.field(default="relative", repr=False)
-    min_confidence: float = dataclasses.field(default=0.0, repr=False)
+    is_finding: bool = dataclasses.field(default=True, repr=False)
     bound: float = dataclasses.field(default=0.0, repr=False)
     scale: int = dataclasses.field(default=1, repr=False)
     near: int = dataclasses.field(default=0, repr=False)
     reach: float | None = dataclasses.field(default=None, repr=False)
     gap: tuple[Value, Value] | None = dataclasses.field(default=None, repr=False)
-    comparison: Comparison | None = dataclasses.field(default=None, repr=False, compare=False)
+    rank: Rank | None = dataclasses.field(default=None, repr=False, compare=False)
     picture: Picture | None = dataclasses.field(default=None, repr=False, compare=False)
     #: Of a derived property: the column of the table that it comes from, the value there, and what
     #: is odd of it, in words that follow it.
@@ -79,29 +101,37 @@ class Pair:
         return None if self.said is None else f"{cell_of(self)} {self.said}"
 
     @builtins.property
-    def confidence(self) -> float | None:
-        """The share of ordinary rows without a finding this strong; None where none were asked."""
-        return None if self.comparison is None else self.comparison.confidence
+    def as_strong(self) -> int | None:
+        """How many other rows have a finding at least as strong; None where none were judged."""
+        return None if self.rank is None else self.rank.as_strong
 
     @builtins.property
-    def chance(self) -> float | None:
-        """The estimated share of ordinary rows with a finding this strong, on the safe side."""
-        return None if self.comparison is None else self.comparison.chance
+    def judged(self) -> int | None:
+        """How many rows it is compared with; None where none were judged."""
+        return None if self.rank is None else self.rank.judged
 
     @builtins.property
     def exceptional(self) -> bool:
-        """Whether it reaches the threshold, and is not what an ordinary row shows."""
-        if not self.reaches_threshold or self.confidence is None:
-            return self.reaches_threshold
-        return self.confidence >= self.min_confidence - SAME_CONFIDENCE
+        """Whether hardly any ordinary row is expected to have a finding as strong.
+
+        Where rows are not judged, as by the paper, whatever reaches the threshold is.
+        """
+        return self.is_finding if self.rank is None else self.rank.exceptional
+
+    @builtins.property
+    def unusual(self) -> bool:
+        """Whether it is not exceptional, but stronger than the findings of nearly all rows."""
+        return self.rank is not None and self.rank.unusual
+
+    @builtins.property
+    def stands_out(self) -> bool:
+        """Whether it is exceptional or unusual."""
+        return self.exceptional or self.unusual
 
     @builtins.property
     def standing(self) -> str:
-        """How it compares with findings on ordinary rows, in words; empty where none were asked."""
-        if self.comparison is None:
-            return ""
-        compared = self.comparison
-        return standing(compared.as_strong, compared.asked, compared.chance)
+        """How it compares with the findings of other rows, in words; empty where none is known."""
+        return standing(self)
 
     @builtins.property
     def sentence(self) -> str:
@@ -179,11 +209,11 @@ PAIR_FIELDS = (
     "near",
     "reach",
     "gap",
-    "reaches_threshold",
     "bound",
-    "confidence",
-    "chance",
     "exceptional",
+    "unusual",
+    "as_strong",
+    "judged",
     "detail",
     "sentence",
     "standing",

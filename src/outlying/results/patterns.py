@@ -22,9 +22,9 @@ Reading: TypeAlias = tuple[str, tuple[str, ...]]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pattern:
-    """Objects whose strongest exceptional pair is about the same columns.
+    """Objects whose strongest pair that stands out is about the same columns.
 
-    `property` is None where nothing is exceptional. `rows` are positions from 0: of the rows in
+    `property` is None where nothing stands out. `rows` are positions from 0: of the rows in
     the table, or of new objects among those given. Rows of a stream have no position; theirs are
     places among those explained, as `are_places` tells.
     """
@@ -40,7 +40,7 @@ class Pattern:
     def name(self) -> str:
         """The pattern without its numbers, such as `temp given city`."""
         if self.property is None:
-            return "nothing exceptional"
+            return "nothing stands out"
         return f"{printable(self.property)} {_given(self.attributes)}"
 
     def __str__(self) -> str:
@@ -104,7 +104,7 @@ def _order(pattern: Pattern) -> tuple[Any, ...]:
 
 
 def _of_findings(findings: Findings) -> tuple[int | None, Reading | None]:
-    pair = next((pair for pair in findings.pairs if pair.exceptional), None)
+    pair = next((pair for pair in findings.pairs if pair.stands_out), None)
     return findings.row, None if pair is None else _reading(pair)
 
 
@@ -114,7 +114,7 @@ def _reading(pair: Pair) -> Reading:
 
 def _of_entry(entry: Mapping[str, Any]) -> tuple[int | None, Reading | None]:
     row = None if entry["row"] is None else entry["row"] - 1
-    pair = next((pair for pair in entry["pairs"] if pair["exceptional"]), None)
+    pair = next((pair for pair in entry["pairs"] if pair["exceptional"] or pair["unusual"]), None)
     if pair is None:
         return row, None
     return row, (pair["property"], tuple(sorted(c["attribute"] for c in pair["conditions"])))

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from outlying.results.pairs import Pair
+from outlying.results.pairs import Pair, Rank
 from outlying.table.values import printable
-
-if TYPE_CHECKING:
-    from outlying.search.references import Comparison
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -33,14 +30,29 @@ class Story:
         return self.pairs[0].strength
 
     @property
-    def confidence(self) -> float | None:
-        """The share of ordinary rows without a finding this strong; None where none were asked."""
-        return self.headline.confidence
+    def exceptional(self) -> bool:
+        """Whether hardly any ordinary row is expected to have a finding as strong."""
+        return self.headline.exceptional
 
     @property
-    def exceptional(self) -> bool:
-        """Whether it reaches the threshold, and is not what an ordinary row shows."""
-        return self.headline.exceptional
+    def unusual(self) -> bool:
+        """Whether it is not exceptional, but stronger than the findings of nearly all rows."""
+        return self.headline.unusual
+
+    @property
+    def stands_out(self) -> bool:
+        """Whether it is exceptional or unusual."""
+        return self.headline.stands_out
+
+    @property
+    def as_strong(self) -> int | None:
+        """How many other rows have a finding at least as strong; None where none were judged."""
+        return self.headline.as_strong
+
+    @property
+    def judged(self) -> int | None:
+        """How many rows it is compared with; None where none were judged."""
+        return self.headline.judged
 
     @property
     def sentence(self) -> str:
@@ -64,16 +76,18 @@ class Story:
             "culprit": self.culprit,
             "headline": place,
             "strength": self.strength,
-            "confidence": self.confidence,
             "exceptional": self.exceptional,
+            "unusual": self.unusual,
+            "as_strong": self.as_strong,
+            "judged": self.judged,
             "also": [pair.short() for pair in self.others],
         }
 
     def __str__(self) -> str:
         return self.sentence
 
-    def compared(self, comparison: Comparison) -> Story:
-        """Return the story with how its strength compares with findings on ordinary rows."""
+    def ranked(self, rank: Rank) -> Story:
+        """Return the story with where it stands among the findings of all rows."""
         place = self.pairs.index(self.headline)
-        pairs = tuple(dataclasses.replace(pair, comparison=comparison) for pair in self.pairs)
+        pairs = tuple(dataclasses.replace(pair, rank=rank) for pair in self.pairs)
         return dataclasses.replace(self, headline=pairs[place], pairs=pairs)

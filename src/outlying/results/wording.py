@@ -15,6 +15,7 @@ from outlying.table.values import (
     number_text,
     printable,
     range_text,
+    telling_digits,
     text_of,
     without_trailing_zero,
 )
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 #: Below this overall outlierness a value is called ordinary over the whole table.
 ORDINARY = 0.5
 _MOST_NAMED = 3
-_MOST_ROWS = 1_000_000  # beyond, a tail is no more than a guess
 _SHORT = 24  # characters of a value that may be said twice
 
 #: What the numbers of a pair mean, for those who have never heard of densities.
@@ -34,20 +34,16 @@ GLOSSARY = {
     "rarity": "how many times fewer rows lie near this value than near that of a typical member "
     "of the group; of categories: how many times fewer rows share it.",
     "outlierness": "the rarity on a scale from 0 to 1. 0.9 is ten times rarer than a typical "
-    "member, 0.99 a hundred times.",
-    "confidence": "the share of other rows of this table whose strongest finding is weaker.",
+    'member, 0.99 a hundred times. With preset="paper" it is the paper\'s own score, which depends '
+    "on the unit of the column, so that scores of different columns do not compare.",
     "group": "how many rows satisfy the conditions, and their share of the table.",
     "tail": "the share of the group that is at least as rare as this row.",
     "lift": "how many times closer together the values are in the group than over the whole "
     "table. Near 1, the conditions have nothing to do with the property.",
     "overall": "the outlierness of the same value over the whole table, without any condition.",
-    "strength": "what the findings are ordered by. Rarity and lift add to it, each condition costs "
-    "a little.",
+    "strength": "what findings are ordered by, and compared with those of all other rows: how far "
+    "the value lies outside, and how badly it fits the other columns.",
 }
-_PAPER_OUTLIERNESS = (
-    "the paper's own score, from 0 to 1. It depends on the unit of the column, so that scores of "
-    "different columns do not compare."
-)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,8 +56,8 @@ class Figure:
 
 
 def figures(pair: Pair) -> list[Figure]:
-    """Return the numbers of a pair, the most helpful first; confidence where it is known."""
-    found = [
+    """Return the numbers of a pair, the most helpful first."""
+    return [
         Figure("rarity", figure(pair.rarity, 4), pair.rarity),
         Figure("outlierness", f"{pair.outlierness:.3f}", pair.outlierness),
         Figure("group", f"{pair.group_size:,} ({percent(pair.support)})", pair.group_size),
@@ -70,9 +66,6 @@ def figures(pair: Pair) -> list[Figure]:
         Figure("overall", f"{pair.overall_outlierness:.3f}", pair.overall_outlierness),
         Figure("strength", f"{pair.strength:.2f}", pair.strength),
     ]
-    if pair.confidence is not None:
-        found.insert(2, Figure("confidence", f"{pair.confidence:.2f}", pair.confidence))
-    return found
 
 
 def figure(number: float, digits: int) -> str:
@@ -82,16 +75,11 @@ def figure(number: float, digits: int) -> str:
     return f"{number:.{digits}g}"
 
 
-def glossary(measure: str) -> dict[str, str]:
-    """Return the meaning of each term under the measure that was used."""
-    return GLOSSARY | ({"outlierness": _PAPER_OUTLIERNESS} if measure == "paper" else {})
-
-
 def verdict(pair: Pair) -> str:
     """Judge a pair in a word or two."""
     if pair.exceptional:
         return "exceptional"
-    return "unusual" if pair.reaches_threshold else "below the threshold"
+    return "unusual" if pair.unusual else "weak"
 
 
 def claim(pair: Pair) -> str:
@@ -123,7 +111,7 @@ def _detailed(pair: Pair) -> str:
 def _degree(pair: Pair) -> str:
     if pair.exceptional:
         return "is exceptional"
-    return "is unusual" if pair.reaches_threshold else "is a little unusual, below the threshold,"
+    return "is unusual" if pair.unusual else "is a little unusual"
 
 
 def _how_rare(pair: Pair, there: str) -> str:
@@ -131,12 +119,12 @@ def _how_rare(pair: Pair, there: str) -> str:
     rarer = f"{times(pair.rarity)} rarer than a typical value"
     if pair.value is None:
         return f", and a missing value is {times(pair.rarity)} rarer"
-    value = text_of(pair.value) if len(text_of(pair.value)) <= _SHORT else "this value"
-    if pair.reaches_threshold and pair.gap is not None:
-        low, high = (text_of(end) for end in pair.gap)
+    value = value_text(pair) if len(value_text(pair)) <= _SHORT else "this value"
+    if pair.is_finding and pair.gap is not None:
+        low, high = _gap_texts(pair.gap, pair)
         gap = f"no other row{there} is between {low} and {high}"
         return f", but {value} is in a gap: {gap}, which makes it {rarer}"
-    if pair.reaches_threshold and _is_inside(pair):
+    if pair.is_finding and _is_inside(pair):
         return f"; though {value} is inside this range, few rows are near it: it is {rarer}"
     if pair.scale > 1 and pair.near == 1 and pair.reach:
         return f", and {value} is {rarer}. No other row{there} is within {distance(pair)} of it"
@@ -178,15 +166,15 @@ def headline(pair: Pair) -> tuple[str, str, str]:
 
 
 def _expected(pair: Pair) -> str:
-    if pair.reaches_threshold and pair.gap is not None:
-        return f"in a gap between {text_of(pair.gap[0])} and {text_of(pair.gap[1])}"
+    if pair.is_finding and pair.gap is not None:
+        return "in a gap between {} and {}".format(*_gap_texts(pair.gap, pair))
     if pair.value is None:
         return "expected a value"
     named = typical(pair, 2)
     if len(named) > _SHORT:
         named = typical(pair, 1)
     if _is_inside(pair):
-        return f"{'rare ' if pair.reaches_threshold else ''}within {named}"
+        return f"{'rare ' if pair.is_finding else ''}within {named}"
     return f"expected {named}"
 
 
@@ -221,42 +209,38 @@ def key_of(key: Sequence[tuple[str, Value]]) -> str:
     return " and ".join(f"{name} = {printable(text, 60)}" for name, text in pairs)
 
 
-def summed_up(findings: Findings) -> str:
-    """Say how many findings are exceptional."""
-    if not findings.pairs:
-        return "There is no finding."
-    count = sum(pair.exceptional for pair in findings.pairs)
-    if count == 0:
-        return "Nothing is exceptional; the strongest findings are listed all the same."
-    shown = len(findings.pairs)
-    if shown == 1:
-        return "There is one finding, and it is exceptional."
-    return f"Of {shown} findings, {count} {'is' if count == 1 else 'are'} exceptional."
+def title(findings: Findings) -> str:
+    """Say how many things stand out, or how many rows have findings as strong as the closest."""
+    told = [story for story in findings.stories if story.stands_out]
+    if findings.unusual:
+        return "Unusual"
+    if told:
+        return "One thing stands out" if len(told) == 1 else f"{len(told):,} things stand out"
+    if not findings.stories or not findings.stories[0].as_strong:
+        return "Nothing stands out"
+    return f"Nothing stands out: {_others(findings.stories[0].headline)} at least as strong"
 
 
-def standing(as_strong: int, asked: int, chance: float = 1.0) -> str:
-    """Say how a finding compares with those on reference rows, and by their tail with all rows."""
-    if asked == 1:
-        has = (
-            "has no finding this strong" if not as_strong else "has a finding at least this strong"
-        )
-        return f"The only other row compared {has}."
-    if as_strong == 0:
-        return f"None of {asked:,} other rows has a finding this strong{_tail(asked, chance)}."
-    if as_strong == 1:
-        return f"1 of {asked:,} other rows has a finding at least this strong."
-    which = f"All {asked:,}" if as_strong == asked else f"{as_strong:,} of {asked:,}"
-    return f"{which} other rows have findings at least this strong."
-
-
-def _tail(asked: int, chance: float) -> str:
-    """Say how many of all rows would have such a finding, on the safe side."""
-    rows = min(1 / max(chance, 1e-9), _MOST_ROWS)
-    step = 10.0 ** math.floor(math.log10(rows))
-    one_in = int(math.floor(rows / step) * step)
-    if one_in <= 2 * asked:
+def standing(pair: Pair) -> str:
+    """Say how many other rows have a finding as strong; nothing where rows are not judged."""
+    if pair.rank is None:
         return ""
-    return f"; judging by the strongest of theirs, at most 1 row in {one_in:,} would"
+    if pair.rank.as_strong == 0:
+        return f"No other row of the {_compared(pair)} has a finding this strong."
+    return f"{_others(pair)} at least as strong."
+
+
+def _others(pair: Pair) -> str:
+    """Count the other rows with a finding as strong."""
+    count = pair.as_strong or 0
+    rows, have = ("row", "has") if count == 1 else ("rows", "have")
+    return f"{count:,} other {rows} of the {_compared(pair)} {have} a finding"
+
+
+def _compared(pair: Pair) -> str:
+    """Name the rows that were judged: all of the table, or those drawn from it."""
+    judged = pair.judged or 0
+    return f"{judged:,}{' that were drawn' if judged < rows_of(pair) - 1 else ''}"
 
 
 def cell_of(pair: Pair, most: int = 80) -> str:
@@ -270,7 +254,24 @@ def _name_and_value(pair: Pair, most: int = 80) -> str:
     name = printable(pair.property if pair.value is not None else pair.column, most)
     if pair.value is None:
         return f"{name} is missing"
-    return f"{name} = {printable(text_of(pair.value), most)}"
+    return f"{name} = {printable(value_text(pair), most)}"
+
+
+def value_text(pair: Pair) -> str:
+    """Write the object's value with as many digits as tell it from what is typical."""
+    return text_of(pair.value, _digits(pair))
+
+
+def _digits(pair: Pair) -> int:
+    ends: list[Any] = [*(pair.gap or ())]
+    for item in pair.typical:
+        ends += item if isinstance(item, tuple) else (item,)
+    return telling_digits(pair.value, ends)
+
+
+def _gap_texts(gap: tuple[Value, Value], pair: Pair) -> tuple[str, str]:
+    digits = _digits(pair)
+    return text_of(gap[0], digits), text_of(gap[1], digits)
 
 
 def group(pair: Pair) -> str:
@@ -310,7 +311,8 @@ def typical(pair: Pair, most: int = _MOST_NAMED) -> str:
     if pair.value is None:
         return "known"
     items: list[Any] = [item for item in pair.typical if item != pair.value] or [*pair.typical]
-    named = [_range(item) for item in items[:most]]
+    digits = _digits(pair)
+    named = [_range(item, digits) for item in items[:most]]
     more = len(items) - len(named)
     if more > 0:
         ranges, s = isinstance(items[0], tuple), "" if more == 1 else "s"
@@ -318,13 +320,16 @@ def typical(pair: Pair, most: int = _MOST_NAMED) -> str:
     return named[0] if len(named) == 1 else ", ".join(named[:-1]) + " or " + named[-1]
 
 
-def _range(item: Any) -> str:
-    return range_text(*item) if isinstance(item, tuple) else text_of(item)
+def _range(item: Any, digits: int) -> str:
+    if isinstance(item, tuple):
+        low, high = item
+        return range_text(low, high, digits)
+    return text_of(item, digits)
 
 
 def overall(pair: Pair) -> str:
     """Say how the same value looks without the context."""
-    value = "a missing value" if pair.value is None else text_of(pair.value)
+    value = "a missing value" if pair.value is None else value_text(pair)
     if pair.overall_outlierness < ORDINARY:
         return f"Over the whole table, {value} is ordinary."
     less = "less" if pair.overall_outlierness < pair.outlierness else "as well"

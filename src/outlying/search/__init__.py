@@ -1,8 +1,7 @@
-"""The search for pairs of context and property: the paper's level-wise one, and a guided one.
+"""The model of a table, which judges every row at once; what is told of a row (method 5c to 5e).
 
-A population (in memory or streamed) answers what a pipeline asks. Its attributes give an object's
-properties and conditions; contexts are generated as in apriori, screened by binned kernel densities
-over bitsets, extended by beam search (guided) or visited level by level (exhaustive), and scored
-exactly. What objects share is kept in one cache; reference rows say how strong a finding has to be
-(conformal p-values). May import: table, method.
+A population (in memory or streamed) answers what a pipeline asks. Its attributes become codes and
+conditions; a sweep over contexts finds what is rare in rank space, judges tell how far values lie
+outside, and their evidence ranks all rows. Pairs of a row are evaluated by all rows of the table.
+May import: table, method, kernel.
 """

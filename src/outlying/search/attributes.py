@@ -9,41 +9,24 @@ answer the same questions; what they find is found once, also where threads shar
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
-from collections.abc import Callable, Sequence
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 
 from outlying.kernel.sweep import taken
-from outlying.method.density import (
-    Floats,
-    bandwidth_of,
-    mean_around,
-    mean_neighbours,
-    parzen,
-)
+from outlying.method.density import Floats
 from outlying.method.distribution import Distribution
-from outlying.method.intervals import Segments, candidates, segments
-from outlying.method.measure import SCALES, Summary, Typical, lift
+from outlying.method.intervals import Segments, segments
 from outlying.method.profiles import NumericProfile
-from outlying.method.sketches import (
-    NumericSketch,
-    numeric_sketch,
-)
-from outlying.options import Bandwidth, Options
 from outlying.search.category_attributes import BaseAttribute, CategoricalAttribute
-from outlying.search.objects import CandidateCondition
-from outlying.search.screen.histograms import NumericHistogram
-from outlying.search.screen.neighbours import Sample
 from outlying.table.columns import Column, Mask, NumericColumn, Rows, frozen
-from outlying.table.conditions import Condition
-from outlying.table.values import Form, Value, value_of
+from outlying.table.values import Form
 
 _MICROSECONDS_PER_DAY = 86_400e6
 _SAFE_EXPONENT = 900  # beyond, a product might lose digits
 _VANISHING = 1020  # what is smaller than the largest value by more powers of two loses its digits
+_MOST = 1e100  # a new value, however far off: products of it stay finite
 _FORMS_IN_DAYS: tuple[Form, ...] = ("date", "datetime", "instant", "time", "duration")
 
 
@@ -70,7 +53,6 @@ class NumericAttribute(BaseAttribute):
 
     column: NumericColumn
     kind: ClassVar[Literal["numbers"]] = "numbers"
-    scales = len(SCALES)
 
     def __init__(self, column: NumericColumn, rows: Rows | None = None) -> None:
         super().__init__(column, rows)
@@ -133,43 +115,9 @@ class NumericAttribute(BaseAttribute):
         known = np.flatnonzero(~self.column.missing())
         return np.asarray(known[np.argsort(self.column.values[known])])
 
-    def find_intervals(self, seed: int | None) -> None:
-        """Find the natural intervals now, not when the first object is searched."""
-        if not self.is_constant:
-            self.segments(seed)
-
-    def segments(self, seed: int | None) -> Segments:
+    def segments(self) -> Segments:
         """Return the natural segments, the same for all objects."""
-        return self._once(("segments", seed), lambda: segments(self.sorted, seed))
-
-    def _conditions(
-        self, row: int, known: int, total: int, options: Options
-    ) -> list[CandidateCondition]:
-        """Return the intervals around the value of a row, the same for all rows of a segment."""
-        if self.is_constant:
-            return []
-        found, value = self.segments(options.seed), self.scaled(row)
-
-        def intervals() -> list[CandidateCondition]:
-            around = candidates(self.sorted, found, value, known, total, options)
-            return [
-                self._once((low, high), functools.partial(self._interval, low, high))
-                for low, high in around
-            ]
-
-        own = found.holding(value)
-        if own is None:
-            return intervals()
-        return self._once(
-            ("around", own, options.seed, options.interval, options.scales), intervals
-        )
-
-    def _interval(self, low: float, high: float) -> CandidateCondition:
-        bounds = self.unscaled(low), self.unscaled(high)
-        ends = [value_of(self.column.form, bound) for bound in bounds]
-        condition = Condition(self.column.name, "interval", low=ends[0], high=ends[1])
-        test = functools.partial(self.between, low, high)
-        return CandidateCondition(condition, self.rows_between(low, high), test, bounds)
+        return self._once("segments", lambda: segments(self.sorted))
 
     def _rescaled(self, values: Floats) -> Floats:
         """Divide values by the power of two of this attribute, exactly."""
@@ -177,17 +125,10 @@ class NumericAttribute(BaseAttribute):
             return values * self.factor
         return np.ldexp(values, -self.exponent)
 
-    def histogram(self, sample: Sample) -> NumericHistogram:
-        """Return the values in groups, to be counted in many contexts."""
-        return self._once("histogram", lambda: self._histogram(sample))
-
-    def _histogram(self, sample: Sample) -> NumericHistogram:
-        values = self._rescaled(self.column.values[sample.nearby])
-        return NumericHistogram(values, self.unit, sample)
-
-    def position(self, row: int) -> float:
-        """Return where a row lies in the histogram."""
-        return self.scaled(row)
+    def rescaled(self, rows: Rows | None = None) -> Floats:
+        """Return the values of all or some rows on the scale of this attribute; one zero."""
+        values = self.column.values if rows is None else self.column.values[rows]
+        return self._rescaled(values) + 0.0
 
     def place(self, row: int) -> float:
         """Return the value of a row as a number of the column."""
@@ -201,109 +142,19 @@ class NumericAttribute(BaseAttribute):
         """Return a number of this scale in the column's own unit, exactly."""
         return float(np.ldexp(number, self.exponent))
 
-    def rows_between(self, low: float, high: float) -> int:
-        """Count the rows whose value lies in a closed interval of this scale."""
-        start = np.searchsorted(self.sorted, low, side="left")
-        return int(np.searchsorted(self.sorted, high, side="right") - start)
+    def number_of(self, other: Column, row: int) -> Floats:
+        """Return the value of a row of another table on the scale of this attribute."""
+        own = self._rescaled(np.array([cast(NumericColumn, other).values[row]]))
+        return np.clip(own, -_MOST, _MOST) + 0.0
 
-    def between(self, low: float, high: float, rows: Rows | None = None) -> Mask:
-        """Return which rows, of all or of some, have a value in a closed interval of this scale."""
-        values = self.column.values if rows is None else self.column.values[rows]
-        return (values >= self.unscaled(low)) & (values <= self.unscaled(high))
-
-    def typical(self, chosen: Mask | Rows) -> Typical | None:
-        """Return what is typical among the rows of a context; None where all values are equal."""
-        values = self._values(chosen)
-        width = self.width_of(values)
-        if width is None:
-            return None
-        neighbours = {SCALES[0]: mean_neighbours(values, width)}
-        return self.with_lift(
-            Typical(len(values), width, math.nan, neighbours),
-            lambda: mean_around(values, self.sorted, width),
-        )
-
-    def width_of(self, values: Floats) -> float | None:
-        """Return the Parzen bandwidth of ascending values; None where all are equal."""
-        if len(values) == 0 or values[0] == values[-1]:
-            return None
-        return bandwidth_of(values)
-
-    def with_lift(self, typical: Typical, around: Callable[[], float]) -> Typical:
-        """Take how many of all rows a member has within its window on average; ask if need be."""
-        known, total, inside = typical.known, len(self.sorted), typical.neighbours[SCALES[0]]
-        outside = inside if known == total else around()
-        return dataclasses.replace(typical, lift=lift(inside / known, outside / total))
-
-    def widen(self, typical: Typical, chosen: Mask | Rows, scales: Sequence[int]) -> None:
-        """Count the neighbours of a typical member at further scales."""
-        missing = [scale for scale in scales if scale not in typical.neighbours]
-        if missing:
-            values = self._values(chosen)
-            for scale in missing:
-                typical.neighbours[scale] = mean_neighbours(values, scale * typical.width)
-
-    def _values(self, chosen: Mask | Rows) -> Floats:
-        """Return the values of rows in order, be they marked or listed, as of a small group."""
-        if chosen.dtype == np.bool_:
-            return taken(self.sorted, self.order, chosen.view(np.bool_))
-        values = self._rescaled(self.column.values[chosen])
-        return np.sort(values[~np.isnan(values)]) + 0.0
-
-    def near(self, row: int, chosen: Rows, width: float) -> int:
-        """Count which of some rows lie within a window around a row."""
-        values = self._rescaled(self.column.values[chosen])
-        return int(np.count_nonzero(np.abs(values - self.scaled(row)) <= width / 2))
-
-    def rows_near(self, row: int, width: float) -> Rows:
-        """Return the rows whose values lie within a window around that of a row."""
-        value, reach = self.scaled(row), width / 2
-        start = self.sorted.searchsorted(value - reach)
-        return self.order[start : self.sorted.searchsorted(value + reach, "right")]
-
-    def summary(self, mask: Mask, row: int, bandwidth: Bandwidth) -> Summary | None:
-        """Summarise the densities at the first scale; None where there is nothing to compare."""
-        typical = self.typical(mask)
-        if typical is None:
-            return None
-        if bandwidth == "fixed":
-            near = int(np.count_nonzero(mask[self.rows_near(row, typical.width)]))
-            return self.summary_with(typical, [near])
-        values, densities = self.densities(mask, bandwidth)
-        at_object = float(densities[np.searchsorted(values, self.scaled(row))])
-        mean = float(np.add.reduce(densities) / len(densities))
-        return Summary(mean, at_object, self.unit, typical.lift)
-
-    def summary_with(self, typical: Typical, near: Sequence[float]) -> Summary:
-        """Summarise a context for an object with so many rows near it, scale by scale."""
-        return typical.summary(near, self.unit, self.unscaled(typical.width / 2))
-
-    def sketch(
-        self,
-        row: int,  # noqa: ARG002
-        bandwidth: Bandwidth,
-        shown: Sequence[Value] | None = None,  # noqa: ARG002
-    ) -> NumericSketch:
-        """Sketch all values for pictures."""
-        return self._once(("sketch", bandwidth), lambda: self._sketch(bandwidth))
-
-    def _sketch(self, bandwidth: Bandwidth) -> NumericSketch:
-        found = Distribution.of(self.sorted, bandwidth)
-        return numeric_sketch(found, self.column.form, self.exponent, bandwidth)
-
-    def profile(self, mask: Mask, bandwidth: Bandwidth) -> NumericProfile:
-        """Describe the values in a context."""
-        return self.profile_of(taken(self.sorted, self.order, mask), bandwidth)
-
-    def profile_of(self, values: Floats, bandwidth: Bandwidth = "fixed") -> NumericProfile:
-        """Describe ascending values."""
-        found = Distribution.of(values, bandwidth)
-        return NumericProfile(found, self.column.form, self.exponent, bandwidth)
-
-    def densities(self, mask: Mask, bandwidth: Bandwidth) -> tuple[Floats, Floats]:
-        """Return the values in a context, sorted, with the density at each."""
+    def profile(self, mask: Mask) -> NumericProfile | None:
+        """Describe the values in a context; None where all are equal."""
         values = taken(self.sorted, self.order, mask)
-        return values, parzen(values, bandwidth)
+        return None if len(values) == 0 or values[0] == values[-1] else self.profile_of(values)
+
+    def profile_of(self, values: Floats) -> NumericProfile:
+        """Describe ascending values."""
+        return NumericProfile(Distribution.of(values), self.column.form, self.exponent)
 
 
 Attribute: TypeAlias = NumericAttribute | CategoricalAttribute

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TypeVar
@@ -10,23 +9,17 @@ from typing import TypeVar
 import numpy as np
 
 from outlying.errors import SourceError
-from outlying.kernel.library import compiled
 from outlying.options import Options
-from outlying.parallel import (
-    in_order,
-    processes_share_memory,
-    usable_threads,
-    usable_workers,
-)
-from outlying.search.batches import batches, most_at_once
+from outlying.parallel import in_order, usable_threads, usable_workers
+from outlying.search.evaluation import Exact, Groups
 from outlying.search.population import Searched, Searching, row_of
 from outlying.search.prepared import Prepared
-from outlying.search.references import References, Strongest, enough_rows
-from outlying.search.scoring import Exact, Outcome, Progress, no_progress
+from outlying.search.rows import Claims, claims
+from outlying.search.scoring import Progress
+from outlying.search.standing import Standing
 from outlying.search.threads import Once
-from outlying.table import row_hash
 from outlying.table.asked import Asked
-from outlying.table.columns import Rows
+from outlying.table.columns import Floats
 from outlying.table.derived.choosing import with_derived
 from outlying.table.selection import Selection, as_declared, not_empty, select_any, with_object
 from outlying.table.table import SkipReason, Table
@@ -34,8 +27,8 @@ from outlying.table.targets import Key, Target, Targets, targets_in
 
 Result = TypeVar("Result")
 
-_FINISHED = 16  # searches that a process does the rest of before it returns them
-_MUCH = 4_096  # quick searches times columns: then what is left is worth other processes
+_AT_ONCE = 4_096  # rows whose evidence is put together at once
+_FINISHED = 16  # rows that a process evaluates before it returns them
 
 
 class MemoryPopulation:
@@ -90,173 +83,123 @@ class MemoryPopulation:
         """Find what is asked for, and check all of it."""
         return targets_in(self.table, self.options, asked)
 
+    def standing(self, workers: int | None = None, progress: Progress | None = None) -> Standing:
+        """Judge the rows of the table, once: how strong findings are on them."""
+        self.prepared.evidence(usable_threads(workers), progress)
+        return self._once("standing", lambda: self.prepared.model().standing)
+
+    def prepare(self, workers: int | None = None, progress: Progress | None = None) -> None:
+        """Do what all objects have in common."""
+        self.standing(workers, progress)
+
+    @property
+    def _is_compared(self) -> bool:
+        """Whether any column takes part, be it by its parts alone."""
+        return bool(self.selection().columns or self.selection().derived)
+
     def searching(
         self, targets: Targets, workers: int | None, progress: Progress | None
     ) -> Searching:
-        """Prepare the table once; return who searches the targets and finishes each."""
-        if any(target.row is not None for target in targets):
-            self._once("ready", lambda: self._make_ready(usable_threads(workers)))
-        return functools.partial(self._each, targets.items, workers, progress)
-
-    def _make_ready(self, threads: int) -> None:
-        """Prepare the table before there are several processes.
-
-        Compiled code finds the intervals of several columns at once; without it, that takes long
-        enough for a search to tell how far it is.
-        """
-        if compiled() is None:
-            _ = self.prepared
-        else:
-            self.prepared.find_intervals(threads)
+        """Make the model once; return who searches the targets and finishes each."""
+        told = progress if len(targets) == 1 else None
+        standing = self.standing(workers, told) if self._is_compared else None
+        return functools.partial(self._each, targets.items, standing, workers, told)
 
     def _each(
         self,
         items: Sequence[Target],
+        standing: Standing | None,
         workers: int | None,
         progress: Progress | None,
         finish: Callable[[Searched], Result],
     ) -> Generator[Result, None, None]:
-        if len(items) == 1:
-            yield finish(self.searched(items[0], progress, usable_threads(workers)))
-            return
-        is_shared = processes_share_memory() or usable_workers(workers) == 1
-        if not (is_shared and self._goes_together(items)):
-            search = functools.partial(self._one_by_one, finish)
-            yield from in_order(search, items, usable_workers(workers), row_of, most=1)
-            return
-        for some in batches(items, most_at_once(len(self.prepared.attributes))):
-            yield from self._together(some, workers, finish)
+        """Put the evidence against rows together, some at a time; finish each, by processes."""
+        threads = usable_threads(workers)
+        work = functools.partial(self._finished, finish, standing, threads, progress)
+        for start in range(0, len(items), _AT_ONCE):
+            some = items[start : start + _AT_ONCE]
+            found = self._claims(some, threads, progress)
+            pairs = list(zip(some, found, strict=True))
+            most = 1 if any(item.new is not None for item in some) else _FINISHED
+            yield from in_order(
+                work, pairs, usable_workers(workers), lambda pair: row_of(pair[0]), most
+            )
 
-    def _one_by_one(
-        self, finish: Callable[[Searched], Result], items: Sequence[Target]
-    ) -> Iterator[Result]:
-        return map(finish, map(self.searched, items))
+    def _claims(
+        self, items: Sequence[Target], threads: int, progress: Progress | None
+    ) -> list[Claims | None]:
+        """Return what is to be told of rows; None for a new object, which is judged later."""
+        rows = [item.row for item in items if item.row is not None]
+        if not rows:
+            return [None] * len(items)
+        found = iter(claims(self.prepared.evidence_of(np.array(rows), threads, progress)))
+        return [None if item.row is None else next(found) for item in items]
 
-    def _goes_together(self, items: Sequence[Target]) -> bool:
-        return all(item.row is not None for item in items) and self.prepared.goes_together
-
-    def _together(
-        self, items: Sequence[Target], workers: int | None, finish: Callable[[Searched], Result]
-    ) -> Generator[Result, None, None]:
-        """Screen some objects together, by threads, and finish each, by processes."""
-        prepared, rows = self.prepared, [int(item.row or 0) for item in items]
-        hashes = row_hashes(prepared, np.array(rows))
-        screened = prepared.screened_together(rows, usable_threads(workers))
-
-        def work(places: Sequence[int]) -> Iterator[Result]:
-            for place in places:
-                found, own = screened[place](), (rows[place], hashes[place])
-                yield finish(self._described(prepared, items[place], *own, *found))
-
-        places, workers = range(len(items)), usable_workers(workers)
-        yield from in_order(work, places, workers, lambda place: row_of(items[place]), _FINISHED)
-
-    def searched(
-        self, target: Target, progress: Progress | None = None, threads: int = 1
-    ) -> Searched:
-        """Search one object; a new one joins the table as one more row."""
-        if target.new is None:
-            prepared, row = self.prepared, int(target.row or 0)
-        else:
-            table = with_object(self.table, target.new, self.options)
-            selection, row = not_empty(self._selected(table)), self.table.rows
-            prepared = Prepared.of(table, self.options, selection, has_new=True)
-        own_hash = None if target.new is not None else row_hashes(prepared, np.array([row]))[0]
-        found = prepared.searched(row, progress, threads)
-        return self._described(prepared, target, row, own_hash, *found)
-
-    def _described(
+    def _finished(
         self,
-        prepared: Prepared,
-        target: Target,
-        row: int,
-        own_hash: int | None,
-        exact: Exact,
-        outcome: Outcome,
+        finish: Callable[[Searched], Result],
+        standing: Standing | None,
+        threads: int,
+        progress: Progress | None,
+        pairs: Sequence[tuple[Target, Claims | None]],
+    ) -> Iterator[Result]:
+        for target, told in pairs:
+            if told is None or standing is None:
+                yield finish(self._new(target, standing, threads, progress))
+            else:
+                exact = Exact(self.prepared.groups, int(target.row or 0), told)
+                yield finish(self._searched(self.prepared, target, exact, standing))
+
+    def _new(
+        self, target: Target, standing: Standing | None, threads: int, progress: Progress | None
     ) -> Searched:
-        is_new, table = target.new is not None, prepared.table
+        """Judge a new object by the model of the table, or by one of which it is a row itself."""
+        table, row = with_object(self.table, target.new or {}, self.options), self.table.rows
+        selection = not_empty(self._selected(table))
+        joined = Prepared.of(table, self.options, selection, has_new=True)
+        if standing is not None and self.prepared.knows(joined, row):
+            model = self.prepared.model(threads)
+            evidence = model.judged(self.prepared.numbers_of(joined, row), progress)
+            groups = Groups(joined.attributes, model, self.prepared.groups)
+        else:
+            evidence = joined.evidence_of(np.array([row]), threads, progress)
+            groups, standing = joined.groups, joined.model().standing
+        exact = Exact(groups, row, claims(evidence)[0])
+        return self._searched(joined, target, exact, standing)
+
+    def _searched(
+        self, prepared: Prepared, target: Target, exact: Exact, standing: Standing
+    ) -> Searched:
+        is_new, table, row = target.new is not None, prepared.table, exact.row
         return Searched(
             row=None if is_new or target.key else row,
-            key=target.key or (() if is_new else _name_of(prepared, row)),
+            key=target.key or (() if is_new else name_of(prepared.table, prepared.selection, row)),
             values=table.values(row) if target.values is None else target.values,
-            row_hash=own_hash,
             table=table,
             rows=self.table.rows,
             selection=prepared.selection,
             attributes=prepared.attributes,
-            sample=prepared.sample,
+            standing=standing,
             is_streamed=self.is_of_stream,
             is_new=is_new,
             notes=table.notes,
-            outcome=outcome,
+            outcome=exact.outcome(),
             exact=exact,
         )
 
-    def references(
+    def scores(
         self, workers: int | None = None, progress: Progress | None = None
-    ) -> References:
-        """Search some rows, and one more, as an object may be among them; once."""
-        return self._once("references", lambda: self._searched_references(workers, progress))
-
-    def _searched_references(self, workers: int | None, progress: Progress | None) -> References:
-        prepared = self.prepared
-        is_large = not prepared.sample.is_whole
-        count = enough_rows(len(prepared.attributes), is_large, self.options)
-        rows = prepared.drawn[: count + 1]
-        found = tuple(self.strongest(rows.tolist(), workers, progress))
-        hashes = tuple(row_hashes(prepared, rows))
-        lone = () if is_large else prepared.lone_columns()
-        return References(found, hashes, count, prepared.families, lone)
-
-    def strongest(
-        self, rows: Sequence[int], workers: int | None = None, progress: Progress | None = None
-    ) -> Iterator[Strongest]:
-        """Return what a quick search finds on each of some rows."""
-        prepared, told = self.prepared, progress or no_progress
-        if not prepared.goes_together:
-            work = in_order(prepared.strongest, rows, usable_workers(workers), int)
-            with contextlib.closing(work) as searched:
-                for done, found in enumerate(searched):
-                    told(done, len(rows))
-                    yield found
-            return
-        done, threads = 0, usable_threads(workers)
-        for some in batches(rows, most_at_once(len(prepared.attributes), quick=True)):
-
-            def tell(place: int, total: int, done: int = done, count: int = len(some)) -> None:
-                told(done + count * place // total, len(rows))
-
-            yield from self._strongest(prepared.quickly_screened(some, threads, tell), workers)
-            done += len(some)
-
-    def _strongest(
-        self, screened: Sequence[Callable[[], Strongest]], workers: int | None
-    ) -> Generator[Strongest, None, None]:
-        """Do what is left of quick searches, of many rows by processes."""
-
-        def work(places: Sequence[int]) -> Iterator[Strongest]:
-            for place in places:
-                yield screened[place]()
-
-        much = len(screened) * len(self.prepared.attributes) > _MUCH
-        is_shared = processes_share_memory() and much
-        processes = usable_workers(workers) if is_shared else 1
-        yield from in_order(work, range(len(screened)), processes, most=_FINISHED)
-
-    def find_intervals(self) -> None:
-        """Find the natural intervals of all columns."""
-        self.prepared.find_intervals()
+    ) -> tuple[Floats, Floats]:
+        """Return of each row its strength, and how much counts against all of it together."""
+        strengths, combinations = np.zeros((2, self.table.rows))
+        for rows, found in self.prepared.all_evidence(usable_threads(workers), progress):
+            strengths[rows] = found.strengths.max(axis=1)
+            combinations[rows] = found.combination
+        return strengths, combinations
 
 
-def _name_of(prepared: Prepared, row: int) -> Key:
+def name_of(table: Table, selection: Selection, row: int) -> Key:
     """Return the values of a row in columns that name rows."""
-    skipped = prepared.selection.skipped
+    skipped = selection.skipped
     names = [item.name for item in skipped if item.why is SkipReason.ROW_NUMBER]
-    return tuple((name, prepared.table.column(name).value(row)) for name in names)
-
-
-def row_hashes(prepared: Prepared, rows: Rows) -> list[int]:
-    """Return the hashes of some rows by their compared values."""
-    chosen = prepared.selection
-    columns = [column.taken(rows) for column in (*chosen.columns, *chosen.derived)]
-    return [int(number) for number in row_hash.row_hashes(columns, len(rows))]
+    return tuple((name, table.column(name).value(row)) for name in names)

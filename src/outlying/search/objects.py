@@ -8,8 +8,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from outlying.options import Options
-from outlying.search.screen.histograms import Histogram
-from outlying.search.screen.neighbours import Sample
 from outlying.table.columns import Mask, Rows
 from outlying.table.conditions import Condition
 from outlying.table.values import Value
@@ -23,11 +21,9 @@ class CandidateCondition:
     """A condition that the object satisfies, and which other rows do."""
 
     condition: Condition
-    rows: int  # that satisfy it; of a large table, of those that were drawn
+    rows: int  # that satisfy it
     test: Callable[[Rows | None], Mask]  # tells which of some rows, or of all, satisfy it
     bounds: tuple[float, float] = (math.nan, math.nan)  # of an interval, as numbers of the column
-    members: Callable[[], Rows] | None = None  # lists all rows of a category; None for intervals
-    is_small: bool = False  # too few of its rows were drawn to estimate what is typical there
 
     @property
     def attribute(self) -> str:
@@ -73,12 +69,3 @@ class ObjectProperty:
     def place(self) -> float | Value:
         """The object's value as a number of the column, or its category."""
         return self.attribute.place(self.row)
-
-    def histogram(self, sample: Sample) -> Histogram:
-        """Return the property in groups, to be counted in many contexts."""
-        return self.attribute.histogram(sample)
-
-    @property
-    def position(self) -> float:
-        """Where the object lies in the histogram."""
-        return self.attribute.position(self.row)

@@ -1,8 +1,7 @@
 """A population: what rows are compared with, be it in memory or read as a stream.
 
 Both kinds answer the same questions, so that there is one way from a table to findings: find the
-objects that are asked for, make ready to search them, search each, and search some ordinary rows
-to compare with.
+objects that are asked for, judge the rows of the table, and tell what counts against each.
 """
 
 from __future__ import annotations
@@ -16,9 +15,8 @@ from outlying.method.profiles import Profile
 from outlying.method.sketches import Sketch
 from outlying.search.attributes import Attribute
 from outlying.search.objects import CandidateCondition, ObjectProperty
-from outlying.search.references import References
 from outlying.search.scoring import Context, Outcome, Progress
-from outlying.search.screen.neighbours import Sample
+from outlying.search.standing import Standing
 from outlying.table.asked import Asked
 from outlying.table.selection import Selection
 from outlying.table.table import Table
@@ -71,17 +69,16 @@ class Searched:
     row: int | None  # its position; None for a new object, and where rows have none
     key: Key
     values: Mapping[str, Value]
-    row_hash: int | None  # of the compared values; None for a new object
     table: Table  # the rows that are held in memory
     rows: int  # of the population, without a new object
     selection: Selection
     attributes: Sequence[Attribute]
-    sample: Sample
     is_streamed: bool
     is_new: bool
     notes: tuple[str, ...]  # on the table and the object
     outcome: Outcome
     exact: Measured
+    standing: Standing | None = None  # None where rows are not judged, as by the paper
 
 
 class Searching(Protocol):
@@ -124,5 +121,5 @@ class Population(Protocol):
     ) -> Searching:
         """Do what these objects have in common, and return who searches and finishes each."""
 
-    def references(self, workers: int | None, progress: Progress | None) -> References:
-        """Search some rows of the population, once."""
+    def standing(self, workers: int | None, progress: Progress | None) -> Standing:
+        """Return how strong findings are on the rows of the population, judged once."""

@@ -11,13 +11,13 @@ import os
 import shutil
 import stat
 import sys
-import tempfile
 import weakref
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from outlying.errors import SourceError
+from outlying.sources.private_folders import PrivateFolder
 from outlying.sources.recognise import REMOTE, scheme_of
 
 CHUNK = 1 << 20
@@ -32,9 +32,10 @@ class PrivateCopy(os.PathLike[str]):
 
     def __init__(self, source: str, chunks: Iterable[bytes], suffix: str = "") -> None:
         self.source = source
-        folder = Path(tempfile.mkdtemp(prefix="outlying-"))
+        private = PrivateFolder("copy")
+        folder = private.path
         self.path = folder / f"copy{suffix}"
-        weakref.finalize(self, _remove, folder, os.getpid())
+        weakref.finalize(self, private.remove)
         try:
             with self.path.open("wb") as stream:
                 for chunk in _with_room_for(chunks, source, folder):
@@ -107,9 +108,3 @@ def _with_room_for(chunks: Iterable[bytes], source: str, folder: Path) -> Iterat
                 "room, or set TMPDIR to a folder on another disk"
             )
         yield chunk
-
-
-def _remove(folder: Path, process: int) -> None:
-    """Remove a copy, unless this is another process than the one that made it."""
-    if os.getpid() == process:
-        shutil.rmtree(folder, ignore_errors=True)

@@ -30,6 +30,7 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
+_MARK = "\ufeff"
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]+")
 _ENOUGH = 10_000  # bytes beyond ASCII that tell an encoding
 _MOST_ALONE = 0.8  # of them, at least so many in runs of one or two are accents
@@ -68,6 +69,11 @@ def wide_encoding(head: bytes) -> str | None:
     return None
 
 
+def is_marked_twice(head: bytes) -> bool:
+    """Return whether UTF-8 text begins with several marks of it, of which readers skip one."""
+    return head.startswith(2 * codecs.BOM_UTF8)
+
+
 def is_utf8(head: bytes) -> bool:
     """Return whether the beginning of a text is UTF-8; its last character may be cut off."""
     try:
@@ -81,6 +87,7 @@ def converted(file: InputFile, encoding: str, *, is_found: bool) -> InputFile:
     """Copy a text file as UTF-8, with a note if its encoding was found and not given."""
     copy = PrivateCopy(file.source, _as_utf8(file, encoding))
     says = f"taken for {encoding} text; if that is wrong, name its encoding"
+    is_found = is_found and encoding != "utf-8"
     notes = (*file.notes, says) if is_found else file.notes
     return dataclasses.replace(file, path=copy.path, compressed=False, notes=notes, held=copy)
 
@@ -133,13 +140,14 @@ def _fits(content: bytes, encoding: str) -> bool:
 
 
 def _as_utf8(file: InputFile, encoding: str) -> Iterator[bytes]:
-    lines = 1
+    lines, began = 1, False
     with file.open_bytes() as stream:
         text = io.TextIOWrapper(stream, encoding, newline="")
         try:
             while chunk := text.read(CHUNK):
                 lines += chunk.count("\n")
-                yield chunk.encode("utf-8", "strict")
+                yield (chunk if began else chunk.lstrip(_MARK)).encode("utf-8", "strict")
+                began = True
         except UnicodeError as error:
             raise SourceError(
                 f"{file.source}: is not {encoding} text ({error.args[-1]}, in line {lines} or "

@@ -24,7 +24,7 @@ Name: TypeAlias = "str | os.PathLike[str]"
 
 _WEB_PAGE = re.compile(rb"\s*<(?:!doctype html|html)", re.IGNORECASE)
 _HEAD = 1 << 16  # bytes that tell what a file holds
-_LONGEST_LINE = 2_000_000  # bytes; the engine reads no longer ones
+LONGEST_LINE = 2_000_000  # bytes; the engine reads no longer ones
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,9 +58,9 @@ class InputFile:
     def first_lines(self, count: int) -> list[str]:
         """Return the first lines of text; a first line without an end is refused."""
         with self.open_text() as stream:
-            lines = [stream.readline(_LONGEST_LINE) for _ in range(count)]
-        if len(lines[0]) == _LONGEST_LINE:
-            raise self.error(f"its first line is longer than {_LONGEST_LINE:,} characters")
+            lines = [stream.readline(LONGEST_LINE) for _ in range(count)]
+        if len(lines[0]) == LONGEST_LINE:
+            raise self.error(f"its first line is longer than {LONGEST_LINE:,} characters")
         return [line for line in lines if line]
 
     def head(self) -> bytes:
@@ -191,10 +191,10 @@ def _as_text(file: InputFile, encoding: str | None, *, is_whole: bool = True) ->
     """
     if encoding is not None:
         name = encodings.checked_encoding(encoding)
-        is_same = name in ("utf-8", "utf-8-sig")
+        is_same = name in ("utf-8", "utf-8-sig") and not encodings.is_marked_twice(file.head())
         return file if is_same else encodings.converted(file, name, is_found=False)
     head = file.head()
-    wide = encodings.wide_encoding(head)
+    wide = "utf-8" if encodings.is_marked_twice(head) else encodings.wide_encoding(head)
     if wide is None and not is_whole and not encodings.is_utf8(head):
         wide = encodings.found_encoding(file)
     return file if wide is None else encodings.converted(file, wide, is_found=True)

@@ -12,6 +12,7 @@ from outlying.sources.databases.adbc import reason
 from outlying.sources.duckdb.feeder import DuckFeeder
 from outlying.sources.local import BATCH_ROWS, LocalFeeder
 from outlying.sources.passes import Batch
+from outlying.sources.sql import interrupts
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ def _source_of(table: IbisTable) -> str:
 def _told(source: str) -> Iterator[None]:
     """Turn the errors of any backend into ours."""
     try:
-        yield
+        with interrupts():
+            yield
     except (OutlyingError, MemoryError):
         raise
     except Exception as error:

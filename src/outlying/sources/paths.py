@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -14,8 +15,16 @@ from outlying.errors import SourceError
 from outlying.sources import compression, registry
 from outlying.sources.copies import PrivateCopy
 from outlying.sources.files import InputFile, check_readable
-from outlying.sources.recognise import is_pattern, name_of, path_of
+from outlying.sources.recognise import (
+    is_address,
+    is_delta,
+    is_iceberg,
+    is_pattern,
+    name_of,
+    path_of,
+)
 
+_BESIDE_DATABASES = (".wal", "-wal", "-shm", "-journal")
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 _LAKES = {
@@ -128,6 +137,27 @@ def find(data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> Fil
     source = _source_of([name_of(item) for item in given])
     found = {file.path: file for item in given for file in _expanded(source, item)}
     return _checked(source, [found[path] for path in sorted(found)])
+
+
+def files_read(name: str) -> Iterator[Path | int]:
+    """Return all files that are read where a command names a file, a folder or a pattern.
+
+    Standard input is one by its number, what a database keeps beside its file is one, too.
+    """
+    if name == "-":
+        yield 0
+        return
+    if is_address(name):
+        return
+    path = path_of(name)
+    yield from (Path(f"{path}{end}") for end in _BESIDE_DATABASES)
+    with contextlib.suppress(OSError, ValueError):  # for the reader, which says what is wrong
+        for found in [path] if path.exists() else map(Path, _matches(path)):
+            yield found
+            if is_delta(found) or is_iceberg(found):
+                yield from found.rglob("*")
+            elif found.is_dir():
+                yield from filter(_suffix, _visible(found))
 
 
 def _source_of(names: list[str]) -> str:

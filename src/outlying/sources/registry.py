@@ -112,19 +112,20 @@ class Source:
     takes: tuple[str, ...] = ()
 
 
-def _database(recognises: Test, module: str) -> Source:
-    return Source(recognises, stream=module, is_database=True)
+def _database(recognises: Test, module: str, *takes: str) -> Source:
+    return Source(recognises, stream=module, is_database=True, takes=takes)
 
 
 def _streamed(recognises: Test, module: str, *takes: str) -> Source:
     return Source(recognises, read=module, stream=module, is_streamed=True, takes=takes)
 
 
-#: What options are for; each is a text.
+#: What options are for; each is a text, but allow_external is True or False.
 OPTIONS = {
     "encoding": "text files (CSV, TSV, JSON)",
     "sheet": "workbooks (xlsx, xls, ods)",
     "snapshot": "Delta Lake and Iceberg tables",
+    "allow_external": "DuckDB files and folders of Iceberg tables",
 }
 OF_FILES = ("encoding", "sheet")
 
@@ -139,13 +140,13 @@ SOURCES = (
     Source(recognise.has_scheme(*recognise.REMOTE), read="remote.parquet", stream="remote.parquet"),
     Source(recognise.is_address, stream="files"),  # which says which addresses are known
     _database(recognise.begins_with(b"SQLite format 3\0"), "databases.sqlite"),
-    _database(recognise.begins_with(b"DUCK", offset=8), "databases.duckdb"),
+    _database(recognise.begins_with(b"DUCK", offset=8), "databases.duckdb", "allow_external"),
     _database(recognise.is_a("duckdb", "DuckDBPyConnection"), "databases.duckdb"),
     _database(recognise.is_connection, "databases.adbc"),
     Source(recognise.is_a("duckdb", "DuckDBPyRelation"), stream="duckdb.feeder"),
     Source(recognise.is_a("polars", "LazyFrame"), stream="lazy_frames"),
     _streamed(recognise.is_delta, "lakes.delta", "snapshot"),
-    _streamed(recognise.is_iceberg, "lakes.iceberg", "snapshot"),
+    _streamed(recognise.is_iceberg, "lakes.iceberg", "snapshot", "allow_external"),
     Source(recognise.are_files, stream="files", takes=OF_FILES),
     Source(recognise.is_path, read="files", stream="files", takes=OF_FILES),
     Source(lambda _: True, read="frames"),
@@ -175,8 +176,8 @@ def scan(data: Any, *, table: str | None = None, query: str | None = None, **giv
     `data/*.parquet`, or a list of those; a database (a file of DuckDB or SQLite, an address like
     `postgresql://user@host/database`, an open connection of DuckDB or ADBC) with the name of a
     `table` or with a `query`; a Delta Lake or Iceberg table; a relation of DuckDB, a LazyFrame of
-    polars, a table of Ibis or a DataFrame of Spark. Further options: encoding, snapshot, as for
-    `explain`. The result can be given to `explain` in place of data.
+    polars, a table of Ibis or a DataFrame of Spark. Further options: encoding, snapshot,
+    allow_external, as for `explain`. The result can be given to `explain` in place of data.
     """
     for option, text in (("table", table), ("query", query)):
         if text is not None and not (isinstance(text, str) and is_text(text)):
@@ -191,7 +192,7 @@ def _scanned(data: Any, table: str | None, query: str | None, given: dict[str, A
     options = taken(given, () if source is None else source.takes, name_of(data))
     feeder: Feeder
     if source is not None and source.is_database:
-        feeder = module(source.stream).stream(data, table, query)
+        feeder = module(source.stream).stream(data, table, query, **options)
     elif table is not None or query is not None:
         raise _no_database(data)
     elif source is not None:

@@ -51,6 +51,17 @@ def first_line(error: Exception) -> str:
 
 
 @contextlib.contextmanager
+def interrupts() -> Iterator[None]:
+    """Raise an interrupt as such where DuckDB has noticed it, and tells it as an error."""
+    try:
+        yield
+    except Exception as error:
+        if str(error).startswith(("Query interrupted", "INTERRUPT Error")):
+            raise KeyboardInterrupt from None
+        raise
+
+
+@contextlib.contextmanager
 def plain_errors(
     source: str, *kinds: type[Exception], reason: Callable[[Exception], str] = first_line
 ) -> Iterator[None]:

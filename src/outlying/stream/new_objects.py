@@ -25,7 +25,7 @@ View: TypeAlias = tuple[tuple[Form, ...], tuple[SkippedColumn, ...], tuple[Deriv
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Newcomer:
+class NewObject:
     """A new object: its row in the table of a profile, and notes on its values."""
 
     row: int
@@ -50,7 +50,9 @@ def checked(profile: Profile, whole: Table, asked: Asked, options: Options) -> l
     return [{name: value for name, value in item.items() if name in compared} for item in objects]
 
 
-def newcomers(profile: Profile, objects: Sequence[Object], options: Options) -> list[Newcomer]:
+def placed_objects(
+    profile: Profile, objects: Sequence[Object], options: Options
+) -> list[NewObject]:
     """Put new objects behind the rows that were drawn, those together that see a table alike."""
     empty = tuple(column.first(0) for column in profile.table.columns)
     alone = [_finite(_joined(empty, item)) for item in objects]
@@ -62,7 +64,7 @@ def newcomers(profile: Profile, objects: Sequence[Object], options: Options) -> 
     row_in = dict.fromkeys(homes, profile.drawn)
     found = []
     for view, (_, notes) in zip(views, alone, strict=True):
-        found.append(Newcomer(row_in[view], homes[view], notes))
+        found.append(NewObject(row_in[view], homes[view], notes))
         row_in[view] += 1
     return found
 

@@ -1,8 +1,8 @@
-"""A population that is read as a stream: a pass, a search among a sample, another pass.
+"""A population that is read as a stream: a pass, a model of the rows drawn, another pass.
 
-The first pass is made once and kept. The search is that of tables in memory, by the rows that the
-first pass has drawn. What it asks of all rows, for all objects and for the ordinary rows they are
-compared with, the second pass answers. A table that turns out to be small is held in memory.
+The first pass is made once and kept. Rows are judged as those of tables in memory are, by a model
+of the rows that the first pass has drawn. What is told of an object, another pass counts in all
+rows; to rank them, one judges each. A table that turns out to be small is held in memory.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 from outlying.errors import OptionError, RowError, SourceError
 from outlying.options import Options
 from outlying.parallel import usable_workers
+from outlying.search import model
 from outlying.search.memory import MemoryPopulation
 from outlying.search.population import Result, Searched, Searching
-from outlying.search.references import References
 from outlying.search.scoring import Progress
-from outlying.stream.asking import AllAnswered, Asking, Placed, check_rows
-from outlying.stream.new_objects import checked, newcomers
+from outlying.search.standing import Standing
+from outlying.stream.new_objects import checked, placed_objects
 from outlying.stream.profile.evidence_pass import EvidencePass
 from outlying.stream.profile.lookup import (
     Lookup,
@@ -33,10 +33,12 @@ from outlying.stream.profile.lookup import (
 )
 from outlying.stream.profile.profile import Profile, finish
 from outlying.stream.profile.profile_pass import ProfilePass, ProfileState, fields_of
+from outlying.stream.score_pass import Ranked, ScorePass
+from outlying.stream.verify_run import Results, SampledTarget, VerifyRun, check_rows
 from outlying.table.asked import Asked
 from outlying.table.selection import Selection, not_empty
-from outlying.table.table import SkipReason, Table
-from outlying.table.targets import Key, Target, Targets
+from outlying.table.table import Table
+from outlying.table.targets import Target, Targets
 
 if TYPE_CHECKING:
     from outlying.sources.passes import Feeder
@@ -44,9 +46,7 @@ if TYPE_CHECKING:
 
 _NEEDS_MEMORY = {
     "exact": (False, "exact=True searches all rows"),
-    "search": ("guided", 'search="exhaustive" visits all contexts'),
-    "bandwidth": ("fixed", 'bandwidth="adaptive" needs the density at every row'),
-    "discretise": (None, "discretise= cuts all values into bins"),
+    "paper": (None, 'preset="paper" visits all contexts'),
 }
 
 
@@ -67,10 +67,9 @@ class StreamedPopulation:
         unread = (*feeder.skipped, *unusable)
         columns = tuple(field.empty() for field in self._fields)
         self.table = Table(columns, 0, feeder.source, unread, (), feeder.frame_library)
-        self._plan = ProfilePass.of(options, self._fields, unread)
+        self._plan = ProfilePass.of(options, self._fields, unread, model.MOST_ROWS)
         self._profile: Profile | None = None
         self._memory: MemoryPopulation | None = None
-        self._references: References | None = None
 
     # --- the first pass -------------------------------------------------------------------------
 
@@ -154,18 +153,20 @@ class StreamedPopulation:
 
     def _row(self, home: Profile, place: int, where: Mapping[str, Any]) -> Target:
         row, values = home.drawn + place, home.values(place)
-        key = _key(home, values, where)
+        key = home.key(values, where)
         if self._memory is not None:
             return Target(row=_copy(home, row), key=key, values=values)
-        return Placed(row=row, key=key, values=values, home=home)
+        return SampledTarget(row=row, key=key, values=values, home=home)
 
     def _new(self, asked: Asked, profile: Profile) -> Targets:
         objects = checked(profile, self.table, asked, self.options)
         if self._memory is not None:
             return Targets(tuple(Target(new=item) for item in objects), have_positions=False)
         placed = (
-            Placed(row=new.row, new=item, home=new.home, notes=new.notes)
-            for item, new in zip(objects, newcomers(profile, objects, self.options), strict=True)
+            SampledTarget(row=new.row, new=item, home=new.home, notes=new.notes)
+            for item, new in zip(
+                objects, placed_objects(profile, objects, self.options), strict=True
+            )
         )
         return Targets(tuple(placed), have_positions=False)
 
@@ -174,50 +175,48 @@ class StreamedPopulation:
     def searching(
         self, targets: Targets, workers: int | None, progress: Progress | None
     ) -> Searching:
-        """Search the sample for all objects, and ask all rows in one pass.
-
-        Where ordinary rows are to be compared with, and are not known yet, they are asked, too.
-        """
+        """Judge all objects, and ask all rows in one pass about what is told of them."""
         if self._memory is not None:
             return self._memory.searching(targets, workers, progress)
-        asking = self._asking
-        are_known = self._references is not None or self.options.references == 0
-        ordinary = [] if are_known else asking.ordinary()
-        answered = asking.answered([*targets, *ordinary], usable_workers(workers), progress)
-        if ordinary:
-            self._references = answered.references(ordinary)
-        return functools.partial(_each, answered, targets.items)
+        items = [item for item in targets if isinstance(item, SampledTarget)]
+        results = self._run.results(items, usable_workers(workers), progress)
+        return functools.partial(_each, results, items)
 
-    def references(
-        self, workers: int | None = None, progress: Progress | None = None
-    ) -> References:
-        """Search some rows of the population, once."""
+    def standing(self, workers: int | None = None, progress: Progress | None = None) -> Standing:
+        """Judge the rows that were drawn, once: how strong findings are on them."""
         self._profiled(progress, workers)
         if self._memory is not None:
-            return self._memory.references(workers, progress)
-        if self._references is None:
-            ordinary = self._asking.ordinary()
-            answered = self._asking.answered(ordinary, usable_workers(workers), progress)
-            self._references = answered.references(ordinary)
-        return self._references
+            return self._memory.standing(workers, progress)
+        return self._run.model(usable_workers(workers), progress).standing
+
+    def ranked(
+        self, top: int, workers: int | None = None, progress: Progress | None = None
+    ) -> Ranked:
+        """Judge every row in one pass, and keep those that score highest."""
+        profile = self._profiled(progress, workers)
+        standing = self.standing(workers, progress)
+        prepared = self._run.prepared if self._memory is None else self._memory.prepared
+        work = ScorePass.of(prepared.model(), profile, standing.exceptional, top)
+        state = self.feeder.fold(work, work.columns, progress, workers)
+        check_rows(self.feeder.source, profile.rows, state.rows, "when they were judged")
+        return work.finish(state, profile, standing)
+
+    def targets_of(self, ranked: Ranked, top: int) -> Targets:
+        """Return the first rows by strength, to be explained."""
+        count = min(top, len(ranked.by_strength))
+        found = (self._row(ranked.home, place, {}) for place in range(count))
+        return Targets(tuple(found), have_positions=False)
 
     @functools.cached_property
-    def _asking(self) -> Asking:
-        return Asking(self.feeder, self._profiled(), self.options)
+    def _run(self) -> VerifyRun:
+        return VerifyRun(self.feeder, self._profiled(), self.options)
 
 
 def _each(
-    answered: AllAnswered, items: Sequence[Target], finish: Callable[[Searched], Result]
+    results: Results, items: Sequence[Target], finish: Callable[[Searched], Result]
 ) -> Generator[Result, None, None]:
     for item in items:
-        yield finish(answered.searched(item))
-
-
-def _key(profile: Profile, values: Mapping[str, Any], where: Mapping[str, Any]) -> Key:
-    """Name a row by what was looked for, as the table holds it, and by columns of identifiers."""
-    naming = (SkipReason.IDENTIFIER, SkipReason.ROW_NUMBER)
-    identifiers = [item.name for item in profile.skipped if item.why in naming]
-    return tuple((name, values[name]) for name in dict.fromkeys((*where, *identifiers)))
+        yield finish(results.searched(item))
 
 
 def _copy(profile: Profile, row: int) -> int:

@@ -22,12 +22,21 @@ from outlying.table.arrays import Codes as Codes
 from outlying.table.arrays import Floats as Floats
 from outlying.table.arrays import Mask as Mask
 from outlying.table.arrays import Rows as Rows
-from outlying.table.row_hash import Cells, CodedCells, FloatCells, label_hashes
+from outlying.table.row_hash import (
+    Cells,
+    CodedCells,
+    FloatCells,
+    HashedCells,
+    are_long,
+    label_hashes,
+    whole_hashes,
+)
 from outlying.table.values import (
     EXPECTS,
     LARGEST_EXACT_INTEGER,
     Form,
     Value,
+    are_keys,
     day_of,
     is_gap,
     is_missing,
@@ -85,6 +94,7 @@ class NumericColumn:
 
     Where they were written for people, `written` holds the texts and how they were read. Rows are
     told apart by the texts: a stream knows how to read these only when all rows were seen.
+    Whole numbers of which floating point does not hold all are also there as they came: `exact`.
     """
 
     is_numeric: ClassVar[Literal[True]] = True
@@ -94,6 +104,7 @@ class NumericColumn:
     values: Floats
     origin: Derivation | None = None  # of a derived column
     written: WrittenTexts | None = None
+    exact: npt.NDArray[Any] | None = None
 
     @property
     def family(self) -> str:
@@ -125,7 +136,10 @@ class NumericColumn:
 
     def value(self, row: int) -> Value:
         """Return the value of a row as people know it."""
-        return value_of(self.form, float(self.values[row]))
+        number = float(self.values[row])
+        if self.exact is not None and abs(number) >= LARGEST_EXACT_INTEGER:
+            return int(self.exact[row])
+        return value_of(self.form, number)
 
     def cell(self, row: int) -> Value:
         """Return what stands in a row: its value, or a text that does not fit the others."""
@@ -166,7 +180,7 @@ class NumericColumn:
 
     def first(self, rows: int) -> NumericColumn:
         """Return the first rows of the column."""
-        return self._with(self.values[:rows], lambda texts: texts.first(rows))
+        return self._with(self.values[:rows], lambda texts: texts.first(rows), slice(rows))
 
     def with_value(self, value: object) -> NumericColumn:
         """Return the column with one more row; ValueError says what would have been allowed."""
@@ -177,23 +191,30 @@ class NumericColumn:
         longer = self._with(
             frozen(np.append(self.values, number)), lambda texts: texts.with_value(text)
         )
-        written = longer.written
+        written, exact = longer.written, self.exact
         if written is not None and np.isnan(number):
             written = written.with_unread(value)
-        return dataclasses.replace(longer, form=form, written=written)
+        if exact is not None:
+            new = 0 if not np.isfinite(number) else int(cast(Any, value))
+            exact = np.append(exact.astype(object), new) if whole else None
+        return dataclasses.replace(longer, form=form, written=written, exact=exact)
 
     def taken(self, rows: Rows) -> NumericColumn:
         """Return some rows of the column."""
-        return self._with(self.values[rows], lambda texts: texts.taken(rows))
+        return self._with(self.values[rows], lambda texts: texts.taken(rows), rows)
 
     def _with(
-        self, values: Floats, changed: Callable[[CategoricalColumn], CategoricalColumn]
+        self,
+        values: Floats,
+        changed: Callable[[CategoricalColumn], CategoricalColumn],
+        rows: slice | Rows | None = None,
     ) -> NumericColumn:
         """Return the column with other rows, and with the texts of these."""
         written = self.written
         if written is not None:
             written = dataclasses.replace(written, texts=changed(written.texts))
-        return dataclasses.replace(self, values=values, written=written)
+        exact = None if self.exact is None or rows is None else self.exact[rows]
+        return dataclasses.replace(self, values=values, written=written, exact=exact)
 
     def without_infinities(self, *, as_missing: bool) -> tuple[NumericColumn, int]:
         """Refuse infinite values, or count them as missing; the count is for the result's notes."""
@@ -214,7 +235,11 @@ class NumericColumn:
             return dataclasses.replace(
                 categorical_column(self.name, texts), are_of_numbers=is_plain
             )
-        return _read_as(self, "datetime") if kind == "datetime" and is_plain else self
+        if kind == "datetime" and is_plain:
+            return _read_as(self, "datetime")
+        if self.exact is None:
+            return self
+        return dataclasses.replace(self, exact=None)  # a stream knows the declared type at once
 
     def with_plain_labels(self) -> NumericColumn:
         """Return the column itself: it has no labels."""
@@ -224,6 +249,8 @@ class NumericColumn:
         """Return the cells as row hashes need them."""
         if self.written is not None:
             return self.written.texts.cells()
+        if self.exact is not None:
+            return HashedCells(self.name, whole_hashes(self.exact, self.missing()))
         return FloatCells(self.name, self.values, bool(self.missing().any()))
 
     def content(self) -> tuple[None, Floats]:
@@ -395,19 +422,42 @@ def numeric_column(name: str, values: npt.ArrayLike, form: Form = "number") -> N
 def integer_column(name: str, values: npt.NDArray[Any], missing: Mask | None = None) -> Column:
     """Make a column of whole numbers, kept exact.
 
-    Whole numbers beyond 2**53 are codes (keys, hashes), not quantities, and floating point would
-    merge neighbours: they become categories.
+    Where most are beyond 2**53 they are codes (keys, hashes), not quantities, and floating point
+    would merge neighbours: they become categories. A few among others are numbers. Those beyond 64
+    bits are rounded, as streams do.
     """
+    values = _narrow(values)
     known = values if missing is None else values[~missing]
-    if len(known) and max(abs(int(known.min())), abs(int(known.max()))) > LARGEST_EXACT_INTEGER:
+    long = int(np.count_nonzero(are_long(known)))
+    if are_keys(long, len(known)):
         gaps = np.zeros(len(values), dtype=bool) if missing is None else missing
         cells = zip(values.tolist(), gaps, strict=True)
         texts = [None if gap else whole_text(cell) for cell, gap in cells]
         return dataclasses.replace(categorical_column(name, texts), are_of_numbers=True)
-    numbers = values.astype(np.float64)
+    numbers = _nearest(values)
     if missing is not None:
         numbers[missing] = np.nan
-    return NumericColumn(name, "integer", frozen(numbers))
+    is_beyond = long > 0 and values.dtype.kind == "O"
+    exact = frozen(values.copy()) if long and not is_beyond else None
+    return NumericColumn(name, "number" if is_beyond else "integer", frozen(numbers), exact=exact)
+
+
+def _narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return Python's whole numbers as those of 64 bits, if all are."""
+    if values.dtype.kind != "O":
+        return values
+    try:
+        return values.astype(np.int64)
+    except OverflowError:
+        return values
+
+
+def _nearest(values: npt.NDArray[Any]) -> Floats:
+    """Return the nearest numbers that floating point holds, however long they are."""
+    if values.dtype.kind == "O":
+        most = int(np.finfo(np.float64).max)
+        values = np.array([min(max(value, -most), most) for value in values.tolist()])
+    return values.astype(np.float64)
 
 
 def categorical_column(

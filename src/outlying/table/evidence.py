@@ -148,7 +148,7 @@ def _is_in(number: float, text: str) -> bool:
 
 
 def copies_in(columns: Sequence[Column], *, are_drawn: bool = False) -> list[Copy]:
-    """Return which columns are copies of others; of each kind the first by name stays.
+    """Return which columns are copies of others; of each kind the first in the table stays.
 
     Of rows that were `drawn` from a larger table, which may be.
     """
@@ -156,7 +156,7 @@ def copies_in(columns: Sequence[Column], *, are_drawn: bool = False) -> list[Cop
         return []
     found = _copies_of_their_kind(columns)
     names = {copy.name for copy in found}
-    left = sorted((c for c in columns if c.name not in names), key=lambda column: column.name)
+    left = [column for column in columns if column.name not in names]
     originals: dict[object, list[CategoricalColumn]] = {}
     for column in left:
         if not column.is_numeric and column.form == "text" and not column.are_of_numbers:
@@ -183,7 +183,7 @@ def _copies_of_their_kind(columns: Sequence[Column]) -> list[Copy]:
     """Return which numbers are copies of numbers, and categories of categories."""
     found: list[Copy] = []
     groups: dict[object, list[Column]] = {}
-    for column in sorted(columns, key=lambda column: column.name):
+    for column in columns:
         for key in _keys(column):
             originals = groups.setdefault(key, [])
             copy = next(filter(None, (_copy(column, item) for item in originals)), None)

@@ -178,9 +178,25 @@ def integer_hashes(values: npt.NDArray[Any]) -> Hashes:
     if values.dtype == np.uint64:
         return _unsigned_hashes(values)
     hashes = float_hashes(values.astype(np.float64))
-    beyond = (values > LARGEST_EXACT_INTEGER) | (values < -LARGEST_EXACT_INTEGER)
+    beyond = are_long(values)
     if beyond.any():
         hashes[beyond] = splitmix64(values[beyond].astype(np.int64).view(np.uint64))
+    return hashes
+
+
+def are_long(values: npt.NDArray[Any]) -> Mask:
+    """Mark whole numbers that are beyond what floating point holds one by one."""
+    is_above = values > LARGEST_EXACT_INTEGER
+    is_below = values < -LARGEST_EXACT_INTEGER if values.dtype.kind != "u" else False
+    return np.asarray(is_above | is_below, dtype=bool)
+
+
+def whole_hashes(values: npt.NDArray[Any], missing: Mask) -> Hashes:
+    """Return the hashes of whole numbers of any type, some of which may be missing."""
+    is_object = values.dtype.kind == "O"
+    texts = [str(value) for value in values.tolist()] if is_object else []
+    hashes = label_hashes(texts) if is_object else integer_hashes(values)
+    hashes[missing] = MISSING_HASH
     return hashes
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from outlying.errors import ColumnError, InfiniteValueError
 from outlying.options import ColumnType, Options
-from outlying.table.columns import Column, infinities_note
+from outlying.table.columns import CategoricalColumn, Column, infinities_note
 from outlying.table.derived.parts import is_part_name
 from outlying.table.evidence import (
     Copy,
@@ -30,8 +30,12 @@ IDENTIFIER_SHARE = 0.9
 IDENTIFIER_ROWS = 20
 #: A column with more distinct texts divides rows too finely.
 MOST_TEXTS = 100_000
-#: More columns than this are not searched: pairs of them are, and would take hours.
-MOST_COLUMNS = 5_000
+#: More columns than this are not compared: time and memory grow with the square of their number.
+MOST_COLUMNS = 1_000
+#: Of more columns it is not even found out whether some say nothing and need not be compared.
+MOST_ASKED = 5_000
+#: More columns than this are not read from a file of delimited text.
+MOST_FIELDS = 10_000
 
 _NAMED = 5  # columns in a message
 _ALL_THE_SAME = "(declare its type as categorical to use it all the same)"
@@ -106,12 +110,12 @@ def not_empty(selection: Selection) -> Selection:
     return selection
 
 
-def check_width(columns: int) -> None:
-    """Refuse more columns than can be searched in reasonable time."""
-    if columns > MOST_COLUMNS:
+def check_width(columns: int, most: int = MOST_COLUMNS) -> None:
+    """Refuse more columns than can be compared in reasonable time and memory."""
+    if columns > most:
         error = ColumnError(
-            f"{columns:,} columns would be compared, which would take hours; at most "
-            f"{MOST_COLUMNS:,} can be: choose some with columns=, or leave some out with exclude="
+            f"{columns:,} columns would be compared; at most {most:,} can be: choose some with "
+            "columns=, or leave some out with exclude="
         )
         error.in_shell = {"with columns=": "with --columns", "with exclude=": "with --exclude"}
         raise error
@@ -222,6 +226,7 @@ def skipped_column(
 
 def as_declared(table: Table, options: Options) -> Table:
     """Apply the user's types, and refuse infinite values or count them as missing."""
+    check_width(sum(1 for _ in compared(table, options)), MOST_ASKED)
     return _finite(as_read(table, options), options)
 
 
@@ -233,22 +238,31 @@ def as_read(table: Table, options: Options) -> Table:
         if name not in unread and not is_part_name(name, table.names):
             table.column(name)
     columns, notes = [], list(table.notes)
+    knows_types = not all(_is_of_texts(column) for column in table.columns)
     for column in table.columns:
         is_used = column.name in wanted or (
             is_asked_for(column.name, options) and column.name not in table.index
         )
-        read, note = _as_read(column, wanted.get(column.name)) if is_used else (column, None)
+        read, note = column, None
+        if is_used:
+            read, note = _as_read(column, wanted.get(column.name), knows_types=knows_types)
         columns.append(read)
         notes += [] if note is None else [f"column {column.name!r} {note}"]
     return dataclasses.replace(table, columns=tuple(columns), notes=tuple(notes))
 
 
-def _as_read(column: Column, kind: ColumnType | None) -> tuple[Column, str | None]:
+def _is_of_texts(column: Column) -> TypeGuard[CategoricalColumn]:
+    return not column.is_numeric and column.form == "text" and not column.are_of_numbers
+
+
+def _as_read(
+    column: Column, kind: ColumnType | None, *, knows_types: bool
+) -> tuple[Column, str | None]:
     """Read a column as it is declared; texts also as what they show to be, and say so."""
-    if column.is_numeric or column.form != "text" or column.are_of_numbers:
+    if not _is_of_texts(column):
         return (column if kind is None else column.retyped(kind)), None
     if kind != "categorical":
-        return read_texts(column, kind) or (column, None)
+        return read_texts(column, kind, knows_types=knows_types) or (column, None)
     return column, None
 
 

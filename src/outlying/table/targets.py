@@ -128,6 +128,8 @@ def new_objects(table: Table, options: Options, asked: Asked) -> Targets:
 def checked_position(table: Table, row: object) -> int:
     """Check the position of a row, a whole number from 0."""
     try:
+        if isinstance(row, bool):
+            raise TypeError  # true and false are no positions, though Python counts with them
         place = operator.index(row)  # type: ignore[arg-type]
     except Exception:  # whatever a class of the user's raises
         raise RowError(f"row is {shown(row)}; allowed: a position, a whole number from 0") from None

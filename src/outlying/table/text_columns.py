@@ -24,24 +24,31 @@ def wanted_of(kind: ColumnType | None) -> Wanted | None:
     return None if kind is None or kind == "categorical" else kind
 
 
-def tally_for(kind: ColumnType | None, *, has_ends: bool = False) -> Tally:
+def tally_for(
+    kind: ColumnType | None, *, has_ends: bool = False, knows_types: bool = True
+) -> Tally:
     """Return a tally of no rows, for a column that may be declared to be something."""
-    return Tally(wanted_of(kind), has_ends)
+    return Tally(wanted_of(kind), has_ends, knows_types)
 
 
-def decision_on(column: CategoricalColumn, kind: ColumnType | None) -> Decision | None:
+def decision_on(
+    column: CategoricalColumn, kind: ColumnType | None, *, knows_types: bool = True
+) -> Decision | None:
     """Return how the texts of a column in memory are to be read; None: as they are."""
-    tally = tally_for(kind)
+    tally = tally_for(kind, knows_types=knows_types)
     texts: tuple[str, ...] = column.labels  # type: ignore[assignment]
     tally.add(texts, lambda: np.bincount(column.codes[column.codes >= 0], minlength=len(texts)))
     return decide(tally)
 
 
 def read_texts(
-    column: CategoricalColumn, kind: ColumnType | None
+    column: CategoricalColumn, kind: ColumnType | None, *, knows_types: bool = True
 ) -> tuple[NumericColumn, str | None] | None:
-    """Read texts as what they are or were declared to be, and say how; None: they stay texts."""
-    decision, wanted = decision_on(column, kind), wanted_of(kind)
+    """Read texts as what they are or were declared to be, and say how; None: they stay texts.
+
+    A table that holds nothing but texts does not know types.
+    """
+    decision, wanted = decision_on(column, kind, knows_types=knows_types), wanted_of(kind)
     if decision is None and wanted is None:
         return None
     reading = decision.reading if decision is not None else declared_reading(wanted or "numeric")

@@ -12,7 +12,10 @@ import datetime as dt
 import decimal
 import math
 import re
+from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias, cast
+
+import numpy as np
 
 from outlying.errors import harmless
 
@@ -28,6 +31,10 @@ TRAILING_ZERO = r"\.0$"
 #: Forms whose numbers are microseconds.
 TIMES: tuple[Form, ...] = ("date", "datetime", "instant", "time", "duration")
 
+#: Significant digits of a number in words, unless more are needed to tell it from another.
+FEW_DIGITS = 6
+
+_ALL_DIGITS = 17  # tell any two numbers apart
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICROSECOND = dt.timedelta(microseconds=1)
 _DAYS = dt.timedelta(days=10)  # in a longer range the time of day does not matter
@@ -35,6 +42,7 @@ _MICROSECONDS_PER_DAY = 86_400_000_000
 _A_DAY = 1.0 * _MICROSECONDS_PER_DAY
 _UNITS = (1, 10**3, 10**6, 60 * 10**6, 3600 * 10**6, _MICROSECONDS_PER_DAY)
 _MOST = 1.7e308
+_MOST_DAYS = 10**12  # that NumPy writes as a date
 _ONE_DIGIT_HOUR = re.compile(r"^(?=[0-9]:)")  # 6:22, as people write it
 _WHOLE = re.compile("-?[0-9]{1,40}")
 _ISO_DURATION = re.compile(r"(-?)P(\d+)DT(\d+)H(\d+)M(\d+(?:\.\d+)?)S", re.ASCII)
@@ -96,6 +104,14 @@ def number_of(form: Form, value: object) -> float:
     return float((moment.replace(tzinfo=None) - _EPOCH - offset) // _MICROSECOND)
 
 
+def are_keys(long: int, known: int) -> bool:
+    """Return whether whole numbers are keys or hashes: half are longer than quantities are.
+
+    One long number among others is a slip of the keyboard, and the column stays one of numbers.
+    """
+    return 0 < known <= 2 * long
+
+
 def day_of(number: float) -> float:
     """Read a whole number such as 20240517 as the day that it writes."""
     if not (number == number // 1 and 10**7 <= number < 10**8):
@@ -119,13 +135,27 @@ def value_of(form: Form, number: float) -> Value:
     except OverflowError:  # outside the years 1 to 9999: no Python date exists
         nearest = dt.datetime.max if number > 0 else dt.datetime.min
         if form == "duration" or abs(number - (nearest - _EPOCH) / _MICROSECOND) > _A_DAY:
-            return float(number)
+            return _far_text(form, number)
         moment = nearest  # in floating point, or in another zone, it is there
     if form == "date":
         return moment.date()
     if form == "time":
         return moment.time()
     return moment.replace(tzinfo=dt.UTC) if form == "instant" else moment
+
+
+def _far_text(form: Form, number: float) -> str:
+    """Write a moment outside the years 1 to 9999, or a duration that Python does not hold."""
+    days, rest = divmod(number, _A_DAY)
+    if not math.isfinite(number) or abs(days) > _MOST_DAYS:
+        return f"{number / _A_DAY:.6g} days" + ("" if form == "duration" else " from 1970-01-01")
+    clock = (dt.datetime.min + dt.timedelta(microseconds=round(rest))).time()
+    if form == "duration":
+        return f"{int(days)} days" + (f", {clock}" if rest else "")
+    year, *day_of_year = str(np.datetime64(int(days), "D")).rsplit("-", 2)
+    day = "-".join((f"{int(year):0{4 + (number < 0 and year[0] == '-')}d}", *day_of_year))
+    zone = " UTC" if form == "instant" else ""
+    return day if form == "date" else f"{day} {text_of(clock)}{zone}"
 
 
 def limits_of(form: Form) -> tuple[float, float]:
@@ -167,7 +197,7 @@ def plain(value: Value) -> bool | int | float | str | None:
     return value
 
 
-def text_of(value: Value) -> str:
+def text_of(value: Value, digits: int = FEW_DIGITS) -> str:
     """Write a value for people, safe to print: no control or direction marks, six digits.
 
     Spaces around a text are to be seen: it stands in quotes.
@@ -179,7 +209,7 @@ def text_of(value: Value) -> str:
     if isinstance(value, int):
         return whole_text(value)
     if isinstance(value, float):
-        return number_text(value)
+        return number_text(value, digits)
     if isinstance(value, dt.datetime):
         return _moment_text(value)
     if isinstance(value, dt.timedelta):
@@ -192,7 +222,16 @@ def text_of(value: Value) -> str:
     return f'"{printable(value, 78)}"' if has_spaces else printable(value)
 
 
-def number_text(number: float, digits: int = 6) -> str:
+def telling_digits(value: Value, others: Iterable[Value]) -> int:
+    """Return with how many digits a number is told from others that differ, six at least."""
+    different = [x for x in others if type(x) is type(value) is float and x != value]
+    for digits in range(FEW_DIGITS, _ALL_DIGITS):
+        if all(text_of(value, digits) != text_of(other, digits) for other in different):
+            return digits
+    return _ALL_DIGITS
+
+
+def number_text(number: float, digits: int = FEW_DIGITS) -> str:
     """Write a number with up to six significant digits, without an exponent where that reads well.
 
     Whole parts are never rounded away: 1234567.89 becomes 1234568, not 1.23457e+06.
@@ -201,7 +240,7 @@ def number_text(number: float, digits: int = 6) -> str:
         return repr(number + 0.0)
     exponent = math.floor(math.log10(abs(number)))
     if exponent >= 15 or exponent < -4:
-        return f"{number:.{digits}g}"
+        return f"{number:.{digits if digits <= FEW_DIGITS else _ALL_DIGITS}g}"
     short = f"{number:.{max(0, digits - 1 - exponent)}f}"
     return (short.rstrip("0").rstrip(".") if "." in short else short) + (
         ".0" if float(short).is_integer() and exponent < digits - 1 else ""
@@ -222,20 +261,22 @@ def label_text(value: Value) -> str:
     return repr(value) if isinstance(value, float) and float(short) != value else short
 
 
-def range_text(low: Value, high: Value) -> str:
+def range_text(low: Value, high: Value, digits: int = FEW_DIGITS) -> str:
     """Write a range for people: with no more decimals than tell three digits of its width.
 
-    A range of moments over many days is one of dates.
+    A range of moments over many days is one of dates. More digits may be needed to tell a value.
     """
     if type(low) is type(high) is float and low < high and math.isfinite(high - low):
+        digits = max(digits, telling_digits(low, [high]))
         decimals = max(1, 2 - math.floor(math.log10(high - low)))
-        first, last = (number_text(round(end, decimals)) for end in (low, high))
+        ends = (low, high) if digits > FEW_DIGITS else (round(low, decimals), round(high, decimals))
+        first, last = (number_text(end, digits) for end in ends)
         if "." not in first or "." not in last:
             first, last = without_trailing_zero(first), without_trailing_zero(last)
     elif isinstance(low, dt.datetime) and isinstance(high, dt.datetime) and high - low > _DAYS:
         first, last = low.date().isoformat(), high.date().isoformat()
     else:
-        first, last = text_of(low), text_of(high)
+        first, last = text_of(low, digits), text_of(high, digits)
     return first if first == last else f"{first} to {last}"
 
 
@@ -245,7 +286,7 @@ def lies_between(low: Value, high: Value, value: Value) -> bool:
     False where they cannot be compared: some moments are beyond the years that Python knows.
     """
     first, last, place = cast(Any, low), cast(Any, high), cast(Any, value)
-    if not type(first) is type(place) is type(last):
+    if not type(first) is type(place) is type(last) or isinstance(place, str):
         return False
     if isinstance(place, dt.time) and last < first:
         return bool(place >= first or place <= last)

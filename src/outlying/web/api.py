@@ -22,7 +22,7 @@ from outlying.web.queries import OptionsQuery, TableQuery, whole
 from outlying.web.row_page import copied, texts_of
 from outlying.web.service import service_of
 from outlying.web.tables import TableEntry
-from outlying.web.uploads import received
+from outlying.web.uploads import bounded, received
 
 _LARGEST_BODY = 4 << 20
 _PATIENCE = 15.0  # seconds without news after which a stream of them says that it lives
@@ -136,7 +136,7 @@ async def export(request: Request) -> Response:
     form = request.query_params.get("format", "json")
     check_choice("format", form, tuple(exports.FORMATS))
     item = _job(request)
-    content = await anyio.to_thread.run_sync(exports.exported, item, form)
+    content = await anyio.to_thread.run_sync(exports.exported, item, form, abandon_on_cancel=True)
     name = f"outlying-{item.table}-{item.kind}.{form}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(content, media_type=exports.FORMATS[form], headers=headers)
@@ -265,11 +265,8 @@ def _options(body: Mapping[str, Any]) -> OptionsQuery:
 
 async def _body(request: Request, known: tuple[str, ...]) -> dict[str, Any]:
     """Read the JSON object that a request holds."""
-    content = b""
-    async for chunk in request.stream():
-        content += chunk
-        if len(content) > _LARGEST_BODY:
-            raise LimitError(f"the request has more than {_LARGEST_BODY >> 20} MB", "upload")
+    error = LimitError(f"the request has more than {_LARGEST_BODY >> 20} MB", "upload")
+    content = await bounded(request, _LARGEST_BODY, error).body()
     try:
         body = json.loads(content or b"{}")
     except (ValueError, RecursionError):

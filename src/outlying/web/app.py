@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 from outlying.errors import OutlyingError
 from outlying.web import api, page_frame, pages
 from outlying.web.answers import Answer
-from outlying.web.limits import LimitError, NotFoundError, NotReadyError
+from outlying.web.limits import LimitError, NotFoundError, NotReadyError, SlowError
 from outlying.web.processes import warm_up
 from outlying.web.safety import UNEXPECTED, Door, Safety
 from outlying.web.service import Service
@@ -34,7 +34,7 @@ def application(service: Service, door: Door, *, is_local: bool = True) -> ASGIA
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        warm_up()
+        warm_up(service.workspace.folder)
         try:
             yield
         finally:
@@ -82,7 +82,10 @@ async def _told(request: Request, error: Exception) -> Response:
     """Say what went wrong in words, and with the status that fits."""
     status = error.status if isinstance(error, LimitError) else _STATUS.get(type(error), 400)
     said = error.shell_message() if isinstance(error, OutlyingError) else str(error)
-    return _answer(request, status, said)
+    answer = _answer(request, status, said)
+    if isinstance(error, SlowError):
+        answer.headers["Connection"] = "close"
+    return answer
 
 
 async def _http_error(request: Request, error: Exception) -> Response:

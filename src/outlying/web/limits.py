@@ -19,6 +19,8 @@ class Limits:
     jobs: int = 2  # that run at the same time
     waiting: int = 100  # jobs that have not begun
     memory: int = 8192  # megabytes of one worker process
+    connections: int = 512  # at once; see connections.py for who gets them
+    pause: int = 30  # seconds in which a head, or the next part of a body, has to come
 
     @property
     def upload_bytes(self) -> int:
@@ -45,6 +47,12 @@ class BusyError(LimitError):
     """There is too much to do already."""
 
     status = 429
+
+
+class SlowError(LimitError):
+    """The rest of a request does not come."""
+
+    status = 408
 
 
 class NotFoundError(OutlyingError):

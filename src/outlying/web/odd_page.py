@@ -1,15 +1,13 @@
-"""What stands out in a table: odd rows, those with the same story together."""
+"""What stands out in a table: its odd rows, the oddest first, each with its reason."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from outlying.errors import OptionError
-from outlying.render.detection_text import detector, reason
-from outlying.results.detections import Flagged
-from outlying.results.findings import Findings
-from outlying.results.patterns import Pattern
+from outlying.render.detection_text import detector, most_in, reason
+from outlying.results.detections import Detection, Flagged, OddCombination, Word
 from outlying.web.addresses import Addresses
 from outlying.web.jobs import Job
 from outlying.web.queries import OptionsQuery, TableQuery, whole
@@ -44,7 +42,7 @@ def asked(entry: TableEntry, addresses: Addresses, top: int) -> dict[str, Any]:
         "top": min(top, entry.rows or top),
         "most": min(MOST_FLAGGED, entry.rows or MOST_FLAGGED),
         "notes": (),
-        "stories": [],
+        "groups": [],
         "along": None,
         "problem": "",
         "state": "new",
@@ -54,47 +52,67 @@ def asked(entry: TableEntry, addresses: Addresses, top: int) -> dict[str, Any]:
 
 
 def found(job: Job, addresses: Addresses) -> dict[str, Any]:
-    """Return what was found: the pattern of most rows first, in each the oddest rows first."""
-    rows = {
-        flagged.row: _row(flagged, findings, job, addresses)
-        for flagged, findings in zip(job.detection.rows, job.explained, strict=True)
-    }
-    patterns = sorted(job.patterns, key=lambda pattern: pattern.property is None)
+    """Return what was found: what is exceptional, unusual, neither, odd all over; oddest first."""
+    detection = job.detection
+    words = dict.fromkeys(item.word for item in detection.rows)
+    groups = [
+        _group(NAMES[word], (_row(item, detection, addresses) for item in rows), addresses)
+        for word in words
+        if (rows := [item for item in detection.rows if item.word == word])
+    ]
+    if detection.combinations:
+        odd = (_combination(item, addresses) for item in detection.combinations)
+        groups.append(_group("Odd all over", odd, addresses))
     return {
-        "stories": [_story(pattern, rows, addresses) for pattern in patterns],
-        "summary": _summary(patterns, len(rows)),
-        "notes": (f"Ranked by {detector(job.detection.settings)}.", *job.detection.notes),
+        "groups": groups,
+        "summary": _summary(detection),
+        "notes": (f"Ranked by {detector(detection.settings)}.", *detection.notes),
     }
 
 
-def _story(pattern: Pattern, rows: dict[int, Any], addresses: Addresses) -> dict[str, Any]:
-    numbers = tuple(row + 1 for row in pattern.rows)
+#: What rows of a word are called.
+NAMES: dict[Word, str] = {
+    "exceptional": "Exceptional",
+    "unusual": "Unusual",
+    "": "Not out of the ordinary",
+}
+
+
+def _group(name: str, rows: Iterable[dict[str, Any]], addresses: Addresses) -> dict[str, Any]:
+    shown = list(rows)
     return {
-        "name": "No single cell stands out" if pattern.property is None else pattern.name,
-        "count": counted(pattern.count, "row"),
-        "href": addresses.table(TableQuery(rows=numbers)),
-        "rows": [rows[row] for row in rows if row in pattern.rows],
+        "name": name,
+        "count": counted(len(shown), "row"),
+        "href": addresses.table(TableQuery(rows=tuple(row["number"] for row in shown))),
+        "first": shown[0]["rank"],
+        "rows": shown,
     }
 
 
-def _row(flagged: Flagged, findings: Findings, job: Job, addresses: Addresses) -> dict[str, Any]:
-    pair = next((pair for pair in findings.pairs if pair.exceptional), None)
-    said = f"odd by its {reason(flagged, job.detection.settings)}"
-    if flagged.rarer_than is not None:
-        others = f"{flagged.rarer_than:,} of {job.detection.population.rows:,} rows"
-        said = f"rarer, all its values together, than {others}"
+def _row(item: Flagged, detection: Detection, addresses: Addresses) -> dict[str, Any]:
+    top, words = detection.settings.top, reason(item, detection.settings)
+    return _line(item, addresses, words, top) | {"reason": item.reason}
+
+
+def _combination(item: OddCombination, addresses: Addresses) -> dict[str, Any]:
+    return _line(item, addresses, most_in(item)) | {"reason": None}
+
+
+def _line(
+    item: Flagged | OddCombination, addresses: Addresses, words: str, top: int | None = None
+) -> dict[str, Any]:
+    number = (item.row or 0) + 1  # pages rank tables and copies, whose rows have a position
     return {
-        "number": f"{flagged.row + 1:,}",
-        "href": addresses.row(flagged.row + 1, top=job.detection.settings.top),
-        "pair": pair,
-        "words": said,
+        "rank": item.rank,
+        "number": number,
+        "href": addresses.row(number, top=top),
+        "words": words,
     }
 
 
-def _summary(patterns: Sequence[Pattern], count: int) -> str:
-    told = sum(pattern.property is not None for pattern in patterns)
-    rows = "The oddest row shows" if count == 1 else f"The {count:,} oddest rows show"
-    if not told:
-        return "These rows are the oddest, but no single cell of them is exceptional."
-    kinds = "one pattern" if told == 1 else f"{told:,} patterns"
-    return f"{rows} {kinds}. Pick a row to see why."
+def _summary(detection: Detection) -> str:
+    count = 0 if detection.counts is None else detection.counts.exceptional
+    if not count:
+        return "No row is exceptional. Pick one to see what is odd in it."
+    are = "is" if count == 1 else "are"
+    return f"{counted(count, 'row')} {are} exceptional. Pick one to see why."

@@ -12,10 +12,12 @@ import threading
 from collections.abc import Callable
 from multiprocessing.context import ForkServerContext, SpawnContext
 from pathlib import Path
+from typing import Any
 
 from outlying.web import worker
 from outlying.web.tasks import Charge, Message, Task
 
+_LONGEST_FOLDER = 75  # of the 107 bytes that the path of a socket may have
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
@@ -32,12 +34,19 @@ def _context() -> ForkServerContext | SpawnContext:
     return context
 
 
-def warm_up() -> None:
-    """Let the helper load all modules before the first process is needed."""
+def warm_up(folder: Path) -> None:
+    """Let the helper load all modules before the first process is needed.
+
+    It is reached by a socket in a folder of `multiprocessing`, which nobody removes where the
+    server is killed; so the private folder is that folder, and is removed as such.
+    """
     if sys.platform == "linux":
         from multiprocessing import forkserver
 
         _context()
+        if len(os.fsencode(folder)) <= _LONGEST_FOLDER:
+            config: dict[str, Any] = vars(multiprocessing.current_process())["_config"]
+            config["tempdir"] = str(folder)
         forkserver.ensure_running()
 
 
@@ -85,7 +94,7 @@ class Process:
     def stop(self) -> None:
         """End it, and wait until it is gone."""
         self.kill("the server was stopped")
-        self._listening.join(5)
+        self._listening.join(1)
 
     def memory(self) -> int:
         """Return how many bytes of memory it holds; 0 where the system does not tell."""

@@ -31,12 +31,10 @@ _FIELDS = ("attribute", "kind", "low", "high", "value")
 _NUMBERS = ("min_support", "min_outlierness", "min_confidence")
 _WHOLE = ("max_conditions", "references", "bins", "seed")
 _FLAGS = ("exact", "derive")
-#: Options that addresses call by another name: these words ask for odd rows, and look for a text.
-_CALLED = {"top": "pairs", "search": "strategy"}
+#: Options that addresses call by another name: this word asks for odd rows.
+_CALLED = {"top": "pairs"}
 _WORDS = (
     "preset",
-    "search",
-    "minimality",
     "measure",
     "scales",
     "interval",
@@ -179,13 +177,9 @@ class OptionsQuery:
             if not isinstance(name, str):
                 raise OptionError(f"options holds {shown(name)}; allowed: names of options")
         preset = {"preset"} & set(given)
-        options = Options.of(**given)
-        default = Options.of(**({"preset": given["preset"]} if preset else {}))
-        own = tuple(
-            (field.name, getattr(options, field.name))
-            for field in dataclasses.fields(Options)
-            if getattr(options, field.name) != getattr(default, field.name)
-        )
+        options = _values(Options.of(**given))
+        default = _values(Options.of(**({"preset": given["preset"]} if preset else {})))
+        own = tuple((name, value) for name, value in options.items() if value != default[name])
         return cls(((("preset", given["preset"]),) if preset else ()) + own)
 
     @property
@@ -214,6 +208,13 @@ class OptionsQuery:
             else:
                 pairs.append((_CALLED.get(name, name), repr(value).removesuffix(".0")))
         return pairs
+
+
+def _values(options: Options) -> dict[str, Any]:
+    """Return all options by name, those of the paper where they count."""
+    fields = [field.name for field in dataclasses.fields(Options) if field.name != "paper"]
+    own = {} if options.paper is None else dataclasses.asdict(options.paper)
+    return {name: getattr(options, name) for name in fields} | own
 
 
 def _declared(item: str) -> tuple[str, str]:

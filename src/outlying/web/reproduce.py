@@ -5,10 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import shlex
-from collections.abc import Iterator
 from typing import Any
 
-from outlying.options import Options
+from outlying.options import PAPER_OPTIONS, Options
 from outlying.table.values import plain
 from outlying.web.jobs import Job
 from outlying.web.limits import NotReadyError
@@ -22,8 +21,8 @@ DETECT_OPTIONS = ("columns", "exclude", "types", "infinite", "derive", "referenc
 
 #: What is said in place of a command where there is none.
 RANKED_HERE = (
-    "Rows of a stream are ranked on this page only: `outlying detect` ranks what is one file. Open "
-    "a row for the command that explains it."
+    "This page ranks its copy of the stream, whose rows have numbers; `outlying detect` ranks the "
+    "stream itself, and names rows by what they hold. Open a row for the command that explains it."
 )
 
 
@@ -31,7 +30,7 @@ def command_line(entry: TableEntry, job: Job) -> str:
     """Return the command that prints the result of a job as JSON."""
     _check_can_be_reproduced(entry, job)
     source = _source(entry.sourcing)
-    reading = [part for pair in _reading_flags(entry.sourcing) for part in pair]
+    reading = _reading_flags(entry.sourcing)
     task = job.task
     if isinstance(task, Detect):
         options = dict(task.options.given)
@@ -91,11 +90,9 @@ def _source(sourcing: Sourcing) -> str:
     return f"./{sourcing.name}" if sourcing.name.startswith("-") else sourcing.name
 
 
-def _reading_flags(sourcing: Sourcing) -> Iterator[tuple[str, str]]:
-    if sourcing.engine != "auto":
-        yield "--engine", sourcing.engine
-    for name, value in sourcing.given:
-        yield f"--{name}", str(value)
+def _reading_flags(sourcing: Sourcing) -> list[str]:
+    engine = {} if sourcing.engine == "auto" else {"engine": sourcing.engine}
+    return _flags(engine | dict(sourcing.given))
 
 
 def _flags(options: dict[str, Any]) -> list[str]:
@@ -122,9 +119,8 @@ def _python_data(sourcing: Sourcing) -> tuple[str, list[str]]:
     """Write the data as Python names them, and the options of reading them."""
     given = dict(sourcing.given)
     source = repr(_source(sourcing))
-    database = {name: given.pop(name) for name in ("table", "query") if name in given}
-    if database:
-        named = ", ".join(f"{name}={value!r}" for name, value in database.items())
+    if "table" in given or "query" in given:
+        named = ", ".join(f"{name}={value!r}" for name, value in given.items())
         return f"outlying.scan({source}, {named})", []
     engine = [] if sourcing.engine == "auto" else [f"engine={sourcing.engine!r}"]
     return source, [*engine, *(f"{name}={value!r}" for name, value in given.items())]
@@ -139,7 +135,7 @@ def _python_target(entry: TableEntry, job: Job, task: Explain) -> str:
 
 
 def _python_options(given: tuple[tuple[str, Any], ...]) -> list[str]:
-    known = {field.name for field in dataclasses.fields(Options)} | {"preset"}
+    known = {"preset", *PAPER_OPTIONS, *(field.name for field in dataclasses.fields(Options))}
     return [
         f"{name}={(dict(value) if name == 'types' else value)!r}"
         for name, value in given

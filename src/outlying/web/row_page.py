@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from outlying.render.cells import CellStrip, cell_strip
-from outlying.render.html import terms_of
+from outlying.render.html import terms
 from outlying.results.findings import Findings
 from outlying.results.pairs import Pair
 from outlying.results.stories import Story
@@ -29,7 +29,7 @@ _MOSTLY = 0.9  # of the values of a column differ, where they name its rows
 _MOST_HINTS, _SHORT, _MANY_CATEGORIES = 3, 16, 100  # categories that a form names
 #: Parts in words that tell what would be ordinary; of others, "usual" would say nothing.
 _TELLING = (Part.WEEKDAY, Part.MONTH, Part.PATTERN)
-_SLIDERS = ("min_outlierness", "min_support", "max_conditions")
+_SLIDERS = ("min_support", "max_conditions")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class RowPage:
             "form": self._form(cell_strip(findings)) if self.subject.number is None else None,
             "context_of": context_of,
             "notes": (*findings.notes, *PYTHON.hints(findings.hints)),
-            "terms": terms_of(findings.options.measure),
+            "terms": terms(),
         }
 
     # --- stories ----------------------------------------------------------------------------------

@@ -135,7 +135,7 @@ async def _twins(request: Request, entry: TableEntry, job: Job) -> dict[int, Twi
     tables = service_of(request).tables
     found: dict[int, Twins] = {}
     for place, story in enumerate(job.findings.stories):
-        if story.exceptional:
+        if story.stands_out:
             with contextlib.suppress(OptionError):  # the page explains the row without them, too
                 found[place] = await tables.twins(entry.id, job.findings, place)
     return found

@@ -6,17 +6,22 @@ or change anything, be it by a form, a script, or a name that it lets point to t
 
 from __future__ import annotations
 
+import asyncio
+import collections
 import dataclasses
 import hmac
 import logging
+import re
 import secrets
+import time
 from collections.abc import Iterable
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, unquote_to_bytes, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from outlying.web.connections import Visit
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -32,6 +37,7 @@ _HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 _SAFE = ("GET", "HEAD")
+_MOST_FIELDS = 10_000  # of an address
 _OWN_SITE = ("same-origin", "none")
 _LOG = logging.getLogger("uvicorn.error")  # that of the server, which writes to standard error
 UNEXPECTED = "something unexpected happened; the window of the server tells more"
@@ -94,7 +100,7 @@ class Safety:
     """What stands around the whole application, and around what it says of its own failures."""
 
     def __init__(self, app: ASGIApp, door: Door) -> None:
-        self._app, self._door = app, door
+        self._app, self._door, self._guesses = app, door, _Guesses()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -105,7 +111,9 @@ class Safety:
             return
         fenced = _Fenced(send)
         try:
-            await (self._refusal(scope) or self._app)(scope, receive, fenced)
+            await (await self._refusal(scope) or self._app)(scope, receive, fenced)
+        except asyncio.CancelledError:  # the server ends, and nobody is connected any more
+            return
         except Exception:
             _LOG.exception("%s %s", scope["method"], ascii(scope["path"]))
             if fenced.has_begun and not fenced.has_ended:
@@ -113,7 +121,7 @@ class Safety:
             if not fenced.has_begun:
                 await _refused(scope, 500, UNEXPECTED)(scope, receive, fenced)
 
-    def _refusal(self, scope: Scope) -> Response | None:
+    async def _refusal(self, scope: Scope) -> Response | None:
         headers, door = Headers(scope=scope), self._door.at(scope.get("server"))
         if headers.get("host", "").lower() not in door.hosts:
             return _refused(scope, 403, "this server does not go by that name (Host)")
@@ -121,17 +129,25 @@ class Safety:
             return _refused(scope, 400, "the address holds .. or a zero byte")
         if not _is_from_here(scope, headers, door):
             return _refused(scope, 403, "the request comes from another site (Origin)")
-        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        given = [value for name, value in query if name == "token"]
-        if given and scope["method"] in _SAFE:
-            return self._entered(scope, given[-1], query)
-        if self._is_known(headers):
+        if scope["method"] in _SAFE and b"token" in scope["query_string"]:
+            try:
+                query = parse_qsl(
+                    scope["query_string"].decode("latin-1"),
+                    keep_blank_values=True,
+                    max_num_fields=_MOST_FIELDS,
+                )
+            except ValueError:
+                return _refused(scope, 400, f"the address has more than {_MOST_FIELDS:,} fields")
+            given = [value for name, value in query if name == "token"]
+            if given:
+                return await self._entered(scope, given[-1], query)
+        if await self._is_known(scope, headers):
             return None
         return _refused(scope, 401, _COME_IN)
 
-    def _entered(self, scope: Scope, token: str, query: list[tuple[str, str]]) -> Response:
+    async def _entered(self, scope: Scope, token: str, query: list[tuple[str, str]]) -> Response:
         """Turn the token of an address into a cookie, and lead to the address without it."""
-        if not _same(token, self._door.token):
+        if not await self._is_right(scope, token):
             return _refused(scope, 401, f"the token is not that of this server; {_COME_IN}")
         rest = urlencode([(name, value) for name, value in query if name != "token"])
         path = "/" + scope["raw_path"].decode("latin-1").lstrip("/")  # never another host
@@ -139,16 +155,71 @@ class Safety:
         answer.set_cookie(self._door.cookie, self._door.session, httponly=True, samesite="strict")
         return answer
 
-    def _is_known(self, headers: Headers) -> bool:
-        if _bearer(headers) is not None:
-            return _same(_bearer(headers) or "", self._door.token)
-        cookies: SimpleCookie = SimpleCookie()
-        try:
-            cookies.load(headers.get("cookie", ""))
-        except CookieError:
+    async def _is_known(self, scope: Scope, headers: Headers) -> bool:
+        token = _bearer(headers)
+        if token is not None:
+            return await self._is_right(scope, token)
+        values = _cookies(headers.get("cookie", ""), self._door.cookie)
+        if not any(_same(value, self._door.session) for value in values):
             return False
-        found = cookies.get(self._door.cookie)
-        return found is not None and _same(found.value, self._door.session)
+        _let_in(scope)
+        return True
+
+    async def _is_right(self, scope: Scope, token: str) -> bool:
+        """Return whether a token is that of this server; whoever has guessed waits for the answer.
+
+        Right ones wait, too: an answer at once would tell them from wrong ones.
+        """
+        visit = _visit(scope)
+        peer = (scope.get("client") or ("",))[0] if visit is None else visit.peer
+        if visit is None or not visit.is_known:
+            await asyncio.sleep(self._guesses.delay(peer))
+        if not _same(token, self._door.token):
+            self._guesses.add(peer)
+            return False
+        _let_in(scope)
+        return True
+
+
+class _Guesses:
+    """Wrong tokens of each peer: after a few of them, each further one takes longer."""
+
+    _FREE, _LONGEST, _MEMORY, _PEERS = 3, 4.0, 60.0, 1000
+
+    def __init__(self) -> None:
+        self._wrong: collections.OrderedDict[str, tuple[int, float]] = collections.OrderedDict()
+
+    def delay(self, peer: str) -> float:
+        """Return the seconds that a token of a peer waits before it is looked at."""
+        count = self._count(peer)
+        return min(self._LONGEST, 2.0 ** (count - self._FREE) / 8) if count >= self._FREE else 0.0
+
+    def add(self, peer: str) -> None:
+        """Take note of a wrong token; it is forgotten after a minute without another."""
+        self._wrong[peer] = min(self._count(peer) + 1, 99), time.monotonic()
+        self._wrong.move_to_end(peer)
+        while len(self._wrong) > self._PEERS:
+            self._wrong.popitem(last=False)
+
+    def _count(self, peer: str) -> int:
+        count, last = self._wrong.get(peer, (0, 0.0))
+        return count if time.monotonic() - last < self._MEMORY else 0
+
+
+def _visit(scope: Scope) -> Visit | None:
+    """Return the connection of a request, where the server counts them."""
+    return (scope.get("state") or {}).get("visit")
+
+
+def _let_in(scope: Scope) -> None:
+    visit = _visit(scope)
+    if visit is not None:
+        visit.know()
+
+
+def _cookies(header: str, name: str) -> list[str]:
+    """Return the values of a cookie; what else the header holds may be anything, and much."""
+    return re.findall(rf'(?:^|;)[ \t]*{re.escape(name)}="?([^;"]*)', header)
 
 
 def _bearer(headers: Headers) -> str | None:

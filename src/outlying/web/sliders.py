@@ -6,12 +6,11 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from outlying.kernel.tally import MOST_CONDITIONS
 from outlying.options import Options
 from outlying.web.queries import OptionsQuery
 
 _GROUPS = (5, 10, 20, 30, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 50_000, 100_000)
-_RARITIES = (0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999)
-_MOST_CONDITIONS = 6
 
 #: What a form calls a slider: its value is a place on the scale.
 PREFIX = "place."
@@ -36,17 +35,8 @@ class Slider:
 
 def sliders(options: Options, rows: int) -> list[Slider]:
     """Return the options that readers change, as they stand."""
-    rarities = {value: f"{1 / (1 - value):,.0f} times rarer" for value in _RARITIES}
-    counts = {count: str(count) if count else "none" for count in range(_MOST_CONDITIONS + 1)}
+    counts = {count: str(count) if count else "none" for count in range(MOST_CONDITIONS + 1)}
     return [
-        _slider(
-            "min_outlierness",
-            "How rare a value must be",
-            "… than a typical value. Further right, fewer things stand out.",
-            rarities,
-            options,
-            rows,
-        ),
         _slider(
             "min_support",
             "Smallest group to compare with",

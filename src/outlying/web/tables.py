@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import re
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -32,7 +32,7 @@ Column: TypeAlias = ColumnFacts
 _AGAIN = "again"  # the reading of a table that is known already
 _PROCESSES = 6  # that hold tables at the same time
 _EXPLAINED = 5_000  # rows of a table whose blame is remembered
-_FAINT = 4  # a row of which nothing is exceptional has a quarter of the shade
+_FAINT = 4  # a row of which nothing stands out has a quarter of the shade
 _THREADS = anyio.CapacityLimiter(8)  # that look around in copies at the same time
 
 
@@ -129,6 +129,7 @@ class Tables:
     def __init__(self, workspace: Workspace, limits: Limits, jobs: Jobs) -> None:
         self._workspace, self._limits, self._jobs = workspace, limits, jobs
         self._entries: dict[str, TableEntry] = {}
+        self._expected = 0  # tables that are being sent
         jobs.on_done = self._finished
 
     def list(self) -> list[TableEntry]:
@@ -143,9 +144,19 @@ class Tables:
 
     def check_room(self) -> None:
         """Refuse one more table where there are as many as allowed; failed uploads make way."""
-        count = len(self._entries) - len(self._failed_uploads())
+        count = len(self._entries) - len(self._failed_uploads()) + self._expected
         if count >= self._limits.tables:
-            raise BusyError(f"{count:,} tables are open", "tables")
+            raise BusyError(f"{count:,} tables are open or being sent", "tables")
+
+    @contextlib.contextmanager
+    def expecting(self) -> Iterator[None]:
+        """Keep a place for a table while it is sent."""
+        self.check_room()
+        self._expected += 1
+        try:
+            yield
+        finally:
+            self._expected -= 1
 
     def _failed_uploads(self) -> Sequence[str]:
         entries = self._entries.values()
@@ -176,6 +187,9 @@ class Tables:
 
     def close(self) -> None:
         """End all processes."""
+        for entry in self._entries.values():
+            if entry.process is not None:
+                entry.process.kill("the server was stopped")
         for entry in self._entries.values():
             self._close(entry)
 
@@ -331,7 +345,7 @@ def check_number(entry: TableEntry, number: int | None) -> None:
 
 
 def _remember(entry: TableEntry, number: int, findings: Findings) -> None:
-    most = max(findings.blame.values(), default=0.0) * (1 if findings.exceptional else _FAINT)
+    most = max(findings.blame.values(), default=0.0) * (1 if findings.stands_out else _FAINT)
     shares = {name: round(share / most, 3) for name, share in findings.blame.items() if share > 0}
     entry.blame.pop(number, None)
     entry.blame[number] = shares if most > 0 else {}
@@ -347,8 +361,8 @@ def _page_rows(entry: TableEntry, found: Rows) -> list[PageRow]:
 
 
 async def _apart(work: Callable[..., Result], *given: Any) -> Result:
-    """Work in a thread, so that others are served meanwhile."""
-    return await anyio.to_thread.run_sync(work, *given, limiter=_THREADS)
+    """Work in a thread, so that others are served meanwhile; a server that ends leaves it alone."""
+    return await anyio.to_thread.run_sync(work, *given, limiter=_THREADS, abandon_on_cancel=True)
 
 
 def _slug(title: str) -> str:

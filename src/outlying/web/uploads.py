@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shutil
 from collections.abc import AsyncIterator
@@ -17,34 +18,40 @@ from starlette.types import Message
 from outlying.errors import OptionError, SourceError, harmless
 from outlying.sources import registry
 from outlying.sources.copies import LEAST_ROOM
-from outlying.web.limits import LimitError
-from outlying.web.service import Service
+from outlying.web.limits import LimitError, SlowError
+from outlying.web.service import Service, service_of
 from outlying.web.sourcing import Sourcing
 from outlying.web.tables import TableEntry
 
 SAID = {"table": "Table of a database", "sheet": "Sheet of a workbook", "encoding": "Encoding"}
 """What a client may say about a file, and how a page calls it."""
 _CHUNK = 1 << 20
+_STRIDE = 1 << 16
 _LONGEST_NAME = 200
 _SEPARATORS = re.compile(r"[/\\\0]")
 
 
 async def received(request: Request, service: Service) -> TableEntry:
     """Take in the file of a request, as its whole body or as a field of a form, and open it."""
-    service.tables.check_room()
-    given = request.headers.get("content-length", "")
-    if given.isdigit() and int(given) > service.limits.upload_bytes:
-        raise _too_large(service)
-    if request.headers.get("content-type", "").startswith("multipart/form-data"):
-        name, path = await _from_form(request, service)
-    else:
-        name = checked_name(request.query_params.get("name"))
-        path = _path_for(name, service)
-        await _written(_bounded(request.stream(), service), path)
+    with service.tables.expecting():
+        name, path = await _taken_in(request, service)
     said = {key: request.query_params.get(key, "") for key in SAID}
     known = {key: value for key, value in said.items() if value}
     entry = service.tables.add(Sourcing.uploaded(name, path, known))
     return service.tables.open(entry.id)
+
+
+async def _taken_in(request: Request, service: Service) -> tuple[str, Path]:
+    given = request.headers.get("content-length", "")
+    if given.isdigit() and int(given) > service.limits.upload_bytes:
+        raise _too_large(service)
+    if request.headers.get("content-type", "").startswith("multipart/form-data"):
+        return await _from_form(request, service)
+    name = checked_name(request.query_params.get("name"))
+    path = _path_for(name, service)
+    whole = bounded(request, service.limits.upload_bytes, _too_large(service))
+    await _written(whole.stream(), path)
+    return name, path
 
 
 def checked_name(given: str | None) -> str:
@@ -79,15 +86,26 @@ async def _from_form(request: Request, service: Service) -> tuple[str, Path]:
 
 
 def bounded(request: Request, most: int, error: LimitError) -> Request:
-    """Return a request whose body is read up to so many bytes; the error says that it has more."""
-    total = 0
+    """Return a request whose body is read up to so many bytes; the error says that it has more.
+
+    Every 64 KB of it have to come in time.
+    """
+    pause, clock = service_of(request).limits.pause, asyncio.get_running_loop().time
+    total, mark, end = 0, _STRIDE, clock() + pause
 
     async def receive() -> Message:
-        nonlocal total
-        message = await request.receive()
+        nonlocal total, mark, end
+        try:
+            async with asyncio.timeout_at(end):
+                message = await request.receive()
+        except TimeoutError:
+            said = f"the next {_STRIDE >> 10} KB of the request did not come within {pause} seconds"
+            raise SlowError(said, "pause") from None
         total += len(message.get("body", b""))
         if total > most:
             raise error
+        if total >= mark:
+            mark, end = total + _STRIDE, clock() + pause
         return message
 
     return Request(request.scope, receive)
@@ -95,15 +113,6 @@ def bounded(request: Request, most: int, error: LimitError) -> Request:
 
 async def _chunks(file: UploadFile) -> AsyncIterator[bytes]:
     while chunk := await file.read(_CHUNK):
-        yield chunk
-
-
-async def _bounded(chunks: AsyncIterator[bytes], service: Service) -> AsyncIterator[bytes]:
-    total = 0
-    async for chunk in chunks:
-        total += len(chunk)
-        if total > service.limits.upload_bytes:
-            raise _too_large(service)
         yield chunk
 
 

@@ -207,7 +207,7 @@ class Worker:
     def _done(self, task: Task, tell: _Teller) -> Findings | Detected:
         explainer = self._explainer(task)
         if isinstance(task, Explain):
-            tell.say("comparing with ordinary rows")
+            tell.say("judging all rows")
             explainer.prepare(tell, workers=1)
             tell.say("explaining")
             asked = self._asked(task)

@@ -24,6 +24,7 @@ from outlying.sources import registry as feeders
 from outlying.sources.duckdb import engine
 from outlying.sources.passes import Feeder
 from tests import postgres
+from tests.conftest import Run
 from tests.feeding import Collect, Count, Fails, Total, rows_of, table_of, types_of
 
 Sql = Callable[..., None]
@@ -525,3 +526,28 @@ class TestSqlite:
         path.write_bytes(b"SQLite format 3\0" + bytes(100))
         with pytest.raises(SourceError, match="cannot be read"):
             outlying.scan(path, table="t")
+
+    def test_text_that_is_not_utf8(self, tmp_path: Path, run: Run) -> None:
+        path = self.database(
+            tmp_path,
+            "CREATE TABLE t (id INTEGER, name TEXT)",
+            "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE "
+            "i < 49) SELECT i, 'n' || i % 5 FROM n",
+            "INSERT INTO t VALUES (50, CAST(X'4dfc6c6c6572' AS TEXT))",
+        )
+        said = (
+            r"column 'name' holds text that is not UTF-8 in row 50 \(counted from 0\) \(byte 0xfc"
+        )
+        with pytest.raises(SourceError, match=said):
+            rows_of(outlying.scan(path, table="t"))
+        call = ("explain", path, "--table", "t", "--where", "id=3")
+        code, out, err = run(*call)
+        assert (code, out) == (2, "")
+        assert "column 'name' holds text that is not UTF-8 in data row 51 (byte 0xfc)" in err
+        assert run(*call, "--exclude", "name")[0] == 0
+
+    def test_names_that_are_not_utf8(self, tmp_path: Path) -> None:
+        path = self.database(tmp_path, "CREATE TABLE naXXme (id INTEGER)")
+        path.write_bytes(path.read_bytes().replace(b"naXXme", b"na\xe9\xe9me"))
+        with pytest.raises(SourceError, match="a name in it is not UTF-8"):
+            rows_of(outlying.scan(path))

@@ -125,9 +125,9 @@ class TestSheets:
 
     def test_by_name(self, path: Path, run: Run) -> None:
         assert (read(path, sheet="B").names, read(path, sheet="B").notes) == (["b"], ())
-        findings = outlying.explain(path, row=0, sheet="it's", references=0)
+        findings = outlying.explain(path, row=0, sheet="it's")
         assert dict(findings.object) == {"c": 5}
-        call = ("explain", path, "--row", 1, "--sheet", "B", "--references", 0, "--format", "json")
+        call = ("explain", path, "--row", 1, "--sheet", "B", "--format", "json")
         assert json.loads(run(*call)[1])["columns"] == ["b"]
         assert run("detect", path, "--sheet", "B", "--top", 1)[0] == 0
 

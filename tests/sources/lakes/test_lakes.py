@@ -81,7 +81,7 @@ def test_in_memory(tmp_path: Path, run: Run, lake: str) -> None:
     table = read(path)
     assert sorted(column_values(table, "n")) == [1, 2, 3]
     assert (table.rows, [column.name for column in table.skipped]) == (3, ["lists"])
-    assert outlying.explain(path, row=0, engine="memory", references=0).population.rows == 3
+    assert outlying.explain(path, row=0, engine="memory").population.rows == 3
     assert run("detect", path, "--top", 1)[0] == 0
 
 
@@ -101,7 +101,7 @@ def test_time_travel(tmp_path: Path, run: Run, lake: str) -> None:
     for wrong in ("yesterday", -1, True, 1.5, [1], ""):
         with pytest.raises(OptionError, match=r"snapshot is .*; allowed: the number of a version"):
             outlying.scan(path, snapshot=wrong)
-    call = ("explain", path, "--where", "n=1", "--references", 0, "--format", "json")
+    call = ("explain", path, "--where", "n=1", "--format", "json")
     assert run(*call, "--snapshot", first)[0] == 0
     code, _, err = run(*call, "--snapshot", last)
     assert (code, "2 rows have n = 1" in err) == (2, True)

@@ -157,6 +157,13 @@ class TestWeb:
             read(web.at(name))
 
     @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+    @pytest.mark.parametrize("knows_ranges", [True, False])
+    def test_a_server_that_breaks_off(self, web: Server, name: str, knows_ranges: bool) -> None:
+        web.breaks_off, web.knows_ranges = {name}, knows_ranges
+        with pytest.raises(SourceError, match="broke off before the whole file had come; try"):
+            read(web.at(name))
+
+    @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
     def test_a_server_that_drips(self, web: Server, impatient: None, name: str) -> None:
         web.drips = {name}
         with pytest.raises(SourceError, match=r"only [0-9]+ bytes came in|did not answer in time"):
@@ -229,7 +236,7 @@ class TestSecrets:
         for name in ("t.csv", "t.parquet"):
             address = web.at(name, f"me:{SECRET}@") + f"?token={SECRET}"
             for form in ("json", "html"):
-                call = ("explain", address, "--row", 3, "--references", 0, "--format", form)
+                call = ("explain", address, "--row", 3, "--format", form)
                 code, out, err = run(*call)
                 assert code == 0, err
                 said += [out, err]

@@ -17,9 +17,13 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from outlying import scan
 from outlying.errors import ColumnError, InfiniteValueError, OutlyingError
+from outlying.options import Options
 from outlying.sources.spark import SparkFeeder, connected, feeder
+from outlying.stream.population import StreamedPopulation
 from tests.spark_cluster import ROOT, SOON_READY, bare_python, executable, require_java, stop_spark
+from tests.stream.test_score_pass import payments, plain
 from tests.toy_pass import Broken, Bulky, Everything, Finite, Origin, Rows, Slow
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
@@ -348,3 +352,14 @@ def test_sessions_that_cannot_be_had(spark: Any, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     said = said_by(lambda: connected("local[2]", "table"))
     assert "JAVA_HOME is /nowhere, without bin/java" in said
+
+
+@pytest.mark.usefixtures("few_drawn")
+def test_executors_judge_rows_as_this_process_does(spark: Any, tmp_path: Path) -> None:
+    path = str(tmp_path / "p.parquet")
+    payments().to_parquet(path, index=False)
+    parts = SparkFeeder(spark.read.parquet(path).repartition(3))
+    found, expected = (
+        StreamedPopulation(source, Options.of()).ranked(20) for source in (parts, scan(path))
+    )
+    assert plain(found) == plain(expected)

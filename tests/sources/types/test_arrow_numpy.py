@@ -69,7 +69,7 @@ def test_a_stream_is_explained_without_pandas(tmp_path: Path, engine: str) -> No
     pq.write_table(table, tmp_path / "t.parquet")
     code = (
         "import sys, outlying; found = outlying.explain(outlying.scan(sys.argv[1]), "
-        "where={'id': 5}, references=0); print(found.population.rows, 'pandas' in sys.modules)"
+        "where={'id': 5}); print(found.population.rows, 'pandas' in sys.modules)"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "t.parquet")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

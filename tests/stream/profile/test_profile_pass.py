@@ -35,6 +35,7 @@ REALS = [0.0, -0.0, 1.0, 2.5, 1e300, math.nan]
 DAY = dt.datetime(2024, 5, 17, 8, 30)
 CELLS: dict[str, tuple[pa.DataType, list[Any]]] = {
     "whole": (pa.int64(), [0, 1, -5, 7]),
+    "amount": (pa.int64(), [1, 2, 3, 4, 5, 6, 7, 2**53 + 1, 10**17 - 1]),
     "key": (pa.int64(), [1, 2**53 + 1, 2**53 + 2, -(2**60)]),
     "long key": (pa.uint64(), [1, 2**53 + 1, 2**64 - 1]),
     "small": (pa.uint8(), [0, 1, 255]),
@@ -83,6 +84,7 @@ def types(draw: st.DrawFn) -> dict[str, str]:
             optional={
                 "whole": st.sampled_from(["categorical", "numeric"]),
                 "key": st.sampled_from(["categorical", "numeric"]),
+                "amount": st.sampled_from(["categorical", "numeric"]),
                 "real": st.just("categorical"),
                 "flag": st.sampled_from(["numeric", "categorical"]),
                 "date": st.sampled_from(["categorical", "datetime"]),
@@ -267,7 +269,8 @@ def test_a_large_table_is_sampled_as_in_memory() -> None:
         options = Options.of(exclude=exclude)
         memory = in_memory(table, options)
         asked = [column for column in memory.columns if is_asked_for(column.name, options)]
-        found = profile_of(table, options, seed=len(exclude))
+        given: dict[str, Any] = {"most": sampling.SKETCH_SIZE, "sample": 16_384}
+        found = profile_of(table, options, seed=len(exclude), **given)
         expected = cells_of(asked, sampling.sample_rows(asked, rows, 16_384))
         assert cells_of(found.table.columns, range(found.drawn)) == expected
         assert (found.drawn, found.rows, found.is_whole) == (16_384, rows, False)

@@ -9,9 +9,9 @@ import numpy.typing as npt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from outlying.search.screen.bitsets import BITS, Words
+from outlying.kernel.tally import Words
 from outlying.stream.counting.scale import LARGEST
-from outlying.stream.verify.contexts import ContextTrie, row_numbers
+from outlying.stream.verify.contexts import BITS, ContextTrie, row_numbers
 from outlying.stream.verify.predicates import (
     CodedLabels,
     Conjunction,

@@ -7,13 +7,19 @@ import math
 import time
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import outlying
+from outlying.options import Options
+from outlying.sources import read as sources_read
+from outlying.table.selection import as_read
 from outlying.table.values import value_of
 from outlying.table.written.decision import Decision, decide
 from outlying.table.written.reading import Wanted
@@ -62,6 +68,10 @@ NUMBERS = {
     "losses without a mark": (["(1200)", "300"], [-1200, 300]),
     "exponents beside a comma": (["1,23E+05", "2,5", "1,234E-01"], [123000.0, 2.5, 0.1234]),
     "dots, with more digits or fewer": (["1.234.567", "12.345.678"], [1234567, 12345678]),
+    "one of them long": (
+        ["9" * 20, "n.a.", *map(str, range(7, 107))],
+        [1e20, None, *range(7, 107)],
+    ),
     "losses": (["(1,200)", "300"], [-1200, 300]),
     "trailing minus": (["1,200-", "300"], [-1200, 300]),
     "signs": (["+5", "-3", "\u22124"], [5, -3, -4]),
@@ -355,3 +365,17 @@ def test_a_million_texts_take_seconds() -> None:
     assert decision is not None
     assert math.isclose(decision.reading.numbers(texts)[-1], 199_999 * 7.25)
     assert time.process_time() - start < 4
+
+
+def test_a_table_of_texts_alone_knows_no_types(tmp_path: Path) -> None:
+    """Rows of Python's csv module are read as the file is; beside numbers, texts were wanted."""
+    texts = {"n": [str(7 * place % 31) for place in range(40)], "k": ["007", "12"] * 20}
+    alone = as_read(sources_read(texts), Options.of())
+    assert [column.form for column in alone.columns] == ["integer", "text"]
+    pd.DataFrame(texts).to_parquet(tmp_path / "t.parquet")
+    for columns in (["n", "k"], ["n"]):
+        for data in (texts, tmp_path / "t.parquet", outlying.scan(tmp_path / "t.parquet")):
+            found = outlying.explain(data, where={"n": 14, "k": "12"}, columns=columns)
+            assert dict(found.values)["n"] == 14
+    typed = as_read(sources_read({**texts, "x": [1.5] * 40}), Options.of())
+    assert [column.form for column in typed.columns] == ["text", "text", "number"]

@@ -42,7 +42,16 @@ class Plot(Figure):
         if str(kind).lower() == "svg":
             given["metadata"] = {"Date": None} | dict(given.get("metadata") or {})
         with rc_context(_REPRODUCIBLE):
+            self._settle()
             super().savefig(fname, **given)
+
+    def _settle(self) -> None:
+        """Lay panels out, and round where they are: the solver's last digit differs by run."""
+        self.draw_without_rendering()
+        self.set_layout_engine("none")
+        for panel in self.axes:
+            left, bottom, width, height = (round(end, 6) for end in panel.get_position().bounds)
+            panel.set_position((left, bottom, width, height))
 
     def _repr_png_(self) -> bytes:
         target = io.BytesIO()

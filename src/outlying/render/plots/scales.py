@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,7 @@ class Scale:
     def __init__(self, axis: Axis) -> None:
         self.axis = axis
         ends = [value_of(axis.form, end) for end in (axis.low, axis.high)]
-        self.are_dates = axis.form in _DATES and not any(isinstance(end, float) for end in ends)
+        self.are_dates = axis.form in _DATES and all(isinstance(end, dt.date) for end in ends)
         self.unit = _MICROSECONDS_PER_DAY if self.are_dates else _unit(axis)
 
     def to_plot(self, number: float) -> float:

@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from outlying.errors import SourceError
-from outlying.sources.arrow.reading import ArrowFile, arrow_errors, read_batches, usable
+from outlying.sources.arrow.reading import (
+    ArrowFile,
+    arrow_errors,
+    check_batch,
+    read_batches,
+    usable,
+)
 from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape
 from outlying.sources.passes import Batch
 from outlying.sources.paths import Files
@@ -59,8 +65,10 @@ class ArrowFeeder(LocalFeeder):
         names = [field.name for field in fields or self.shape.fields[:1]]
         with arrow_errors(self.source):
             for file in self._files.files:
+                rows = 0
                 for batch in self._opened(file.name, file.path).batches(names):
-                    yield from pieces(batch)
+                    yield from pieces(file.name, batch, rows)
+                    rows += batch.num_rows
         self._files.check_unchanged()
 
     def _bytes(self, fields: Sequence[Field]) -> int:  # noqa: ARG002
@@ -86,8 +94,10 @@ class BatchFeeder(LocalFeeder):
     def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
         names = [field.name for field in fields or self.shape.fields[:1]]
         with self._told(), arrow_errors(self.source):
+            rows = 0
             for batch in self._batches(names):
-                yield from pieces(batch.select(names))
+                yield from pieces(self.source, batch.select(names), rows)
+                rows += batch.num_rows
 
 
 def collected(feeder: LocalFeeder) -> Table:
@@ -118,8 +128,8 @@ def fields_of(schema: Any, names: Sequence[str]) -> tuple[Field, ...]:
     )
 
 
-def pieces(batch: Batch) -> Generator[Batch, None, None]:
+def pieces(source: str, batch: Batch, first_row: int) -> Generator[Batch, None, None]:
     """Check a batch, whose bytes are taken as they are, and cut it into some not too large."""
-    batch.validate(full=True)
+    check_batch(source, batch, batch.schema.names, first_row)
     for start in range(0, batch.num_rows, BATCH_ROWS):
         yield batch.slice(start, BATCH_ROWS)

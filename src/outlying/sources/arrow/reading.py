@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from outlying.errors import MissingExtraError
+from outlying.errors import MissingExtraError, SourceError, row_words
 from outlying.sources.columns import Reading, skipped, table_of, unique_names
 from outlying.sources.compression import check_expanded
 from outlying.sources.passes import Batch
@@ -50,6 +50,56 @@ def arrow_errors(
         yield
 
 
+def check_batch(source: str, batch: Batch, names: Sequence[str], first_row: int) -> None:
+    """Refuse a batch that is damaged; of texts that are not UTF-8, say in which row.
+
+    Its rows are counted on from the first one.
+    """
+    import pyarrow
+
+    try:
+        batch.validate(full=True)  # or else its bytes are taken as they are
+    except pyarrow.ArrowInvalid:
+        for name, column in zip(names, batch.columns, strict=True):
+            for row, text in enumerate(_bytes_of(column), start=first_row):
+                _check_utf8(source, name, row, text)
+        raise
+
+
+def _bytes_of(column: pyarrow.Array) -> list[bytes | None]:
+    """Return texts as they are written; nothing of other columns.
+
+    Where more than the encoding is wrong, Arrow's error says so: places outside are never read.
+    """
+    import pyarrow
+
+    is_coded = pyarrow.types.is_dictionary(column.type)
+    texts = column.dictionary if is_coded else column
+    kinds = {pyarrow.string(): pyarrow.binary(), pyarrow.large_string(): pyarrow.large_binary()}
+    if texts.type not in kinds:
+        return []
+    texts = texts.view(kinds[texts.type])
+    texts.validate(full=True)
+    if is_coded:
+        column.indices.validate(full=True)
+        texts = pyarrow.DictionaryArray.from_arrays(column.indices, texts).dictionary_decode()
+    found: list[bytes | None] = texts.to_pylist()
+    return found
+
+
+def _check_utf8(source: str, name: str, row: int, text: bytes | None) -> None:
+    try:
+        (text or b"").decode()
+    except UnicodeDecodeError as error:
+        place, words = row_words(row)
+        said = SourceError(
+            f"{source}: column {name!r} holds text that is not UTF-8 in {place} (byte "
+            f"0x{error.object[error.start]:02x}); write it as UTF-8 there, or leave the column out"
+        )
+        said.in_shell = words
+        raise said from None
+
+
 def usable(source: str, schema: pyarrow.Schema) -> tuple[list[str], list[SkippedColumn]]:
     """Return the names of columns that can be used, and why others cannot."""
     unique_names(source, schema.names)
@@ -65,9 +115,10 @@ def read_file(source: str, file: ArrowFile, size: int) -> Table:
 
 
 def _bounded(source: str, file: ArrowFile, names: Sequence[str], size: int) -> Iterator[Batch]:
-    total = 0
+    total = rows = 0
     for batch in file.batches(names):
-        batch.validate(full=True)  # first: its bytes are taken as they are
+        check_batch(source, batch, names, rows)
+        rows += batch.num_rows
         total += batch.get_total_buffer_size()  # PyArrow before 22 cannot tell nbytes of views
         check_expanded(source, total, size)
         yield batch

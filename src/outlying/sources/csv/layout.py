@@ -14,8 +14,9 @@ from typing import IO, TYPE_CHECKING
 from outlying.errors import SourceError
 from outlying.sources.csv.types import UNTYPED_WORDS, Sniffed
 from outlying.sources.duckdb import engine
-from outlying.sources.files import InputFile
+from outlying.sources.files import LONGEST_LINE, InputFile
 from outlying.sources.sql import literal
+from outlying.table.selection import MOST_FIELDS
 from outlying.table.values import printable
 
 if TYPE_CHECKING:
@@ -129,6 +130,11 @@ def layout_of(file: InputFile) -> Layout:
     looked = {delimiter: _looked_at(lines, delimiter) for delimiter in candidates}
     best = max(candidates, key=lambda delimiter: _likelihood(looked[delimiter]))
     titles, first, counts = looked[best]
+    if counts[0] > MOST_FIELDS:
+        raise file.error(
+            f"there are {counts[0]:,} columns (divided by {best!r}); at most {MOST_FIELDS:,} are "
+            "read from a text file: write those of interest to a file of their own"
+        )
     return Layout(best, counts[0], above + (first if titles else blank), titles=titles)
 
 
@@ -208,10 +214,23 @@ def records(
                         f"{layout.fields} (divided by {layout.delimiter!r}); correct that line, or "
                         "remove lines that are not part of the table"
                     )
+                _check_length(file, layout, record, line)
                 yield record
                 line = reader.line_num + 1 + layout.skipped_lines
         except csv.Error as error:
             raise file.error(f"line {line} has a fault in its quotes: {error}") from None
+
+
+def _check_length(file: InputFile, layout: Layout, record: list[str], line: int) -> None:
+    """Refuse a line that is too long for the engine, and name its longest field."""
+    if sum(map(len, record)) <= LONGEST_LINE:
+        return
+    place = max(range(len(record)), key=lambda place: len(record[place]))
+    name = [*named(first_record(file, layout)), ""][place]
+    raise file.error(
+        f"line {line} has {len(record[place]):,} characters in column {name!r}; a line may have "
+        f"{LONGEST_LINE:,} bytes: shorten that text, or remove the column from the file"
+    )
 
 
 def _skip(stream: IO[str], layout: Layout) -> None:

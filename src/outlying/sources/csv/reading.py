@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outlying.sources.columns import Reading, table_of, unique_names
@@ -25,6 +23,7 @@ from outlying.sources.csv.layout import (
 from outlying.sources.duckdb import engine
 from outlying.sources.encodings import check_text
 from outlying.sources.files import InputFile
+from outlying.sources.private_folders import PrivateFolder
 from outlying.sources.sql import literal
 from outlying.table.table import Table
 
@@ -47,11 +46,11 @@ def read(file: InputFile) -> Table:
     with engine.plain_errors(file.source), engine.connection() as connected:
         try:
             return _read(connected, file, layout)
-        except duckdb.InvalidInputException:
+        except (duckdb.InvalidInputException, duckdb.NotImplementedException):
             check_text(file)
-            with tempfile.TemporaryDirectory() as folder:
+            with PrivateFolder("copy") as folder:
                 footers: list[str] = []
-                table = _read(connected, *rewritten(file, layout, Path(folder), footers))
+                table = _read(connected, *rewritten(file, layout, folder, footers))
                 below = [lines_note("below", footers)] if footers else []
                 return dataclasses.replace(table, notes=(*table.notes, *below))
 

@@ -2,7 +2,7 @@
 
 Small files are loaded as text and then looked at; here they are scanned. A kind is taken for a
 column only if it loses no value in any row; the rows of a first look only rule kinds out. Numbers
-that are too long for 64 bits are read as texts, as they are keys and no quantities.
+of which most are too long to be quantities are keys, and read as texts.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class CsvFeeder(FilesFeeder):
         try:
             with engine.streaming_connection(self._memory) as connected:
                 return self._found(connected, layout)
-        except duckdb.InvalidInputException as error:
+        except (duckdb.InvalidInputException, duckdb.NotImplementedException) as error:
             raise self._fault(layout, error) from None
 
     def _layout(self) -> Layout:
@@ -169,6 +169,7 @@ class CsvFeeder(FilesFeeder):
         tests += _tested(connected, rows, rest)
         taken = {test.place: test for test in reversed(tests) if test.loses is False}
         found = {place: test.kind for place, test in taken.items()}
+        found = types.without_keys(connected, rows, found)
         doubts = [(place, types.THOUSANDS) for place in types.with_points(found)]
         for tried in ('"some"', rows):
             tests = _tested(connected, tried, doubts)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from outlying.sources.sql import literal
 from outlying.sources.types import duckdb as plans
 from outlying.sources.types.text import ISO_PATTERNS
-from outlying.table.values import MISSING_WORDS, Form
+from outlying.table.values import LARGEST_EXACT_INTEGER, MISSING_WORDS, Form, are_keys
 from outlying.table.written.decision import POINTS_IN_DOUBT, gaps_note
 
 if TYPE_CHECKING:
@@ -146,19 +146,25 @@ def kinds_of(connected: DuckDBPyConnection, sniffed: Sniffed) -> list[Kind]:
                 fits = (kind for kind, loses in zip(kinds, losses, strict=True) if not loses)
                 found[place] = next(fits, TEXT)
     in_doubt = []
-    for place in with_points(dict(enumerate(found))):
-        rows = f"{table_at(place)} WHERE rowid >= {int(sniffed.has_header)}"
-        lost = loss(THOUSANDS, f"c{place}")
-        some = f"SELECT {lost} AS lost FROM {rows}"  # noqa: S608
-        looks = (f"({some} LIMIT {_FIRST_ROWS})", f"({some})")
-        if all(_loses_nothing(connected, look) for look in looks):
-            in_doubt.append(place)
+    for block in blocks(len(found)):
+        rows = f"{table_at(block[0])} WHERE rowid >= {int(sniffed.has_header)}"
+        places = with_points({place: found[place] for place in block})
+        for some in (f"(FROM {rows} LIMIT {_FIRST_ROWS})", rows):
+            lost = _lost_as_thousands(connected, places, some)
+            places = [place for place in places if not lost[place]]
+        in_doubt += [place for place in places if lost[place] is False]
     return list(settled(dict(enumerate(found)), in_doubt).values())
 
 
-def _loses_nothing(connected: DuckDBPyConnection, tests: str) -> bool:
-    query = f"SELECT bool_or(lost) FROM {tests}"  # noqa: S608
-    return connected.execute(query).fetchall() == [(False,)]
+def _lost_as_thousands(
+    connected: DuckDBPyConnection, places: Sequence[int], rows: str
+) -> dict[int, bool | None]:
+    """Return of fields of one table whether some point marks no thousands; None: no value."""
+    if not places:
+        return {}
+    test = f"bool_or({loss(THOUSANDS, 'cell')})"
+    query = f"SELECT place, {test} FROM {cells(places, rows)} GROUP BY place"  # noqa: S608
+    return dict(connected.execute(query).fetchall())
 
 
 def with_points(found: Mapping[int, Kind]) -> list[int]:
@@ -196,6 +202,25 @@ def _uncoded(kind: Kind) -> Kind:
     """Read numbers, but not where one is written as codes are."""
     sql = f"CASE WHEN NOT regexp_matches({{}}, {literal(_CODE)}) THEN {kind.sql} END"
     return dataclasses.replace(kind, sql=sql, bare=kind.bare or kind.sql)
+
+
+def is_long(kind: Kind) -> bool:
+    """Return whether a kind is that of whole numbers that may be beyond 64 bits."""
+    return kind.make is plans.as_long_integer
+
+
+def without_keys(
+    connected: DuckDBPyConnection, rows: str, found: Mapping[int, Kind]
+) -> dict[int, Kind]:
+    """Read whole numbers as numbers unless most are so long that they are keys."""
+    decided = dict(found)
+    for place in [place for place, kind in found.items() if is_long(kind)]:
+        size = f"abs(TRY_CAST(c{place} AS DOUBLE))"
+        counts = f"count(*) FILTER ({size} > {LARGEST_EXACT_INTEGER}), count({size})"
+        long, known = connected.execute(f"SELECT {counts} FROM {rows}").fetchall()[0]  # noqa: S608
+        if not are_keys(long, known):
+            decided[place] = _REAL
+    return decided
 
 
 def loss(kind: Kind, field: str) -> str:

@@ -146,7 +146,9 @@ def _cursor(source: str, connected: Connected) -> Iterator[Any]:
     except ImportError:
         raise MissingExtraError("reading a database", "databases") from None
     with (
-        plain_errors(source, Error, OSError, pyarrow.ArrowException, reason=reason),
+        plain_errors(
+            source, Error, OSError, UnicodeDecodeError, pyarrow.ArrowException, reason=reason
+        ),
         connected() as connection,
         contextlib.closing(connection.cursor()) as cursor,
     ):
@@ -161,6 +163,8 @@ def _schema_of(cursor: Any, query: str) -> pyarrow.Schema:
 
 def reason(error: Exception) -> str:
     """Return the sentence of an error that says what is wrong, without passwords."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"a name in it is not UTF-8 ({error.object!r}); rename that in the database"
     found = re.search(r"(?:ERROR|FATAL):\s*(.+)", str(error))
     line = found[1] if found else first_line(error)
     return re.sub(r"//([^:/@\s]+):[^@\s]*@", r"//\1@", line)

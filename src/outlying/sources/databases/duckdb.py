@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outlying.errors import SourceError
+from outlying.options import check_flag
 from outlying.sources.databases.adbc import chosen_table, no_such_table
 from outlying.sources.duckdb import engine
 from outlying.sources.duckdb.feeder import DuckFeeder
@@ -32,16 +33,22 @@ _ALIAS = "outlying_source"
 
 
 def stream(
-    data: str | os.PathLike[str] | DuckDBPyConnection, table: str | None, query: str | None
+    data: str | os.PathLike[str] | DuckDBPyConnection,
+    table: str | None,
+    query: str | None,
+    allow_external: object = False,
 ) -> DuckFeeder:
     """Feed from a table or a query of a file or of an open connection.
+
+    A file may hold views of other files, which are refused unless `allow_external`: it may come
+    from somebody else, who would so read what its reader may read.
 
     The connection itself is used: a cursor of it would not see temporary tables, and might take
     another table of the same name, as it forgets which schema is in use.
     """
     if isinstance(data, (str, os.PathLike)):
         source = os.fsdecode(data)
-        path, is_sealed = path_of(source), query is not None
+        path, is_sealed = path_of(source), not check_flag("allow_external", allow_external)
         return _feeder(lambda: _attached(path, is_sealed), source, table, query, shared=False)
     return _feeder(lambda: contextlib.nullcontext(data), "DuckDB", table, query, shared=True)
 
@@ -97,7 +104,8 @@ def _found(connection: DuckDBPyConnection, source: str, table: str | None) -> Re
 def _attached(path: Path, is_sealed: bool) -> Iterator[DuckDBPyConnection]:
     """Attach a database that cannot be written; sealed, nothing else can be read either.
 
-    A table may be a view of other files, which its owner has chosen; a query may not name any.
+    That holds for views, for queries, and for names of tables, which the engine takes for files
+    where there is no such table.
     """
     with engine.streaming_connection() as connected:
         place = literal(str(path.absolute()))

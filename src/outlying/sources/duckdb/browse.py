@@ -9,6 +9,7 @@ never become SQL.
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import threading
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from outlying.errors import ColumnError, OptionError, RowError, unknown_name
+from outlying.errors import ColumnError, OptionError, RowError, SourceError, unknown_name
 from outlying.sources.cell_files import CellFiles, write_cells
 from outlying.sources.duckdb import engine
 from outlying.sources.duckdb.derived import DerivedColumns
@@ -146,10 +147,37 @@ class Browser:
         self._heads: _Orders = collections.OrderedDict()
         self._counts: collections.OrderedDict[View, int] = collections.OrderedDict()
         self._lock = threading.Lock()
+        self._cursors: list[DuckDBPyConnection] = []
+        self._is_closed = False
 
     def close(self) -> None:
-        """Let go of the file."""
-        self._connected.close()
+        """Let go of the file; a query that runs is interrupted, and the last one does so."""
+        with self._lock:
+            self._is_closed = True
+            for cursor in self._cursors:
+                cursor.interrupt()
+            if not self._cursors:
+                self._connected.close()
+
+    @contextlib.contextmanager
+    def _cursor(self) -> Iterator[DuckDBPyConnection]:
+        """Make a connection of a thread's own."""
+        with engine.plain_errors(self.source):
+            with self._lock:
+                cursor = self._connected.cursor()
+                self._cursors.append(cursor)
+            try:
+                yield cursor
+            except Exception:
+                if self._is_closed:  # which interrupts, and that is no signal
+                    raise SourceError(f"{self.source}: closed while it was read") from None
+                raise
+            finally:
+                with self._lock:
+                    self._cursors.remove(cursor)
+                    cursor.close()
+                    if self._is_closed and not self._cursors:
+                        self._connected.close()
 
     def place(self, name: str) -> int:
         """Return the place of a column; an error says which names are near."""
@@ -159,7 +187,7 @@ class Browser:
 
     def page(self, view: View, offset: int, limit: int) -> Rows:
         """Return some rows of a view."""
-        with engine.plain_errors(self.source), self._connected.cursor() as cursor:
+        with self._cursor() as cursor:
             total = self._count(cursor, view)
             numbers = self._numbers(cursor, view, offset, limit)
             return Rows(total, numbers, self._rows(numbers))
@@ -176,7 +204,7 @@ class Browser:
     ) -> Rows:
         """Return the rows that meet all filters and are nearest, without a row itself."""
         sql, more = self._distance(distance)
-        with engine.plain_errors(self.source), self._connected.cursor() as cursor:
+        with self._cursor() as cursor:
             where, parameters = self._where(cursor, View(filters=tuple(filters)))
             query = f"SELECT n FROM t WHERE {where} AND n <> ? ORDER BY {sql}, n LIMIT ?"  # noqa: S608
             found = cursor.execute(query, [*parameters, without, *more, limit]).fetchall()
@@ -202,7 +230,7 @@ class Browser:
 
     def count(self, view: View) -> int:
         """Return how many rows a view has."""
-        with engine.plain_errors(self.source), self._connected.cursor() as cursor:
+        with self._cursor() as cursor:
             return self._count(cursor, view)
 
     def _distance(self, distance: Distance) -> tuple[str, list[Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,8 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from outlying.errors import ColumnError, OutlyingError, SourceError
+from outlying.errors import ColumnError, OutlyingError, SourceError, not_its_own
 from outlying.sources.columns import Reading, skip
+from outlying.sources.private_folders import PrivateFolder
+from outlying.sources.sql import interrupts
 from outlying.sources.types.duckdb import Plan
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _CONFIG: Config = {
     "autoinstall_known_extensions": False,  # nothing is fetched from the network
     "autoload_known_extensions": False,
     "allow_persistent_secrets": False,
+    "python_enable_replacements": False,  # a name is a table, not a variable of Python
     "preserve_insertion_order": True,  # rows are known by their number
 }
 _STREAMING: Config = {
@@ -44,8 +46,9 @@ def connection(config: Config | None = None) -> Iterator[DuckDBPyConnection]:
 
     connected = duckdb.connect(":memory:", config=_CONFIG | _within_limits() | (config or {}))
     try:
-        connected.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
-        yield connected
+        with interrupts():
+            connected.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
+            yield connected
     finally:
         connected.close()
 
@@ -73,8 +76,10 @@ def _within_limits() -> Config:
 def streaming_connection(memory: str = MEMORY) -> Iterator[DuckDBPyConnection]:
     """Open a database of our own in memory that streams, in no particular order."""
     with (
-        tempfile.TemporaryDirectory(prefix="outlying-") as folder,  # for queries that sort or join
-        connection({**_STREAMING, "memory_limit": memory, "temp_directory": folder}) as connected,
+        PrivateFolder("engine") as folder,  # for queries that sort or join
+        connection(
+            {**_STREAMING, "memory_limit": memory, "temp_directory": str(folder)}
+        ) as connected,
     ):
         # a query is bound several times before it runs
         connected.execute("SET parquet_metadata_cache = true")
@@ -103,7 +108,8 @@ def plain_errors(source: str, long_integers: Sequence[str] = ()) -> Iterator[Non
     import duckdb
 
     try:
-        yield
+        with interrupts():
+            yield
     except (duckdb.Error, OSError) as error:
         raise _plain(source, error, long_integers) from None
     except UnicodeEncodeError:
@@ -129,8 +135,8 @@ def _plain(
             f"{source}: the connection is still busy with another result; fetch that to its end "
             "first, or give another connection (connection.cursor() makes one)"
         )
-    if "disabled by configuration" in text or "locked" in text:
-        text += "; a query reads its database only: give another file as the source itself"
+    if "disabled by configuration" in text or "configuration has been locked" in text:
+        return not_its_own(source, "a database")
     return SourceError(f"{source}: cannot be read: {text}")
 
 

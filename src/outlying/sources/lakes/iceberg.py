@@ -9,8 +9,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from outlying.errors import MissingExtraError, OutlyingError, SourceError
+from outlying.errors import MissingExtraError, OutlyingError, SourceError, not_its_own
+from outlying.options import check_flag
 from outlying.sources.arrow.feeder import BatchFeeder, collected
 from outlying.sources.lakes.snapshots import snapshot_of
 from outlying.sources.passes import Batch
@@ -19,24 +21,29 @@ from outlying.sources.sql import first_line
 from outlying.table.table import Table
 
 
-def read(data: Any, snapshot: object = None) -> Table:
+def read(data: Any, snapshot: object = None, allow_external: object = False) -> Table:
     """Read all rows into memory, in no particular order."""
-    return collected(stream(data, snapshot))
+    return collected(stream(data, snapshot, allow_external))
 
 
-def stream(data: Any, snapshot: object = None) -> BatchFeeder:
-    """Feed from a table in the state that it has now, or had; later changes do not matter."""
+def stream(data: Any, snapshot: object = None, allow_external: object = False) -> BatchFeeder:
+    """Feed from a table in the state that it has now, or had; later changes do not matter.
+
+    The metadata in a folder name all other files by their whole path, and may name the code that
+    opens them. Unless `allow_external`, files elsewhere are refused, and such settings ignored.
+    """
     try:
-        from pyiceberg.table import StaticTable
         from pyiceberg.table import Table as IcebergTable
     except ImportError:
         raise MissingExtraError("reading Iceberg tables", "iceberg") from None
-    wanted = snapshot_of(snapshot)
+    wanted, is_sealed = snapshot_of(snapshot), not check_flag("allow_external", allow_external)
     is_open = isinstance(data, IcebergTable)
     source = "Iceberg table" if is_open else name_of(data)
     with _told(source):
-        table: Any = data if is_open else StaticTable.from_metadata(_metadata_of(source, data))
+        table: Any = data if is_open else _opened(_metadata_of(source, data), is_sealed)
         number = _snapshot_in(source, table, wanted)
+        if is_sealed and not is_open:
+            _check_inside(source, path_of(os.fsdecode(data)).resolve(), table, number)
 
     def batches(names: Sequence[str]) -> Iterable[Batch]:
         fields = tuple(names) or ("*",)
@@ -48,6 +55,41 @@ def stream(data: Any, snapshot: object = None) -> BatchFeeder:
         return table.scan(snapshot_id=number).to_arrow_batch_reader().schema
 
     return BatchFeeder(source, schema, batches, lambda: _told(source))
+
+
+def _opened(metadata: str, is_sealed: bool) -> Any:
+    """Open a table by its metadata; sealed, by our own means and not by those that it names."""
+    from pyiceberg.catalog.noop import NoopCatalog
+    from pyiceberg.io.pyarrow import PyArrowFileIO
+    from pyiceberg.serializers import FromInputFile
+    from pyiceberg.table import StaticTable
+
+    if not is_sealed:
+        return StaticTable.from_metadata(metadata)
+    files, catalog = PyArrowFileIO(), NoopCatalog("static-table")
+    content = FromInputFile.table_metadata(files.new_input(metadata))
+    return StaticTable(("static-table", metadata), content, metadata, files, catalog)
+
+
+def _check_inside(source: str, folder: Path, table: Any, number: int) -> None:
+    """Refuse a snapshot of which a file is not below the folder; each is looked at before it opens.
+
+    Those are its list of manifests, the manifests, and the files of data and of deleted rows.
+    """
+
+    def check(location: str) -> None:
+        parts = urlsplit(location)
+        path = Path(parts.path if parts.scheme else location)
+        is_local = parts.scheme in ("", "file") and not parts.netloc
+        if not is_local or not path.resolve().is_relative_to(folder):
+            raise not_its_own(source, "an Iceberg table", location)
+
+    snapshot = table.snapshot_by_id(number)
+    check(snapshot.manifest_list)
+    for manifest in snapshot.manifests(table.io):
+        check(manifest.manifest_path)
+        for entry in manifest.fetch_manifest_entry(table.io):
+            check(entry.data_file.file_path)
 
 
 def metadata_in(folder: Path) -> list[Path]:

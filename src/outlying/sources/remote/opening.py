@@ -19,6 +19,7 @@ SECONDS_FOR_A_PART = 120.0
 """How long a range of bytes may take; a whole file has no limit of its own, but must not drip."""
 MOST_REDIRECTS = 5
 
+_BROKEN_OFF = {"ClientPayloadError", "IncompleteRead", "IncompleteReadError", "ContentLengthError"}
 _TALKATIVE = ("fsspec", "fsspec.http", "s3fs", "aiobotocore", "botocore", "gcsfs", "adlfs", "azure")
 
 
@@ -121,6 +122,11 @@ def _reason(chain: list[BaseException]) -> str:
         return "the server did not answer in time; try again, or download the file"
     if status in (401, 403) or names & {"PermissionError", "NoCredentialsError"}:
         return "no permission to read it; check the credentials"
+    if names & _BROKEN_OFF:
+        return (
+            "the connection broke off before the whole file had come; try again, or download the "
+            "file"
+        )
     if names & {"ClientConnectionError", "EndpointConnectionError", "ConnectionError"}:
         return "there is no connection to the server; check the address"
     if status not in (0, 404):

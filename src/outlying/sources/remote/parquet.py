@@ -128,5 +128,7 @@ class RemoteFeeder(LocalFeeder):
             if place.state() != state:
                 raise changed(self.source, f"{place.source} was written to")
             with _told(place.source), RemoteParquet.opened(place) as file:
+                rows = 0
                 for batch in file.batches(names):
-                    yield from pieces(batch)
+                    yield from pieces(place.source, batch, rows)
+                    rows += batch.num_rows

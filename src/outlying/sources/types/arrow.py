@@ -29,6 +29,7 @@ from outlying.table.columns import (
 from outlying.table.row_hash import Hashes, text_hashes
 from outlying.table.values import (
     EXPECTS,
+    LARGEST_EXACT_INTEGER,
     TIMES,
     Form,
     day_of,
@@ -163,7 +164,7 @@ class Field:
 
     @property
     def may_be_keys(self) -> bool:
-        """Whether these are whole numbers that become texts, should one be beyond 2**53."""
+        """Whether these are whole numbers that become texts, should most be beyond 2**53."""
         return self.form == "integer" and self.wanted is None
 
     @property
@@ -204,7 +205,10 @@ class Field:
         if self.is_numeric:
             values = self.numbers(array).values + 0.0
             texts = None if self.written is None else self._written(self._categorical(array))
-            return NumericColumn(self.name, self.read_as, frozen(values), written=texts)
+            exact = whole(array)[0] if self.may_be_keys and _has_long(values) else None
+            return NumericColumn(
+                self.name, self.read_as, frozen(values), written=texts, exact=exact
+            )
         return self._categorical(array)
 
     def _categorical(self, array: Array) -> CategoricalColumn:
@@ -242,6 +246,11 @@ class Field:
                 f"column {self.name!r} was to be read as {self.read_as}, but some row holds "
                 f"{text_of(label)!r}; allowed there: {EXPECTS[self.read_as]}"
             ) from None
+
+
+def _has_long(values: Floats) -> bool:
+    """Return whether floating point may not hold all of these whole numbers."""
+    return bool((np.abs(values) >= LARGEST_EXACT_INTEGER).any())
 
 
 def form_of(kind: pyarrow.DataType) -> Form | str:

@@ -83,10 +83,7 @@ def _filled(values: Sequence[object], missing: Any, convert: Any) -> Any:
 
 def _integers(values: Sequence[Any], missing: Any) -> Any:
     whole = [0 if gap else int(value) for value, gap in zip(values, missing, strict=True)]
-    try:
-        return np.array(whole, dtype=np.int64)
-    except OverflowError:
-        return np.array(whole, dtype=object)
+    return np.array(whole, dtype=object)
 
 
 def _number(value: Any) -> float:

@@ -8,10 +8,6 @@ MOST_VALUES = 100_000
 MOST_STEPS = 131_072
 #: The least and the most bins that are asked of a grid.
 LEAST_BINS, MOST_BINS = 4_096, 1_048_576
-#: The same where numbers are counted coarsely.
-LEAST_COARSE, MOST_COARSE = 1_024, 8_192
-#: The most cells of small groups that are kept, as far as a sample can tell.
-MOST_KEPT = 8_000_000
 
 _COUNT_BYTES = 8
 _STATE_BYTES = 128 * 2**20  # of the counts of one thread or task, as far as the least bins allow
@@ -23,12 +19,6 @@ def affordable_bins(histograms: int) -> int:
     """Return how many bins a grid may have, so that the counts of all histograms fit the memory."""
     most = int(_STATE_BYTES / (_COUNT_BYTES * _EXTRA * max(1, histograms)))
     return max(LEAST_BINS, min(MOST_BINS, most))
-
-
-def coarse_bins(histograms: int) -> int:
-    """Return the same for histograms that may be coarse."""
-    most = int(_STATE_BYTES / (_COUNT_BYTES * max(1, histograms)))
-    return max(LEAST_COARSE, min(MOST_COARSE, most))
 
 
 def affordable_states(counts: int) -> int:

@@ -63,17 +63,41 @@ class DistinctCounter:
 
 
 @dataclasses.dataclass(slots=True, eq=False)
+class _Waiting:
+    """Distinct rows that are yet to be put in order: hashes, copies, and where they are stored."""
+
+    hashes: Hashes
+    copies: Rows
+    start: int
+
+
 class RowSketch:
     """The distinct rows with the least hashes: how many copies of each there are, and one of them.
 
     Of those that are kept in the end, none was ever left out: the numbers of copies are exact.
+    Rows that come are put in order many at a time, which a large sketch would spend its time on.
     """
 
-    most: int
-    hashes: Hashes = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
-    copies: Rows = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    _places: Rows = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    _stored: list[Any] = dataclasses.field(default_factory=list)
+    def __init__(self, most: int) -> None:
+        """Take how many distinct rows are kept."""
+        self.most = most
+        self._hashes: Hashes = np.zeros(0, dtype=np.uint64)
+        self._copies: Rows = np.zeros(0, dtype=np.int64)
+        self._places: Rows = np.zeros(0, dtype=np.int64)
+        self._waiting: list[_Waiting] = []
+        self._stored: list[Any] = []
+
+    @property
+    def hashes(self) -> Hashes:
+        """The least hashes, ascending."""
+        self._settle()
+        return self._hashes
+
+    @property
+    def copies(self) -> Rows:
+        """How many rows have each of them."""
+        self._settle()
+        return self._copies
 
     @property
     def has_room(self) -> bool:
@@ -82,76 +106,83 @@ class RowSketch:
 
     def rows(self) -> pyarrow.Table:
         """Return the distinct rows by ascending hashes; there must be one."""
+        self._settle()
         return _joined(self._stored).take(arrays.of_numbers(self._places))
 
     def add(self, hashes: Hashes, rows: Callable[[Rows], pyarrow.Table]) -> None:
         """Take in rows by their hashes; `rows` returns those at some places, where they are new."""
-        near = np.arange(len(hashes))
-        if not self.has_room:
-            near = np.flatnonzero(hashes <= self.hashes[-1])
-        close = hashes[near]
-        distinct, copies = np.unique(close, return_counts=True)
-
-        def taken(new: Hashes) -> pyarrow.Table:
-            place, is_other = _among(new, close)
-            one = np.zeros(len(new), dtype=np.int64)
-            one[place[~is_other]] = near[~is_other]
-            return rows(one)
-
-        self._take_in(distinct, copies, taken)
+        near = self._near(hashes)
+        distinct, first, copies = np.unique(hashes[near], return_index=True, return_counts=True)
+        self._take_in(distinct, copies, lambda new: rows(near[first[new]]))
 
     def add_counted(
         self, hashes: Hashes, copies: Rows, rows: Callable[[Rows], pyarrow.Table]
     ) -> None:
         """Take in things of which so many copies were seen, in any order, be it several times."""
-        distinct, first, places = np.unique(hashes, return_index=True, return_inverse=True)
+        near = self._near(hashes)
+        distinct, first, places = np.unique(hashes[near], return_index=True, return_inverse=True)
         totals = np.zeros(len(distinct), dtype=np.int64)
-        np.add.at(totals, places, copies)
-        if not self.has_room:
-            kept = distinct <= self.hashes[-1]
-            distinct, first, totals = distinct[kept], first[kept], totals[kept]
-        self._take_in(distinct, totals, lambda new: rows(first[np.searchsorted(distinct, new)]))
+        np.add.at(totals, places, copies[near])
+        self._take_in(distinct, totals, lambda new: rows(near[first[new]]))
 
     def merge(self, other: RowSketch) -> None:
         """Take in the sketch of another part of the table."""
+        other._settle()
+        stored = other._places
+        self._take_in(
+            other._hashes,
+            other._copies,
+            lambda new: _joined(other._stored).take(arrays.of_numbers(stored[new])),
+        )
 
-        def taken(new: Hashes) -> pyarrow.Table:
-            places = other._places[np.searchsorted(other.hashes, new)]
-            return _joined(other._stored).take(arrays.of_numbers(places))
-
-        self._take_in(other.hashes, other.copies, taken)
+    def _near(self, hashes: Hashes) -> Rows:
+        """Return the places of hashes that may be among the least."""
+        if len(self._hashes) < self.most:
+            return np.arange(len(hashes))
+        return np.flatnonzero(hashes <= self._hashes[-1])
 
     def _take_in(
-        self, hashes: Hashes, copies: Rows, taken: Callable[[Hashes], pyarrow.Table]
+        self, hashes: Hashes, copies: Rows, taken: Callable[[Rows], pyarrow.Table]
     ) -> None:
-        """Take in distinct hashes in ascending order."""
-        places, is_new = _among(self.hashes, hashes)
-        self.copies[places[~is_new]] += copies[~is_new]
-        if not is_new.any():
+        """Take in distinct hashes in ascending order; `taken` returns rows by their places here."""
+        places, is_new = _among(self._hashes, hashes)
+        self._copies[places[~is_new]] += copies[~is_new]
+        new = np.flatnonzero(is_new)
+        if len(new):
+            stored = sum(map(len, self._stored))
+            self._waiting.append(_Waiting(hashes[new], copies[new], stored))
+            self._stored.append(taken(new))
+            if sum(len(each.hashes) for each in self._waiting) > self.most // 4:
+                self._settle()
+
+    def _settle(self) -> None:
+        """Put the rows that wait in order, and let go of those that are not among the least."""
+        if not self._waiting:
             return
-        before, stored = places[is_new], sum(map(len, self._stored))
-        self.copies = np.insert(self.copies, before, copies[is_new])[: self.most]
-        self.hashes = np.insert(self.hashes, before, hashes[is_new])[: self.most]
-        self._places = np.insert(self._places, before, -1)[: self.most]
-        new = np.flatnonzero(self._places < 0)
-        self._places[new] = stored + np.arange(len(new))
-        self._stored.append(taken(self.hashes[new]))
-        if stored + len(new) > 3 * self.most:
+        hashes = np.concatenate([self._hashes, *(each.hashes for each in self._waiting)])
+        copies = np.concatenate([self._copies, *(each.copies for each in self._waiting)])
+        places = [each.start + np.arange(len(each.hashes)) for each in self._waiting]
+        stored = np.concatenate([self._places, *places])
+        order = np.argsort(hashes, kind="stable")
+        ordered = hashes[order]
+        begins = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+        kept = begins[: self.most]
+        self._hashes, self._places = ordered[kept], stored[order[kept]]
+        self._copies = np.add.reduceat(copies[order], begins)[: self.most]
+        self._waiting = []
+        if sum(map(len, self._stored)) > 2 * self.most:
             self._tidy()
 
     def _tidy(self) -> None:
         """Let go of rows that are no longer in the sketch."""
         if self._stored:
-            self._stored, self._places = [self.rows()], np.arange(len(self.hashes))
+            self._stored, self._places = [self.rows()], np.arange(len(self._hashes))
 
     def __getstate__(self) -> dict[str, Any]:
         """Send no more than what is kept."""
+        self._settle()
         self._tidy()
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            setattr(self, name, value)
+        return self.__dict__
 
 
 def _joined(tables: Iterable[pyarrow.Table]) -> pyarrow.Table:

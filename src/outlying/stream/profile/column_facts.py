@@ -19,12 +19,13 @@ from outlying.table.row_hash import (
     FloatCells,
     HashedCells,
     Hashes,
+    are_long,
     float_hashes,
     integer_hashes,
 )
 from outlying.table.selection import MOST_TEXTS
 from outlying.table.text_columns import not_read, tally_for, wanted_of
-from outlying.table.values import LARGEST_EXACT_INTEGER, TRAILING_ZERO
+from outlying.table.values import LARGEST_EXACT_INTEGER, TRAILING_ZERO, are_keys
 from outlying.table.written.decision import Decision, decide
 from outlying.table.written.reading import declared_reading
 from outlying.table.written.tally import Tally
@@ -73,6 +74,7 @@ class ColumnCounts:
     infinite: int = 0
     low: float | int = math.nan
     high: float | int = math.nan
+    long: int = 0  # whole numbers that floating point does not hold
     is_whole: bool = True  # whether this is known of all numbers; of times, nobody asks
     distinct: DistinctCounter = dataclasses.field(
         default_factory=lambda: DistinctCounter(MOST_TEXTS)
@@ -81,19 +83,26 @@ class ColumnCounts:
     tally: Tally | None = None  # of texts that may be numbers or dates
 
     @classmethod
-    def of(cls, field: Field, *, has_parts: bool = False) -> ColumnCounts:
+    def of(cls, field: Field, *, has_parts: bool = False, knows_types: bool = True) -> ColumnCounts:
         """Return the counts of no row of a column."""
-        tally = tally_for(field.wanted, has_ends=True) if field.may_be_written else None
+        tally = None
+        if field.may_be_written:
+            tally = tally_for(field.wanted, has_ends=True, knows_types=knows_types)
         return cls(parts=PartCounts() if has_parts else None, tally=tally)
 
     def decision(self) -> Decision | None:
         """Return how texts are to be read; None: as they are."""
         return None if self.tally is None else decide(self.tally)
 
+    def are_keys(self, rows: int) -> bool:
+        """Return whether whole numbers are keys or hashes, no quantities, given all rows."""
+        return are_keys(self.long, rows - self.missing)
+
     def merge(self, other: ColumnCounts) -> None:
         """Take in the counts of other rows."""
         self.missing += other.missing
         self.infinite += other.infinite
+        self.long += other.long
         self.is_whole &= other.is_whole
         self._widen(other.low, other.high)
         self.distinct.merge(other.distinct)
@@ -144,6 +153,8 @@ class ColumnCounts:
         low, high = found.low, found.high
         if low == low and arrow().types.is_integer(array.type):
             low, high = _whole_range(found, array)
+            if exceeds_floats(low, high):
+                self.long += _long_in(array)
         elif self.is_whole and field.form == "number":
             self.is_whole = _are_whole(found.values)
         self._widen(low, high)
@@ -177,11 +188,11 @@ def _may_be_long(field: Field, array: Array) -> bool:
 def typed_by_all_rows(field: Field, counts: ColumnCounts, rows: int) -> Field:
     """Return a field with the form that all rows together show, as tables in memory have it.
 
-    Whole numbers are texts if one is too long; numbers with gaps are whole ones if all are.
+    Whole numbers are texts if most are too long; numbers with gaps are whole ones if all are.
     """
     if field.may_be_written:
         return _as_written(field, counts)
-    if field.form == "integer" and exceeds_floats(counts.low, counts.high):
+    if field.form == "integer" and counts.are_keys(rows):
         if field.wanted == "numeric":
             return dataclasses.replace(field, form="number")
         return dataclasses.replace(field, wanted=field.wanted or "categorical")
@@ -225,6 +236,12 @@ def _whole_range(found: Numbers, array: Array) -> tuple[int, int]:
         return int(found.low), int(found.high)
     bounds = arrow().compute.min_max(array).as_py()
     return bounds["min"], bounds["max"]
+
+
+def _long_in(array: Array) -> int:
+    values, missing = whole(array)
+    found = are_long(values)
+    return int(np.count_nonzero(found if missing is None else found & ~missing))
 
 
 def _integer_hashes(array: Array) -> Hashes:

@@ -17,7 +17,6 @@ from outlying.stream.profile.bottom_k import estimated_count
 from outlying.stream.profile.column_facts import (
     ColumnCounts,
     ColumnFacts,
-    exceeds_floats,
     typed_by_all_rows,
 )
 from outlying.stream.profile.profile_pass import ProfilePass, ProfileState
@@ -36,12 +35,15 @@ from outlying.table.selection import (
     skipped_column,
 )
 from outlying.table.table import SkippedColumn, SkipReason, Table
+from outlying.table.targets import Key
 from outlying.table.values import Value
 from outlying.table.written.reading import Reading
 
 if TYPE_CHECKING:
     import pyarrow
 
+#: Stands for all labels that no row drawn has: no text, as Unicode keeps it free.
+OTHER_LABEL = "\U0010ffff"
 _UNEVEN = 1.1  # distinct rows with so many more or fewer copies than all have are not typical
 
 
@@ -70,7 +72,14 @@ class Profile:
         """Put rows that were looked for behind those drawn; they may hold other columns, too."""
         columns = _columns(self.fields, [self.sample, found])
         table = dataclasses.replace(self.table, columns=columns, rows=self.drawn + len(found))
-        return dataclasses.replace(self, table=table, other_values=tuple(_values(others, found)))
+        return dataclasses.replace(self, table=table, other_values=tuple(values_of(others, found)))
+
+    def only(self, row: int) -> Profile:
+        """Return the rows drawn with only one of those behind them."""
+        rows = np.append(np.arange(self.drawn), row)
+        columns = tuple(column.taken(rows) for column in self.table.columns)
+        table = dataclasses.replace(self.table, columns=columns, rows=len(rows))
+        return dataclasses.replace(self, table=table)
 
     def with_notes(self, notes: Iterable[str]) -> Profile:
         """Put notes before those on the table."""
@@ -112,6 +121,12 @@ class Profile:
         others = self.other_values[place] if self.other_values else {}
         return {**others, **self.table.values(self.drawn + place)}
 
+    def key(self, values: Mapping[str, Value], where: Iterable[str] = ()) -> Key:
+        """Name a row by what was looked for, as the table holds it, and by identifiers."""
+        naming = (SkipReason.IDENTIFIER, SkipReason.ROW_NUMBER)
+        identifiers = [item.name for item in self.skipped if item.why in naming]
+        return tuple((name, values[name]) for name in dict.fromkeys((*where, *identifiers)))
+
     def too_fine(self, options: Options) -> set[str]:
         """Name the columns that name rows rather than group them."""
         declared = dict(options.types)
@@ -145,6 +160,22 @@ class Profile:
         """The columns that take part, chosen by what all rows hold; there may be none."""
         whole = Selection(self.used, self.skipped)
         return with_parts(whole, tuple(map(self.derived, self.derivations)))
+
+    @property
+    def known_selection(self) -> Selection:
+        """The same, with one more label where there are some that no row drawn has.
+
+        A model knows by it that there are others, as that of a table in memory does.
+        """
+        whole = self.selection
+        return dataclasses.replace(whole, columns=tuple(map(self._with_other, whole.columns)))
+
+    def _with_other(self, column: Column) -> Column:
+        distinct = self.facts[column.name].distinct or 0
+        if column.is_numeric or distinct <= len(column.labels):
+            return column
+        other = not any(column.labels) if column.form == "boolean" else OTHER_LABEL
+        return dataclasses.replace(column, labels=(*column.labels, other))
 
     @property
     def used(self) -> tuple[Column, ...]:
@@ -239,7 +270,8 @@ def _column(field: Field, rows: pyarrow.Table) -> Column:
     return dataclasses.replace(column, are_of_numbers=field.are_labels_of_numbers)
 
 
-def _values(fields: Sequence[Field], rows: pyarrow.Table) -> Iterator[dict[str, Value]]:
+def values_of(fields: Sequence[Field], rows: pyarrow.Table) -> Iterator[dict[str, Value]]:
+    """Return what rows hold."""
     columns = [field.column(rows.column(field.name)) for field in fields]
     for row in range(len(rows)):
         yield {column.name: column.cell(row) for column in columns}
@@ -252,7 +284,7 @@ def _facts(field: Field, counts: ColumnCounts) -> ColumnFacts:
         unread, ends = (0, (math.nan, math.nan)) if decision is None else decision.facts
         return ColumnFacts(missing + unread, *ends, None, is_exact=True)
     if field.is_numeric:
-        return ColumnFacts(missing, counts.low, counts.high, None, is_exact=True)
+        return ColumnFacts(missing, float(counts.low), float(counts.high), None, is_exact=True)
     seen = counts.distinct
     return ColumnFacts(missing, math.nan, math.nan, seen.count, seen.is_exact)
 
@@ -290,7 +322,7 @@ def _summary(column: Column, facts: ColumnFacts, rows: int) -> ColumnSummary:
 def _notes(plan: ProfilePass, state: ProfileState) -> Iterator[str]:
     for field in plan.fields:
         counts = state.counts[field.name]
-        if field.form == "integer" and exceeds_floats(counts.low, counts.high):
+        if field.form == "integer" and counts.are_keys(state.rows):
             yield f"column {field.name!r}: whole numbers beyond 2**53 read as categories"
     if plan.options.derive:
         for field in plan.fields:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from outlying.options import Options
-from outlying.search import limits
+from outlying.search.model import MOST_ROWS
 from outlying.sources.columns import skipped, unique_names
 from outlying.sources.passes import Batch
 from outlying.sources.types.arrow import Field, arrow, form_of, plain_texts
@@ -22,15 +22,12 @@ from outlying.table.columns import Rows
 from outlying.table.derived.parts import is_part_name
 from outlying.table.row_hash import salted_sums, splitmix64
 from outlying.table.sampling import SKETCH_SIZE
-from outlying.table.selection import Selection, is_asked_for, not_empty
+from outlying.table.selection import MOST_ASKED, Selection, check_width, is_asked_for, not_empty
 from outlying.table.table import SkippedColumn, Table
 from outlying.table.values import EXPECTS
 
 if TYPE_CHECKING:
     import pyarrow
-
-#: So many rows are drawn from a table.
-SAMPLE = limits.NEARBY
 
 
 @dataclasses.dataclass(slots=True)
@@ -49,17 +46,26 @@ class ProfilePass:
     options: Options
     fields: tuple[Field, ...]  # in the order of the source
     unread: tuple[SkippedColumn, ...]
-    sketch_size: int = SKETCH_SIZE
-    sample_size: int = SAMPLE
+    sketch_size: int
+    sample_size: int
+    knows_types: bool = True  # whether the table holds anything but texts
 
     @classmethod
     def of(
-        cls, options: Options, fields: Sequence[Field], unread: Sequence[SkippedColumn]
+        cls,
+        options: Options,
+        fields: Sequence[Field],
+        unread: Sequence[SkippedColumn],
+        most: int = MOST_ROWS,
     ) -> ProfilePass:
-        """Plan by how columns are read, and by those that cannot be."""
+        """Plan by how columns are read, by those that cannot be, and by how many rows to draw."""
         empty = tuple(field.empty() for field in fields)
         _check_names(Table(empty, 0, "", tuple(unread)), options)
-        plan = cls(options, tuple(field for field in fields if field.is_compared), tuple(unread))
+        compared = tuple(field for field in fields if field.is_compared)
+        knows_types = any(field.form != "text" for field in fields)
+        plan = cls(
+            options, compared, tuple(unread), max(SKETCH_SIZE, most), most, knows_types=knows_types
+        )
         if not plan.fields:
             not_empty(Selection((), plan.unusable))
         return plan
@@ -77,7 +83,10 @@ class ProfilePass:
     def start(self) -> ProfileState:
         """Return the state of no rows."""
         has_parts = self.options.derive
-        counts = {f.name: ColumnCounts.of(f, has_parts=has_parts) for f in self.fields}
+        counts = {
+            field.name: ColumnCounts.of(field, has_parts=has_parts, knows_types=self.knows_types)
+            for field in self.fields
+        }
         return ProfileState(counts, RowSketch(self.sketch_size))
 
     def add(self, state: ProfileState, batch: Batch) -> ProfileState:
@@ -113,6 +122,7 @@ def fields_of(
             fields.append(Field(name, form, wanted.get(name), is_asked_for(name, options)))
         else:
             unusable.append(skipped(name, form))
+    check_width(sum(field.is_compared for field in fields), MOST_ASKED)
     return fields, unusable
 
 

@@ -1,35 +1,30 @@
-"""The pairs of an object, scored by what a pass over all rows has counted."""
+"""The pairs of an object, evaluated by what a pass over all rows has counted."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Sequence
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 import numpy as np
 
 from outlying.method.density import Counts
-from outlying.method.distribution import Bounds, Distribution, typical_categories
-from outlying.method.measure import Summary, Typical, counted_near
-from outlying.method.profiles import CategoricalProfile, NumericProfile, Profile
-from outlying.method.sketches import (
-    NumericSketch,
-    Sketch,
-    categorical_sketch,
-    numeric_sketch,
-    shown_categories,
-)
-from outlying.search.attributes import unit_of
-from outlying.search.objects import ObjectProperty
-from outlying.search.scoring import Context, Evaluation
-from outlying.search.shortlist import Key
+from outlying.method.distribution import Bounds, Distribution
+from outlying.method.profiles import CategoricalProfile, NumericProfile
+from outlying.search.attributes import Attribute
+from outlying.search.evaluation import Exact, Groups
+from outlying.search.objects import CandidateCondition
+from outlying.search.scoring import Context, View
 from outlying.stream.verify.histograms import Answer, LabelHistogram, MissingCount
 from outlying.stream.verify.plan import Query, VerifyPlan
-from outlying.stream.verify.predicates import Conjunction
+from outlying.stream.verify.predicates import Conjunction, Predicate
 from outlying.stream.verify.questions import Question
 from outlying.stream.verify.verify_pass import Verified
-from outlying.table.values import Form, Value
+from outlying.table.columns import Mask
+from outlying.table.conditions import Condition
+from outlying.table.values import Form, Value, value_of
 
 
 class Answers:
@@ -37,152 +32,103 @@ class Answers:
 
     def __init__(self, plan: VerifyPlan, verified: Verified) -> None:
         self.plan = plan
-        self.histograms: dict[Query, Answer] = {}
-        for query, answer in zip((*plan.queries, *plan.small), verified.answers, strict=True):
-            if not query.is_coarse:
-                self.histograms[query] = answer
-            else:  # whoever asks does not know how finely all was counted
-                fine = dataclasses.replace(query, is_coarse=False)
-                self.histograms.setdefault(fine, answer)
+        self.histograms = dict(zip(plan.queries, verified.answers, strict=True))
         self.counts = dict(zip(plan.counts, verified.counts, strict=True))
+        self.ranges = dict(zip(plan.ranges, verified.ranges, strict=True))
         self._groups: dict[tuple[Query, Form], Group] = {}
 
     def group(self, query: Query, form: Form) -> Group:
         """Return the rows that were asked about."""
         if (query, form) not in self._groups:
             exponent = self.plan.columns[query.column].exponent
-            group = group_of(self.histograms[query], form, exponent)
-            if query.context:
-                group = group.within(self.group(Query(query.column, query.kind), form))
-            self._groups[query, form] = group
+            self._groups[query, form] = group_of(self.histograms[query], form, exponent)
         return self._groups[query, form]
 
     def count(self, context: Conjunction) -> int:
         """Return how many rows are in a context."""
         return self.counts[context]
 
+    def bounds(self, own: Predicate) -> tuple[float, float]:
+        """Return the least and the greatest number of the rows in an interval."""
+        return self.ranges[own]
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class CategoricalGroup:
-    """A property in a context by its categories, or by the question whether it is missing.
-
-    `overall` is the same property among all rows; None where these are all rows.
-    """
+    """A property in a context by its categories, or by the question whether it is missing."""
 
     rows: int
     labels: Sequence[Value]
     counts: Counts
-    overall: CategoricalGroup | None = None
 
     @functools.cached_property
     def profile(self) -> CategoricalProfile:
         """What a description needs."""
         return CategoricalProfile(self.counts, self.labels)
 
-    def bounds(self, own: ObjectProperty) -> Bounds | None:  # noqa: ARG002
+    def bounds(self, place: Value) -> Bounds | None:  # noqa: ARG002
         """Return None: categories are counted."""
         return None
-
-    @functools.cached_property
-    def typical(self) -> Typical | None:
-        """What is typical of the group; None where there is only one category."""
-        overall = self.overall or self
-        totals = np.array([overall.rows_of.get(label, 0) for label in self.labels])
-        return typical_categories(self.counts, totals, int(overall.counts.sum()))
-
-    def summary(self, own: ObjectProperty, asked: Evaluation) -> Summary | None:  # noqa: ARG002
-        """Summarise the group for an object; None where there is only one category."""
-        if self.typical is None:
-            return None
-        return self.typical.summary([self.rows_of[own.place]], 1.0)
 
     @functools.cached_property
     def rows_of(self) -> dict[Value, int]:
         """The rows of each category."""
         return dict(zip(self.labels, self.counts.tolist(), strict=True))
 
-    def holds(self, own: ObjectProperty) -> bool:
+    def holds(self, place: Value) -> bool:
         """Return whether a row is like the object, as the object itself is."""
-        return self.rows_of.get(own.place, 0) > 0
+        return self.rows_of.get(place, 0) > 0
 
-    def joined(self, own: ObjectProperty) -> CategoricalGroup:
+    def joined(self, place: Value) -> CategoricalGroup:
         """Take in one more row, a new object."""
-        rows = self.rows_of | {own.place: self.rows_of.get(own.place, 0) + 1}
+        rows = self.rows_of | {place: self.rows_of.get(place, 0) + 1}
         labels = tuple(sorted(rows, key=str))
         return CategoricalGroup(self.rows + 1, labels, np.array([rows[label] for label in labels]))
 
-    def within(self, overall: Group) -> CategoricalGroup:
-        """Return the group as one of all rows."""
+    def view(self, overall: Group) -> View:
+        """Compare with all rows, whose categories are counted here as well."""
         assert isinstance(overall, CategoricalGroup)  # noqa: S101 - of the same column
-        return dataclasses.replace(self, overall=overall)
+        counts = np.array([self.rows_of.get(label, 0) for label in overall.labels], dtype=np.int64)
+        profile = CategoricalProfile(counts, overall.labels)
+        return View.of(self.rows, profile, overall.profile)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class NumericGroup:
-    """A numeric property in a context; values are divided by 2**exponent.
-
-    `overall` is the same property among all rows; None where these are all rows.
-    """
+    """A numeric property in a context; values are divided by 2**exponent."""
 
     rows: int
     form: Form
     exponent: int
     found: Distribution
-    overall: NumericGroup | None = None
 
     @functools.cached_property
-    def profile(self) -> NumericProfile:
-        """What a description needs."""
+    def profile(self) -> NumericProfile | None:
+        """What a description needs; None where all values are equal."""
+        if len(self.found.values) < 2:
+            return None
         return NumericProfile(self.found, self.form, self.exponent)
 
-    @functools.cached_property
-    def sketch(self) -> NumericSketch:
-        """What a picture needs."""
-        return numeric_sketch(self.found, self.form, self.exponent, "fixed")
-
-    def bounds(self, own: ObjectProperty) -> Bounds | None:
+    def bounds(self, place: Value) -> Bounds | None:
         """Return what bins leave open; None where every value was counted."""
-        is_exact = (self.overall or self).found.is_exact
-        return None if is_exact else Bounds(self.found, self._scaled(own))
+        return None if self.found.is_exact else Bounds(self.found, self._scaled(place))
 
-    @functools.cached_property
-    def typical(self) -> Typical | None:
-        """What is typical of the group; None where all values are equal."""
-        return self.found.typical((self.overall or self).found)
-
-    def summary(self, own: ObjectProperty, asked: Evaluation) -> Summary | None:
-        """Summarise the group for an object; None where all values are equal."""
-        typical, found, value = self.typical, self.found, self._scaled(own)
-        if typical is None:
-            return None
-        reach = found.width / 2
-        near = counted_near(
-            asked.scales,
-            typical.known,
-            asked.needed,
-            lambda scale: max(1.0, found.near(value, scale * reach)),
-        )
-        found.widen(typical, asked.scales[: len(near)])
-        unit = unit_of(self.form, self.exponent)
-        return typical.summary(near, unit, float(np.ldexp(reach, self.exponent)))
-
-    def holds(self, own: ObjectProperty) -> bool:
+    def holds(self, place: Value) -> bool:
         """Return whether a row may be where the object is, as the object itself is."""
-        value, found = self._scaled(own), self.found
+        value, found = self._scaled(place), self.found
         return bool(np.any((found.lows <= value) & (found.highs >= value)))
 
-    def joined(self, own: ObjectProperty) -> NumericGroup:
+    def joined(self, place: Value) -> NumericGroup:
         """Take in one more row, a new object."""
-        more = self.found.joined(self._scaled(own))
+        more = self.found.joined(self._scaled(place))
         return dataclasses.replace(self, rows=self.rows + 1, found=more)
 
-    def within(self, overall: Group) -> NumericGroup:
-        """Return the group as one of all rows."""
-        assert isinstance(overall, NumericGroup)  # noqa: S101 - of the same column
-        return dataclasses.replace(self, overall=overall)
+    def view(self, overall: Group) -> View:
+        """Compare with all rows."""
+        return View.of(self.rows, self.profile, overall.profile)
 
-    def _scaled(self, own: ObjectProperty) -> float:
-        return float(np.ldexp(cast(float, own.place), -self.exponent))
+    def _scaled(self, place: Value) -> float:
+        return float(np.ldexp(float(place), -self.exponent))  # type: ignore[arg-type]
 
 
 Group: TypeAlias = CategoricalGroup | NumericGroup
@@ -199,71 +145,75 @@ def group_of(seen: Answer, form: Form, exponent: int) -> Group:
     return NumericGroup(seen.rows, form, exponent, found)
 
 
-class VerifiedEvaluation(Evaluation):
-    """Scores of the pairs of one object by what all rows have answered."""
+class VerifiedGroups(Groups):
+    """The rows of a stream by the conditions of a model, as far as was asked for an object."""
 
-    def __init__(self, question: Question, answers: Answers) -> None:
-        asked = question.asked
-        super().__init__(asked.properties, asked.candidates, asked.rows, asked.options)
+    def __init__(self, question: Question, answers: Answers, rows: int) -> None:
+        """Take how many rows there are in all."""
+        super().__init__(question.attributes, question.model)
         self.question, self.answers = question, answers
-        self._groups: dict[Key, Group] = {}
+        self.rows = rows + question.is_new
 
-    def group(self, place: int, context: Context) -> Group:
-        """Return a property in a context."""
-        if (place, context) not in self._groups:
-            own = self.properties[place]
-            query = self.question.query(place, context)
-            group = self.answers.group(query, own.attribute.column.form)
-            if self.question.is_new:
-                group = group.joined(own)
-                group = group.within(self.group(place, ())) if context else group
-            self._groups[place, context] = group
-        return self._groups[place, context]
+    def mask(self, condition: int) -> Mask:
+        """Return which of the rows that the model is made of satisfy a condition."""
+        return self.model.cells.mask(condition, self.model.codes)
+
+    def _condition(self, number: int) -> CandidateCondition:
+        own, is_new = self.question.predicate(number), self.question.is_new
+        column = self.attributes[self.model.cells.spans[number].attribute].column
+        bounds = (math.nan, math.nan)
+        if own.kind == "missing":
+            condition = Condition(column.name, "missing")
+        elif own.kind == "interval":
+            bounds = self.answers.bounds(own)
+            if is_new:
+                value = self.question.numeric_places[own.column]
+                bounds = min(bounds[0], value), max(bounds[1], value)
+            low, high = (value_of(column.form, bound) for bound in bounds)
+            condition = Condition(column.name, "interval", low=low, high=high)
+        else:
+            condition = Condition(column.name, "equals", value=own.label)
+        rows = self.answers.count((own,)) + is_new
+        test = functools.partial(self._test, number)
+        return CandidateCondition(condition, rows, test, bounds)
+
+    def group(self, attribute: Attribute, context: Context) -> Group:
+        """Return a property in a context, the object included."""
+        query = self.question.query(attribute, context)
+        group = self.answers.group(query, attribute.column.form)
+        if self.question.is_new:
+            group = group.joined(attribute.place(self.question.row))
+        return group
+
+    def _view(self, attribute: Attribute, context: Context) -> View:
+        return self.group(attribute, context).view(self.group(attribute, ()))
+
+
+class Verification(Exact):
+    """The pairs of an object that are told, evaluated by what was counted of all rows."""
+
+    groups: VerifiedGroups
+
+    def __init__(self, groups: VerifiedGroups) -> None:
+        super().__init__(groups, groups.question.row, groups.question.claims)
 
     @property
     def hold_object(self) -> bool:
         """Whether the object is among the rows that were counted, as it must be."""
-        return self.question.is_new or all(
-            self.group(place, context).holds(self.properties[place])
-            for place, context in self.question.short.pairs
+        question = self.groups.question
+        return question.is_new or all(
+            self._group(place, tuple(map(self.numbers.index, claim.context))).holds(
+                self.properties[place].place
+            )
+            for place, claim in self._found
         )
 
-    def measured(self, place: int, context: Context) -> tuple[int, Summary | None]:
-        """Count the rows of a context and summarise a property there."""
-        group = self.group(place, context)
-        if group.rows < self.least_rows(len(context)):
-            return group.rows, None
-        return group.rows, group.summary(self.properties[place], self)
+    def _group(self, place: int, context: Context) -> Group:
+        numbers = tuple(self.numbers[item] for item in context)
+        return self.groups.group(self.properties[place].attribute, numbers)
 
-    def profile(self, place: int, context: Context) -> Profile:
-        """Describe a property in a context."""
-        return self.group(place, context).profile
-
-    def bounds(self, place: int, context: Context) -> Bounds | None:
+    def bounds(self, place: int, context: Context) -> Bounds | None:  # type: ignore[override]
         """Return what is left open of a property in a context; None where all is counted."""
-        return self.group(place, context).bounds(self.properties[place])
-
-    def sketch(self, place: int, shown: Sequence[Value] | None = None) -> Sketch:
-        """Sketch a property over the whole table, with the given categories or the usual ones."""
-        group = self.group(place, ())
-        if isinstance(group, NumericGroup):
-            return group.sketch
-        profile = group.profile
-        if shown is None:
-            code = profile.labels.index(self.properties[place].place)
-            codes = shown_categories(profile.counts, code)
-        else:
-            codes = [profile.labels.index(label) for label in shown]
-        return categorical_sketch(profile.counts, profile.labels, codes)
-
-
-class VerifiedCounts:
-    """Counts of rows for an object whose pairs are estimated otherwise."""
-
-    def __init__(self, question: Question, answers: Answers) -> None:
-        self.question, self.answers = question, answers
-
-    def __call__(self, place: int, context: Context) -> tuple[int, int, int]:
-        """Count the rows of a context, those that have the property, those near the object."""
-        rows, known, near = self.question.sizes(place, context)
-        return self.answers.count(rows), self.answers.count(known), self.answers.count(near)
+        if self._group(place, ()).bounds(self.properties[place].place) is None:
+            return None
+        return self._group(place, context).bounds(self.properties[place].place)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from outlying.search.screen.bitsets import BITS, Words
+from outlying.kernel.tally import Words
 from outlying.stream.verify.predicates import (
     Cells,
     Conjunction,
@@ -17,6 +17,9 @@ from outlying.stream.verify.predicates import (
     conjunction,
     evaluate,
 )
+
+#: Rows to a word.
+BITS = 64
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

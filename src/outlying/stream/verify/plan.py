@@ -16,14 +16,12 @@ from outlying.table.columns import Derivation
 class Query:
     """The question how a column is distributed in a context.
 
-    Asked for "missing", it is only how many rows have a value and how many have none. To know
-    numbers coarsely is enough for rows that others are only compared with.
+    Asked for "missing", it is only how many rows have a value and how many have none.
     """
 
     column: str
     kind: Literal["numbers", "labels", "missing"]
     context: Conjunction = ()
-    is_coarse: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "context", conjunction(self.context))
@@ -44,18 +42,18 @@ class ColumnPlan:
     field: Field
     encoding: Encoding | None = None
     exponent: int = 0
-    coarse: Encoding | None = None
     derivation: Derivation | None = None  # of a derived column, whose parent the field reads
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class VerifyPlan:
-    """All that is asked of a table; `counts` are contexts of which to count the rows.
+    """All that is asked of a table.
 
-    `small` are queries about the few rows that have one label, or no value: see `small_groups`.
+    `counts` are contexts of which to count the rows, `ranges` intervals of which to find the least
+    and the greatest number that a row holds.
     """
 
     columns: Mapping[str, ColumnPlan]
     queries: tuple[Query, ...] = ()
     counts: tuple[Conjunction, ...] = ()
-    small: tuple[Query, ...] = ()
+    ranges: tuple[Predicate, ...] = ()

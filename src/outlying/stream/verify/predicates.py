@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from outlying.search.screen.bitsets import Words
+from outlying.kernel.tally import Words
 from outlying.table.columns import Codes, Floats, Mask
 
 Label: TypeAlias = str | bool

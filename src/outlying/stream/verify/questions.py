@@ -1,4 +1,4 @@
-"""What the pairs of an object ask of all rows: histograms, and counts.
+"""What is asked of all rows for an object: the pairs that are told of it, in columns and values.
 
 Everything is asked in terms of columns and their values, so that whoever reads the rows needs to
 know nothing of objects, pairs and conditions.
@@ -7,92 +7,109 @@ know nothing of objects, pairs and conditions.
 from __future__ import annotations
 
 import dataclasses
+import functools
+import math
 from collections.abc import Iterator
 from typing import cast
 
-from outlying.search.objects import CandidateCondition, ObjectProperty
-from outlying.search.scoring import Context, Evaluation
-from outlying.search.shortlist import Shortlist
+import numpy as np
+
+from outlying.search.attributes import Attribute, NumericAttribute
+from outlying.search.cells import MISSING, OTHER, CategoryCoder, NumberCoder
+from outlying.search.model import Model
+from outlying.search.rows import Claims
+from outlying.search.scoring import Context
 from outlying.stream.verify.plan import Query
 from outlying.stream.verify.predicates import Conjunction, Label, Predicate, conjunction
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Question:
-    """An object by its properties and conditions, and what its shortlist asks.
+    """An object, the model that judged it, and what is to be told of it.
 
     A new object is one more row, which whoever reads the others does not see.
     """
 
-    asked: Evaluation
-    short: Shortlist
+    model: Model
+    attributes: tuple[Attribute, ...]  # of the table in memory that the object is a row of
+    row: int
+    claims: Claims
     is_new: bool = False
 
-    @property
-    def is_estimated(self) -> bool:
-        """Whether counts are enough, as the rest is estimated by the sample."""
-        return bool(self.short.estimates)
-
     def queries(self) -> Iterator[Query]:
-        """Return the histograms that are needed, those without conditions included."""
-        if self.is_estimated:
-            yield from {self.query(place, ()): None for place, _ in self.short.small}
-            return
-        for place, context in self.short.estimated:
-            yield self.query(place, context)
-        for place, context in self.short.pairs:
-            for other in (place, *(self.asked.own[item] for item in context)):
-                yield self.query(other, ())
+        """Return the histograms that are needed: of pairs, and of all columns that are shown."""
+        for claim in self.claims.found:
+            own = self._attribute(claim.property)
+            yield self.query(own, ())
+            yield self.query(own, claim.context)
+            for condition in claim.context:
+                yield self.query(self._shown(condition), ())
+        for number, _ in self.claims.surprise[: self.model.options.top]:
+            yield self.query(self._attribute(number), ())
 
-    def small(self) -> Iterator[tuple[Query, int]]:
-        """Return what is asked of small groups, and how many rows of each were drawn."""
-        for place, context in self.short.small:
-            yield self.query(place, context), self.asked.candidates[context[0]].rows
+    def predicates(self) -> Iterator[Predicate]:
+        """Return the conditions that are told of."""
+        for claim in self.claims.found:
+            yield from map(self.predicate, claim.context)
 
-    def counts(self) -> Iterator[Conjunction]:
-        """Return the counts that are needed where the rest is estimated."""
-        for place, context in self.short.estimates:
-            yield from self.sizes(place, context)
+    def query(self, attribute: Attribute, context: Context) -> Query:
+        """Ask how an attribute is distributed in a context of conditions of the model."""
+        inside = self.conjunction(context)
+        if attribute.kind == "gaps":
+            return Query(attribute.column.key, "missing", inside)
+        return Query(attribute.column.key, attribute.kind, inside)
 
-    def query(self, place: int, context: Context) -> Query:
-        """Ask how a property is distributed in a context."""
-        own = self.asked.properties[place]
-        if own.value is None:
-            return Query(own.key, "missing", self._conjunction(context))
-        if own.attribute.column.is_numeric:
-            return Query(own.key, "numbers", self._conjunction(context))
-        return Query(own.key, "labels", self._conjunction(context))
+    def conjunction(self, context: Context) -> Conjunction:
+        """Return what the rows of a context satisfy."""
+        return conjunction(map(self.predicate, context))
 
-    def sizes(self, place: int, context: Context) -> tuple[Conjunction, ...]:
-        """Ask for the rows of a context, those that have a property, those near the object."""
-        own, inside = self.asked.properties[place], self._conjunction(context)
-        known = () if own.value is None else (Predicate(own.key, "known"),)
-        near = self._near(own, self.short.estimates[place, context].reach)
-        return inside, conjunction((*inside, *known)), conjunction((*inside, near))
+    def predicate(self, condition: int) -> Predicate:
+        """Return what the rows of a condition satisfy: a range of codes, in values."""
+        span = self.model.cells.spans[condition]
+        own, coder = self.model.attributes[span.attribute], self.model.cells.coders[span.attribute]
+        key = own.column.key
+        if span.high == MISSING:
+            return Predicate(key, "missing")
+        if isinstance(coder, CategoryCoder):
+            assert not isinstance(own, NumericAttribute)  # noqa: S101 - as its coder is none
+            category = own.categories[int(np.flatnonzero(coder.places == span.low)[0])]
+            return Predicate(key, "equals", label=cast(Label, category))
+        assert isinstance(own, NumericAttribute)  # noqa: S101 - as its coder is
+        return Predicate(key, "interval", *_ends(own, coder, span.low - OTHER, span.high - OTHER))
 
-    def _conjunction(self, context: Context) -> Conjunction:
-        asked = self.asked
-        return conjunction(
-            _predicate(asked.properties[asked.own[item]].key, asked.candidates[item])
-            for item in context
-        )
+    def _attribute(self, number: int) -> Attribute:
+        """Return a property of the model, seen in the table of the object."""
+        own = self.model.properties[number]
+        attribute = self.attributes[own.place]
+        return attribute.missingness if own.is_gap else attribute
 
-    @staticmethod
-    def _near(own: ObjectProperty, reach: float) -> Predicate:
-        """Return what the rows near the object satisfy."""
-        attribute = own.attribute
-        if attribute.kind == "numbers":
-            low, high = own.position - reach, own.position + reach
-            return Predicate(own.key, "interval", attribute.unscaled(low), attribute.unscaled(high))
-        if own.value is None:
-            return Predicate(own.key, "missing")
-        return Predicate(own.key, "equals", label=cast(Label, own.value))
+    def _shown(self, condition: int) -> Attribute:
+        """Return the property that a condition is shown by; see `Exact`."""
+        attribute = self.attributes[self.model.cells.spans[condition].attribute]
+        is_gap = attribute.is_constant or attribute.column.is_missing(self.row)
+        return attribute.missingness if is_gap else attribute
+
+    @functools.cached_property
+    def numeric_places(self) -> dict[str, float]:
+        """What the object holds in columns of numbers."""
+        return {
+            own.column.key: float(own.column.values[self.row])
+            for own in self.attributes
+            if isinstance(own, NumericAttribute) and not own.column.is_missing(self.row)
+        }
 
 
-def _predicate(column: str, premise: CandidateCondition) -> Predicate:
-    condition = premise.condition
-    if condition.kind == "interval":
-        return Predicate(column, "interval", *premise.bounds)
-    if condition.kind == "missing":
-        return Predicate(column, "missing")
-    return Predicate(column, "equals", label=cast(Label, condition.value))
+def _ends(
+    attribute: NumericAttribute, coder: NumberCoder, first: int, last: int
+) -> tuple[float, float]:
+    """Return the closed interval, in the column's own unit, of a range between borders.
+
+    A number at a border belongs to what lies below it.
+    """
+    borders = coder.borders
+    low, high = -math.inf, math.inf
+    if first > 0:
+        low = float(np.nextafter(attribute.unscaled(borders[first - 1]), math.inf))
+    if last < len(borders):
+        high = attribute.unscaled(borders[last])
+    return low, high

@@ -10,18 +10,17 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from outlying.method.density import Counts
-from outlying.search.screen.bitsets import BITS, rows_in
 from outlying.sources.passes import Batch
 from outlying.sources.types.arrow import Numbers
-from outlying.stream.counting.encodings import Codes, Encoding
+from outlying.stream.counting.encodings import Codes
 from outlying.stream.counting.limits import affordable_states
-from outlying.stream.verify.contexts import ContextTrie, row_numbers
+from outlying.stream.verify.contexts import BITS, ContextTrie, row_numbers
 from outlying.stream.verify.histograms import (
     Answer,
     Histograms,
@@ -31,8 +30,7 @@ from outlying.stream.verify.histograms import (
 )
 from outlying.stream.verify.plan import ColumnPlan, Query, VerifyPlan
 from outlying.stream.verify.predicates import Cells, CodedLabels, Conjunction, conjunction
-from outlying.stream.verify.small_groups import KeptRows, SmallGroups
-from outlying.table.columns import CategoricalColumn, Column, Derivation, NumericColumn
+from outlying.table.columns import CategoricalColumn, Column, Derivation, Floats, NumericColumn
 
 _AT_ONCE = 2  # columns whose answers are made at a time
 _MOST_ROWS = 262_144  # of a batch that are worked on at a time
@@ -40,16 +38,14 @@ _LEAST_ROWS = 16_384
 _CELLS = 2**22  # of all columns together; each takes 16 bytes while it is worked on
 
 
-Counted: TypeAlias = tuple[str, bool]  # a column, and whether its numbers are counted coarsely
-
-
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Verified:
-    """The answers, in the order of the plan's queries, the small ones last, and the counts."""
+    """The answers, in the order of the plan's queries, the counts and the ranges."""
 
     rows: int
     answers: tuple[Answer, ...]
     counts: tuple[int, ...]
+    ranges: tuple[tuple[float, float], ...]  # infinite where no row holds a number
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -58,8 +54,9 @@ class VerifyState:
 
     rows: int
     counts: Counts  # of rows in each context
-    histograms: dict[Counted, Histograms]
-    kept: dict[str, KeptRows]  # of small groups, by the column of their labels
+    histograms: dict[str, Histograms]
+    lows: Floats  # the least number in each of the ranges
+    highs: Floats  # and the greatest
 
 
 class VerifyPass:
@@ -70,7 +67,6 @@ class VerifyPass:
         self._contexts = ContextTrie(_contexts_of(plan))
         self._queries = _by_column(plan.queries)
         self._asked = self._by_context()
-        self._small = _small_groups(plan.small)
 
     def __reduce__(self) -> tuple[type[VerifyPass], tuple[VerifyPlan]]:
         return VerifyPass, (self.plan,)
@@ -83,16 +79,15 @@ class VerifyPass:
     @property
     def _asked_columns(self) -> list[str]:
         """What the plan knows the columns by that are asked about."""
-        small = (name for each in self._small for name in (each.name, *each.columns))
-        counted = (name for name, _ in self._queries)
-        return sorted({*self._contexts.columns, *counted, *small})
+        ranges = (each.column for each in self.plan.ranges)
+        return sorted({*self._contexts.columns, *self._queries, *ranges})
 
     def affordable(self, workers: int) -> int:
         """Return how many threads may work, each with a state of its own, within the budget.
 
         How finely numbers are counted does not depend on it, and so no answer does.
         """
-        encodings = {key: self._encoding(key) for key in self._queries}
+        encodings = {key: self.plan.columns[key].encoding for key in self._queries}
         counts = sum(
             len(self._queries[key]) * encoding.most_codes
             for key, encoding in encodings.items()
@@ -103,9 +98,9 @@ class VerifyPass:
     def start(self) -> VerifyState:
         """Return the state of no rows."""
         histograms = {key: self._empty(key, asked) for key, asked in self._queries.items()}
-        kept = {each.name: KeptRows() for each in self._small}
         counts = np.zeros(len(self._contexts.number), dtype=np.int64)
-        return VerifyState(0, counts, histograms, kept)
+        lows, highs = (np.full(len(self.plan.ranges), end) for end in (np.inf, -np.inf))
+        return VerifyState(0, counts, histograms, lows, highs)
 
     def add(self, state: VerifyState, batch: Batch) -> VerifyState:
         """Take in a batch of rows."""
@@ -116,12 +111,12 @@ class VerifyPass:
 
     def merge(self, state: VerifyState, other: VerifyState) -> VerifyState:
         """Put the states of two parts of the table together."""
-        merged: dict[Counted, Any] = state.histograms
+        merged: dict[str, Any] = state.histograms
         for key, histograms in other.histograms.items():
             merged[key] = merged[key].merged(histograms)
-        for name, kept in other.kept.items():
-            state.kept[name].add(kept)
-        return VerifyState(state.rows + other.rows, state.counts + other.counts, merged, state.kept)
+        lows, highs = np.minimum(state.lows, other.lows), np.maximum(state.highs, other.highs)
+        rows, counts = state.rows + other.rows, state.counts + other.counts
+        return VerifyState(rows, counts, merged, lows, highs)
 
     def finish(self, state: VerifyState) -> Verified:
         """Return the answers."""
@@ -133,31 +128,25 @@ class VerifyPass:
             if query.kind == "missing":
                 known = self._count(state, query.known)
                 answers[query] = MissingCount(known, self._count(state, query.context) - known)
-        exponents = {name: plan.exponent for name, plan in self.plan.columns.items()}
-        for each in self._small:
-            results = each.results(state.kept[each.name], exponents)
-            answers.update(zip(each.queries, results, strict=True))
         counts = tuple(self._count(state, conjunction(each)) for each in self.plan.counts)
-        asked = (*self.plan.queries, *self.plan.small)
-        return Verified(state.rows, tuple(answers[each] for each in asked), counts)
+        ends = state.lows + 0.0, state.highs + 0.0  # the two zeros are one
+        ranges = tuple(zip(*(each.tolist() for each in ends), strict=True))
+        found = tuple(answers[each] for each in self.plan.queries)
+        return Verified(state.rows, found, counts, ranges)
 
-    def _results(self, state: VerifyState, key: Counted) -> tuple[list[Query], Sequence[Answer]]:
+    def _results(self, state: VerifyState, key: str) -> tuple[list[Query], Sequence[Answer]]:
         """Return the answers to the queries about a column."""
-        queries, exponent = self._queries[key], self.plan.columns[key[0]].exponent
+        queries, exponent = self._queries[key], self.plan.columns[key].exponent
         rows = [self._count(state, query.context) for query in queries]
         return queries, state.histograms[key].results(rows, exponent)
 
-    def _empty(self, key: Counted, queries: Sequence[Query]) -> Histograms:
+    def _empty(self, key: str, queries: Sequence[Query]) -> Histograms:
         if queries[0].kind == "labels":
             return LabelHistograms.empty(len(queries))
-        encoding = self._encoding(key)
+        encoding = self.plan.columns[key].encoding
         if encoding is None:
-            raise ValueError(f"column {key[0]!r} is asked for, so its plan needs an encoding")
+            raise ValueError(f"column {key!r} is asked for, so its plan needs an encoding")
         return numeric_histograms(encoding, len(queries))
-
-    def _encoding(self, key: Counted) -> Encoding | None:
-        plan = self.plan.columns[key[0]]
-        return plan.coarse if key[1] else plan.encoding
 
     def _count(self, state: VerifyState, context: Conjunction) -> int:
         return int(state.counts[self._contexts.number[context]]) if context else state.rows
@@ -165,12 +154,11 @@ class VerifyPass:
     def _add(self, state: VerifyState, batch: Batch) -> None:
         plans = self.plan.columns
         cells = {
-            key: _cells(batch.column(plans[key].field.name), plans[key])
+            key: cells_in(batch.column(plans[key].field.name), plans[key])
             for key in self._asked_columns
         }
-        codes = {key: _encoded(state, key, cells[key[0]]) for key in self._queries}
-        for each in self._small:
-            each.keep(state.kept[each.name], cells)
+        codes = {key: _encoded(state, key, cells[key]) for key in self._queries}
+        self._widen(state, cells)
         state.rows += batch.num_rows
         for key, query in self._asked.get(None, ()):
             state.histograms[key].matrix.count(query, codes[key])
@@ -180,22 +168,30 @@ class VerifyPass:
             np.bitwise_count(words, out=bits[number])
             if number in self._asked:
                 self._count_in(state, self._asked[number], codes, row_numbers(words))
-        state.counts += rows_in(bits)
+        state.counts += np.add.reduce(bits, axis=1, dtype=np.int64)
+
+    def _widen(self, state: VerifyState, cells: Mapping[str, Any]) -> None:
+        """Take in the least and the greatest number of each range."""
+        for place, each in enumerate(self.plan.ranges):
+            values = cells[each.column]
+            inside = values[(values >= each.low) & (values <= each.high)]
+            state.lows[place] = inside.min(initial=state.lows[place])
+            state.highs[place] = inside.max(initial=state.highs[place])
 
     def _count_in(
         self,
         state: VerifyState,
-        asked: Iterable[tuple[Counted, int]],
-        codes: Mapping[Counted, Codes],
+        asked: Iterable[tuple[str, int]],
+        codes: Mapping[str, Codes],
         rows: npt.NDArray[np.int64],
     ) -> None:
         """Count the codes of some columns in the rows of a context."""
         for key, query in asked:
             state.histograms[key].matrix.count(query, codes[key], rows)
 
-    def _by_context(self) -> dict[int | None, list[tuple[Counted, int]]]:
+    def _by_context(self) -> dict[int | None, list[tuple[str, int]]]:
         """Return the queries in each context, by column and place among those about it."""
-        asked: dict[int | None, list[tuple[Counted, int]]] = {}
+        asked: dict[int | None, list[tuple[str, int]]] = {}
         for key, queries in self._queries.items():
             for place, query in enumerate(queries):
                 number = self._contexts.number[query.context] if query.context else None
@@ -210,24 +206,16 @@ def _contexts_of(plan: VerifyPlan) -> Iterator[Conjunction]:
     yield from (conjunction(each) for each in plan.counts)
 
 
-def _by_column(queries: Iterable[Query]) -> dict[Counted, list[Query]]:
+def _by_column(queries: Iterable[Query]) -> dict[str, list[Query]]:
     """Return the queries that need a histogram, by column."""
-    by_column: dict[Counted, list[Query]] = {}
+    by_column: dict[str, list[Query]] = {}
     for query in dict.fromkeys(queries):
         if query.kind != "missing":
-            by_column.setdefault((query.column, query.is_coarse), []).append(query)
+            by_column.setdefault(query.column, []).append(query)
     return by_column
 
 
-def _small_groups(queries: Iterable[Query]) -> list[SmallGroups]:
-    """Return the small groups, by the column of their labels."""
-    by_column: dict[str, list[Query]] = {}
-    for query in dict.fromkeys(queries):
-        by_column.setdefault(query.context[0].column, []).append(query)
-    return [SmallGroups(name, those) for name, those in by_column.items()]
-
-
-def _encoded(state: VerifyState, key: Counted, cells: Any) -> Codes:
+def _encoded(state: VerifyState, key: str, cells: Any) -> Codes:
     """Encode the cells of a column; its histograms may become others."""
     state.histograms[key], codes = state.histograms[key].encode(cells)
     return codes
@@ -239,7 +227,8 @@ def _rows_at_once(columns: int) -> int:
     return max(_LEAST_ROWS, min(_MOST_ROWS, rows - rows % _LEAST_ROWS))
 
 
-def _cells(array: Any, plan: ColumnPlan) -> Cells:
+def cells_in(array: Any, plan: ColumnPlan) -> Cells:
+    """Return the cells of a column in a batch, be it derived from the one that was read."""
     field = plan.field
     if plan.derivation is not None and field.written is not None:
         return _derived(plan.derivation, field.column(array))

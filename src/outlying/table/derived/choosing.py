@@ -59,11 +59,8 @@ def joined(facts: Facts, column: Column) -> Facts:
 
 def with_derived(selection: Selection, table: Table, options: Options) -> Selection:
     """Add what is derived from the columns of a table in memory."""
-    facts = (
-        (column.name, facts_of(column))
-        for column in table.columns
-        if may_have_parts(column.name, selection, options)
-    )
+    having = names_with_parts(selection, options)
+    facts = ((column.name, facts_of(column)) for column in table.columns if column.name in having)
     known = {name: found for name, found in facts if found is not None}
     by_name = {column.name: column for column in table.columns}
     derived = tuple(
@@ -92,8 +89,9 @@ def chosen(
 ) -> Iterator[Derivation]:
     """Return the derived columns that facts about all rows ask for."""
     names = {column.name for column in columns}
+    having = names_with_parts(selection, options)
     for column in columns:
-        if may_have_parts(column.name, selection, options):
+        if column.name in having:
             for derivation in _parts_of(column, facts.get(column.name)):
                 if derivation.name not in names and derivation.name not in options.exclude:
                     yield derivation
@@ -106,13 +104,12 @@ def _parts_of(column: Column, facts: Facts | None) -> Iterator[Derivation]:
     yield from written_derivations(column)
 
 
-def may_have_parts(name: str, selection: Selection, options: Options) -> bool:
-    """Return whether parts of a column are compared, if it has any."""
-    if not options.derive or options.discretise is not None:
-        return False
-    whys = {item.name: item.why for item in selection.skipped}
-    used = {column.name for column in selection.columns}
-    return name in used or whys.get(name) in _IN_PARTS
+def names_with_parts(selection: Selection, options: Options) -> set[str]:
+    """Return the columns whose parts are compared, if they have any."""
+    if not options.derive:
+        return set()
+    in_parts = {item.name for item in selection.skipped if item.why in _IN_PARTS}
+    return in_parts | {column.name for column in selection.columns}
 
 
 def taking_part(selection: Selection, names: Iterable[str]) -> tuple[str, ...]:

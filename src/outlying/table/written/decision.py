@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from math import nan
 
-from outlying.table.values import Form, printable, text_of, value_of
+from outlying.table.values import Form, are_keys, printable, text_of, value_of
 from outlying.table.written.dates import IN_WORDS, DateStyle, Order
 from outlying.table.written.numbers import CURRENCIES, NumberStyle
 from outlying.table.written.reading import Reading, Wanted
@@ -74,7 +74,9 @@ def decide(tally: Tally) -> Decision | None:
     misfits, listed = list(unfit.values()), _listed(unfit.values())
     unlike = _listed(seen for style, seen in unfit.items() if reading.is_of_kind(style))
     are_listed = all(seen.texts is not None for seen in misfits) and len(listed) <= MOST_MISFITS
-    if wanted is None and not (are_listed and _is_enough(reading, fitting, misfits)):
+    if wanted is None and not (
+        are_listed and _is_enough(reading, fitting, misfits, knows_types=tally.knows_types)
+    ):
         return None
     right, wrong = (sum(s.rows for s in some) for some in (fitting.values(), misfits))
     return Decision(
@@ -99,7 +101,13 @@ def _all_ends(reading: Reading, fitting: Iterable[Seen]) -> tuple[float, float]:
     return min((low for low, _ in ends), default=nan), max((high for _, high in ends), default=nan)
 
 
-def _is_enough(reading: Reading, fitting: Mapping[Style, Seen], misfits: Sequence[Seen]) -> bool:
+def _is_enough(
+    reading: Reading,
+    fitting: Mapping[Style, Seen],
+    misfits: Sequence[Seen],
+    *,
+    knows_types: bool,
+) -> bool:
     """Return whether so much fits that the column is no column of texts."""
     right, wrong = sum(s.rows for s in fitting.values()), sum(s.rows for s in misfits)
     words = [text for seen in misfits for text in seen.texts or ()]
@@ -108,13 +116,18 @@ def _is_enough(reading: Reading, fitting: Mapping[Style, Seen], misfits: Sequenc
     enough = ENOUGH_BESIDE_WORDS if few_words else ENOUGH
     if right < 2 or right < enough * (right + wrong):
         return False
-    return reading.is_of_dates or not _are_codes(fitting, bool(wrong), has_digits)
+    if reading.is_of_dates:
+        return True
+    return not _are_codes(fitting, bool(wrong), has_digits, knows_types=knows_types)
 
 
-def _are_codes(fitting: Mapping[Style, Seen], has_misfits: bool, has_digits: bool) -> bool:
+def _are_codes(
+    fitting: Mapping[Style, Seen], has_misfits: bool, has_digits: bool, *, knows_types: bool
+) -> bool:
     """Return whether whole numbers are codes: written without any mark, and all alike.
 
-    Where a source that knows types holds plain whole numbers as text, somebody wanted it so.
+    Where a source that knows types holds plain whole numbers as text, somebody wanted it so. One
+    that holds texts only (rows of Python's csv module) knows none: it is read as a CSV file is.
     """
     styles = [style for style in fitting if isinstance(style, NumberStyle)]
     digits = [style.digits for style in styles]
@@ -128,8 +141,11 @@ def _are_codes(fitting: Mapping[Style, Seen], has_misfits: bool, has_digits: boo
     if rows["e"]:
         return rows["e"] > rows[""]
     are_spaced = any(style.is_spaced for style in styles)
-    if max(digits) > MOST_DIGITS or not (has_misfits or are_spaced):
+    long = sum(fitting[style].rows for style in styles if style.digits > MOST_DIGITS)
+    if are_keys(long, sum(rows.values())):
         return True
+    if not (has_misfits or are_spaced):
+        return knows_types
     are_alike = min(digits) == max(digits) >= CODE_DIGITS
     are_long = min(digits) >= LONG_CODE_DIGITS
     return are_alike and (are_spaced or has_digits or are_long or _fill_a_decade(fitting.values()))

@@ -81,6 +81,7 @@ class Tally:
 
     wanted: Wanted | None = None
     has_ends: bool = False  # whether the least and the greatest number are wanted
+    knows_types: bool = True  # whether the table holds anything but texts
     seen: dict[Style, Seen] = dataclasses.field(default_factory=dict)
     gaps: dict[str, int] = dataclasses.field(default_factory=dict)  # rows by trimmed word
 

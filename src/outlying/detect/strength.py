@@ -1,0 +1,217 @@
+"""Rank all rows by their strongest findings, and by how odd they are all over (method 5e)."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from outlying.parallel import usable_threads
+from outlying.results.detections import Counts, Detection, Flagged, OddCombination, Reason, Word
+from outlying.results.notes import drawn_note
+from outlying.search.standing import Standing
+from outlying.table.columns import Floats, Rows, frozen
+from outlying.table.targets import Targets
+
+if TYPE_CHECKING:
+    from outlying.api import Explainer
+    from outlying.options import DetectOptions
+    from outlying.search.memory import MemoryPopulation
+    from outlying.stream.score_pass import Ranked
+
+Progress: TypeAlias = Callable[[int, int], None]
+
+#: So many rows that are odd all over are shown.
+MOST_COMBINATIONS = 5
+#: So many columns are named of each.
+MOST_COLUMNS = 3
+#: The tail of combination scores is fitted between these quantiles.
+INNER, OUTER = 0.5, 0.95
+#: Less than this, in nats, is no oddity.
+LEAST_COMBINATION = 1.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """All rows, the strongest first, and which of them stand out: positions, in this order."""
+
+    strengths: Floats
+    combinations: Floats
+    order: Rows
+    exceptional: Rows
+    unusual: Rows
+    odd_all_over: Rows  # by their combination scores
+
+    @classmethod
+    def of(cls, strengths: Floats, combinations: Floats, standing: Standing) -> Ranking:
+        """Rank rows; of those with the same strength, the rarer ones all over come first."""
+        order = np.lexsort((-combinations, -strengths))
+        ranked = strengths[order]
+        exceptional = int(np.count_nonzero((ranked > 0) & (ranked >= standing.exceptional)))
+        unusual = max(int(np.count_nonzero(ranked > standing.unusual)), exceptional)
+        line = combination_line(combinations, len(combinations))
+        by_combination = np.argsort(-combinations, kind="stable")
+        odd = by_combination[: int(np.count_nonzero(combinations >= line))]
+        top, rest = order[:exceptional], order[exceptional:unusual]
+        return cls(strengths, combinations, order, top, rest, odd)
+
+
+def word_of(strength: float, standing: Standing) -> Word:
+    """Return what a row of a strength is among all rows."""
+    if 0 < strength >= standing.exceptional:
+        return "exceptional"
+    return "unusual" if strength > standing.unusual else ""
+
+
+def combination_line(scores: Floats, rows: int) -> float:
+    """Return from which score on a row of so many is odd all over.
+
+    Sums of surprises have tails that are no heavier than exponential ones. The slope is fitted
+    below the top twentieth, which odd rows do not change; one ordinary row, or fewer, is expected
+    beyond the line.
+    """
+    inner, outer = np.quantile(scores, [INNER, OUTER]).tolist()
+    slope = (outer - inner) / math.log((1 - INNER) / (1 - OUTER))
+    line = outer + slope * math.log(max(rows * (1 - OUTER), 1.0))
+    return max(float(line), LEAST_COMBINATION)
+
+
+def by_strength(
+    explainer: Explainer, settings: DetectOptions, workers: int | None, progress: Progress | None
+) -> Detection:
+    """Judge all rows of a table, rank them, and say of the first ones why they are odd."""
+    if explainer.is_streamed:
+        return _of_stream(explainer, settings, workers, progress)
+    population = explainer.in_memory("detect")
+    standing = population.standing(workers, progress)
+    ranking = Ranking.of(*population.scores(workers, progress), standing)
+    flagged = _flagged(explainer, ranking, standing, settings.top, workers)
+    return Detection(
+        rows=tuple(flagged),
+        population=explainer.population,
+        settings=settings,
+        notes=(*explainer.table.notes, *drawn_note(standing, explainer.rows)),
+        scores=np.asarray(frozen(ranking.strengths)),
+        counts=Counts(len(ranking.exceptional), len(ranking.unusual)),
+        exceptional=tuple(ranking.exceptional.tolist()),
+        unusual=tuple(ranking.unusual.tolist()),
+        combinations=tuple(_combinations(population, ranking, flagged)),
+        unusual_combinations=tuple(ranking.odd_all_over.tolist()),
+        combination_scores=np.asarray(frozen(ranking.combinations)),
+    )
+
+
+def _flagged(
+    explainer: Explainer, ranking: Ranking, standing: Standing, top: int, workers: int | None
+) -> list[Flagged]:
+    rows = ranking.order[:top].tolist()
+    found = explainer.explained(Targets.of_rows(rows), workers)
+    return [
+        Flagged(
+            row=row,
+            rank=rank,
+            score=float(ranking.strengths[row]),
+            word=word_of(float(ranking.strengths[row]), standing),
+            reason=Reason.of(findings),
+            votes=None,
+            remoteness=None,
+            values=tuple(explainer.table.values(row).items()),
+        )
+        for rank, (row, findings) in enumerate(zip(rows, found, strict=True), start=1)
+    ]
+
+
+def _combinations(
+    population: MemoryPopulation, ranking: Ranking, flagged: Sequence[Flagged]
+) -> list[OddCombination]:
+    """Return the first rows that are odd all over and not among the others that stand out."""
+    known = {*ranking.exceptional.tolist(), *(item.row for item in flagged if item.word)}
+    rows = [row for row in ranking.odd_all_over.tolist() if row not in known][:MOST_COMBINATIONS]
+    columns = _columns_that_add_most(population, rows)
+    return [
+        OddCombination(
+            row=row,
+            rank=rank,
+            score=float(ranking.combinations[row]),
+            columns=names,
+            values=tuple(population.table.values(row).items()),
+        )
+        for rank, (row, names) in enumerate(zip(rows, columns, strict=True), start=1)
+    ]
+
+
+def _columns_that_add_most(
+    population: MemoryPopulation, rows: Sequence[int]
+) -> list[tuple[str, ...]]:
+    if not rows:
+        return []
+    prepared, threads = population.prepared, usable_threads(None)
+    evidence = prepared.evidence_of(np.array(rows), threads)
+    added: dict[str, Floats] = {}
+    for number, item in enumerate(prepared.model().properties):
+        own = evidence.surprise[:, number]
+        family = item.attribute.column.family
+        added[family] = added.get(family, np.zeros(len(rows))) + own
+    names = sorted(added)
+    order = np.argsort(-np.array([added[name] for name in names]), axis=0, kind="stable")
+    return [tuple(names[place] for place in own) for own in order[:MOST_COLUMNS].T]
+
+
+def _of_stream(
+    explainer: Explainer, settings: DetectOptions, workers: int | None, progress: Progress | None
+) -> Detection:
+    """Rank the rows of a stream, which are named by what they hold."""
+    most = max(settings.top, MOST_COMBINATIONS) + MOST_COMBINATIONS
+    ranked, targets = explainer.ranked(most, workers=workers, progress=progress)
+    standing, first = ranked.standing, ranked.by_strength
+    some = dataclasses.replace(targets, items=targets.items[: settings.top])
+    found = explainer.explained(some, workers, progress)
+    flagged = [
+        Flagged(
+            row=None,
+            rank=place + 1,
+            score=float(first.strengths[place]),
+            word=word_of(float(first.strengths[place]), standing),
+            reason=Reason.of(findings),
+            votes=None,
+            remoteness=None,
+            values=tuple(first.values[place].items()),
+            key=first.keys[place],
+        )
+        for place, findings in enumerate(found)
+    ]
+    unusual = ranked.stronger_than(standing.unusual) - ranked.exceptional
+    return Detection(
+        rows=tuple(flagged),
+        population=explainer.population,
+        settings=settings,
+        notes=(*explainer.table.notes, *drawn_note(standing, ranked.rows)),
+        scores=np.zeros(0),
+        counts=Counts(ranked.exceptional, max(unusual, 0)),
+        combinations=tuple(_combinations_of_stream(ranked, flagged)),
+    )
+
+
+def _combinations_of_stream(ranked: Ranked, flagged: Sequence[Flagged]) -> Iterator[OddCombination]:
+    line = combination_line(ranked.combinations, ranked.rows)
+    known = [item.values for item in flagged if item.word]
+    both = ranked.by_combination
+    odd = [
+        place
+        for place in range(len(both))
+        if both.combinations[place] >= line
+        and word_of(float(both.strengths[place]), ranked.standing) != "exceptional"
+        and tuple(both.values[place].items()) not in known
+    ]
+    for rank, place in enumerate(odd[:MOST_COMBINATIONS], start=1):
+        yield OddCombination(
+            row=None,
+            rank=rank,
+            score=float(both.combinations[place]),
+            columns=(),
+            values=tuple(both.values[place].items()),
+            key=both.keys[place],
+        )

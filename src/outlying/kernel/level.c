@@ -1,0 +1,18 @@
+/* The processor this runs on. */
+#include "kernel.h"
+
+/* Which build suits this processor: the level of x86-64, or 0. */
+EXPORT int kernel_level(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (!__builtin_cpu_supports("popcnt") || !__builtin_cpu_supports("sse4.2"))
+        return 1;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2")
+        || !__builtin_cpu_supports("fma"))
+        return 2;
+    return 3;
+#else
+    return 0;
+#endif
+}

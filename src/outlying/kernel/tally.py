@@ -1,0 +1,324 @@
+"""Contexts counted in the bins of a property, by compiled code or by NumPy: the same numbers."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import functools
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from outlying.kernel.library import Kernel, address_of, compiled
+from outlying.kernel.structs import AroundStruct, TallyStruct
+
+Words: TypeAlias = npt.NDArray[np.uint64]
+Small: TypeAlias = npt.NDArray[np.int32]
+Floats: TypeAlias = npt.NDArray[np.float64]
+Codes: TypeAlias = npt.NDArray[np.uint16]
+
+#: A lift is known where a typical member has so many rows of the table within its window.
+ENOUGH = 5
+#: So many conditions at most make up a context.
+MOST_CONDITIONS = 4
+_CHUNK = 1 << 22  # words that NumPy joins at once
+_ROOM = 1 << 16  # cells, to begin with
+
+_NUMBER, _POINTER = ctypes.c_int64, ctypes.c_void_p
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """Rows in the order of a property, every bin beginning with a new word."""
+
+    known: int  # rows that have the property
+    words: int
+    starts: Small  # the first word of each bin, and the end
+    low: Small  # windows x bins: the window around a bin, from this bin
+    high: Small  # up to but not including this one
+    mass: Small  # windows x bins: the rows of the table in that window
+    rows: Small  # the row of each bit; -1 where there is none
+
+    @property
+    def bins(self) -> int:
+        """The number of bins."""
+        return len(self.starts) - 1
+
+
+class Tallied(NamedTuple):
+    """What was counted of some contexts, and of their rare cells."""
+
+    sizes: Small  # rows of each
+    lifts: Floats  # how much tighter the property is there; 0 where that is not known
+    context: Small  # of each cell
+    bin: Small
+    rarity: Floats
+
+
+class _Limits(NamedTuple):
+    least: int
+    rarity: float
+    bar: float
+    with_empty: bool
+
+
+class _Functions:
+    def __init__(self, kernel: Kernel) -> None:
+        get, at = kernel.function, _POINTER
+        self.lay_out = get("tally_lay_out", None, _NUMBER, *[at] * 5, _NUMBER, at)
+        self.join = get("tally_join", None, _NUMBER, _NUMBER, at, at, at)
+        self.count = get("tally_count", _NUMBER, at, _NUMBER, *[at] * 7)
+        self.shared = get("tally_shared", _NUMBER, *[at] * 3)
+        self.assign = get("tally_assign", _NUMBER, at, _NUMBER, *[at] * 4)
+
+
+_functions = functools.cache(_Functions)
+
+
+def lay_out(
+    slots: Small,
+    order: Small,
+    codes: npt.NDArray[np.uint16],
+    first: Small,
+    listed: Small,
+    bits: Words,
+) -> None:
+    """Mark the rows of conditions: a code has those listed from `first[code]` on."""
+    kernel = compiled()
+    if kernel is not None:
+        _functions(kernel).lay_out(
+            *(len(slots), address_of(slots), address_of(order), address_of(codes)),
+            *(address_of(first), address_of(listed), bits.shape[1], address_of(bits)),
+        )
+        return
+    own = codes[order]
+    for condition in np.unique(listed):
+        places = np.flatnonzero(listed == condition)
+        held = np.searchsorted(first, places, "right") - 1
+        marks = np.zeros(bits.shape[1] * 64, dtype=bool)
+        marks[slots[np.isin(own, held)]] = True
+        bits[condition] |= np.packbits(marks, bitorder="little").view(np.uint64)
+
+
+def join(conditions: Words, members: Small) -> Words:
+    """Return the rows that satisfy all conditions of each context; -1 stands for none."""
+    joined = np.empty((len(members), conditions.shape[1]), dtype=np.uint64)
+    kernel = compiled()
+    if kernel is not None:
+        own = address_of(members), address_of(conditions), address_of(joined)
+        _functions(kernel).join(conditions.shape[1], len(members), *own)
+        return joined
+    joined[:] = conditions[members[:, 0]]
+    for column in members.T[1:]:
+        has = column >= 0
+        joined[has] &= conditions[column[has]]
+    return joined
+
+
+def count(
+    layout: Layout,
+    bases: Words,
+    conditions: Words,
+    base_of: Small,
+    condition_of: Small,
+    *,
+    least: int,
+    rarity: float,
+    bar: float,
+    with_empty: bool = False,
+) -> Tallied:
+    """Count contexts; list the cells whose rarity, and its product with the lift, are enough.
+
+    Cells that hold no row are listed if asked for: a new row would be alone there.
+    """
+    kernel = compiled()
+    if kernel is None:
+        limits = _Limits(least, rarity, bar, with_empty)
+        return _counted(layout, bases, conditions, base_of, condition_of, limits)
+    sizes, lifts = np.zeros(len(base_of), dtype=np.int32), np.zeros(len(base_of))
+    numbers = {"least": least, "rarity": rarity, "bar": bar, "with_empty": int(with_empty)}
+    room = _ROOM
+    while True:
+        context, own = np.empty((2, room), dtype=np.int32)
+        rarities = np.empty(room)
+        struct = _struct(layout, conditions, bases, room=room, **numbers)
+        arrays: tuple[npt.NDArray[Any], ...] = (base_of, condition_of, sizes, lifts)
+        arrays += (context, own, rarities)
+        found = _functions(kernel).count(
+            ctypes.addressof(struct), len(base_of), *map(address_of, arrays)
+        )
+        if found < 0:
+            raise MemoryError
+        if found <= room:
+            return Tallied(sizes, lifts, context[:found], own[:found], rarities[:found])
+        room = found
+
+
+class Listing(NamedTuple):
+    """The conditions of each code of each attribute."""
+
+    offsets: Small  # where the codes of each attribute begin in `first`, and where they end
+    first: Small  # where the conditions of a code begin in `listed`
+    listed: Small
+    low: Small  # the first code of each condition
+    high: Small  # the last one
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Around:
+    """Rows, and the members of a group whose values are nearest to theirs."""
+
+    low: Small  # of each row: from this member on, in the order of values
+    high: Small  # up to but not including this one
+    is_own: npt.NDArray[np.bool_]  # whether the row itself is one of them
+    own: Codes  # attributes x rows
+    codes: Codes  # attributes x members
+
+
+def shared(
+    around: Around,
+    listing: Listing,
+    skipped: npt.NDArray[np.bool_],
+    *,
+    least: int,
+    concentration: float,
+) -> tuple[Small, Small]:
+    """List the rows, and their conditions, that enough of those around them share.
+
+    These are at least so many others, and so many times as frequent there as in the group.
+    """
+    kernel = compiled()
+    if kernel is None:
+        return _shared(around, listing, skipped, least, concentration)
+    first, offsets = listing.first, listing.offsets[:-1, None].astype(np.int64)
+    places = around.own + offsets
+    room = int((first[places + 1] - first[places])[~skipped].sum())
+    row, condition = np.empty((2, room), dtype=np.int32)
+    given = (around.low, around.high, around.is_own, skipped, around.own, around.codes, *listing)
+    arrays = dict(zip(AroundStruct.arrays, map(np.ascontiguousarray, given), strict=True))
+    struct = AroundStruct(
+        rows=len(around.low),
+        size=around.codes.shape[1],
+        attributes=len(around.codes),
+        least=least,
+        concentration=concentration,
+        **{name: address_of(array) for name, array in arrays.items()},
+    )
+    found = _functions(kernel).shared(
+        ctypes.addressof(struct), address_of(row), address_of(condition)
+    )
+    if found < 0:
+        raise MemoryError
+    return row[:found], condition[:found]
+
+
+def _shared(
+    around: Around,
+    listing: Listing,
+    skipped: npt.NDArray[np.bool_],
+    least: int,
+    concentration: float,
+) -> tuple[Small, Small]:
+    found = []
+    others = around.high - around.low - around.is_own
+    for attribute in np.flatnonzero(~skipped):
+        codes = around.codes[attribute]
+        first = listing.first[listing.offsets[attribute] :]
+        for row, own in enumerate(around.own[attribute].tolist()):
+            nearby = codes[around.low[row] : around.high[row]]
+            for number in listing.listed[first[own] : first[own + 1]].tolist():
+                low, high = listing.low[number], listing.high[number]
+                size = np.count_nonzero((codes >= low) & (codes <= high))
+                hits = np.count_nonzero((nearby >= low) & (nearby <= high)) - around.is_own[row]
+                if hits >= least and hits * len(codes) >= concentration * size * others[row]:
+                    found.append((row, number))
+    pairs = np.array(found, dtype=np.int32).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def assign(layout: Layout, conditions: Words, bins: Small, members: Small, rows: int) -> Small:
+    """Return for each row the first cell that holds it; -1 where there is none."""
+    found = np.full(rows, -1, dtype=np.int32)
+    kernel = compiled()
+    if kernel is not None:
+        struct = _struct(layout, conditions, conditions)
+        arrays = (bins, members, layout.rows, found)
+        done = _functions(kernel).assign(
+            ctypes.addressof(struct), len(bins), *map(address_of, arrays)
+        )
+        if done < 0:
+            raise MemoryError
+        return found
+    for place, (own, context) in enumerate(zip(bins, members, strict=True)):
+        start, end = layout.starts[own], layout.starts[own + 1]
+        words = np.bitwise_and.reduce(conditions[context[context >= 0], start:end], axis=0)
+        marks = np.unpackbits(words.view(np.uint8), bitorder="little").astype(bool)
+        held = layout.rows[start * 64 : end * 64][marks]
+        found[held[found[held] < 0]] = place
+    return found
+
+
+def _struct(layout: Layout, conditions: Words, bases: Words, **numbers: Any) -> TallyStruct:
+    arrays = {name: getattr(layout, name) for name in ("starts", "low", "high", "mass")}
+    return TallyStruct(
+        words=layout.words,
+        bins=layout.bins,
+        windows=len(layout.mass),
+        known=layout.known,
+        conditions=address_of(conditions),
+        bases=address_of(bases),
+        **{name: address_of(array) for name, array in arrays.items()},
+        **numbers,
+    )
+
+
+def _counted(
+    layout: Layout,
+    bases: Words,
+    conditions: Words,
+    base_of: Small,
+    condition_of: Small,
+    limits: _Limits,
+) -> Tallied:
+    """Count by NumPy, some contexts at a time."""
+    some = max(1, _CHUNK // layout.words)
+    parts = []
+    for start in range(0, max(1, len(base_of)), some):
+        chosen = slice(start, start + some)
+        joined = bases[base_of[chosen]] & conditions[condition_of[chosen]]
+        part = _figures(layout, joined, limits)
+        parts.append(part._replace(context=part.context + np.int32(start)))
+    return Tallied(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _figures(layout: Layout, joined: Words, limits: _Limits) -> Tallied:
+    counts = np.bitwise_count(joined).cumsum(axis=1, dtype=np.int64)
+    before = np.concatenate([np.zeros((len(joined), 1), np.int64), counts], axis=1)
+    before = before[:, layout.starts]
+    here, sizes = np.diff(before, axis=1), before[:, -1]
+    near = before[:, layout.high] - before[:, layout.low]  # contexts x windows x bins
+    pairs = np.einsum("eb,ewb->ew", here, near).astype(float)
+    expected = (here @ layout.mass.T.astype(np.int64)).astype(float)
+    is_large, size = sizes >= limits.least, sizes.astype(float)[:, None]
+    known = expected >= ENOUGH * layout.known
+    useful = pairs >= limits.rarity * size
+    goes_on = useful | (expected >= 2 * ENOUGH * layout.known)
+    reached = np.logical_and.accumulate(goes_on, axis=1)  # windows that are looked at
+    reached = np.concatenate([np.ones((len(sizes), 1), bool), reached[:, :-1]], axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lifts = np.where(known & reached, pairs * layout.known / (size * expected), 0.0)
+        most = np.where(sizes > 0, layout.known / size[:, 0], 0.0)
+    lift = np.where(is_large, np.minimum(lifts.max(axis=1), most), 0.0)
+    ratios = pairs[:, :, None] / np.maximum(near, 1)
+    ratios[~(reached & useful)] = 0.0
+    best = ratios.max(axis=1)
+    rare = is_large[:, None] & (best >= limits.rarity * size)
+    if not limits.with_empty:
+        rare &= here > 0
+    rare &= best * lift[:, None] >= limits.bar * size
+    context, own = np.nonzero(rare)
+    rarity = best[context, own] / size[context, 0]
+    return Tallied(
+        sizes.astype(np.int32), lift, context.astype(np.int32), own.astype(np.int32), rarity
+    )

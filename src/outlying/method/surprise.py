@@ -1,0 +1,219 @@
+"""Surprise: how far a value lies outside of a group, in nats (method 5d).
+
+Counting alone cannot tell a value just outside from one far away: the rarity of a value is at most
+the size of its group. Beyond the outer tenths of a group, its inner quantiles say what to expect
+there: an exponential tail, a lighter or a heavier one. What lies further out than that is
+surprising beyond what can be counted. Windows follow a spread that a few outliers do not change.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+
+import numpy as np
+
+from outlying.kernel.sweep import places_of
+from outlying.method.density import Counts, Floats, bandwidth, mean_neighbours
+from outlying.method.measure import SCALES
+
+#: What the standard deviation of clipped normal values is to be multiplied by.
+CLIPPED = 1.13
+#: Where they are clipped.
+OUTER_TWENTIETHS = (0.05, 0.95)
+#: Nats from the median to the quartile, and on to the outer tenth, of an exponential tail.
+TO_QUARTILE, TO_TENTH = math.log(2), math.log(2.5)
+TENTH = math.log(10)
+#: From the tenth to the twentieth, in units of that from the quartile to the tenth.
+TO_LAST = math.log(2) / math.log(2.5)
+#: Distances count up to so many times the spread, so that their powers are finite.
+FARTHEST = 1e100
+#: What distance beyond what can be counted is worth.
+DISTANCE = 1.5
+#: Half the standard error of the logarithm of that ratio, times the root of the rows: spacings of a
+#: twentieth and of three twentieths of them.
+SLACK = 0.5 * math.sqrt(20 + 20 / 3)
+#: Nats of a value off a spike that hardly any row of the table is off.
+OFF_A_SPIKE = TENTH + math.expm1(3)
+#: Values further out than so many times the distance from the median to a tenth are no part of a
+#: tail.
+FAR = 10.0
+#: A tail shared by a larger share of the table is no surprise; between both it fades out.
+FADES_FROM, FADES_TO = 0.01, 0.03
+GROUP_FADES_FROM, GROUP_FADES_TO = 0.05, 0.1
+_QUANTILES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+
+
+def quantiles(ordered: Floats, shares: tuple[float, ...] = _QUANTILES) -> list[float]:
+    """Return quantiles of ascending values, by linear interpolation."""
+    places = np.asarray(shares) * (len(ordered) - 1)
+    low = np.floor(places).astype(int)
+    high = np.minimum(low + 1, len(ordered) - 1)
+    found: list[float] = (ordered[low] + (places - low) * (ordered[high] - ordered[low])).tolist()
+    return found
+
+
+def core(ordered: Floats) -> Floats:
+    """Return ascending values without those far outside, which would make tails look heavy."""
+    q10, q50, q90 = quantiles(ordered, (0.1, 0.5, 0.9))
+    low = q10 - FAR * (q50 - q10) if q10 < q50 else -math.inf
+    high = q90 + FAR * (q90 - q50) if q90 > q50 else math.inf
+    start, end = np.searchsorted(ordered, low, "left"), np.searchsorted(ordered, high, "right")
+    return ordered[start:end]
+
+
+def robust_width(ordered: Floats) -> float:
+    """Return the Parzen bandwidth by a spread without the outer twentieths; 0 of equal values."""
+    low, high = quantiles(ordered, OUTER_TWENTIETHS)
+    # The mean of equal values may be off by a rounding error, and then so is their deviation.
+    spread = CLIPPED * np.clip(ordered, low, high).std() if low < high else ordered.std()
+    return bandwidth(float(spread), len(ordered))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ColumnFacts:
+    """What the whole column says of the scale on which distances in its groups count."""
+
+    ordered: Floats  # all known values
+
+    @functools.cached_property
+    def step(self) -> float:
+        """The resolution: the typical gap between values that several rows share; 0: not known."""
+        starts = np.flatnonzero(np.diff(self.ordered, prepend=-np.inf))
+        values = self.ordered[starts]
+        counts = np.diff(np.append(starts, len(self.ordered)))
+        shared = values[counts >= max(3, 0.01 * len(self.ordered))]
+        return float(np.median(np.diff(shared))) if len(shared) > 1 else 0.0
+
+    @functools.cache  # noqa: B019 - lives as long as the column
+    def off(self, spike: float) -> float:
+        """Return how far rows off a spike typically lie from it; 0 if hardly any row does."""
+        away = np.abs(self.ordered - spike)
+        away = away[away > 0]
+        enough = len(away) >= max(5, 0.03 * len(self.ordered))
+        return float(np.median(away)) if enough else 0.0
+
+
+class Group:
+    """The values of a property in a context: what is typical there, and what is surprising."""
+
+    def __init__(self, ordered: Floats, facts: ColumnFacts) -> None:
+        """Take ascending values, not all equal, and facts about the whole column."""
+        self.ordered, self.facts = ordered, facts
+
+    @functools.cached_property
+    def width(self) -> float:
+        """The Parzen window, which outliers do not widen."""
+        return robust_width(self.ordered)
+
+    @functools.cached_property
+    def _typical(self) -> list[float]:
+        """How many values a member has around itself on average, at each scale."""
+        return [mean_neighbours(self.ordered, scale * self.width) for scale in SCALES]
+
+    @functools.cached_property
+    def _quantiles(self) -> list[float]:
+        return quantiles(core(self.ordered))
+
+    def outer(self, values: Floats) -> tuple[int, int]:
+        """Return how many of ascending values lie below the lower tenth, and from where on above.
+
+        Only these have a tail.
+        """
+        _, q10, _, _, _, q90, _ = self._quantiles
+        return int(np.searchsorted(values, q10, "left")), int(np.searchsorted(values, q90, "right"))
+
+    def log_rarity(self, values: Floats) -> Floats:
+        """Return ln rarity at the scale at which each of ascending values is rarest (method 3)."""
+        best = np.ones(len(values))
+        for scale, typical in zip(SCALES, self._typical, strict=True):
+            near = np.maximum(self._near(values, scale * self.width / 2), 1)
+            best = np.maximum(best, typical / near)
+        return np.log(best)
+
+    def _near(self, values: Floats, reach: float) -> Counts:
+        right = places_of(self.ordered, values + reach, "right")
+        return right - places_of(self.ordered, values - reach, "left")
+
+    def tail(self, values: Floats) -> Floats:
+        """Return the surprise of ascending values by the tails that inner quantiles tell of.
+
+        It fades out where many rows share a tail: what a few percent of a table have is no error.
+        """
+        q05, q10, q25, q50, q75, q90, q95 = self._quantiles
+        floor = max(self.facts.step, (q95 - q05) / 10)
+        spike = self.facts.off(q50) / TO_QUARTILE if q50 in (q25, q75) else 0.0
+        known = len(self.ordered)
+        first = places_of(self.ordered, values, "left")
+        last = places_of(self.ordered, values, "right")
+        below = np.searchsorted(self._starts, first, "left")
+        above = len(self._starts) - np.searchsorted(self._starts, last, "left")
+        above_q90, below_q10 = (q75 - q50, q90 - q75, q95 - q90), (q50 - q25, q25 - q10, q10 - q05)
+        upper = _beyond(values - q90, above_q90, floor, spike, known)
+        lower = _beyond(q10 - values, below_q10, floor, spike, known)
+        copies = last - first
+        return np.maximum(upper * self._fade(copies + above), lower * self._fade(copies + below))
+
+    @functools.cached_property
+    def _starts(self) -> Counts:
+        """The places where a new value begins."""
+        return np.flatnonzero(np.diff(self.ordered, prepend=-np.inf))
+
+    def _fade(self, as_far: Counts) -> Floats:
+        """Return what is left of surprise, given the copies of a value and the values beyond.
+
+        Values beyond count once: many copies of one code for unknown hide nothing.
+        """
+        rows = np.maximum(as_far, 1) - 1  # a value alone shares its tail with nobody
+        table = _ramp(rows / len(self.facts.ordered), FADES_FROM, FADES_TO)
+        return table * _ramp(rows / len(self.ordered), GROUP_FADES_FROM, GROUP_FADES_TO)
+
+    def surprise(self, values: Floats) -> tuple[Floats, Floats]:
+        """Return ln rarity of ascending values, and their surprise: distance counts, too."""
+        counted = self.log_rarity(values)
+        beyond = np.maximum(self.tail(values) - counted, 0.0)
+        return counted, counted + DISTANCE * np.log1p(beyond)
+
+
+def _ramp(share: Floats, begin: float, end: float) -> Floats:
+    return np.clip((end - share) / (end - begin), 0.0, 1.0)
+
+
+def _beyond(
+    distance: Floats, spacings: tuple[float, float, float], floor: float, spike: float, known: int
+) -> Floats:
+    """Return the surprise of values beyond an outer tenth of a group; 0 inside.
+
+    `spacings` are the distances from the median to the quartile, to the tenth, to the twentieth.
+    """
+    inner, outer, last = spacings
+    is_out, distance = distance > 0, np.maximum(distance, 0.0)
+    if inner == 0 and outer + spike > 0:
+        scale = max(outer / TO_TENTH, spike)
+    else:
+        scale = max(outer / TO_TENTH, inner / TO_QUARTILE, floor)
+    if scale <= 0 or (inner == 0 and outer == 0 and spike == 0):
+        return np.where(is_out, OFF_A_SPIKE, 0.0)
+    distance = np.minimum(distance, FARTHEST * scale)
+    nats = TENTH + distance / scale
+    if inner > floor and outer > 0:
+        doubtful = math.exp(SLACK / math.sqrt(known))  # the twentieth is known by few rows
+        last_shape = _shape(last / outer, TO_LAST * doubtful)
+        shape = max(_shape(outer / inner, TO_TENTH / TO_QUARTILE), last_shape)
+        if shape > 0:
+            shape = min(max(shape, 0.01), 1.5)
+            nats = TENTH + np.log1p(shape * distance / scale) / shape
+        else:
+            power = min(max(0.843 / math.log1p(outer / inner), 1.0), 1.4)
+            power = 1 + known / (known + 50) * (power - 1)
+            nats = TO_QUARTILE * (1 + ((distance + inner + outer) / inner) ** power)
+    return np.where(is_out, nats, 0.0)
+
+
+def _shape(ratio: float, exponential: float) -> float:
+    """Return the shape of a generalised Pareto tail by two spacings of quantiles; 0: not heavy.
+
+    The ratio grows with the shape as exp(0.8 shape), nearly.
+    """
+    return math.log(ratio / exponential) / 0.8 if ratio > exponential else 0.0

@@ -1,0 +1,369 @@
+"""How far values lie outside: of their column, and of groups that have to do with it (method 5d).
+
+What the row's own group makes ordinary is explained away: a rent is no odd amount, though hardly
+any payment is as large. Rows that are judged need not be those that groups are made of.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from outlying.kernel.tally import Around, Small, shared
+from outlying.method.measure import CONDITION_PENALTY
+from outlying.method.surprise import ColumnFacts, Group
+from outlying.search.cells import Cells, Codes, Numbers
+from outlying.search.standing import chance_extreme
+from outlying.table.columns import Floats, Mask
+
+#: A context counts in value space if the property is so much tighter there.
+LEAST_LOG_LIFT = 0.2
+#: The lift counts in rank space; here, half of it.
+SHARE_OF_LIFT = 0.5
+#: Nearest values that are asked what they have in common, and how many must have it.
+NEAREST, SHARED = 10, 5
+#: How much more frequent a condition must be among them than in the group.
+CONCENTRATED = 3.0
+#: A group of fewer rows explains nothing.
+LEAST_GROUP = 20
+#: ln of the rarity up to which a value is ordinary.
+ORDINARY = math.log(4)
+
+#: Misfits of this strength on make their context worth a look in value space.
+STRONG_MISFIT = 3.0
+#: What each of its conditions costs there: it was chosen among thousands because the row is rare.
+PRICE_OF_CHOICE = 1.5
+#: Stands for the context in which a value does not fit the other columns.
+MISFIT = -2
+
+Places: TypeAlias = npt.NDArray[np.int64]
+Context: TypeAlias = tuple[int, ...]
+
+
+def expected_extreme(known: int) -> float:
+    """Return ln rarity of the most extreme of so many ordinary values: what does not count.
+
+    A Parzen window holds a share of about n**-0.2 of them, which leaves a rarity of 0.3 n**0.8.
+    """
+    return max(chance_extreme(known) + math.log(0.3), 0.0)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Outside:
+    """How far the values of rows lie outside, on one property."""
+
+    strengths: Floats  # of the strongest finding; 0 or less where there is none
+    condition: Small  # its context; -1 is the whole table, MISFIT that in which it does not fit
+    explained: Small  # the condition that explains some of it away; -1 where none does
+    surprise: Floats  # in the whole column, whatever explains it
+
+
+class Judge(Protocol):
+    """Tells how far values of one property lie outside."""
+
+    def __call__(
+        self, numbers: Numbers, codes: tuple[Codes, ...], misfits: Floats, contexts: Small
+    ) -> Outside:
+        """Judge rows by their values, their conditions, and the contexts that they do not fit."""
+
+
+class NumberJudge:
+    """Judges numbers by the groups of a table."""
+
+    def __init__(
+        self,
+        numbers: Floats,
+        cells: Cells,
+        codes: tuple[Codes, ...],
+        family: int,
+        lifts: Floats,
+    ) -> None:
+        """Take all rows of the table, and how much tighter the property is given a condition."""
+        self.order = _by_value(numbers)
+        self.numbers, self.ordered = numbers, numbers[self.order]
+        self.cells, self.family, self.codes = cells, family, codes
+        self.facts = ColumnFacts(self.ordered)
+        self.bar = expected_extreme(len(self.ordered))
+        self.lifts = lifts
+        self.contexts: list[Context] = [()]
+        related = np.flatnonzero(lifts >= math.exp(LEAST_LOG_LIFT))
+        self.contexts += [(int(condition),) for condition in related]
+        self._groups: dict[Context, tuple[Places, Group] | None] = {}
+        self._constants: dict[Context, float] = {}  # the only value of a group
+
+    def group(self, context: Context) -> tuple[Places, Group] | None:
+        """Return the places of a group in the order of values, and the group; None if too small."""
+        if context not in self._groups:
+            places = np.arange(len(self.ordered))
+            for condition in context:
+                own = self.cells.mask(condition, self.codes)
+                places = places[own[self.order[places]]]
+            values = self.ordered[places]
+            is_large = len(values) >= LEAST_GROUP
+            fits = is_large and values[0] < values[-1]
+            if is_large and not fits:
+                self._constants[context] = float(values[0])
+            self._groups[context] = (places, Group(values, self.facts)) if fits else None
+        return self._groups[context]
+
+    def __call__(
+        self, numbers: Numbers, codes: tuple[Codes, ...], misfits: Floats, contexts: Small
+    ) -> Outside:
+        """Judge rows: in the whole column, in groups in which it is tighter, where they misfit."""
+        rows = len(numbers)
+        found = _Best.of(rows)
+        known = self.order if numbers is self.numbers else _by_value(numbers)
+        surprise = np.zeros(rows)
+        if len(self.ordered) < 2 or self.ordered[0] == self.ordered[-1]:
+            return found.outside(surprise, self.bar)
+        masks = _masks(self.cells, codes)
+        for context in self.contexts:
+            held = self.group(context)
+            if held is None:
+                continue
+            some = known if not context else known[masks(context[0])[known]]
+            if not context:
+                surprise[some] = held[1].surprise(numbers[some])[1]
+            self._look(found, context, held, some, numbers, codes)
+        for context, some in _by_context(misfits, contexts):
+            held = self.group(context)
+            if held is not None:
+                some = some[np.argsort(numbers[some], kind="stable")]
+                self._look(found, context, held, some, numbers, codes)
+        return found.outside(surprise, self.bar)
+
+    def _look(
+        self,
+        found: _Best,
+        context: Context,
+        held: tuple[Places, Group],
+        some: Places,
+        numbers: Floats,
+        codes: tuple[Codes, ...],
+    ) -> None:
+        """Look how far rows, in the order of their values, lie outside of a group."""
+        if context:  # distance counts there; what is rare inside of a group, rank space sees
+            below, above = held[1].outer(numbers[some])
+            some = np.concatenate([some[:below], some[above:]])
+            some = some[held[1].tail(numbers[some]) > 0]
+        strengths = held[1].surprise(numbers[some])[1] + self._bonus(context) - self.bar
+        hot = strengths > found.strengths[some]
+        if hot.any():
+            rest, by = self._rest(context, held, some[hot], numbers[some[hot]], codes)
+            found.take(some[hot], strengths[hot], rest - self.bar, by, context)
+
+    def _bonus(self, context: Context) -> float:
+        """Return what a context adds: of one condition its lift, less a price; of more a price."""
+        if len(context) > 1:
+            return -PRICE_OF_CHOICE * len(context)
+        lift = self.lifts[context[0]] if context else 1.0
+        return SHARE_OF_LIFT * (math.log(lift) - CONDITION_PENALTY * len(context))
+
+    def _rest(
+        self,
+        context: Context,
+        held: tuple[Places, Group],
+        rows: Places,
+        values: Floats,
+        codes: tuple[Codes, ...],
+    ) -> tuple[Floats, Small]:
+        """Return what is left of surprise once told with one more condition of the row.
+
+        It is one that rows with the nearest values share, more than others of the group; inf where
+        there is none.
+        """
+        places, group = held
+        rest, by = np.full(len(rows), np.inf), np.full(len(rows), -1, dtype=np.int32)
+        near = _Neighbourhoods.of(group.ordered, values)
+        taken = {self.family, *(int(self.cells.owners[c]) for c in context)}
+        members = self.order[places]
+        around = near.around(
+            np.array([own[rows] for own in codes]), np.array([own[members] for own in self.codes])
+        )
+        skipped = np.isin(self.cells.families, list(taken))
+        found, conditions = shared(
+            around, self.cells.listing, skipped, least=SHARED, concentration=CONCENTRATED
+        )
+        for condition in np.unique(conditions).tolist():
+            where = found[conditions == condition]
+            left = self._left(context, condition, values[where])
+            better = left < rest[where]
+            rest[where[better]], by[where[better]] = left[better], condition
+        return rest, by
+
+    def _left(self, context: Context, condition: int, values: Floats) -> Floats:
+        """Return the surprise of values in a group with one more condition.
+
+        Where that group is too small to tell, the condition alone explains, or nothing does.
+        What is always the same explains nothing but itself.
+        """
+        own = tuple(sorted((*context, condition)))
+        if self.group(own) is None and own not in self._constants:
+            own = (condition,)
+        held = self.group(own)
+        if held is None:
+            return np.where(values == self._constants.get(own, math.nan), 0.0, np.inf)
+        counted, surprise = held[1].surprise(values)
+        return np.where(counted < ORDINARY, 0.0, surprise)
+
+
+class CategoryJudge:
+    """Judges categories, and gaps, by how often they occur in the whole table."""
+
+    def __init__(
+        self, numbers: Numbers, cells: Cells, codes: tuple[Codes, ...], family: int, count: int
+    ) -> None:
+        """Take all rows of the table, and the number of categories."""
+        self.numbers, self.cells, self.codes, self.family = numbers, cells, codes, family
+        totals = np.bincount(numbers[numbers >= 0], minlength=count + 1)
+        self.totals, self.known = totals, int(totals.sum())
+        self.bar = expected_extreme(self.known)
+
+    def __call__(
+        self,
+        numbers: Numbers,
+        codes: tuple[Codes, ...],
+        misfits: Floats,  # noqa: ARG002
+        contexts: Small,  # noqa: ARG002
+    ) -> Outside:
+        """Judge rows by the frequencies of their categories."""
+        found = _Best.of(len(numbers))
+        known = np.flatnonzero(numbers >= 0)
+        kinds = np.minimum(numbers, len(self.totals) - 1)
+        surprise = np.zeros(len(numbers))
+        if np.count_nonzero(self.totals) < 2:
+            return found.outside(surprise, self.bar)
+        rarities = _log_rarities(self.totals)
+        surprise[known] = rarities[kinds[known]]
+        masks = _masks(self.cells, codes)
+        for kind in np.unique(kinds[known[surprise[known] > self.bar]]).tolist():
+            rows = np.flatnonzero(kinds == kind)
+            rest, by = self._rest(kind, rows, masks)
+            found.take(rows, surprise[rows] - self.bar, rest - self.bar, by, ())
+        return found.outside(surprise, self.bar)
+
+    def _rest(self, kind: int, rows: Places, masks: Callable[[int], Mask]) -> tuple[Floats, Small]:
+        """Return what is left of the surprise of a category in a group that its rows share."""
+        rest, by = np.full(len(rows), np.inf), np.full(len(rows), -1, dtype=np.int32)
+        alike = np.flatnonzero(self.numbers == kind)
+        if len(alike) <= SHARED:
+            return rest, by
+        for condition in range(len(self.cells.spans)):
+            if int(self.cells.owners[condition]) == self.family:
+                continue
+            own = self.cells.mask(condition, self.codes)
+            hits, size = int(np.count_nonzero(own[alike])) - 1, int(self.cells.sizes[condition])
+            share = max(0.5, CONCENTRATED * size / self.cells.rows)
+            if hits < SHARED or hits < share * (len(alike) - 1):
+                continue
+            inside = self.numbers[own]
+            counts = np.bincount(inside[inside >= 0], minlength=len(self.totals))
+            left = float(_log_rarities(counts)[kind])
+            left = 0.0 if left < ORDINARY else left
+            better = masks(condition)[rows] & (left < rest)
+            rest[better], by[better] = left, condition
+        return rest, by
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Best:
+    """The strongest finding of each row so far."""
+
+    strengths: Floats
+    condition: Small
+    explained: Small
+
+    @classmethod
+    def of(cls, rows: int) -> _Best:
+        none = np.full((2, rows), -1, dtype=np.int32)
+        return cls(np.zeros(rows), none[0], none[1])
+
+    def outside(self, surprise: Floats, bar: float) -> Outside:
+        """Return what was found; of other rows, how far they are from counting."""
+        ordinary = np.minimum(surprise - bar, 0.0)
+        strengths = np.where(self.strengths > 0, self.strengths, ordinary)
+        return Outside(strengths, self.condition, self.explained, surprise)
+
+    def take(
+        self, rows: Places, strengths: Floats, rest: Floats, by: Small, context: Context
+    ) -> None:
+        """Take findings, or what is left of them, where they are stronger."""
+        left = np.minimum(strengths, rest)
+        better = left > self.strengths[rows]
+        chosen = rows[better]
+        self.strengths[chosen] = left[better]
+        self.condition[chosen] = (-1, *context[:1], *[MISFIT] * 3)[len(context)]
+        self.explained[chosen] = np.where(rest < strengths, by, -1)[better]
+
+
+def _masks(cells: Cells, codes: tuple[Codes, ...]) -> Callable[[int], Mask]:
+    """Return what tells which rows satisfy a condition, each looked at once."""
+    known: dict[int, Mask] = {}
+
+    def mask(condition: int) -> Mask:
+        if condition not in known:
+            known[condition] = cells.mask(condition, codes)
+        return known[condition]
+
+    return mask
+
+
+def _by_value(numbers: Floats) -> Places:
+    """Return the rows that have a number, in the order of these."""
+    order = np.argsort(numbers)  # what is missing comes last
+    return order[: len(numbers) - int(np.count_nonzero(np.isnan(numbers)))]
+
+
+def _by_context(misfits: Floats, contexts: Small) -> Iterator[tuple[Context, Places]]:
+    """Return the contexts of several conditions that rows clearly do not fit, and these rows."""
+    strong = np.flatnonzero((misfits >= STRONG_MISFIT) & (contexts[:, 1] >= 0))
+    if not len(strong):
+        return
+    kinds, own = np.unique(contexts[strong], axis=0, return_inverse=True)
+    order = np.argsort(own.ravel(), kind="stable")
+    parts = np.split(strong[order], np.flatnonzero(np.diff(own.ravel()[order])) + 1)
+    for kind, rows in zip(kinds, parts, strict=True):
+        yield tuple(kind[kind >= 0].tolist()), rows
+
+
+def _log_rarities(totals: npt.NDArray[np.int64]) -> Floats:
+    """Return ln rarity of each category; one that does not occur would be the only one."""
+    known = int(totals.sum())
+    alike = int(np.dot(totals, totals)) / max(known, 1)
+    return np.log(np.maximum(alike / np.maximum(totals, 1), 1.0))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Neighbourhoods:
+    """The values of a group nearest to each of some values; equal ones are in or out together."""
+
+    low: Places
+    high: Places
+    is_own: Mask  # whether the value itself is one of the group
+
+    @classmethod
+    def of(cls, ordered: Floats, values: Floats) -> _Neighbourhoods:
+        own = np.searchsorted(ordered, values, "left")
+        is_own = ordered[np.minimum(own, len(ordered) - 1)] == values
+        places = own[:, None] + np.arange(-NEAREST, NEAREST + 1)
+        fits = (places >= 0) & (places < len(ordered))
+        safe = np.clip(places, 0, len(ordered) - 1)
+        distances = np.where(fits, np.abs(ordered[safe] - values[:, None]), np.inf)
+        count = NEAREST + is_own.astype(np.int64)
+        order = np.argsort(distances, axis=1, kind="stable")
+        rank = np.argsort(order, axis=1, kind="stable")
+        near = fits & (rank < count[:, None])
+        first = safe[np.arange(len(values)), near.argmax(axis=1)]
+        last = safe[np.arange(len(values)), near.shape[1] - 1 - near[:, ::-1].argmax(axis=1)]
+        low = np.searchsorted(ordered, ordered[first], "left")
+        return cls(low, np.searchsorted(ordered, ordered[last], "right"), is_own)
+
+    def around(self, own: Codes, codes: Codes) -> Around:
+        """Return the same with the codes of the rows, and of the group's members."""
+        low, high = self.low.astype(np.int32), self.high.astype(np.int32)
+        return Around(low, high, self.is_own, own, codes)

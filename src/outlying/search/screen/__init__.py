@@ -1,1 +1,0 @@
-"""Estimates for many contexts at once, by rows as bits: bitsets, histograms, neighbours."""

@@ -1,0 +1,47 @@
+"""Where a row stands among all rows of a table: exceptional, unusual, or neither (method 5e).
+
+Strengths are in nats beyond what an ordinary row shows by chance. By counting alone, the most
+extreme of n ordinary rows reaches about 0.8 ln n: that is the line of exceptional rows. A clean
+table has next to none, and no reference rows or random numbers are needed to tell.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from outlying.table.columns import Floats
+
+#: A row that is not exceptional is unusual if it is stronger than this share of all rows.
+UNUSUAL = 0.97
+#: Strengths closer than this are the same.
+SAME_STRENGTH = 1e-9
+
+
+def chance_extreme(rows: int) -> float:
+    """Return how strong, in nats, the most extreme of so many ordinary rows is by counting."""
+    return 0.8 * math.log(max(rows, 2))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """The strengths of all rows, and from which on a row is exceptional or unusual."""
+
+    ordered: Floats
+    exceptional: float
+    unusual: float
+
+    @classmethod
+    def of(cls, strengths: Floats) -> Standing:
+        """Draw the lines."""
+        ordered = np.sort(strengths)
+        unusual = max(float(np.quantile(ordered, UNUSUAL)), SAME_STRENGTH)
+        return cls(ordered, chance_extreme(len(ordered)), unusual)
+
+    def at_least(self, strength: float) -> int:
+        """Count the rows with a finding at least this strong."""
+        return len(self.ordered) - int(
+            np.searchsorted(self.ordered, strength - SAME_STRENGTH, "left")
+        )

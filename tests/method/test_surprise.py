@@ -1,0 +1,89 @@
+"""Surprise: what is counted and what distance adds, against the twin and against known tails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from outlying.method import surprise
+from outlying.method.surprise import ColumnFacts, Group
+from outlying.table.columns import Floats
+from tests import naive_surprise as naive
+
+SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "rounded": lambda rng, n: rng.normal(size=n).round(1),
+    "whole": lambda rng, n: rng.poisson(3, n).astype(float),
+    "exponential": lambda rng, n: rng.exponential(size=n),
+    "heavy": lambda rng, n: rng.standard_t(2, n),
+    "uniform": lambda rng, n: rng.random(n),
+    "spike": lambda rng, n: np.where(rng.random(n) < 0.9, 0.1, rng.exponential(size=n)),
+    "constant but one": lambda rng, n: np.where(np.arange(n) == rng.integers(n), 0.3, 0.1),
+    "two groups": lambda rng, n: rng.normal(size=n) + 30 * (rng.random(n) < 0.06),
+}
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    shape=st.sampled_from(sorted(SHAPES)),
+    rows=st.integers(20, 150),
+    more=st.integers(1, 100),
+)
+def test_surprise_is_that_of_the_twin(seed: int, shape: str, rows: int, more: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = np.sort(SHAPES[shape](rng, rows)) + 0.0
+    column = np.sort(np.append(values, SHAPES[shape](rng, more)))
+    if values[0] == values[-1]:
+        return
+    asked = np.sort(np.concatenate([values, rng.normal(0, 20, 10), [-300.0, 300.0]]))
+    group, twin = Group(values, ColumnFacts(column)), naive.Group(values.tolist(), column.tolist())
+    assert group.width == pytest.approx(twin.width, rel=1e-12)
+    counted, found = group.surprise(asked)
+    assert counted == pytest.approx([twin.log_rarity(x) for x in asked.tolist()], abs=1e-9)
+    assert group.tail(asked) == pytest.approx([twin.tail(x) for x in asked.tolist()], rel=1e-9)
+    assert found == pytest.approx([twin.surprise(x) for x in asked.tolist()], abs=1e-9)
+
+
+@pytest.mark.parametrize("shape", ["normal", "exponential", "heavy", "uniform"])
+@pytest.mark.parametrize("unit", [2.0**-30, 1e-3, 1e6])
+def test_units_do_not_matter(shape: str, unit: float) -> None:
+    values = np.sort(SHAPES[shape](np.random.default_rng(1), 300))
+    asked = np.array([-30.0, 2.9, 30.0])
+    _, found = Group(values * unit, ColumnFacts(values * unit)).surprise(asked * unit)
+    assert found == pytest.approx(Group(values, ColumnFacts(values)).surprise(asked)[1], abs=1e-9)
+
+
+def test_tails_are_those_of_known_distributions() -> None:
+    """Nats of what is expected beyond: of an exponential x + 0, of a Gaussian nearly its own."""
+    shares = (np.arange(200_000) + 0.5) / 200_000
+    ordered = -np.log1p(-shares)
+    asked = np.array([5.0, 9.0])
+    assert Group(ordered, ColumnFacts(ordered)).tail(asked) == pytest.approx(asked, rel=0.02)
+    half = np.sort(np.concatenate([-ordered, ordered]))
+    heavy = (1 - shares) ** -0.5
+    found = Group(heavy, ColumnFacts(heavy)).tail(np.array([20.0, 100.0]))
+    assert found == pytest.approx(2 * np.log([20.0, 100.0]), rel=0.1)
+    assert Group(half, ColumnFacts(half)).tail(np.array([0.0])) == 0
+
+
+@pytest.mark.parametrize("value", [0.1, 0.3, 1 / 3, 7.7])
+@pytest.mark.parametrize("rows", [30, 49, 300])
+def test_a_window_of_nearly_equal_values_is_no_rounding_error(value: float, rows: int) -> None:
+    """The deviation of equal values is 0, though that of their rounded mean may not be."""
+    values = np.sort(np.append(np.full(rows, value), value + 1))
+    expected = 1.06 * values.std() * len(values) ** -0.2
+    assert surprise.robust_width(values) == pytest.approx(expected)
+
+
+def test_what_many_rows_share_is_no_surprise() -> None:
+    values = np.sort(np.append(np.random.default_rng(0).normal(size=960), np.full(40, 50.0)))
+    group = Group(values, ColumnFacts(values))
+    alone = np.sort(np.append(values[:960], [50.0]))
+    asked = np.array([50.0])
+    assert group.tail(asked)[0] == pytest.approx(0.0, abs=1e-9)
+    assert Group(alone, ColumnFacts(alone)).tail(asked)[0] > 20
+    assert group.tail(np.array([49.0]))[0] > 20

@@ -1,0 +1,229 @@
+"""A slow, obvious twin of the engine that judges every row at once (method 5c to 5e).
+
+Written from docs/method.md alone, in plain loops; nothing here is shared with the package, except
+that the natural segments of a column (method 4, whose twin is in naive.py) are given. Rows are
+compared by their cells: numbers, texts, booleans, None where missing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tests.naive_surprise import Group, bar_of, quantile
+from tests.naive_sweep import (
+    Condition,
+    Context,
+    Segments,
+    Sweep,
+    Table,
+    Value,
+    bins_of,
+    conditions_of,
+)
+
+# --- method 5d: outside, explained away ---
+
+
+@dataclass(frozen=True)
+class Outside:
+    """How far a value lies outside; -1 stands for the whole table, and for no explanation.
+
+    As a group, -2 stands for the context that the row does not fit.
+    """
+
+    strength: float = 0.0
+    group: int = -1
+    explained: int = -1
+    surprise: float = 0.0
+
+
+class NumberJudge:
+    """Judges the numbers of a column by the groups of the table."""
+
+    def __init__(
+        self,
+        cells: Sequence[Value],
+        conditions: Sequence[Condition],
+        own: str,
+        lifts: Mapping[int, float],
+    ) -> None:
+        """Take the column, and how much tighter it is given each condition."""
+        self.numbers = {row: float(cell) for row, cell in enumerate(cells) if cell is not None}
+        self.conditions, self.own, self.lifts = conditions, own, lifts
+        self.bar = bar_of(len(self.numbers))
+        self.column = sorted(self.numbers.values())
+        self.groups: dict[Context, Group] = {}
+
+    def rows(self, context: Context) -> list[int]:
+        """Return the rows of a group."""
+        return [r for r in self.numbers if all(r in self.conditions[k].rows for k in context)]
+
+    def group(self, context: Context) -> Group:
+        """Return the values of a group."""
+        if context not in self.groups:
+            values = sorted(self.numbers[r] for r in self.rows(context))
+            self.groups[context] = Group(values, self.column)
+        return self.groups[context]
+
+    def __call__(self, row: int, misfit: float, odd: Context) -> Outside:
+        """Judge a row of the table, also in the context that it does not fit."""
+        x = self.numbers.get(row)
+        if x is None:
+            return Outside(min(-self.bar, 0.0))
+        best, surprise = Outside(), 0.0
+        related = [k for k, lift in sorted(self.lifts.items()) if lift >= math.exp(0.2)]
+        contexts = [(), *((k,) for k in related if row in self.conditions[k].rows)]
+        if misfit >= 3 and len(odd) > 1:
+            contexts.append(odd)
+        for context in contexts:
+            values = self.group(context).values
+            if len(values) < 20 or values[0] == values[-1]:
+                continue
+            own = self.group(context).surprise(x)
+            surprise = surprise if context else own
+            bonus = sum(0.5 * (math.log(self.lifts[k]) - 0.3) for k in context)
+            if len(context) > 1:
+                bonus = -1.5 * len(context)
+            if context and self.group(context).tail(x) <= 0:
+                continue
+            strength, rest, by = own + bonus - self.bar, *self._rest(context, row, x)
+            left = min(strength, rest - self.bar)
+            if left > best.strength:
+                group = -1 if not context else context[0] if len(context) == 1 else -2
+                best = Outside(left, group, by if rest - self.bar < strength else -1)
+        if best.strength <= 0:
+            return Outside(min(surprise - self.bar, 0.0), surprise=surprise)
+        return Outside(best.strength, best.group, best.explained, surprise)
+
+    def _rest(self, context: Context, row: int, x: float) -> tuple[float, int]:
+        """Return what is left of the surprise in the row's own group, and its condition."""
+        members = self.rows(context)
+        others = [r for r in members if r != row]
+        nearest = sorted(others, key=lambda r: (abs(self.numbers[r] - x), self.numbers[r]))[:10]
+        near = {self.numbers[r] for r in nearest} | {x}
+        around = [r for r in others if min(near) <= self.numbers[r] <= max(near)]
+        taken = {self.own, *(self.conditions[k].column for k in context)}
+        best = (math.inf, -1)
+        for k, condition in enumerate(self.conditions):
+            if condition.column in taken or row not in condition.rows:
+                continue
+            hits = sum(r in condition.rows for r in around)
+            size = sum(r in condition.rows for r in members)
+            if hits >= 5 and hits * len(members) >= 3 * size * len(around):
+                best = min(best, (self._left(context, k, size, x), k), key=lambda pair: pair[0])
+        return best
+
+    def _left(self, context: Context, condition: int, size: int, x: float) -> float:
+        narrower = (condition,) if size < 20 else tuple(sorted({*context, condition}))
+        values = self.group(narrower).values
+        if len(values) < 20:
+            return math.inf
+        if values[0] == values[-1]:
+            return 0.0
+        if self.group(narrower).log_rarity(x) < math.log(4):
+            return 0.0
+        return self.group(narrower).surprise(x)
+
+
+class CategoryJudge:
+    """Judges categories by how often they occur."""
+
+    def __init__(self, cells: Sequence[Value], conditions: Sequence[Condition], own: str) -> None:
+        """Take the column."""
+        self.cells, self.conditions, self.own = cells, conditions, own
+        self.known = [row for row, cell in enumerate(cells) if cell is not None]
+        self.bar = bar_of(len(self.known))
+
+    def _log_rarity(self, rows: Sequence[int], value: Value) -> float:
+        counts: dict[Value, int] = {}
+        for row in rows:
+            counts[self.cells[row]] = counts.get(self.cells[row], 0) + 1
+        alike = sum(count**2 for count in counts.values()) / max(len(rows), 1)
+        return math.log(max(1.0, alike / max(counts.get(value, 0), 1)))
+
+    def __call__(self, row: int, misfit: float, odd: Context) -> Outside:
+        """Judge a row of the table."""
+        value = self.cells[row]
+        if value is None or len({self.cells[r] for r in self.known}) < 2:
+            return Outside(min(-self.bar, 0.0))
+        surprise = self._log_rarity(self.known, value)
+        rest, by = self._rest(row, value)
+        left = min(surprise - self.bar, rest - self.bar)
+        if left <= 0:
+            return Outside(min(surprise - self.bar, 0.0), surprise=surprise)
+        return Outside(left, -1, by if rest < surprise else -1, surprise)
+
+    def _rest(self, row: int, value: Value) -> tuple[float, int]:
+        others = [r for r in self.known if self.cells[r] == value and r != row]
+        best = (math.inf, -1)
+        for k, condition in enumerate(self.conditions):
+            if condition.column == self.own or row not in condition.rows:
+                continue
+            hits = sum(r in condition.rows for r in others)
+            share = max(0.5, 3 * len(condition.rows) / len(self.cells))
+            if hits >= 5 and hits >= share * len(others):
+                inside = [r for r in self.known if r in condition.rows]
+                left = self._log_rarity(inside, value)
+                left = 0.0 if left < math.log(4) else left
+                best = min(best, (left, k), key=lambda pair: pair[0])
+        return best
+
+
+# --- strength and standing ---
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A property of a row, judged."""
+
+    outside: Outside
+    misfit: float
+    context: Context
+
+    @property
+    def strength(self) -> float:
+        """The strength of the finding; 0 or less where there is none."""
+        if self.misfit > 0:
+            return self.misfit + max(self.outside.strength, 0.0)
+        return self.outside.strength
+
+
+def properties_of(table: Table) -> list[tuple[str, bool, list[Value]]]:
+    """Return the properties of a table: a column, whether it is about gaps, and its cells."""
+    found = []
+    for name in sorted(table):
+        cells = list(table[name])
+        if len({cell for cell in cells if cell is not None}) > 1:
+            found.append((name, False, cells))
+        if None in cells:
+            found.append((name, True, [cell is None for cell in cells]))
+    return found
+
+
+def judged(
+    table: Table,
+    least: Callable[[int], int],
+    depth: int,
+    segments: Callable[[list[float]], Segments],
+) -> list[list[Judged]]:
+    """Judge all rows of a table: rows x properties."""
+    conditions = conditions_of(table, least(1), segments)
+    columns = []
+    for name, _, cells in properties_of(table):
+        sweep = Sweep(bins_of(cells), conditions, name, least)
+        sweep.run(depth)
+        judge: NumberJudge | CategoryJudge = CategoryJudge(cells, conditions, name)
+        if any(isinstance(cell, float) for cell in cells):
+            judge = NumberJudge(cells, conditions, name, sweep.lifts)
+        rows = range(len(cells))
+        misfits = [sweep.misfit(row) for row in rows]
+        columns.append([Judged(judge(row, *misfits[row]), *misfits[row]) for row in rows])
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def lines(strengths: Sequence[float]) -> tuple[float, float]:
+    """Return from which strength on a row is exceptional, and unusual (method 5e)."""
+    unusual = quantile(sorted(strengths), 0.97)
+    return 0.8 * math.log(max(len(strengths), 2)), max(unusual, 1e-9)

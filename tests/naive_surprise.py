@@ -1,0 +1,158 @@
+"""Surprise in a group of values (method 5d), slow and obvious: a part of the engine's twin."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """Interpolate between the two nearest ranks."""
+    place = share * (len(ordered) - 1)
+    low = math.floor(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+
+
+def deviation(values: Sequence[float]) -> float:
+    """Return the population standard deviation; 0 of equal values."""
+    if min(values) == max(values):
+        return 0.0
+    mean = math.fsum(values) / len(values)
+    return math.sqrt(math.fsum((x - mean) ** 2 for x in values) / len(values))
+
+
+def width(ordered: Sequence[float]) -> float:
+    """Return the Parzen window by a spread without the outer twentieths."""
+    low, high = quantile(ordered, 0.05), quantile(ordered, 0.95)
+    spread = 1.13 * deviation([min(max(x, low), high) for x in ordered])
+    return 1.06 * (spread or deviation(ordered)) * math.pow(len(ordered), -0.2)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Ascending values of a group, and those of the whole column."""
+
+    values: Sequence[float]
+    column: Sequence[float]
+
+    def log_rarity(self, x: float) -> float:
+        """Return what is counted: ln rarity, at least 0."""
+        best = 1.0
+        for scale in (1, 2, 4, 8, 16, 32):
+            near = self._near(x, scale * self.width / 2)
+            best = max(best, self._typical[scale] / max(near, 1))
+        return math.log(best)
+
+    @cached_property
+    def width(self) -> float:
+        """The window."""
+        return width(self.values)
+
+    @cached_property
+    def _typical(self) -> dict[int, float]:
+        """How many members a member has near it, on average, itself included, by scale."""
+        found, n = {}, len(self.values)
+        for scale in (1, 2, 4, 8, 16, 32):
+            reach = scale * self.width / 2
+            upward = sum(y <= x + reach for i, x in enumerate(self.values) for y in self.values[i:])
+            found[scale] = (2 * upward - n) / n
+        return found
+
+    def _near(self, x: float, reach: float) -> int:
+        return sum(x - reach <= other <= x + reach for other in self.values)
+
+    @cached_property
+    def step(self) -> float:
+        """The resolution of the column."""
+        distinct = sorted(set(self.column))
+        enough = max(3, 0.01 * len(self.column))
+        shared = [x for x in distinct if sum(other == x for other in self.column) >= enough]
+        if len(shared) > 1:
+            return quantile(sorted(b - a for a, b in pairwise(shared)), 0.5)
+        return 0.0
+
+    def off(self, spike: float) -> float:
+        """Return how far rows off a spike typically lie from it."""
+        away = sorted(abs(x - spike) for x in self.column if x != spike)
+        return quantile(away, 0.5) if len(away) >= max(5, 0.03 * len(self.column)) else 0.0
+
+    @cached_property
+    def _tails(self) -> tuple[_Tail, _Tail]:
+        q10, q50, q90 = (quantile(self.values, share) for share in (0.1, 0.5, 0.9))
+        low = q10 - 10 * (q50 - q10) if q10 < q50 else -math.inf
+        high = q90 + 10 * (q90 - q50) if q90 > q50 else math.inf
+        core = [x for x in self.values if low <= x <= high]
+        shares = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+        q05, q10, q25, q50, q75, q90, q95 = (quantile(core, share) for share in shares)
+        floor = max(self.step, (q95 - q05) / 10)
+        off = self.off(q50) if q50 in (q25, q75) else 0.0
+        above = _Tail(q75 - q50, q90 - q75, q95 - q90, q90, floor, off, len(self.values))
+        below = _Tail(q50 - q25, q25 - q10, q10 - q05, q10, floor, off, len(self.values))
+        return above, below
+
+    def tail(self, x: float) -> float:
+        """Return the tail M of a value, faded."""
+        above, below = self._tails
+        copies = sum(other == x for other in self.values)
+        larger = len({other for other in self.values if other > x})
+        smaller = len({other for other in self.values if other < x})
+        return max(
+            above.nats(x - above.begin) * self._fade(copies + larger),
+            below.nats(below.begin - x) * self._fade(copies + smaller),
+        )
+
+    def _fade(self, as_far: int) -> float:
+        others = max(as_far, 1) - 1
+        s, r = others / len(self.column), others / len(self.values)
+        return clip((0.03 - s) / 0.02, 0, 1) * clip((0.1 - r) / 0.05, 0, 1)
+
+    def surprise(self, x: float) -> float:
+        """Return S."""
+        counted = self.log_rarity(x)
+        return counted + 1.5 * math.log(1 + max(0.0, self.tail(x) - counted))
+
+
+@dataclass(frozen=True)
+class _Tail:
+    a: float
+    b: float
+    c: float
+    begin: float
+    floor: float
+    off: float
+    rows: int
+
+    def nats(self, d: float) -> float:
+        if d <= 0:
+            return 0.0
+        a, b, c, ln2, ln25, ln10 = self.a, self.b, self.c, *map(math.log, (2, 2.5, 10))
+        scale = max(b / ln25, a / ln2, self.floor)
+        if a == 0 and max(b / ln25, self.off / ln2) > 0:
+            scale = max(b / ln25, self.off / ln2)
+        if scale <= 0 or (a == 0 and b == 0 and self.off == 0):
+            return ln10 + math.exp(3) - 1
+        if a <= self.floor or b <= 0:
+            return ln10 + d / scale
+        slack = math.sqrt(20 + 20 / 3) / 2 / math.sqrt(self.rows)
+        last = math.log(c / b / (ln2 / ln25)) - slack if c else -9
+        xi = max(math.log(b / a / (ln25 / ln2)), last) / 0.8
+        if xi > 0:
+            xi = clip(xi, 0.01, 1.5)
+            return ln10 + math.log(1 + xi * d / scale) / xi
+        power = clip(0.843 / math.log(1 + b / a), 1, 1.4)
+        power = 1 + self.rows / (self.rows + 50) * (power - 1)
+        return ln2 * (1 + math.pow((d + a + b) / a, power))
+
+
+def clip(x: float, low: float, high: float) -> float:
+    """Return the number nearest to x between two others."""
+    return min(max(x, low), high)
+
+
+def bar_of(known: int) -> float:
+    """Return what the most extreme of so many ordinary values shows."""
+    return max(0.8 * math.log(max(known, 2)) + math.log(0.3), 0.0)

@@ -1,0 +1,214 @@
+"""Models against their slow twin, and what must not change what they find."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from outlying.kernel import library
+from outlying.search.model import Evidence, numbers_of
+from tests import models
+from tests import naive_engine as naive
+
+few = settings(max_examples=25)
+
+
+@settings(max_examples=40)
+@given(
+    table=models.tables(),
+    depth=st.sampled_from([1, 2, 2, 3, 4]),
+    support=st.sampled_from([None, None, 5, 0.2]),
+)
+def test_evidence_is_that_of_the_twin(
+    table: models.Table, depth: int, support: float | None
+) -> None:
+    options: dict[str, Any] = {"max_conditions": depth, "min_support": support}
+    model = models.model_of(table, **options)
+    expected = models.judged_by_twin(table, **options)
+    found = model.evidence
+    names = [(p.attribute.column.name, p.is_gap) for p in model.properties]
+    assert names == [(name, gap) for name, gap, _ in naive.properties_of(table)]
+    for row, judged in enumerate(expected):
+        for place, own in enumerate(judged):
+            context = tuple(c for c in found.contexts[row, place].tolist() if c >= 0)
+            assert found.misfit[row, place] == pytest.approx(own.misfit, abs=2e-9)
+            assert context == own.context
+            outside = own.outside
+            assert found.outside[row, place] == pytest.approx(outside.strength, abs=1e-9)
+            assert found.surprise[row, place] == pytest.approx(outside.surprise, abs=1e-9)
+            assert found.group[row, place] == outside.group
+            assert found.explained[row, place] == outside.explained
+            assert found.strengths[row, place] == pytest.approx(own.strength, abs=2e-9)
+    strengths = [max(one.strength for one in judged) for judged in expected]
+    lines = model.standing.exceptional, model.standing.unusual
+    assert lines == pytest.approx(naive.lines(strengths), abs=1e-8)
+
+
+def same(found: Evidence, expected: Evidence) -> None:
+    """Check that two kinds of evidence are the same, bit by bit."""
+    for field in dataclasses.fields(Evidence):
+        one, other = getattr(found, field.name), getattr(expected, field.name)
+        assert np.array_equal(one, other), field.name
+
+
+def chosen(evidence: Evidence, rows: Any) -> Evidence:
+    """Return the evidence of some rows."""
+    fields = dataclasses.fields(Evidence)
+    return Evidence(**{field.name: getattr(evidence, field.name)[rows] for field in fields})
+
+
+@few
+@given(table=models.tables())
+def test_compiled_code_and_numpy_give_the_same_evidence(table: models.Table) -> None:
+    found = models.model_of(table).evidence
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(library.VARIABLE, "numpy")
+        expected = models.model_of(table).evidence
+    same(found, expected)
+
+
+@few
+@given(table=models.tables(), seed=st.integers(0, 99))
+def test_the_order_of_rows_changes_nothing(table: models.Table, seed: int) -> None:
+    order = np.random.default_rng(seed).permutation(len(table["c0"]))
+    turned = {name: [cells[row] for row in order] for name, cells in table.items()}
+    same(models.model_of(turned).evidence, chosen(models.model_of(table).evidence, order))
+
+
+@few
+@given(table=models.tables())
+def test_threads_change_nothing(table: models.Table) -> None:
+    same(models.model_of(table, threads=2).evidence, models.model_of(table).evidence)
+
+
+@few
+@given(table=models.tables())
+def test_names_in_the_same_order_change_nothing(table: models.Table) -> None:
+    renamed = {f"neu {name}": cells for name, cells in table.items()}
+    same(models.model_of(renamed).evidence, models.model_of(table).evidence)
+
+
+@few
+@given(table=models.tables(most=5))
+def test_the_order_of_columns_changes_no_strength(table: models.Table) -> None:
+    """Up to two conditions, all contexts are counted; equally strong ones may be told instead."""
+    turned = {f"c{9 - place}": cells for place, cells in enumerate(table.values())}
+    before = models.model_of(table, max_conditions=2)
+    after = models.model_of(turned, max_conditions=2)
+    places = {(p.attribute.column.name, p.is_gap): k for k, p in enumerate(after.properties)}
+    for place, own in enumerate(before.properties):
+        name = f"c{9 - int(own.attribute.column.name[1:])}"
+        other = places[name, own.is_gap]
+        for kind in ("outside", "misfit", "surprise"):
+            one = getattr(before.evidence, kind)[:, place]
+            assert np.array_equal(one, getattr(after.evidence, kind)[:, other])
+
+
+@few
+@given(table=models.tables(), unit=st.sampled_from([2.0, 2.0**-40, 2.0**300, 1000.0, 0.0625]))
+def test_units_change_nothing(table: models.Table, unit: float) -> None:
+    """To the last bit for powers of two, up to rounding otherwise."""
+    scaled: models.Table = {
+        name: [cell * unit if isinstance(cell, float) else cell for cell in cells]
+        for name, cells in table.items()
+    }
+    found, expected = models.model_of(scaled).evidence, models.model_of(table).evidence
+    if unit != 1000.0:
+        same(found, expected)
+    for kind in ("outside", "misfit", "surprise"):
+        assert getattr(found, kind) == pytest.approx(getattr(expected, kind), abs=1e-9)
+
+
+@few
+@given(table=models.tables(), seed=st.integers(0, 10**6))
+def test_a_column_of_noise_changes_what_is_told_with_it_only(
+    table: models.Table, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    noise = {"noise": rng.normal(size=len(table["c0"])).tolist()}
+    before = models.model_of(table, max_conditions=2)
+    after = models.model_of(table | noise, max_conditions=2)
+    known = len(before.cells.spans)
+    assert after.cells.spans[:known] == before.cells.spans
+    found = chosen(after.evidence, np.s_[:, : len(before.properties)])
+    without = (found.contexts < known).all(axis=2)
+    assert np.array_equal(found.misfit[without], before.evidence.misfit[without])
+    assert np.array_equal(found.surprise, before.evidence.surprise)
+
+
+@few
+@given(table=models.tables(), seed=st.integers(0, 10**6))
+def test_a_column_that_groups_no_rows_changes_nothing(table: models.Table, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    unique: models.Table = {"unique": [f"{number}" for number in rng.random(len(table["c0"]))]}
+    before, after = models.model_of(table), models.model_of(table | unique)
+    found = chosen(after.evidence, np.s_[:, : len(before.properties)])
+    same(found, before.evidence)
+
+
+@few
+@given(table=models.tables())
+def test_rows_of_the_table_are_judged_alike_as_others(table: models.Table) -> None:
+    model = models.model_of(table)
+    same(model.judged(model.numbers), model.evidence)
+    some = np.arange(0, len(table["c0"]), 3)
+    numbers = [numbers_of(attribute, some) for attribute in model.attributes]
+    same(model.judged(numbers), chosen(model.evidence, some))
+
+
+def test_categories_that_the_table_does_not_know_are_judged() -> None:
+    table = models.random_table(1, 100, ["normal", "by group", "tied"])
+    model = models.model_of(table)
+    numbers = [own[:2] for own in model.numbers]
+    numbers[1] = np.array([3, 900], dtype=np.int32)
+    found = model.judged(numbers)
+    assert found.outside[0, 1] == found.outside[1, 1] > 0
+
+
+def test_more_conditions_than_contexts_have_are_as_many_as_they_have() -> None:
+    table = models.random_table(1, 100, ["normal", "by group", "tied"])
+    found = models.model_of(table, max_conditions=9).evidence
+    same(found, models.model_of(table).evidence)
+
+
+def test_a_table_without_properties_has_no_exceptional_row() -> None:
+    model = models.model_of({"a": [1.0] * 40, "b": ["x"] * 40})
+    assert model.standing.ordered.tolist() == [0.0] * 40
+    assert model.standing.exceptional > 0
+
+
+@pytest.mark.parametrize("sentinels", [0, 1, 5, 30])
+@pytest.mark.parametrize("sentinel", [-999.0, 9999.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_codes_for_unknown_hide_no_error(sentinels: int, sentinel: float, seed: int) -> None:
+    """A value twenty standard deviations off is exceptional beside any number of sentinels."""
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=2000)
+    values[:sentinels], values[-1] = sentinel, 20.0
+    model = models.model_of({"a": values.tolist(), "b": rng.normal(size=2000).tolist()})
+    strengths = model.evidence.strongest
+    assert strengths[-1] >= model.standing.exceptional
+    clean = strengths[sentinels:-1]
+    assert np.count_nonzero(clean >= model.standing.exceptional) <= 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_a_minority_always_has_is_no_finding(seed: int) -> None:
+    """A rent is larger than all other payments, and ordinary among rents."""
+    rng = np.random.default_rng(seed)
+    kinds = np.where(np.arange(1000) < 40, "rent", rng.choice(["food", "shop", "fuel"], 1000))
+    amounts = np.where(kinds == "rent", rng.normal(950, 60, 1000), rng.uniform(5, 75, 1000))
+    amounts[0] = 2500.0
+    model = models.model_of({"amount": amounts.round(2).tolist(), "kind": kinds.tolist()})
+    strengths = model.evidence.strongest
+    assert np.count_nonzero(strengths[1:40] >= model.standing.exceptional) == 0
+    assert np.count_nonzero(strengths[1:40] > 0) <= 2
+    assert strengths.argmax() == 0
+    assert strengths[0] >= model.standing.unusual
+    explained = model.evidence.explained[0, 0]
+    assert model.attributes[model.cells.spans[explained].attribute].column.name == "kind"
