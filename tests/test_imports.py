@@ -25,7 +25,7 @@ FLOORS: list[set[str]] = [
     {"stream", "render"},
     {"api"},
     {"detect"},
-    {"paper", "web"},
+    {"web"},
     {"cli"},
     {"__main__"},
 ]
