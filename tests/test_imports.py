@@ -18,6 +18,7 @@ FLOORS: list[set[str]] = [
     {"kernel"},
     {"options", "parallel"},
     {"table"},
+    {"derived"},
     {"method", "sources"},
     {"search"},
     {"reference"},
