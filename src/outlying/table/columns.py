@@ -57,7 +57,7 @@ Labels: TypeAlias = tuple[str, ...] | tuple[bool, ...]
 class Derivation(Protocol):
     """How a column is computed from others: a part of its parent, or what others say of it.
 
-    What it needs to know of the whole table was decided before (`outlying.table.derived`), so that
+    What it needs to know of the whole table was decided before (`outlying.derived`), so that
     a table in memory, a sample of it and a batch of its rows give the same cells.
     """
 

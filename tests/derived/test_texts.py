@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from outlying.derived.keys import KeyFacts, key_derivations
+from outlying.derived.shape import odd_characters, patterns
+from outlying.derived.texts import TextDerivation, TextFacts, text_derivations
 from outlying.table.columns import categorical_column
-from outlying.table.derived.keys import KeyFacts, key_derivations
-from outlying.table.derived.shape import odd_characters, patterns
-from outlying.table.derived.texts import TextDerivation, TextFacts, text_derivations
 
 
 def parts_of(texts: list[str]) -> dict[str, TextDerivation]:

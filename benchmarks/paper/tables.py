@@ -9,15 +9,15 @@ from typing import Any, TypeAlias, get_args
 
 import numpy as np
 
+from benchmarks.paper import published
+from benchmarks.paper.density_score import DensityScore
+from benchmarks.paper.published import CLAIMS, Bound, Claim
 from outlying import sources
 from outlying.api import Explainer
 from outlying.errors import SourceError
 from outlying.method.density import parzen
 from outlying.method.intervals import segments
 from outlying.options import Discretise, Interval, PaperOptions
-from outlying.paper import published
-from outlying.paper.density_score import DensityScore
-from outlying.paper.published import CLAIMS, Bound, Claim
 from outlying.reference.intervals import natural_intervals
 from outlying.results.pairs import Pair
 from outlying.search.attributes import NumericAttribute

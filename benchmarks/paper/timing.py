@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from benchmarks.paper import published
+from benchmarks.paper.published import Claim
 from outlying.api import Explainer
-from outlying.paper import published
-from outlying.paper.published import Claim
 from outlying.table.table import Table
 
 REPEATS = 3

@@ -18,11 +18,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from outlying.derived.chance import are_key_texts
+from outlying.derived.shape import collapsed, odd_characters, patterns
+from outlying.derived.spelling import Intended, misspellings
 from outlying.table.columns import CategoricalColumn, Column, NumericColumn, frozen
-from outlying.table.derived.chance import are_key_texts
-from outlying.table.derived.parts import Part
-from outlying.table.derived.shape import collapsed, odd_characters, patterns
-from outlying.table.derived.spelling import Intended, misspellings
+from outlying.table.parts import Part
 from outlying.table.row_hash import label_hashes, splitmix64
 from outlying.table.selection import IDENTIFIER_ROWS, MOST_TEXTS
 from outlying.table.values import LARGEST_EXACT_INTEGER, Value, printable, text_of

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from benchmarks.paper import unif2
+from benchmarks.paper.density_score import DensityScore
+from benchmarks.paper.examples import Example
+from benchmarks.paper.notation import context, subject
+from benchmarks.paper.tables import Reproduced, ScoredPair
+from benchmarks.paper.timing import Timed
+from benchmarks.paper.unif2 import Drawn, Histogram, Unif2
 from outlying.options import Measure
-from outlying.paper import unif2
-from outlying.paper.density_score import DensityScore
-from outlying.paper.examples import Example
-from outlying.paper.notation import context, subject
-from outlying.paper.tables import Reproduced, ScoredPair
-from outlying.paper.timing import Timed
-from outlying.paper.unif2 import Drawn, Histogram, Unif2
 from outlying.render.palette import PALETTE
 from outlying.render.plots import Plot
 from outlying.render.plots.panels import strip_frame

@@ -6,16 +6,16 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from outlying.options import Options
-from outlying.table.columns import Column, Derivation
-from outlying.table.derived.calendar import (
+from outlying.derived.calendar import (
     DATES,
     CalendarFacts,
     calendar_derivations,
 )
-from outlying.table.derived.keys import KeyFacts, key_derivations
-from outlying.table.derived.texts import TextFacts, text_derivations
-from outlying.table.derived.written import written_derivations
+from outlying.derived.keys import KeyFacts, key_derivations
+from outlying.derived.texts import TextFacts, text_derivations
+from outlying.derived.written import written_derivations
+from outlying.options import Options
+from outlying.table.columns import Column, Derivation
 from outlying.table.selection import Selection
 from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.values import Form

@@ -12,8 +12,8 @@ from statistics import NormalDist
 
 import numpy as np
 
+from benchmarks.paper.density_score import DensityScore
 from outlying.method.density import Floats, bandwidth_of, parzen, parzen_at
-from outlying.paper.density_score import DensityScore
 from outlying.reference.outlierness import outlierness
 
 HEIGHTS = NormalDist(170, 7.5)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from outlying.derived.shape import patterns
 from outlying.table.arrays import Counts, Floats
-from outlying.table.derived.shape import patterns
 
 #: Numbers drawn at random would give so many equal pairs, or more, where they are in fact keys; or
 #: so few that even one pair is no chance.

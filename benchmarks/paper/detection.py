@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 
+from benchmarks.paper.published import Claim
 from outlying.api import Explainer
 from outlying.detect.api import detect
-from outlying.paper.published import Claim
 from outlying.results.detections import Flagged
 from outlying.table.table import Table
 

@@ -7,20 +7,23 @@ import functools
 import math
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
+from benchmarks.paper import __main__ as command
+from benchmarks.paper import detection, document, examples, figures, reasons, tables, timing, unif2
+from benchmarks.paper.notation import context, interval, seconds, subject
+from benchmarks.paper.published import CLAIMS, Claim
+from benchmarks.paper.tables import Reproduced, ScoredPair
 from outlying import OutlyingError, SourceError
 from outlying.cli import terminal
 from outlying.options import Discretise, Measure
-from outlying.paper import detection, document, examples, figures, reasons, tables, timing, unif2
-from outlying.paper.notation import context, interval, seconds, subject
-from outlying.paper.published import CLAIMS, Claim
-from outlying.paper.tables import Reproduced, ScoredPair
 from tests import naive
-from tests.conftest import Run
+
+Run = Callable[..., tuple[int, str, str]]
 
 ECOLI, YEAST, CLOUD = CLAIMS
 
@@ -229,13 +232,29 @@ def test_words(shared_data: Path) -> None:
 # --- the command ---
 
 
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the command in this process; give exit code, standard output and error."""
+
+    def call(*args: object) -> tuple[int, str, str]:
+        code: object = 0
+        try:
+            command.main([str(item) for item in args])
+        except SystemExit as done:
+            code = done.code
+        said = capsys.readouterr()
+        return int(str(code or 0)), said.out, said.err
+
+    return call
+
+
 @pytest.mark.slow
 def test_one_command_makes_the_page(
     run: Run, shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(timing, "REPEATS", 1)
     monkeypatch.setattr(terminal, "_SELDOM", math.inf)  # no progress, however slow the machine
-    code, out, err = run("paper", "--data", shared_data, "-o", tmp_path / "new", "--seeds", 1)
+    code, out, err = run("--data", shared_data, "-o", tmp_path / "new", "--seeds", 1)
     assert (code, err) == (0, "")
     assert "paper.html" in out
     text = (tmp_path / "new" / "paper.md").read_text("utf-8")
@@ -251,7 +270,7 @@ def test_one_command_makes_the_page(
 
 
 def test_a_missing_table_is_named(run: Run, tmp_path: Path) -> None:
-    code, out, err = run("paper", "--data", tmp_path, "-o", tmp_path / "out")
+    code, out, err = run("--data", tmp_path, "-o", tmp_path / "out")
     assert (code, out) == (2, "")
     assert f"{tmp_path / 'ecoli.csv'} does not exist" in err
     assert not (tmp_path / "out").exists()
@@ -259,7 +278,7 @@ def test_a_missing_table_is_named(run: Run, tmp_path: Path) -> None:
 
 def test_a_file_is_no_folder(run: Run, shared_data: Path, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("mine")
-    code, _, err = run("paper", "--data", shared_data, "-o", tmp_path / "out")
+    code, _, err = run("--data", shared_data, "-o", tmp_path / "out")
     assert code == 2
     assert "cannot make the folder" in err
     assert (tmp_path / "out").read_text() == "mine"
@@ -269,10 +288,10 @@ def test_without_matplotlib_the_install_line_is_said(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in list(sys.modules):
-        if name.startswith(("outlying.render.plots", "outlying.paper")):
+        if name.startswith(("outlying.render.plots", "benchmarks.paper")):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    code, _, err = run("paper", "--data", tmp_path, "-o", tmp_path / "out")
+    code, _, err = run("--data", tmp_path, "-o", tmp_path / "out")
     assert code == 2
     assert "pip install 'outlying[plot]'" in err
 
@@ -286,7 +305,7 @@ def test_an_interrupted_run_leaves_no_page(
     monkeypatch.setattr(detection, "detected", stop)
     (tmp_path / "mine.txt").write_text("mine")
     for folder in (tmp_path, tmp_path / "new", tmp_path / "several" / "new" / "ones"):
-        code, _, err = run("paper", "--data", shared_data, "-o", folder)
+        code, _, err = run("--data", shared_data, "-o", folder)
         assert code == 130
         assert "nothing was written" in err
         assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
@@ -296,7 +315,7 @@ def test_a_folder_that_cannot_be_written_to_is_said_before_the_work(
     run: Run, shared_data: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "paper.html").mkdir()
-    code, _, err = run("paper", "--data", shared_data, "-o", tmp_path)
+    code, _, err = run("--data", shared_data, "-o", tmp_path)
     assert code == 2
     assert "paper.html: it is a directory" in err
     assert [path.name for path in tmp_path.iterdir()] == ["paper.html"]

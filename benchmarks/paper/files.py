@@ -6,11 +6,11 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from benchmarks.paper import figures
+from benchmarks.paper.document import html, markdown
+from benchmarks.paper.page import document
+from benchmarks.paper.results import Results
 from outlying.errors import OutputError
-from outlying.paper import figures
-from outlying.paper.document import html, markdown
-from outlying.paper.page import document
-from outlying.paper.results import Results
 from outlying.render.files import Output
 
 FOLDER = "figures"

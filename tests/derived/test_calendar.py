@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outlying.table.columns import Column, numeric_column
-from outlying.table.derived.calendar import (
+from outlying.derived.calendar import (
     MINUTE,
     MINUTES,
     CalendarDerivation,
     CalendarFacts,
     calendar_derivations,
 )
-from outlying.table.derived.parts import Part
+from outlying.table.columns import Column, numeric_column
+from outlying.table.parts import Part
 from outlying.table.values import number_of
 
 MOMENTS = st.datetimes(dt.datetime(1800, 1, 1), dt.datetime(2200, 1, 1))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from outlying.paper import published
-from outlying.paper.detection import Detected
-from outlying.paper.notation import context, percent, spread, subject
-from outlying.paper.tables import Reproduced
-from outlying.paper.timing import Timed
-from outlying.paper.unif2 import Unif2
+from benchmarks.paper import published
+from benchmarks.paper.detection import Detected
+from benchmarks.paper.notation import context, percent, spread, subject
+from benchmarks.paper.tables import Reproduced
+from benchmarks.paper.timing import Timed
+from benchmarks.paper.unif2 import Unif2
 
 
 def of_pair(item: Reproduced) -> str:

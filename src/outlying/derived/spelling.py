@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from outlying.table.derived.shape import script_of
+from outlying.derived.shape import script_of
 
 #: A label and its misspelling occur in so many rows together, or more.
 LEAST_TOGETHER = 5

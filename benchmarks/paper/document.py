@@ -95,7 +95,7 @@ def _plain(text: str) -> str:
 def html(page: Document, figures: Mapping[str, str]) -> str:
     """Write the page as one HTML file that loads nothing; figures, given as SVG, are inside."""
     inside = {name: _data(content) for name, content in figures.items()}
-    template = environment("outlying.paper").get_template("page.html")
+    template = environment("benchmarks.paper").get_template("page.html")
     colours = {"light": PALETTE["light"], "dark": PALETTE["dark"]}
     return template.render(page=page, figures=inside, **colours)
 

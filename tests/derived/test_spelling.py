@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outlying.table.derived import spelling
-from outlying.table.derived.spelling import Intended, is_slip, misspellings
+from outlying.derived import spelling
+from outlying.derived.spelling import Intended, is_slip, misspellings
 
 
 def distance(first: str, second: str) -> int:

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from outlying.table.columns import CategoricalColumn, Column, frozen
-from outlying.table.derived.parts import Part
+from outlying.table.parts import Part
 from outlying.table.values import Value, is_gap
 from outlying.table.written.reading import Reading
 from outlying.table.written.styles import style_of

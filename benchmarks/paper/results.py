@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from outlying.paper import detection, examples, tables, timing, unif2
-from outlying.paper.detection import Detected
-from outlying.paper.examples import Examples
-from outlying.paper.published import CLAIMS
-from outlying.paper.tables import Reproduced
-from outlying.paper.timing import Timed
-from outlying.paper.unif2 import Drawn, Unif2
+from benchmarks.paper import detection, examples, tables, timing, unif2
+from benchmarks.paper.detection import Detected
+from benchmarks.paper.examples import Examples
+from benchmarks.paper.published import CLAIMS
+from benchmarks.paper.tables import Reproduced
+from benchmarks.paper.timing import Timed
+from benchmarks.paper.unif2 import Drawn, Unif2
 
 OnProgress: TypeAlias = Callable[[str, int, int], None]  # the step, how many are done, of how many
 

@@ -12,9 +12,9 @@ from typing import get_args
 
 import numpy as np
 
+from benchmarks.paper.density_score import DensityScore
 from outlying.method.density import Floats, bandwidth_of, parzen, parzen_at
 from outlying.options import Discretise, Measure
-from outlying.paper.density_score import DensityScore
 from outlying.reference.discretise import bin_numbers, histogram
 from outlying.reference.outlierness import outlierness
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from outlying.table.arrays import Counts, Floats
 from outlying.table.columns import CategoricalColumn, Column, NumericColumn, frozen
-from outlying.table.derived.parts import Part
+from outlying.table.parts import Part
 from outlying.table.values import Form, Value
 
 #: Forms that have parts; a date has no hour, a time of day nothing else.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlying.paper.tables import ScoredPair
+from benchmarks.paper.tables import ScoredPair
 from outlying.table.values import number_text, printable
 
 

@@ -11,11 +11,10 @@ from typing import get_args
 import numpy as np
 
 import outlying
-from outlying.options import Measure
-from outlying.paper import detection, examples, published, timing, unif2
-from outlying.paper.document import Block, Document, Figure, Grid, Section, Text
-from outlying.paper.examples import Example, Examples
-from outlying.paper.notation import (
+from benchmarks.paper import detection, examples, published, timing, unif2
+from benchmarks.paper.document import Block, Document, Figure, Grid, Section, Text
+from benchmarks.paper.examples import Example, Examples
+from benchmarks.paper.notation import (
     context,
     interval,
     numbered,
@@ -25,10 +24,11 @@ from outlying.paper.notation import (
     spread,
     subject,
 )
-from outlying.paper.reasons import of_detection, of_pair, of_times, of_unif2
-from outlying.paper.results import Results
-from outlying.paper.tables import NaturalInterval, Reproduced, ScoredPair
-from outlying.paper.unif2 import Histogram, Unif2
+from benchmarks.paper.reasons import of_detection, of_pair, of_times, of_unif2
+from benchmarks.paper.results import Results
+from benchmarks.paper.tables import NaturalInterval, Reproduced, ScoredPair
+from benchmarks.paper.unif2 import Histogram, Unif2
+from outlying.options import Measure
 
 
 def document(found: Results) -> Document:

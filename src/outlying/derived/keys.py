@@ -9,11 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from outlying.derived.chance import are_keys
+from outlying.derived.texts import ONCE, REPEATED, are_exceptions, said_of_repeated
 from outlying.table.arrays import Counts, Floats
 from outlying.table.columns import CategoricalColumn, Column, frozen
-from outlying.table.derived.chance import are_keys
-from outlying.table.derived.parts import Part
-from outlying.table.derived.texts import ONCE, REPEATED, are_exceptions, said_of_repeated
+from outlying.table.parts import Part
 from outlying.table.values import Value
 
 
