@@ -8,7 +8,7 @@ import numpy as np
 
 from outlying.method import measure
 from outlying.method.density import Floats
-from outlying.reference.outlierness import outlierness
+from outlying.reference.formulas import outlierness
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.paper.density_score import DensityScore
 from outlying.method.density import Floats, bandwidth_of, parzen, parzen_at
-from outlying.reference.outlierness import outlierness
+from outlying.reference.formulas import outlierness
 
 HEIGHTS = NormalDist(170, 7.5)
 PEOPLE = 2000

@@ -18,7 +18,7 @@ from outlying.errors import SourceError
 from outlying.method.density import parzen
 from outlying.method.intervals import segments
 from outlying.options import Discretise, Interval, PaperOptions
-from outlying.reference.intervals import natural_intervals
+from outlying.reference.formulas import natural_intervals
 from outlying.results.pairs import Pair
 from outlying.search.attributes import NumericAttribute
 from outlying.table.columns import Mask

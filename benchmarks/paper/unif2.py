@@ -15,8 +15,7 @@ import numpy as np
 from benchmarks.paper.density_score import DensityScore
 from outlying.method.density import Floats, bandwidth_of, parzen, parzen_at
 from outlying.options import Discretise, Measure
-from outlying.reference.discretise import bin_numbers, histogram
-from outlying.reference.outlierness import outlierness
+from outlying.reference.formulas import bin_numbers, histogram, outlierness
 
 VALUES = 20_000
 BINS = tuple(range(2, 51))

@@ -34,7 +34,7 @@ def column_of(moments: list[dt.datetime | None]) -> Column:
 def test_parts_are_those_of_the_calendar(moments: list[dt.datetime | None], cut: int) -> None:
     column = column_of(moments)
     parts = {
-        part: CalendarDerivation("when", part, cut).column(column)
+        part: CalendarDerivation("when", part, cut).column({"when": column})
         for part in (Part.HOUR, Part.WEEKDAY, Part.DAY, Part.MONTH)
     }
     for row, moment in enumerate(moments):
@@ -62,7 +62,7 @@ def test_near_midnight_is_near_on_the_line() -> None:
     facts = CalendarFacts.of(minutes * MINUTE)
     derived = CalendarDerivation("when", Part.HOUR, facts.cut)
     moments = [dt.datetime(2024, 1, 1, 23, 50), dt.datetime(2024, 1, 2, 0, 10)]
-    column = derived.column(column_of(list(moments)))
+    column = derived.column({"when": column_of(list(moments))})
     assert column.is_numeric
     assert float(column.values[1] - column.values[0]) == 20 * MINUTE
 
@@ -122,7 +122,7 @@ def test_times_of_day_across_midnight_lie_on_a_circle(
     found = list(calendar_derivations("at", "time", CalendarFacts.of(column.values)))
     assert [each.name for each in found] == (["at (hour)"] if is_circle else [])
     for each in found:
-        line = each.column(column)
+        line = each.column({"at": column})
         assert line.is_numeric
         assert [line.value(row) for row in range(len(times))] == times  # to the second
         low, high = each.ends

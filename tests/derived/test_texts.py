@@ -64,7 +64,9 @@ def test_a_pattern_of_its_own() -> None:
     parts = parts_of([*(f"AB-{number}" for number in range(1000, 1200)), "AB 12"])
     assert list(parts) == ["code (pattern)"]
     assert parts["code (pattern)"].parts(["AB-1000", "AB 12"]) == ["AA-9999", "another"]
-    assert parts["code (pattern)"].said("AB 12") == ("has a rare pattern, AA 99 instead of AA-9999")
+    assert parts["code (pattern)"].said({"code": "AB 12"}) == (
+        "has a rare pattern, AA 99 instead of AA-9999"
+    )
 
 
 def test_codes_that_count_on_have_no_shape() -> None:
@@ -74,8 +76,10 @@ def test_codes_that_count_on_have_no_shape() -> None:
 def test_one_that_occurs_twice() -> None:
     parts = parts_of([*(f"AB-{number}" for number in range(1000, 1200)), "AB-1007"])
     assert list(parts) == ["code (repeated)"]
-    assert parts["code (repeated)"].said("AB-1007") == ("is the only one that occurs twice")
-    assert parts["code (repeated)"].said("AB-1008") is None
+    assert parts["code (repeated)"].said({"code": "AB-1007"}) == (
+        "is the only one that occurs twice"
+    )
+    assert parts["code (repeated)"].said({"code": "AB-1008"}) is None
 
 
 def test_labels_that_repeat_have_no_repeated_ones() -> None:
@@ -93,7 +97,7 @@ def test_odd_characters() -> None:
 def test_keys_that_occur_twice() -> None:
     values = np.append(np.arange(500.0), 17.0)
     (found,) = key_derivations("id", KeyFacts.of(values))
-    assert found.said(17) == "is the only one that occurs twice"
+    assert found.said({"id": 17}) == "is the only one that occurs twice"
     assert not list(key_derivations("id", KeyFacts.of(np.arange(500.0))))
     assert not list(key_derivations("age", KeyFacts.of(np.arange(500.0) % 90)))
 
@@ -131,7 +135,7 @@ def test_one_wild_value_makes_no_keys_of_amounts(values: np.ndarray) -> None:
 def test_keys_with_a_number_of_their_own_for_each_year() -> None:
     values = np.concatenate([year * 1e6 + np.arange(200.0) for year in (2021, 2022, 2023)])
     (found,) = key_derivations("invoice", KeyFacts.of(np.array([*values, values[7]])))
-    assert found.said(values[7]) == "is the only one that occurs twice"
+    assert found.said({"invoice": values[7]}) == "is the only one that occurs twice"
 
 
 @pytest.mark.parametrize(

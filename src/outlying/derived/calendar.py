@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -126,6 +126,8 @@ class CalendarFacts:
 class CalendarDerivation:
     """How a part of moments is computed."""
 
+    given: ClassVar[tuple[str, ...]] = ()
+
     parent: str
     part: Part
     cut: int = 0  # the minute at which the line of the hours begins
@@ -154,8 +156,9 @@ class CalendarDerivation:
             return self.cut * MINUTE, self.cut * MINUTE + last
         return (1.0, 31.0) if self.part is Part.DAY else (math.nan, math.nan)
 
-    def column(self, parent: Column) -> Column:
+    def column(self, columns: Mapping[str, Column]) -> Column:
         """Compute the part of each moment."""
+        parent = columns[self.parent]
         assert parent.is_numeric  # noqa: S101 - moments are numbers inside
         known = _in_calendar(parent.values)
         days, minutes = _split(_chosen(parent.values, known))
@@ -183,7 +186,7 @@ class CalendarDerivation:
         codes[known] = code_of[numbers]
         return CategoricalColumn(self.name, "text", frozen(codes), tuple(used), origin=self)
 
-    def said(self, value: Value) -> None:
+    def said(self, values: Mapping[str, Value]) -> None:
         """Return None: the part itself says it."""
 
 

@@ -64,7 +64,7 @@ def with_derived(selection: Selection, table: Table, options: Options) -> Select
     known = {name: found for name, found in facts if found is not None}
     by_name = {column.name: column for column in table.columns}
     derived = tuple(
-        derivation.column(by_name[derivation.parent])
+        derivation.column(by_name)
         for derivation in chosen(table.columns, selection, known, options)
     )
     return with_parts(selection, derived)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -59,6 +59,7 @@ class RepeatedKeys:
     parent: str
     counts: tuple[tuple[float, int], ...]
 
+    given: ClassVar[tuple[str, ...]] = ()
     gives_conditions: ClassVar[bool] = False
 
     @property
@@ -76,15 +77,17 @@ class RepeatedKeys:
         """NaN: these are categories."""
         return math.nan, math.nan
 
-    def column(self, parent: Column) -> Column:
+    def column(self, columns: Mapping[str, Column]) -> Column:
         """Look keys up."""
+        parent = columns[self.parent]
         assert parent.is_numeric  # noqa: S101 - keys of this kind are whole numbers
         codes = np.isin(parent.values, list(dict(self.counts))).astype(np.int32)
         codes[np.isnan(parent.values)] = -1
         return CategoricalColumn(self.name, "text", frozen(codes), (ONCE, REPEATED), origin=self)
 
-    def said(self, value: Value) -> str | None:
+    def said(self, values: Mapping[str, Value]) -> str | None:
         """Say how often it occurs."""
+        value = values[self.parent]
         number = float(value) if isinstance(value, (int, float)) else np.nan
         return said_of_repeated(dict(self.counts).get(number), len(self.counts))
 

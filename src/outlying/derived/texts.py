@@ -14,7 +14,7 @@ import math
 import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -92,6 +92,8 @@ class TextFacts:
 class TextDerivation:
     """How a part is computed of each distinct text."""
 
+    given: ClassVar[tuple[str, ...]] = ()
+
     parent: str
     part: Part
 
@@ -115,8 +117,9 @@ class TextDerivation:
         """NaN: most parts of texts are categories."""
         return math.nan, math.nan
 
-    def column(self, parent: Column) -> Column:
+    def column(self, columns: Mapping[str, Column]) -> Column:
         """Compute the part of each text."""
+        parent = columns[self.parent]
         assert not parent.is_numeric  # noqa: S101 - texts are categories
         return self._column(parent, self.parts([str(label) for label in parent.labels]))
 
@@ -124,7 +127,7 @@ class TextDerivation:
         """Return the part of each text: numbers, or words for categories."""
         raise NotImplementedError
 
-    def said(self, value: Value) -> str | None:  # noqa: ARG002
+    def said(self, values: Mapping[str, Value]) -> str | None:  # noqa: ARG002
         """Return None: the part itself says it."""
         return None
 
@@ -176,9 +179,9 @@ class Pattern(TextDerivation):
         common = frozenset(self.common)
         return [text if text in common else ANOTHER for text in self.patterns(texts)]
 
-    def said(self, value: Value) -> str | None:
+    def said(self, values: Mapping[str, Value]) -> str | None:
         """Name a pattern that is not common."""
-        pattern = self.patterns([str(value)])[0]
+        pattern = self.patterns([str(values[self.parent])])[0]
         if pattern in self.common:
             return None
         usual = " or ".join(printable(common, 40) for common in self.common[:2])
@@ -196,9 +199,9 @@ class Characters(TextDerivation):
         found = re.compile(f"[{re.escape(self.odd)}]").search
         return [ODD if found(text) else USUAL for text in texts]
 
-    def said(self, value: Value) -> str | None:
+    def said(self, values: Mapping[str, Value]) -> str | None:
         """Name the odd characters."""
-        found = sorted(set(self.odd).intersection(str(value)))
+        found = sorted(set(self.odd).intersection(str(values[self.parent])))
         if not found:
             return None
         named = ", ".join(_sign(char) for char in found[:3])
@@ -217,13 +220,14 @@ class Spelling(TextDerivation):
         meant = dict(self.meant)
         return [MISSPELT if text in meant else USUAL for text in texts]
 
-    def said(self, value: Value) -> str | None:
+    def said(self, values: Mapping[str, Value]) -> str | None:
         """Say what was probably meant."""
-        meant = dict(self.meant).get(str(value))
+        text = str(values[self.parent])
+        meant = dict(self.meant).get(text)
         if meant is None:
             return None
         named = printable(text_of(meant.label), 60)
-        return f"{_slip(str(value), meant.label)} {named} ({meant.rows:,} rows)"
+        return f"{_slip(text, meant.label)} {named} ({meant.rows:,} rows)"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -237,9 +241,9 @@ class RepeatedTexts(TextDerivation):
         counts = dict(self.counts)
         return [REPEATED if text in counts else ONCE for text in texts]
 
-    def said(self, value: Value) -> str | None:
+    def said(self, values: Mapping[str, Value]) -> str | None:
         """Say how often it occurs."""
-        return said_of_repeated(dict(self.counts).get(str(value)), len(self.counts))
+        return said_of_repeated(dict(self.counts).get(str(values[self.parent])), len(self.counts))
 
 
 def _slip(text: str, meant: str) -> str:

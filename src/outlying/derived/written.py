@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from outlying.table.written.styles import style_of
 @dataclasses.dataclass(frozen=True, slots=True)
 class WrittenAs:
     """Whether a text is read like the others of its column, or else which it is."""
+
+    given: ClassVar[tuple[str, ...]] = ()
 
     parent: str
     reading: Reading
@@ -46,8 +49,9 @@ class WrittenAs:
         """False: that nearly all rows hold a number groups nothing."""
         return False
 
-    def column(self, parent: Column) -> Column:
+    def column(self, columns: Mapping[str, Column]) -> Column:
         """Compute how each cell is written."""
+        parent = columns[self.parent]
         assert parent.is_numeric  # noqa: S101 - it is read as numbers
         assert parent.written is not None  # noqa: S101 - from texts
         texts = parent.written.texts
@@ -75,8 +79,9 @@ class WrittenAs:
             return self._right
         return None if is_gap(text) else f"'{text}'"
 
-    def said(self, value: Value) -> str | None:
+    def said(self, values: Mapping[str, Value]) -> str | None:
         """Say that a text is alone, or one of few, among numbers; or that they look different."""
+        value = values[self.parent]
         if not isinstance(value, str):
             return None
         noun, right, wrong = self.reading.noun, self.reading.right, self.reading.wrong

@@ -238,7 +238,7 @@ def _said(own: ObjectProperty, values: Mapping[str, Value]) -> str | None:
     origin = own.attribute.column.origin
     if origin is None or own.value is None:
         return None
-    return origin.said(values[origin.parent])
+    return origin.said(values)
 
 
 def _gap(own: ObjectProperty, profile: Profile, typical: Typical) -> tuple[Value, Value] | None:

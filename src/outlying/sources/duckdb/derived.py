@@ -66,7 +66,7 @@ class DerivedColumns:
         derivation = next((item for item in found if item.name == name), None)
         if derivation is None:
             raise OptionError(f"filter: nothing is derived from {parent!r} as {name!r}")
-        return derivation.column(column)
+        return derivation.column({parent: column})
 
 
 def _met(column: Column, item: Filter) -> Mask:

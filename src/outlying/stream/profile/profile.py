@@ -99,7 +99,7 @@ class Profile:
 
     def derived(self, derivation: Derivation) -> Column:
         """Compute a derived column of the rows in memory."""
-        return derivation.column(self.table.column(derivation.parent))
+        return derivation.column({item.name: item for item in self.table.columns})
 
     def derivations_with(
         self, new: Sequence[Column], skipped: tuple[SkippedColumn, ...], options: Options

@@ -81,7 +81,7 @@ class _Readable:
     def column(self) -> NumericColumn:
         """The column of the rows that are in memory."""
         parent = self.profile.table.column(self.field.name)
-        found = parent if self.derivation is None else self.derivation.column(parent)
+        found = parent if self.derivation is None else self.derivation.column({parent.name: parent})
         return cast(NumericColumn, found)
 
     def drawn(self) -> Floats:
