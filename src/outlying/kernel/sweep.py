@@ -45,7 +45,7 @@ def places_of(values: Floats, points: Floats, side: Literal["left", "right"]) ->
 
 
 def located(edges: Floats, values: Floats) -> npt.NDArray[np.int32]:
-    """Count the ascending edges up to each of some values; one more than all where there is none."""
+    """Count the ascending edges up to each of some values; of NaN, one more than all of them."""
     kernel = compiled()
     if kernel is None:
         places = edges.searchsorted(values, "right").astype(np.int32)

@@ -2,8 +2,8 @@
 
 Where only the strongest rows of many are wanted, a row is judged only if it may be one of them. On
 each property, the place of its value tells how surprising it may be, and that place together with
-one other cell of the row in which cells of the sweep it may lie. A bound is never too low; if it is
-too high, the row is judged in vain.
+one other cell of the row in which cells of the sweep it may lie. Where these are strong, they are
+looked at. A bound is never too low; if it is too high, the row is judged in vain.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from outlying.kernel.sweep import located
 from outlying.search.bins import NumericBins
 from outlying.search.cells import Cells, Codes, NumberCoder, Numbers
 from outlying.search.outside import STRONG_MISFIT, CategoryJudge, NumberJudge
-from outlying.table.columns import Floats, Rows
+from outlying.table.columns import Floats, Mask, Rows
 
 if TYPE_CHECKING:
     from outlying.search.model import FittedProperty, Model
@@ -37,14 +37,16 @@ EVEN_PLACES = 512
 #: So many rows tell which condition of a cell is the rarest beside its bin.
 ENOUGH_ROWS = 32_768
 
+Places: TypeAlias = npt.NDArray[np.int32]
 Table: TypeAlias = Floats  # bins (the last: none) x codes of an attribute
 
 
-class Bounds:
+class StrengthBounds:
     """What at most counts against rows that are judged by a model."""
 
     def __init__(self, model: Model, strength: float, combination: float) -> None:
         """Look for rows of at least this strength, or with as much against all of it together."""
+        self.model = model
         self.strength, self.combination = strength - ROUNDING, combination - ROUNDING
         fitted = [model.fitted(place) for place in range(len(model.properties))]
         self._axes = [_Axis.of(model, place, fitted) for place in range(len(model.attributes))]
@@ -60,14 +62,33 @@ class Bounds:
             return np.arange(rows)
         places = [axis.places(own) for axis, own in zip(self._axes, numbers, strict=True)]
         codes = functools.cache(lambda at: self._axes[at].codes[places[at]])
-        total, is_hot = np.zeros(rows), np.zeros(rows, dtype=bool)
-        for own in self._properties:
+        total, is_strong = np.zeros(rows), np.zeros(rows, dtype=bool)
+        for number, own in enumerate(self._properties):
             place = places[own.attribute]
             total += own.surprise[place]
-            hot = np.flatnonzero(own.most[place] >= self.strength)
+            hot = np.flatnonzero((own.most[place] >= self.strength) & ~is_strong)
+            hot = hot[own.bound(place[hot], hot, codes) >= self.strength] if len(hot) else hot
             if len(hot):
-                is_hot[hot[own.bound(place[hot], hot, codes) >= self.strength]] = True
-        return np.flatnonzero(is_hot | (total >= self.combination))
+                is_strong[hot] = self._may_be_strong(number, place, hot, numbers, codes)
+        return np.flatnonzero(is_strong | (total >= self.combination))
+
+    def _may_be_strong(
+        self,
+        number: int,
+        places: Places,
+        rows: Rows,
+        numbers: Sequence[Numbers],
+        codes: Callable[[int], Codes],
+    ) -> Mask:
+        """Find out how badly rows fit on a property, and with that how strong they may be."""
+        bounds, fitted = self._properties[number], self.model.fitted(number)
+        values = self.model.properties[number].numbers(numbers)[rows]
+        own = tuple(codes(at)[rows] for at in range(len(numbers)))
+        misfits, contexts = fitted.misfits(values, own, self.model.cells)
+        outside = bounds.outside_bound(places[rows], rows, codes)
+        if isinstance(fitted.judge, NumberJudge):  # in value space, that context knows no limit
+            outside[(misfits >= STRONG_MISFIT) & (contexts[:, 1] >= 0)] = np.inf
+        return misfits + outside >= self.strength
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -87,19 +108,24 @@ class _Axis:
             return cls(None, examples, coder(examples))
         parts = [np.nextafter(coder.borders, np.inf)]  # a value on a border belongs below
         for own, item in zip(model.properties, fitted, strict=True):
-            if own.place == attribute and isinstance(item.bins, NumericBins):
-                parts += [item.bins.edges, _fine_edges(item.judge.ordered)]
+            if own.place == attribute and isinstance(item.judge, NumberJudge):
+                parts += [_edges_of(item), _fine_edges(item.judge.ordered)]
         edges = np.unique(np.concatenate(parts))
         before = np.nextafter(edges[:1], -np.inf) if len(edges) else np.zeros(1)
         examples = np.concatenate([before, edges, [np.nan]])
         return cls(edges, examples, coder(examples))
 
-    def places(self, numbers: Numbers) -> npt.NDArray[np.int32]:
+    def places(self, numbers: Numbers) -> Places:
         """Return the place of each value."""
         if self.edges is not None:
             return located(self.edges, numbers)
         last = len(self.examples) - 1
         return np.where(numbers < 0, last, np.minimum(numbers, last - 1)).astype(np.int32)
+
+
+def _edges_of(fitted: FittedProperty) -> Floats:
+    assert isinstance(fitted.bins, NumericBins)  # noqa: S101 - of a number
+    return fitted.bins.edges
 
 
 def _fine_edges(ordered: Floats) -> Floats:
@@ -144,7 +170,7 @@ class _PropertyBounds:
         judge, outside = fitted.judge, np.zeros((fitted.bins.count + 1, len(cells.spans)))
         if isinstance(judge, NumberJudge):
             surprise = _of_numbers(judge, axis)
-            _fill_groups(outside, judge, fitted.bins)
+            _fill_groups(outside, judge, _edges_of(fitted))
         else:
             assert isinstance(judge, CategoryJudge)  # noqa: S101 - there is no other
             surprise = judge.surprise(examples)
@@ -154,18 +180,25 @@ class _PropertyBounds:
         misfit[misfit + highest < strength] = 0.0
         most = misfit.max(axis=1, initial=0.0)[bins]
         most = most + np.maximum(outside.max(axis=1, initial=0.0)[bins], whole)
-        tables = (_by_attribute(cells, table) for table in (misfit, outside))
-        return cls(own.place, bins, surprise, whole, *tables, most)
+        tables = [_by_attribute(cells, table) for table in (misfit, outside)]
+        return cls(own.place, bins, surprise, whole, tables[0], tables[1], most)
 
-    def bound(self, places: Rows, rows: Rows, codes: Callable[[int], Codes]) -> Floats:
+    def bound(self, places: Places, rows: Rows, codes: Callable[[int], Codes]) -> Floats:
         """Return the most that counts against some rows, given all places and codes of these."""
-        bins = self.bins[places]
-        misfit, outside = np.zeros(len(rows)), self.whole[places]
-        for attribute, table in self.misfit.items():
-            misfit = np.maximum(misfit, table[bins, codes(attribute)[rows]])
-        for attribute, table in self.outside.items():
-            outside = np.maximum(outside, table[bins, codes(attribute)[rows]])
-        return misfit + outside
+        misfit = self._largest(self.misfit, places, rows, codes)
+        return misfit + self.outside_bound(places, rows, codes)
+
+    def outside_bound(self, places: Places, rows: Rows, codes: Callable[[int], Codes]) -> Floats:
+        """Return how far outside some rows are at most, of the column and of single conditions."""
+        return np.maximum(self.whole[places], self._largest(self.outside, places, rows, codes))
+
+    def _largest(
+        self, tables: Mapping[int, Table], places: Places, rows: Rows, codes: Callable[[int], Codes]
+    ) -> Floats:
+        bins, found = self.bins[places], np.zeros(len(rows))
+        for attribute, table in tables.items():
+            found = np.maximum(found, table[bins, codes(attribute)[rows]])
+        return found
 
 
 def _of_numbers(judge: NumberJudge, axis: _Axis) -> Floats:
@@ -180,9 +213,9 @@ def _of_numbers(judge: NumberJudge, axis: _Axis) -> Floats:
     return found
 
 
-def _fill_groups(table: Table, judge: NumberJudge, bins: NumericBins) -> None:
+def _fill_groups(table: Table, judge: NumberJudge, inner: Floats) -> None:
     """Find out how far outside of the groups of single conditions the values of bins may be."""
-    edges = np.concatenate([judge.ordered[:1], bins.edges, judge.ordered[-1:]])
+    edges = np.concatenate([judge.ordered[:1], inner, judge.ordered[-1:]])
     for context in judge.contexts[1:]:
         held = judge.group(context)
         if held is not None:

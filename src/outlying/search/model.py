@@ -133,7 +133,9 @@ class Model:
     @functools.cached_property
     def evidence(self) -> Evidence:
         """What counts against the rows that the model is made of."""
-        with_empty = not self.is_whole  # then other rows will be judged, too: one sweep for all
+        with_empty = self.total > len(
+            self.numbers[0]
+        )  # other rows will be judged: one sweep for all
         return self._judged(self.numbers, self.codes, with_empty=with_empty, progress=self.progress)
 
     def judged(self, numbers: Sequence[Numbers], progress: Progress | None = None) -> Evidence:
@@ -189,6 +191,7 @@ class FittedProperty:
 
     @classmethod
     def of(cls, model: Model, place: int, with_empty: bool) -> FittedProperty:
+        """Sweep a property of a model."""
         own, cells = model.properties[place], model.cells
         numbers = own.numbers(model.numbers)
         cut: bins.NumericBins | bins.CategoryBins

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from outlying.search.bounds import Bounds
+from outlying.search.bounds import StrengthBounds
 from outlying.search.cells import Numbers
 from outlying.search.model import BATCH, Evidence, Model
 from outlying.search.standing import Standing
 from outlying.sources.passes import Batch
-from outlying.sources.types.arrow import Field, arrow
+from outlying.sources.types.arrow import arrow
 from outlying.sources.types.arrow_numpy import of_numbers
 from outlying.stream.numbers import Numbering
 from outlying.stream.profile.column_facts import cells_of
@@ -137,11 +137,11 @@ class ScorePass:
         self.drawn = np.stack(scores_of(model.evidence))
         self.line = round(model.standing.exceptional, _DECIMALS)  # as scores are
         least = [_at_least(own, most) for own in self.drawn]
-        self.bounds = Bounds(model, min(self.line, least[0]), least[1])
         self.model = copy.copy(model)
         self.model.threads, self.model.progress = 1, None  # batches are judged side by side
         for name in ("evidence", "standing"):  # of the rows drawn, which nobody asks for elsewhere
             self.model.__dict__.pop(name, None)
+        self.bounds = StrengthBounds(self.model, min(self.line, least[0]), least[1])
         self._numbering = Numbering(model.attributes)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -184,7 +184,8 @@ class ScorePass:
         """Judge the rows that wait, if they are so many."""
         if sum(len(table) for _, table in state.waiting) < least:
             return
-        numbers = [np.concatenate(own) for own in zip(*(own for own, _ in state.waiting))]
+        parts = zip(*(numbers for numbers, _ in state.waiting), strict=True)
+        numbers = [np.concatenate(own) for own in parts]
         table = _joined([own for _, own in state.waiting])
         state.waiting.clear()
         scores = np.stack(scores_of(self.model.judged(numbers)))
