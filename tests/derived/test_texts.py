@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from outlying.derived.derivation import PartDerivation
 from outlying.derived.keys import KeyFacts, key_derivations
 from outlying.derived.shape import odd_characters, patterns
-from outlying.derived.texts import TextDerivation, TextFacts, text_derivations
+from outlying.derived.texts import TextFacts, text_derivations
 from outlying.table.columns import categorical_column
 
 
-def parts_of(texts: list[str]) -> dict[str, TextDerivation]:
+def parts_of(texts: list[str]) -> dict[str, PartDerivation]:
     facts = TextFacts.of(categorical_column("code", texts))
     return {each.name: each for each in text_derivations("code", facts)}
 
