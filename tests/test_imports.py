@@ -18,6 +18,7 @@ FLOORS: list[set[str]] = [
     {"kernel"},
     {"options", "parallel"},
     {"table"},
+    {"derived"},
     {"method", "sources"},
     {"search"},
     {"reference"},
@@ -25,7 +26,7 @@ FLOORS: list[set[str]] = [
     {"stream", "render"},
     {"api"},
     {"detect"},
-    {"paper", "web"},
+    {"web"},
     {"cli"},
     {"__main__"},
 ]
