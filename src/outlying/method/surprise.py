@@ -144,7 +144,11 @@ class Group:
         q05, q10, q25, q50, q75, q90, q95 = self._quantiles
         floor = max(self.facts.step, (q95 - q05) / 10)
         spike = self.facts.off(q50) / TO_QUARTILE if q50 in (q25, q75) else 0.0
-        known = len(self.ordered)
+        inside, known = slice(*self.outer(values)), len(self.ordered)
+        nats = np.zeros(len(values))
+        is_outer = np.ones(len(values), dtype=bool)
+        is_outer[inside] = False
+        values = values[is_outer]
         first = places_of(self.ordered, values, "left")
         last = places_of(self.ordered, values, "right")
         below = np.searchsorted(self._starts, first, "left")
@@ -153,7 +157,9 @@ class Group:
         upper = _beyond(values - q90, above_q90, floor, spike, known)
         lower = _beyond(q10 - values, below_q10, floor, spike, known)
         copies = last - first
-        return np.maximum(upper * self._fade(copies + above), lower * self._fade(copies + below))
+        upper, lower = upper * self._fade(copies + above), lower * self._fade(copies + below)
+        nats[is_outer] = np.maximum(upper, lower)
+        return nats
 
     @functools.cached_property
     def _starts(self) -> Counts:
