@@ -141,13 +141,19 @@ class Group:
 
         It fades out where many rows share a tail: what a few percent of a table have is no error.
         """
+        nats = np.zeros(len(values))
+        is_outer = np.ones(len(values), dtype=bool)
+        is_outer[slice(*self.outer(values))] = False
+        values = values[is_outer]
         first = places_of(self.ordered, values, "left")
         last = places_of(self.ordered, values, "right")
         below = np.searchsorted(self._starts, first, "left")
         above = len(self._starts) - np.searchsorted(self._starts, last, "left")
         upper, lower = self._beyond(values)
         copies = last - first
-        return np.maximum(upper * self._fade(copies + above), lower * self._fade(copies + below))
+        upper, lower = upper * self._fade(copies + above), lower * self._fade(copies + below)
+        nats[is_outer] = np.maximum(upper, lower)
+        return nats
 
     def _beyond(self, values: Floats) -> tuple[Floats, Floats]:
         """Return the surprise of values above the upper tenth, and below the lower one."""

@@ -133,9 +133,7 @@ class Model:
     @functools.cached_property
     def evidence(self) -> Evidence:
         """What counts against the rows that the model is made of."""
-        with_empty = self.total > len(
-            self.numbers[0]
-        )  # other rows will be judged: one sweep for all
+        with_empty = self.total > len(self.numbers[0])  # others will be judged: one sweep for all
         return self._judged(self.numbers, self.codes, with_empty=with_empty, progress=self.progress)
 
     def judged(self, numbers: Sequence[Numbers], progress: Progress | None = None) -> Evidence:

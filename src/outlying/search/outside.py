@@ -126,10 +126,12 @@ class NumberJudge:
             held = self.group(context)
             if held is None:
                 continue
-            some = known if not context else known[masks(context[0])[known]]
-            if not context:
-                surprise[some] = held[1].surprise(numbers[some])[1]
-            self._look(found, context, held, some, numbers, codes)
+            if context:
+                some = known[masks(context[0])[known]]
+                self._look(found, context, held, some, numbers, codes)
+            else:
+                surprise[known] = held[1].surprise(numbers[known])[1]
+                self._take(found, context, held, known, surprise[known], numbers, codes)
         for context, some in _by_context(misfits, contexts):
             held = self.group(context)
             if held is not None:
@@ -147,11 +149,25 @@ class NumberJudge:
         codes: tuple[Codes, ...],
     ) -> None:
         """Look how far rows, in the order of their values, lie outside of a group."""
-        if context:  # distance counts there; what is rare inside of a group, rank space sees
-            below, above = held[1].outer(numbers[some])
-            some = np.concatenate([some[:below], some[above:]])
-            some = some[held[1].tail(numbers[some]) > 0]
-        strengths = held[1].surprise(numbers[some])[1] + self.bonus(context) - self.bar
+        # Distance counts there; what is rare inside of a group, rank space sees.
+        below, above = held[1].outer(numbers[some])
+        some = np.concatenate([some[:below], some[above:]])
+        some = some[held[1].tail(numbers[some]) > 0]
+        surprise = held[1].surprise(numbers[some])[1]
+        self._take(found, context, held, some, surprise, numbers, codes)
+
+    def _take(
+        self,
+        found: _Best,
+        context: Context,
+        held: tuple[Places, Group],
+        some: Places,
+        surprise: Floats,
+        numbers: Floats,
+        codes: tuple[Codes, ...],
+    ) -> None:
+        """Take what is surprising of rows, as far as nothing explains it."""
+        strengths = surprise + self.bonus(context) - self.bar
         hot = strengths > found.strengths[some]
         if hot.any():
             rest, by = self._rest(context, held, some[hot], numbers[some[hot]], codes)
