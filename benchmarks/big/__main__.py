@@ -52,7 +52,8 @@ def _about() -> str:
 
 
 def _one(args: argparse.Namespace) -> Iterator[str]:
-    yield "| rows | read | histograms | a row | ratio | memory | all rows | ratio | memory | bound |"
+    head = ("rows", "read", "histograms", "a row", "ratio", "memory")
+    yield f"| {' | '.join(head)} | all rows | ratio | memory | bound |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
     for millions in args.millions:
         path = table(args.folder, millions)
