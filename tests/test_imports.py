@@ -20,6 +20,7 @@ FLOORS: list[set[str]] = [
     {"options"},
     {"keywords"},
     {"table"},
+    {"derived"},
     {"method", "sources"},
     {"search"},
     {"reference"},
@@ -27,7 +28,7 @@ FLOORS: list[set[str]] = [
     {"stream", "render"},
     {"api"},
     {"detect"},
-    {"paper", "web"},
+    {"web"},
     {"cli"},
     {"__main__"},
 ]

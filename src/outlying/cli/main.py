@@ -12,7 +12,6 @@ import outlying
 from outlying import loading
 from outlying.cli.detect import detect
 from outlying.cli.explain import explain
-from outlying.cli.paper import paper
 from outlying.cli.process import (
     Commands,
     PipeClosedError,
@@ -110,5 +109,5 @@ def completion(shell: str) -> None:
     click.echo(kind(cli, {}, "outlying", "_OUTLYING_COMPLETE").source())
 
 
-for _command in (explain, demo, detect, serve, paper):
+for _command in (explain, demo, detect, serve):
     cli.add_command(_command)

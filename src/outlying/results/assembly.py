@@ -9,6 +9,7 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
+from outlying.derived.choosing import taking_part
 from outlying.method.distribution import Between
 from outlying.method.profiles import NumericProfile, Profile, Ranges
 from outlying.method.sketches import Picture, Sketch, categorical_sketch, shown_categories
@@ -24,7 +25,6 @@ from outlying.search.population import Measured, Searched
 from outlying.search.scoring import Hit
 from outlying.search.standing import Standing
 from outlying.table.arrays import Mask
-from outlying.table.derived.choosing import taking_part
 from outlying.table.values import Form, Value, lies_between
 
 #: Forms whose numbers are moments, not quantities.
@@ -238,7 +238,7 @@ def _said(own: ObjectProperty, values: Mapping[str, Value]) -> str | None:
     origin = own.attribute.column.origin
     if origin is None or own.value is None:
         return None
-    return origin.said(values[origin.parent])
+    return origin.said(values)
 
 
 def _gap(own: ObjectProperty, profile: Profile, typical: Typical) -> tuple[Value, Value] | None:

@@ -48,7 +48,7 @@ class Population:
     @classmethod
     def of(cls, table: Table, rows: int, selection: Selection) -> Population:
         """Describe what takes part and what does not."""
-        from outlying.table.derived.choosing import left_out, taking_part
+        from outlying.derived.choosing import left_out, taking_part
 
         return cls(
             table.source,

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from outlying.derived.choosing import with_derived
 from outlying.errors import SourceError
 from outlying.options import Options
 from outlying.parallel import in_order, usable_threads, usable_workers
@@ -20,7 +21,6 @@ from outlying.search.standing import Standing
 from outlying.search.threads import Once
 from outlying.table.asked import Asked
 from outlying.table.columns import Floats
-from outlying.table.derived.choosing import with_derived
 from outlying.table.selection import Selection, as_declared, not_empty, select_any, with_object
 from outlying.table.table import SkipReason, Table
 from outlying.table.targets import Key, Target, Targets, targets_in

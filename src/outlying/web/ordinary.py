@@ -10,7 +10,7 @@ from outlying.results.findings import Findings
 from outlying.results.pairs import Pair
 from outlying.results.stories import Story
 from outlying.sources.duckdb.browse import ColumnFacts
-from outlying.table.derived.parts import Part, part_of
+from outlying.table.parts import Part, part_of
 from outlying.table.values import Form, Value, number_of, plain
 from outlying.web.queries import QueryFilter
 

@@ -14,7 +14,7 @@ from outlying.results.stories import Story
 from outlying.results.terms import PYTHON
 from outlying.sources.duckdb.browse import ColumnFacts
 from outlying.table.conditions import Condition
-from outlying.table.derived.parts import Part, part_of
+from outlying.table.parts import Part, part_of
 from outlying.table.values import Value, plain, printable, text_of
 from outlying.web.addresses import Addresses
 from outlying.web.queries import OptionsQuery, Params, QueryFilter, TableQuery

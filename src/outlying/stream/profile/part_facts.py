@@ -11,14 +11,14 @@ import dataclasses
 
 import numpy as np
 
+from outlying.derived.calendar import DATES, CalendarFacts
+from outlying.derived.choosing import Facts
+from outlying.derived.keys import KeyFacts
+from outlying.derived.texts import MOST_ODD, MOST_REPEATED, TextFacts
 from outlying.sources.types.arrow import Coded, Field, arrow
 from outlying.sources.types.arrow_numpy import of_numbers
 from outlying.stream.profile.bottom_k import RowSketch, estimated_count
 from outlying.table.columns import Floats
-from outlying.table.derived.calendar import DATES, CalendarFacts
-from outlying.table.derived.choosing import Facts
-from outlying.table.derived.keys import KeyFacts
-from outlying.table.derived.texts import MOST_ODD, MOST_REPEATED, TextFacts
 from outlying.table.row_hash import Hashes, splitmix64
 from outlying.table.selection import MOST_TEXTS
 

@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from outlying.derived.calendar import DATES, CalendarFacts
+from outlying.derived.choosing import Facts, chosen, joined, with_parts
+from outlying.derived.keys import KeyFacts
+from outlying.derived.texts import TextFacts
 from outlying.errors import InfiniteValueError, SourceError
 from outlying.options import Options
 from outlying.sources.types.arrow import Field, arrow
@@ -21,10 +25,6 @@ from outlying.stream.profile.column_facts import (
 )
 from outlying.stream.profile.profile_pass import ProfilePass, ProfileState
 from outlying.table.columns import Column, Derivation, infinities_note
-from outlying.table.derived.calendar import DATES, CalendarFacts
-from outlying.table.derived.choosing import Facts, chosen, joined, with_parts
-from outlying.table.derived.keys import KeyFacts
-from outlying.table.derived.texts import TextFacts
 from outlying.table.evidence import Copy, row_numbers
 from outlying.table.sampling import systematic_sample
 from outlying.table.selection import (
@@ -99,7 +99,7 @@ class Profile:
 
     def derived(self, derivation: Derivation) -> Column:
         """Compute a derived column of the rows in memory."""
-        return derivation.column(self.table.column(derivation.parent))
+        return derivation.column({item.name: item for item in self.table.columns})
 
     def derivations_with(
         self, new: Sequence[Column], skipped: tuple[SkippedColumn, ...], options: Options

@@ -8,6 +8,7 @@ from typing import cast
 
 import numpy as np
 
+from outlying.derived.calendar import MINUTE
 from outlying.method.density import Floats
 from outlying.method.distribution import Distribution
 from outlying.method.measure import SCALES
@@ -20,7 +21,6 @@ from outlying.stream.profile.profile import Profile
 from outlying.stream.verify.plan import ColumnPlan, Query, VerifyPlan
 from outlying.stream.verify.questions import Question
 from outlying.table.columns import Derivation, NumericColumn
-from outlying.table.derived.calendar import MINUTE
 
 _STEPS = {"integer": 1.0, "date": 86_400_000_000.0}
 _REACHES = 1, SCALES[-1] / 2  # windows around an object in which bins are fine
@@ -81,7 +81,7 @@ class _Readable:
     def column(self) -> NumericColumn:
         """The column of the rows that are in memory."""
         parent = self.profile.table.column(self.field.name)
-        found = parent if self.derivation is None else self.derivation.column(parent)
+        found = parent if self.derivation is None else self.derivation.column({parent.name: parent})
         return cast(NumericColumn, found)
 
     def drawn(self) -> Floats:

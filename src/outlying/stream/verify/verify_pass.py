@@ -246,5 +246,5 @@ def cells_in(array: Any, plan: ColumnPlan) -> Cells:
 
 
 def _derived(derivation: Derivation, parent: Column) -> Cells:
-    column = derivation.column(parent)
+    column = derivation.column({derivation.parent: parent})
     return column.values if column.is_numeric else CodedLabels(column.codes, column.labels)
