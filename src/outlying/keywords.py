@@ -22,7 +22,6 @@ from outlying.options import (
 class ExplainKeywords(TypedDict, total=False):
     """Options of explanations."""
 
-    preset: Preset | None
     min_support: float | None
     min_confidence: float | None
     max_conditions: int
@@ -34,6 +33,7 @@ class ExplainKeywords(TypedDict, total=False):
     derive: bool
     references: int | None
     top: int
+    preset: Preset | None
     min_outlierness: float
     measure: Measure
     bandwidth: Bandwidth

@@ -250,7 +250,7 @@ _PRESET = Option(
     "those given beside it come on top.",
 )
 #: All options of explanations.
-EXPLAIN_OPTIONS: dict[str, Option] = {"preset": _PRESET, **_GENERAL, **PAPER_OPTIONS}
+EXPLAIN_OPTIONS: dict[str, Option] = {**_GENERAL, "preset": _PRESET, **PAPER_OPTIONS}
 #: Options of explanations that are still taken, but have no effect: a note says so.
 DEPRECATED = tuple(name for name, option in EXPLAIN_OPTIONS.items() if option.is_deprecated)
 #: Options that say which columns are compared, and how.

@@ -31,7 +31,7 @@ class GroupedCommand(click.Command):
         """Write the options, the groups in the order of their first ones."""
         groups: dict[str, list[tuple[str, str]]] = {}
         for item in self.get_params(ctx):
-            record = item.get_help_record(ctx)
+            record = item.get_help_record(ctx) if isinstance(item, click.Option) else None
             if record is not None:
                 groups.setdefault(getattr(item, "group", ""), []).append(record)
         groups["Options"] = groups.pop("", [])
