@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import outlying
 from outlying.options import Options
 from outlying.parallel import usable_workers
-from outlying.results.patterns import Patterns
+from outlying.results.documents import Patterns
 from outlying.sources import read
 from outlying.table.asked import Asked
 from outlying.table.targets import Target, Targets, targets_in

@@ -126,13 +126,14 @@ class Model:
                 found.append(gap)
         return found
 
-    def _fitted(self, place: int, with_empty: bool) -> _Fitted:
-        return self._once((place, with_empty), lambda: _Fitted.of(self, place, with_empty))
+    def fitted(self, place: int, *, with_empty: bool = True) -> FittedProperty:
+        """Return a property, swept once; with empty cells where rows are judged that are new."""
+        return self._once((place, with_empty), lambda: FittedProperty.of(self, place, with_empty))
 
     @functools.cached_property
     def evidence(self) -> Evidence:
         """What counts against the rows that the model is made of."""
-        with_empty = not self.is_whole  # then other rows will be judged, too: one sweep for all
+        with_empty = self.total > len(self.numbers[0])  # others will be judged: one sweep for all
         return self._judged(self.numbers, self.codes, with_empty=with_empty, progress=self.progress)
 
     def judged(self, numbers: Sequence[Numbers], progress: Progress | None = None) -> Evidence:
@@ -154,7 +155,7 @@ class Model:
         contexts = np.full((width, rows, 4), -1, dtype=np.int32)
 
         def one(place: int) -> None:
-            fitted = self._fitted(place, with_empty)
+            fitted = self.fitted(place, with_empty=with_empty)
             own = self.properties[place].numbers(numbers)
             is_own = codes is self.codes
             found = fitted.own if is_own else fitted.misfits(own, codes, self.cells)
@@ -178,7 +179,7 @@ class Model:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _Fitted:
+class FittedProperty:
     """A property, swept over the table."""
 
     bins: bins.NumericBins | bins.CategoryBins
@@ -187,7 +188,8 @@ class _Fitted:
     own: tuple[Floats, Small]  # the misfits of the rows of the model
 
     @classmethod
-    def of(cls, model: Model, place: int, with_empty: bool) -> _Fitted:
+    def of(cls, model: Model, place: int, with_empty: bool) -> FittedProperty:
+        """Sweep a property of a model."""
         own, cells = model.properties[place], model.cells
         numbers = own.numbers(model.numbers)
         cut: bins.NumericBins | bins.CategoryBins

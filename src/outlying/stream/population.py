@@ -196,7 +196,7 @@ class StreamedPopulation:
         profile = self._profiled(progress, workers)
         standing = self.standing(workers, progress)
         prepared = self._run.prepared if self._memory is None else self._memory.prepared
-        work = ScorePass.of(prepared.model(), profile, standing.exceptional, top)
+        work = ScorePass(prepared.model(), profile, top)
         state = self.feeder.fold(work, work.columns, progress, workers)
         check_rows(self.feeder.source, profile.rows, state.rows, "when they were judged")
         return work.finish(state, profile, standing)
