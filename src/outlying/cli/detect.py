@@ -33,9 +33,8 @@ from outlying.options import BAGGING, COLUMN_OPTIONS, EXPLAIN_OPTIONS, Bagging, 
 from outlying.render.files import Output
 from outlying.results.detections import Detection
 from outlying.sources.passes import Feeder
-from outlying.table.asked import Asked
 from outlying.table.table import Table
-from outlying.table.targets import Targets
+from outlying.table.targets import RowRequest, Targets
 
 _MORE = "More on each row: add --explain."
 #: Options of explanations that count with --explain only, beside those of columns.
@@ -114,7 +113,7 @@ def _targets(
     if not explainer.is_streamed:
         return Targets.of_rows(detection.positions).with_labels(explainer.table)
     wheres = [dict(item.key or item.values) for item in detection.rows]
-    return explainer.targets(Asked(wheres=wheres), progress, workers)
+    return explainer.targets(RowRequest(wheres=wheres), progress, workers)
 
 
 def _write(form: str, out: Output, detection: Detection | None) -> None:
