@@ -84,8 +84,7 @@ def _table(options: Iterable[Option], defaults: Mapping[str, object] = {}) -> st
     for option in options:
         default = defaults.get(option.name, option.default)
         is_told = option.name in defaults
-        usual = "" if is_told or option.default not in (None, ()) else option.usual
-        shown = usual or (f'"{default}"' if isinstance(default, str) else str(default))
+        shown = f'"{default}"' if isinstance(default, str) else str(default)
         choices = " or ".join(f'"{word}"' for word in option.kind.choices)
         words = [option.help, "" if is_told else option.docs, f"{choices}." if choices else ""]
         lines.append(f"| `{option.name}` | {shown} | {' '.join(filter(None, words))} |")
