@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from outlying.search.model import BATCH, Evidence, Model
+from outlying.search.evidence import Evidence
+from outlying.search.model import BATCH, Model
 from outlying.search.standing import Standing
 from outlying.sources.passes import Batch
 from outlying.sources.types.arrow import Field, arrow
@@ -71,7 +72,7 @@ class Ranked:
 
 def scores_of(evidence: Evidence) -> tuple[Floats, Floats]:
     """Return of each row its strength, and how much counts against all of it together."""
-    strengths = evidence.strengths.max(axis=1, initial=0.0)
+    strengths = np.maximum(evidence.strongest, 0.0)
     return strengths.round(_DECIMALS), evidence.combination.round(_DECIMALS)
 
 
@@ -153,14 +154,14 @@ class ScorePass:
     def __getstate__(self) -> dict[str, Any]:
         """Send what was fitted, too: elsewhere it would be fitted again in every part."""
         places = range(len(self.model.properties))
-        fitted = [self.model._fitted(place, with_empty=True) for place in places]
+        fitted = [self.model.fitted(place) for place in places]
         return self.__dict__ | {"fitted": fitted}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         fitted = state.pop("fitted")
         self.__dict__.update(state)
         for place, own in enumerate(fitted):
-            self.model._once((place, True), lambda own=own: own)  # type: ignore[misc]
+            self.model._once(place, lambda own=own: own)  # type: ignore[misc]
 
     @property
     def columns(self) -> list[str]:
