@@ -19,11 +19,10 @@ from outlying.search.prepared import Prepared
 from outlying.search.scoring import Progress
 from outlying.search.standing import Standing
 from outlying.search.threads import Once
-from outlying.table.asked import Asked
 from outlying.table.columns import Floats
 from outlying.table.selection import Selection, as_declared, not_empty, select_any, with_object
 from outlying.table.table import SkipReason, Table
-from outlying.table.targets import Key, Target, Targets, targets_in
+from outlying.table.targets import Key, RowRequest, Target, Targets, targets_in
 
 Result = TypeVar("Result")
 
@@ -76,7 +75,7 @@ class MemoryPopulation:
 
     def targets(
         self,
-        asked: Asked,
+        asked: RowRequest,
         progress: Progress | None = None,  # noqa: ARG002 - this takes no pass
         workers: int | None = None,  # noqa: ARG002
     ) -> Targets:

@@ -105,14 +105,15 @@ class Model:
 
     def _judged_own(self, place: int) -> tuple[RareCells, Small, Outside]:
         # Where rows were drawn, others will be judged, too: one sweep for all.
-        fitted, cells = Fitted.of(self, place, with_empty=not self.is_whole)
-        if not self.is_whole:
+        is_drawn = self.total > len(self.numbers[0])
+        fitted, cells = FittedProperty.of(self, place, with_empty=is_drawn)
+        if is_drawn:
             self._once(place, lambda: fitted)
         return fitted.judged(cells, self.properties[place].numbers(self.numbers), self.codes)
 
-    def fitted(self, place: int) -> Fitted:
+    def fitted(self, place: int) -> FittedProperty:
         """Return a property swept, for rows that the model need not know."""
-        return self._once(place, lambda: Fitted.of(self, place, with_empty=True)[0])
+        return self._once(place, lambda: FittedProperty.of(self, place, with_empty=True)[0])
 
     def judged(self, numbers: Sequence[Numbers], progress: Progress | None = None) -> Evidence:
         """Judge rows that the model need not know."""
@@ -157,7 +158,7 @@ class Model:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Fitted:
+class FittedProperty:
     """A property, swept over the table."""
 
     bins: NumericBins | CategoryBins
@@ -165,7 +166,7 @@ class Fitted:
     judge: Judge
 
     @classmethod
-    def of(cls, model: Model, place: int, *, with_empty: bool) -> tuple[Fitted, Small]:
+    def of(cls, model: Model, place: int, *, with_empty: bool) -> tuple[FittedProperty, Small]:
         """Sweep a property; return the cells of the model's own rows, too."""
         own, cells = model.properties[place], model.cells
         numbers = own.numbers(model.numbers)

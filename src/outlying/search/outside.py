@@ -167,13 +167,13 @@ class NumberJudge:
         codes: tuple[Codes, ...],
     ) -> None:
         """Take what is surprising of rows, as far as nothing explains it."""
-        strengths = surprise + self._bonus(context) - self.bar
+        strengths = surprise + self.bonus(context) - self.bar
         hot = strengths > found.strengths[some]
         if hot.any():
             rest, by = self._rest(context, held, some[hot], numbers[some[hot]], codes)
             found.take(some[hot], strengths[hot], rest - self.bar, by, context)
 
-    def _bonus(self, context: Context) -> float:
+    def bonus(self, context: Context) -> float:
         """Return what a context adds: of one condition its lift, less a price; of more a price."""
         if len(context) > 1:
             return -PRICE_OF_CHOICE * len(context)
@@ -248,20 +248,21 @@ class CategoryJudge:
         contexts: Small,  # noqa: ARG002
     ) -> Outside:
         """Judge rows by the frequencies of their categories."""
-        found = _Best.of(len(numbers))
-        known = np.flatnonzero(numbers >= 0)
+        found, surprise = _Best.of(len(numbers)), self.surprise(numbers)
         kinds = np.minimum(numbers, len(self.totals) - 1)
-        surprise = np.zeros(len(numbers))
-        if np.count_nonzero(self.totals) < 2:
-            return found.outside(surprise, self.bar)
-        rarities = _log_rarities(self.totals)
-        surprise[known] = rarities[kinds[known]]
         masks = _masks(self.cells, codes)
-        for kind in np.unique(kinds[known[surprise[known] > self.bar]]).tolist():
+        for kind in np.unique(kinds[surprise > self.bar]).tolist():
             rows = np.flatnonzero(kinds == kind)
             rest, by = self._rest(kind, rows, masks)
             found.take(rows, surprise[rows] - self.bar, rest - self.bar, by, ())
         return found.outside(surprise, self.bar)
+
+    def surprise(self, numbers: Numbers) -> Floats:
+        """Return ln rarity of categories; 0 of what is missing."""
+        if np.count_nonzero(self.totals) < 2:
+            return np.zeros(len(numbers))
+        kinds = np.minimum(numbers, len(self.totals) - 1)
+        return np.where(numbers >= 0, _log_rarities(self.totals)[kinds], 0.0)
 
     def _rest(self, kind: int, rows: Places, masks: Callable[[int], Mask]) -> tuple[Floats, Small]:
         """Return what is left of the surprise of a category in a group that its rows share."""

@@ -58,7 +58,8 @@ class VerifyRun:
 
     def __init__(self, feeder: Feeder, profile: Profile, options: Options) -> None:
         self.feeder, self.profile, self.options = feeder, profile, options
-        self.prepared = Prepared.of(profile.table, options, profile.known_selection)
+        chosen = profile.known_selection
+        self.prepared = Prepared.of(profile.table, options, chosen, total=profile.rows)
         self.numbering = Numbering(self.prepared.attributes)
 
     def model(self, threads: int = 1, progress: Progress | None = None) -> Model:
