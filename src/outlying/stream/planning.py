@@ -19,8 +19,8 @@ from outlying.method.distribution import Distribution
 from outlying.method.measure import SCALES
 from outlying.search.attributes import Attribute, NumericAttribute, exponent_of
 from outlying.search.cells import MISSING, OTHER, CategoryCoder, NumberCoder
+from outlying.search.evidence import Claims
 from outlying.search.model import Model
-from outlying.search.rows import Claims
 from outlying.search.scoring import Context
 from outlying.sources.types.arrow import Field
 from outlying.stream.contexts import Conjunction, Label, Predicate, conjunction
