@@ -1,4 +1,4 @@
-"""Write the map of the packages into CONTRIBUTING.md and docs/architecture.md, and count.
+"""Write the map of the packages into docs/modules.md, and count.
 
     python scripts/make_map.py
     python scripts/make_map.py --source OTHER/src
@@ -26,7 +26,7 @@ from typing import TypeAlias
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
-PAGES = (ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md")
+PAGE = ROOT / "docs" / "modules.md"
 
 Graph: TypeAlias = Mapping[str, Iterable[str]]
 
@@ -220,7 +220,7 @@ def route(source: Path) -> Route:
 
 
 def parts() -> dict[str, str]:
-    """Return the parts of the pages that are made here, by their names."""
+    """Return the parts of the page that are made here, by their names."""
     found = modules(SOURCE)
     known = order(found)
     return {
@@ -231,9 +231,9 @@ def parts() -> dict[str, str]:
     }
 
 
-def page(path: Path, made: Mapping[str, str]) -> str:
-    """Return a page with its parts replaced by those that were made."""
-    text = path.read_text(encoding="utf-8")
+def page(made: Mapping[str, str]) -> str:
+    """Return the page with its parts replaced by those that were made."""
+    text = PAGE.read_text(encoding="utf-8")
     return _PART.sub(lambda part: f"{part[1]}{made[part[2]]}\n{part[3]}", text)
 
 
@@ -307,9 +307,7 @@ def main() -> None:
     parser.add_argument("--source", type=Path, help="count there, and write nothing")
     source = parser.parse_args().source
     if source is None:
-        made = parts()
-        for path in PAGES:
-            path.write_text(page(path, made), encoding="utf-8")
+        PAGE.write_text(page(parts()), encoding="utf-8")
     for name, count in counts((source or SOURCE).resolve()).items():
         sys.stdout.write(f"{count:>7,}  {name}\n")
 

@@ -16,8 +16,11 @@ MODULES = sorted(ROOT.rglob("*.py"))
 FLOORS: list[set[str]] = [
     {"errors", "loading"},
     {"kernel"},
-    {"options", "parallel"},
+    {"checks", "parallel"},
+    {"options"},
+    {"keywords"},
     {"table"},
+    {"derived"},
     {"method", "sources"},
     {"search"},
     {"reference"},
@@ -25,7 +28,7 @@ FLOORS: list[set[str]] = [
     {"stream", "render"},
     {"api"},
     {"detect"},
-    {"paper", "web"},
+    {"web"},
     {"cli"},
     {"__main__"},
 ]

@@ -11,30 +11,30 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from outlying import sources
+from outlying.checks import check_choice
 from outlying.errors import OptionError
-from outlying.options import Engine, Options, check_choice
+from outlying.options import Engine, Options
 from outlying.parallel import usable_workers
 from outlying.results.findings import Findings
 from outlying.results.findings import Population as Description
 from outlying.sources import registry
-from outlying.table.asked import Asked
-from outlying.table.labels import lone_rows, lone_values
+from outlying.table.evidence import lone_rows, lone_values
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
+    from outlying.keywords import ExplainKeywords
     from outlying.search.memory import MemoryPopulation
     from outlying.search.population import Population, Searched
     from outlying.search.scoring import Progress
     from outlying.search.standing import Standing
     from outlying.stream.score_pass import Ranked
-    from outlying.table.asked import Wheres
-    from outlying.table.targets import Targets
+    from outlying.table.targets import RowRequest, Targets, Where
 
 
 def explain(
@@ -46,7 +46,7 @@ def explain(
     index: Any = None,
     engine: Engine = "auto",
     progress: Progress | None = None,
-    **options: Any,
+    **options: Unpack[ExplainKeywords],
 ) -> Findings:
     """Explain why one row of a table, or a new object against it, is an outlier.
 
@@ -69,12 +69,12 @@ def explain_many(
     data: Any,
     *,
     rows: Iterable[int] | None = None,
-    where: Wheres | None = None,
+    where: Where | Iterable[Where] | None = None,
     objects: Iterable[Mapping[str, Any]] | None = None,
     engine: Engine = "auto",
     workers: int | None = None,
     progress: Progress | None = None,
-    **options: Any,
+    **options: Unpack[ExplainKeywords],
 ) -> Iterator[Findings]:
     """Explain many rows of a table, or many new objects against it; see Explainer.explain_many.
 
@@ -91,9 +91,12 @@ class Explainer:
     Of a table that is read as a stream, the first pass is made when it is first needed, and kept.
     """
 
-    def __init__(self, data: Any, *, engine: Engine = "auto", **options: Any) -> None:
-        given = {name: options.pop(name) for name in registry.OPTIONS if name in options}
-        self.options = Options.of(**options)
+    def __init__(
+        self, data: Any, *, engine: Engine = "auto", **options: Unpack[ExplainKeywords]
+    ) -> None:
+        own: dict[str, Any] = {**options}
+        given = {name: own.pop(name) for name in registry.OPTIONS if name in own}
+        self.options = Options.of(**own)
         self._population = _opened(data, engine, self.options, given)
 
     @property
@@ -127,14 +130,16 @@ class Explainer:
         progress: Progress | None = None,
     ) -> Findings:
         """Explain one row (by position, index or values) or one new object."""
-        asked = Asked.one(row=row, where=where, object=object, index=index)
+        from outlying.table.targets import RowRequest
+
+        asked = RowRequest.one(row=row, where=where, object=object, index=index)
         return next(self.explained(self.targets(asked, progress), progress=progress))
 
     def explain_many(
         self,
         *,
         rows: Iterable[int] | None = None,
-        where: Wheres | None = None,
+        where: Where | Iterable[Where] | None = None,
         objects: Iterable[Mapping[str, Any]] | None = None,
         workers: int | None = None,
         progress: Progress | None = None,
@@ -146,12 +151,14 @@ class Explainer:
         somewhat ahead of that by other processes: `workers` of them, by default one for each core.
         `progress` is told how many are done, of how many.
         """
+        from outlying.table.targets import RowRequest
+
         usable_workers(workers)
-        asked = Asked.many(rows=rows, where=where, objects=objects)
+        asked = RowRequest.many(rows=rows, where=where, objects=objects)
         return self.explained(self.targets(asked, progress, workers), workers, progress)
 
     def targets(
-        self, asked: Asked, progress: Progress | None = None, workers: int | None = None
+        self, asked: RowRequest, progress: Progress | None = None, workers: int | None = None
     ) -> Targets:
         """Find what is asked for, and check all of it."""
         found = self._population.targets(asked, progress, workers)
@@ -226,10 +233,12 @@ class Explainer:
 
         One line for each row, one column for each of `population.columns`.
         """
+        from outlying.table.targets import RowRequest
+
         population = self.in_memory("blame()")
         usable_workers(workers)
         asked = range(population.count()) if rows is None else rows
-        targets = self.targets(Asked.many(rows=asked, where=None, objects=None))
+        targets = self.targets(RowRequest.many(rows=asked, where=None, objects=None))
         each = population.searching(targets, workers, None)
         found = np.zeros((len(targets), len(self.population.columns)))
         with contextlib.closing(each(_shares)) as shares:

@@ -20,7 +20,7 @@ from outlying.method.distribution import (
 from outlying.method.measure import Summary
 from outlying.method.profiles import CategoricalProfile, NumericProfile
 from outlying.method.surprise import robust_width
-from outlying.reference.densities import distribution
+from outlying.reference.formulas import distribution
 
 SHAPES = ("normal", "heavy", "clusters", "rounded", "spike")
 

@@ -10,7 +10,7 @@ import pytest
 import outlying
 from outlying.method.density import Floats, bandwidth_of, parzen
 from outlying.options import Measure
-from outlying.reference.outlierness import outlierness
+from outlying.reference.formulas import outlierness
 
 
 def score(values: Floats, row: int, by: Measure = "paper") -> float:

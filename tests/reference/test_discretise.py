@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import outlying
 from outlying.options import Discretise
-from outlying.reference.discretise import binned, histogram
+from outlying.reference.formulas import binned, histogram
 from outlying.table.columns import CategoricalColumn, numeric_column
 from tests import naive, strategies
 from tests.conftest import Run

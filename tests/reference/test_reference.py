@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 import outlying
 from outlying.method import density, intervals, measure, mixture
 from outlying.options import Bandwidth, Options, PaperOptions
-from outlying.reference.densities import distribution
-from outlying.reference.intervals import natural_intervals, window_rows
-from outlying.reference.outlierness import omega
+from outlying.reference.formulas import distribution, natural_intervals, omega, window_rows
 from tests import naive, strategies
 from tests.every_pair import fast_pairs
 

@@ -15,7 +15,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 import outlying
-from outlying.paper import document
+from benchmarks.paper import document
 from tests import browser as browsers
 from tests.browser import Browser
 

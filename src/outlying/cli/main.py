@@ -10,10 +10,8 @@ from click.shell_completion import get_completion_class
 
 import outlying
 from outlying import loading
-from outlying.cli.demo import demo
 from outlying.cli.detect import detect
 from outlying.cli.explain import explain
-from outlying.cli.paper import paper
 from outlying.cli.process import (
     Commands,
     PipeClosedError,
@@ -23,7 +21,7 @@ from outlying.cli.process import (
     prepare_streams,
     stopped_by_signals,
 )
-from outlying.cli.serve import serve
+from outlying.cli.serve import demo, serve
 from outlying.cli.writing import NO_MEMORY
 from outlying.errors import OptionError, harmless
 from outlying.kernel.library import said
@@ -111,5 +109,5 @@ def completion(shell: str) -> None:
     click.echo(kind(cli, {}, "outlying", "_OUTLYING_COMPLETE").source())
 
 
-for _command in (explain, demo, detect, serve, paper):
+for _command in (explain, demo, detect, serve):
     cli.add_command(_command)

@@ -6,80 +6,67 @@ import dataclasses
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import click
-
-from outlying.cli.options import Decorator, assignment, decorated
+from outlying.cli.options import all_of, assignment, grouped
 from outlying.errors import ColumnError, ObjectError, OptionError, RowError
 from outlying.options import Options
-from outlying.table.asked import Asked
-from outlying.table.marks import is_mark, no_mark, not_a_mark
 from outlying.table.table import Table
-from outlying.table.targets import Targets, new_objects
+from outlying.table.targets import RowRequest, Targets, is_mark, new_objects, no_mark, not_a_mark
 from outlying.table.values import Value, read_text
 
 _NUMBER_OR_RANGE = re.compile(r"([0-9]{1,15})(?:\s*-\s*([0-9]{1,15}))?")
 _ONE = ("row", "where", "object_file")
-_FLAGS = {
-    "row": "--row",
-    "where": "--where",
-    "where_file": "--where-file",
-    "object_file": "--object",
-    "rows": "--rows",
-    "rows_file": "--rows-file",
-    "where_true": "--where-true",
-    "objects_file": "--objects",
-}
-_OPTIONS: tuple[Decorator, ...] = (
-    click.option("--row", type=int, help="The row to explain: data rows are counted from 1."),
-    click.option(
-        "--where",
-        multiple=True,
-        metavar="COLUMN=VALUE",
-        help="The only row with this value; repeat to narrow.",
-    ),
-    click.option(
+_MANY_TIMES = ("where", "rows")
+#: The ways to name what to explain: by which flag, with what, in words.
+_WAYS = {
+    "row": ("--row", "N", "The row to explain: data rows are counted from 1."),
+    "where": ("--where", "COLUMN=VALUE", "The only row with this value; repeat to narrow."),
+    "where_file": (
         "--where-file",
-        metavar="FILE",
-        help='Many rows by their values: JSON lines such as {"id": 17}, or - for standard input.',
+        "FILE",
+        'Many rows by their values: JSON lines such as {"id": 17}, or - for standard input.',
     ),
-    click.option(
+    "object_file": (
         "--object",
-        "object_file",
-        metavar="FILE",
-        help="A new object, as JSON in a file or - for standard input.",
+        "FILE",
+        "A new object, as JSON in a file or - for standard input.",
     ),
-    click.option(
-        "--rows",
-        multiple=True,
-        metavar="NUMBERS",
-        help="Many rows, counted from 1, such as 3,17,40-60.",
-    ),
-    click.option(
+    "rows": ("--rows", "NUMBERS", "Many rows, counted from 1, such as 3,17,40-60."),
+    "rows_file": (
         "--rows-file",
-        metavar="FILE",
-        help="Many rows: their numbers in a file or - for standard input.",
+        "FILE",
+        "Many rows: their numbers in a file or - for standard input.",
     ),
-    click.option(
+    "where_true": (
         "--where-true",
-        metavar="COLUMN",
-        help="Every row that this column marks (true, yes, 1); it is not compared.",
+        "COLUMN",
+        "Every row that this column marks (true, yes, 1); it is not compared.",
     ),
-    click.option(
+    "objects_file": (
         "--objects",
-        "objects_file",
-        metavar="FILE",
-        help="Many new objects, as JSON lines in a file or - for standard input.",
+        "FILE",
+        "Many new objects, as JSON lines in a file or - for standard input.",
     ),
+}
+_FLAGS = {name: flag for name, (flag, _, _) in _WAYS.items()}
+#: Gives a command the options that name what to explain.
+naming_options = all_of(
+    *(
+        grouped(
+            "What to explain",
+            flag,
+            name,
+            type=int if name == "row" else str,
+            multiple=name in _MANY_TIMES,
+            metavar=metavar,
+            help=words,
+        )
+        for name, (flag, metavar, words) in _WAYS.items()
+    )
 )
-
-
-def naming_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command the options that name what to explain."""
-    return decorated(command, _OPTIONS)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -172,7 +159,7 @@ class Naming:
             return Targets.of_rows([_checked(self.row, table)])
         return Targets.of_rows(self._numbers(table))
 
-    def asked(self, table: Table) -> Asked:
+    def asked(self, table: Table) -> RowRequest:
         """Return what is named of a table that is read as a stream, of which `table` has no rows.
 
         Errors name an item by where the user has written it.
@@ -181,23 +168,23 @@ class Naming:
             return self._new()
         if self.where_file is not None:
             places, keys = zip(*json_lines(self.where_file, "keys", RowError), strict=True)
-            return Asked(wheres=keys, name=places.__getitem__)
+            return RowRequest(wheres=keys, name=places.__getitem__)
         if self.where:
-            return Asked(wheres=[self._conditions(table)])
+            return RowRequest(wheres=[self._conditions(table)])
         if self.where_true is not None:
-            return Asked(marks=table.column(self.where_true).name)
+            return RowRequest(marks=table.column(self.where_true).name)
         raise OptionError(
             f"{table.source} is read as a stream, whose rows have no numbers; name them by "
             "--where COLUMN=VALUE, --where-file FILE or --where-true COLUMN"
         )
 
-    def _new(self) -> Asked:
+    def _new(self) -> RowRequest:
         """Return the new objects of a file."""
         if self.object_file is not None:
-            return Asked(objects=[json_object(self.object_file)], name=lambda _: "--object")
+            return RowRequest(objects=[json_object(self.object_file)], name=lambda _: "--object")
         lines = json_lines(self.objects_file or "-", "objects", ObjectError)
         places, objects = zip(*lines, strict=True)
-        return Asked(objects=objects, name=places.__getitem__)
+        return RowRequest(objects=objects, name=places.__getitem__)
 
     def _conditions(self, table: Table) -> dict[str, Value]:
         return dict(_condition(item, table) for item in self.where)

@@ -4,12 +4,9 @@ Angiulli, Fassetti, Manco, Palopoli, "Outlying Property Detection with Numerical
 1306.3558). Given a population DB and an object o, it finds every minimal pair (E, p): among the
 rows DB_E that satisfy the conditions E, as o does, the value o[p] is exceptional.
 
-    densities       f: Parzen windows K of widths b_i = h * beta_i           (section 3; method 2)
-    outlierness     F, G, f_o, the areas above and below, Omega               (section 4; method 3)
-    intervals       natural intervals of a mixture, the conditions          (section 5.1; method 4)
-    scores          DB_E and the scores of the pairs of one object
-    level_wise      the search with sigma, theta and k                       (section 5.2; method 5)
-    discretise      the older method, for categories only                      (section 6; method 8)
+    formulas        densities f (section 3), F, G, f_o, Omega (4), natural intervals (5.1), the
+                    older method on bins (6); method 2, 3, 4 and 8
+    search          DB_E, the scores of pairs, the search with sigma, theta and k (5.2; method 5)
     population      all of it as findings
 
 It is slow and obvious on purpose, and shares formulas with the default search, but no code of it.

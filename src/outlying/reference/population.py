@@ -10,9 +10,8 @@ from outlying.errors import OptionError
 from outlying.method.intervals import Segments, segments
 from outlying.options import Options, PaperOptions
 from outlying.parallel import in_order, usable_workers
-from outlying.reference.discretise import binned
-from outlying.reference.level_wise import minimal_pairs
-from outlying.reference.scores import Scores
+from outlying.reference.formulas import binned
+from outlying.reference.search import Scores, minimal_pairs
 from outlying.search.attributes import Attribute, NumericAttribute, attribute_of
 from outlying.search.memory import MemoryPopulation, name_of
 from outlying.search.population import Result, Searched, Searching, row_of

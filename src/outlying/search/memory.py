@@ -8,22 +8,21 @@ from typing import TypeVar
 
 import numpy as np
 
+from outlying.derived.choosing import with_derived
 from outlying.errors import SourceError
 from outlying.options import Options
 from outlying.parallel import in_order, usable_threads, usable_workers
 from outlying.search.evaluation import Exact, Groups
+from outlying.search.evidence import Claims, claims
 from outlying.search.population import Searched, Searching, row_of
 from outlying.search.prepared import Prepared
-from outlying.search.rows import Claims, claims
 from outlying.search.scoring import Progress
 from outlying.search.standing import Standing
 from outlying.search.threads import Once
-from outlying.table.asked import Asked
 from outlying.table.columns import Floats
-from outlying.table.derived.choosing import with_derived
 from outlying.table.selection import Selection, as_declared, not_empty, select_any, with_object
 from outlying.table.table import SkipReason, Table
-from outlying.table.targets import Key, Target, Targets, targets_in
+from outlying.table.targets import Key, RowRequest, Target, Targets, targets_in
 
 Result = TypeVar("Result")
 
@@ -76,7 +75,7 @@ class MemoryPopulation:
 
     def targets(
         self,
-        asked: Asked,
+        asked: RowRequest,
         progress: Progress | None = None,  # noqa: ARG002 - this takes no pass
         workers: int | None = None,  # noqa: ARG002
     ) -> Targets:
@@ -193,7 +192,7 @@ class MemoryPopulation:
         """Return of each row its strength, and how much counts against all of it together."""
         strengths, combinations = np.zeros((2, self.table.rows))
         for rows, found in self.prepared.all_evidence(usable_threads(workers), progress):
-            strengths[rows] = found.strengths.max(axis=1)
+            strengths[rows] = found.strongest
             combinations[rows] = found.combination
         return strengths, combinations
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from outlying.errors import ColumnError, SourceError, shown
-from outlying.parallel import mapping, usable_threads
+from outlying.parallel import thread_map, usable_threads
 from outlying.sources.types import arrow as types
 from outlying.table.columns import (
     CategoricalColumn,
@@ -55,7 +55,7 @@ def read_all(
     fields = [field for field in schema if field.name not in unused]
     cells = sum(map(len, arrays))
     threads = min(usable_threads(None), len(fields)) if cells > _MANY else 1
-    with mapping(max(1, threads)) as mapped:
+    with thread_map(max(1, threads)) as mapped:
         waiting = dict(enumerate(arrays))
         if isinstance(arrays, list):
             arrays.clear()  # so that each array goes when its column is there

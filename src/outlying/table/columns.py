@@ -55,15 +55,22 @@ Labels: TypeAlias = tuple[str, ...] | tuple[bool, ...]
 
 
 class Derivation(Protocol):
-    """How a column is computed from another one, its parent, cell by cell.
+    """How a column is computed from others: a part of its parent, or what others say of it.
 
-    What it needs to know of the whole table was decided before (`outlying.table.derived`), so that
+    What it needs to know of the whole table was decided before (`outlying.derived`), so that
     a table in memory, a sample of it and a batch of its rows give the same cells.
     """
 
     @property
     def parent(self) -> str:
-        """The column of the table that it comes from."""
+        """The column of the table whose cells it tells of."""
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The other columns that it needs, as a relation does.
+
+        Such a column is compared over the whole table only: its context is in it.
+        """
 
     @property
     def name(self) -> str:
@@ -81,10 +88,10 @@ class Derivation(Protocol):
     def ends(self) -> tuple[float, float]:
         """The least and the greatest number that it gives; NaN where it gives categories."""
 
-    def column(self, parent: Column) -> Column:
-        """Compute the column from its parent, or from any rows of it."""
+    def column(self, columns: Mapping[str, Column]) -> Column:
+        """Compute the column from its parent and what is given, or from any rows of them."""
 
-    def said(self, value: Value) -> str | None:
+    def said(self, values: Mapping[str, Value]) -> str | None:
         """Say what is odd of a parent's value, in words that follow it; None: the part says it."""
 
 

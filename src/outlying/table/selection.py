@@ -11,7 +11,6 @@ import numpy as np
 from outlying.errors import ColumnError, InfiniteValueError
 from outlying.options import ColumnType, Options
 from outlying.table.columns import CategoricalColumn, Column, infinities_note
-from outlying.table.derived.parts import is_part_name
 from outlying.table.evidence import (
     Copy,
     copies_in,
@@ -20,6 +19,7 @@ from outlying.table.evidence import (
     row_names,
     row_numbers,
 )
+from outlying.table.parts import is_part_name
 from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.text_columns import read_texts
 from outlying.table.values import Value, text_of
@@ -45,7 +45,7 @@ _ALL_THE_SAME = "(declare its type as categorical to use it all the same)"
 class Selection:
     """The columns that take part, in the order of the source, and those that do not.
 
-    Of columns that do not, parts may: `derived` are computed from others (`table.derived`).
+    Of columns that do not, parts may: `derived` are computed from others (`derived`).
     """
 
     columns: tuple[Column, ...]

@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from outlying.errors import SourceError
-from outlying.parallel import mapping, usable_threads
+from outlying.parallel import thread_map, usable_threads
 from outlying.sources import local, plain_texts
 from outlying.sources.columns import KEYS, Reading, from_arrow, table_of, unique_names
 from outlying.sources.csv.layout import (
@@ -111,7 +111,7 @@ def _typed(names: Sequence[str], texts: list[Any], layout: Layout) -> list[Readi
         said = "; ".join(filter(None, (reading.note, kind.note)))
         return Reading(reading.column, said or None)
 
-    with mapping(max(1, min(usable_threads(None), len(texts)))) as mapped:
+    with thread_map(max(1, min(usable_threads(None), len(texts)))) as mapped:
         tallies = list(mapped(tally_of, texts))
         decided = plain_texts.decide(tallies, commas=layout.delimiter == ";")
         waiting = dict(enumerate(texts))

@@ -12,15 +12,15 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from outlying.derived.calendar import DAY
+from outlying.derived.choosing import derivations, facts_of
 from outlying.errors import OptionError
 from outlying.sources.cell_files import CellFiles
 from outlying.sources.duckdb.facts import ColumnFacts
 from outlying.sources.duckdb.filters import Filter
 from outlying.table.arrays import Mask
 from outlying.table.columns import CategoricalColumn, Column, NumericColumn
-from outlying.table.derived.calendar import DAY
-from outlying.table.derived.choosing import derivations, facts_of
-from outlying.table.derived.parts import Part, part_of
+from outlying.table.parts import Part, part_of
 from outlying.table.values import number_of, read_text
 
 _KEPT = 2  # columns that were computed last
@@ -66,7 +66,7 @@ class DerivedColumns:
         derivation = next((item for item in found if item.name == name), None)
         if derivation is None:
             raise OptionError(f"filter: nothing is derived from {parent!r} as {name!r}")
-        return derivation.column(column)
+        return derivation.column({parent: column})
 
 
 def _met(column: Column, item: Filter) -> Mask:

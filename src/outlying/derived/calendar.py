@@ -1,0 +1,225 @@
+"""Parts of dates and times: hour of day, day of week, day of month, month.
+
+A column of moments is one long line, on which 03:12 is like any other time. Its parts repeat, and
+show what is usual at which time. Only what repeats in the data is a part of its own: within a
+single day the hour tells no more than the moment itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from outlying.derived.derivation import PartDerivation
+from outlying.table.arrays import Counts, Floats
+from outlying.table.columns import Column, NumericColumn, frozen
+from outlying.table.parts import Part
+from outlying.table.values import Form
+
+#: Forms that have parts; a date has no hour, a time of day nothing else.
+DATES: tuple[Form, ...] = ("date", "datetime", "instant", "time")
+#: Fewer rows show no habit.
+LEAST_ROWS = 30
+#: An hour is a whole number of minutes: finer times are told by the moment itself.
+MINUTE = 60_000_000.0
+MINUTES = 24 * 60
+DAY = MINUTE * MINUTES
+_FARTHEST = 10_000 * 365.25 * DAY  # moments beyond have no date
+#: The circle of the day is searched for its emptiest place in steps of so many minutes, and where
+#: none is empty, by the rows within so many steps.
+_STEP = 5
+_WINDOW = 24
+
+Days: TypeAlias = npt.NDArray[np.int64]
+
+
+#: In how many days, weeks, months and years there must be rows, that a part of them repeats.
+LEAST_PERIODS = {Part.HOUR: 7, Part.WEEKDAY: 4, Part.DAY: 4, Part.MONTH: 3}
+
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class CalendarFacts:
+    """The days on which there are rows, and how many rows each minute of the day has."""
+
+    days: Days
+    minutes: Counts
+
+    @classmethod
+    def of(cls, values: Floats, rows: Counts | None = None) -> CalendarFacts:
+        """Count moments in microseconds, or `rows` of each; NaN is missing."""
+        known = _in_calendar(values)
+        days, minutes = _split(_chosen(values, known))
+        if rows is None:
+            return cls(_distinct(days), np.bincount(minutes, minlength=MINUTES))
+        counted = np.zeros(MINUTES, dtype=np.int64)
+        np.add.at(counted, minutes, rows[known])
+        return cls(_distinct(days), counted)
+
+    def merged(self, other: CalendarFacts) -> CalendarFacts:
+        """Return the facts of the rows of both."""
+        return CalendarFacts(np.union1d(self.days, other.days), self.minutes + other.minutes)
+
+    def parts(self, form: Form) -> Iterator[Part]:
+        """Return the parts that repeat, and differ."""
+        if self.minutes.sum() < LEAST_ROWS:
+            return
+        if form == "time":
+            if self.is_across_midnight:
+                yield Part.HOUR
+            return
+        months = _months(self.days)
+        have_hours = form != "date" and np.count_nonzero(self.minutes) > 1
+        if have_hours and len(self.days) >= LEAST_PERIODS[Part.HOUR]:
+            yield Part.HOUR
+        for part, numbers, periods in (
+            (Part.WEEKDAY, _weekdays(self.days), (self.days + 3) // 7),
+            (Part.DAY, _days_of_month(self.days), months),
+            (Part.MONTH, months % 12, months // 12),
+        ):
+            if len(np.unique(periods)) >= LEAST_PERIODS[part] and len(np.unique(numbers)) > 1:
+                yield part
+
+    @property
+    def is_across_midnight(self) -> bool:
+        """Whether hours that belong together lie at both ends of the day.
+
+        If not, times in their own order are in that of the circle, too.
+        """
+        cut = self.cut
+        return bool(self.minutes[:cut].any() and self.minutes[cut:].any())
+
+    @property
+    def cut(self) -> int:
+        """The minute of the day where the circle is cut open: in the middle of its emptiest place.
+
+        So that what is near on the clock is near on the line, across midnight as well.
+        """
+        steps = self.minutes.reshape(-1, _STEP).sum(axis=1)
+        start, length = _longest_empty(steps)
+        if not length:
+            sums = np.convolve(np.concatenate([steps, steps[: _WINDOW - 1]]), np.ones(_WINDOW))
+            start, length = int(np.argmin(sums[_WINDOW - 1 : _WINDOW - 1 + len(steps)])), _WINDOW
+        return (start + length // 2) % len(steps) * _STEP
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CalendarDerivation(PartDerivation):
+    """How a part of moments is computed."""
+
+    cut: int = 0  # the minute at which the line of the hours begins
+    is_exact: bool = False  # whether hours are not rounded to minutes: those of times of day
+
+    @property
+    def gives_conditions(self) -> bool:
+        """True: all parts of dates and times group rows."""
+        return True
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The first and the last minute of the line; the days of a month."""
+        if self.part is Part.HOUR:
+            last = DAY - (1 if self.is_exact else MINUTE)
+            return self.cut * MINUTE, self.cut * MINUTE + last
+        return (1.0, 31.0) if self.part is Part.DAY else (math.nan, math.nan)
+
+    def computed(self, parent: Column) -> Column:
+        """Compute the part of each moment."""
+        assert parent.is_numeric  # noqa: S101 - moments are numbers inside
+        known = _in_calendar(parent.values)
+        days, minutes = _split(_chosen(parent.values, known))
+        if self.part in (Part.WEEKDAY, Part.MONTH):
+            of_week = self.part is Part.WEEKDAY
+            codes = np.full(len(known), -1, dtype=np.int32)
+            codes[known] = _by_day(_weekdays if of_week else _months_of_year, days)
+            return self._labelled(_WEEKDAYS if of_week else _MONTHS, codes)
+        values = np.full(len(known), np.nan)
+        if self.part is Part.DAY:
+            values[known] = _by_day(_days_of_month, days)
+            return NumericColumn(self.name, "integer", frozen(values), self)
+        times = parent.values[known] if self.is_exact else MINUTE * minutes
+        values[known] = times + np.where(minutes < self.cut, DAY, 0.0)
+        return NumericColumn(self.name, "time", frozen(values), self)
+
+
+def calendar_derivations(
+    parent: str, form: Form, facts: CalendarFacts
+) -> Iterator[CalendarDerivation]:
+    """Return the parts of a column of moments that may say something."""
+    for part in facts.parts(form):
+        cut = facts.cut if part is Part.HOUR else 0
+        yield CalendarDerivation(parent, part, cut, is_exact=form == "time")
+
+
+def _in_calendar(values: Floats) -> npt.NDArray[np.bool_]:
+    """Return which moments are known, and not so far away that no calendar has them."""
+    return np.abs(values) < _FARTHEST
+
+
+def _chosen(values: Floats, known: npt.NDArray[np.bool_]) -> Floats:
+    return values if known.all() else values[known]
+
+
+def _split(values: Floats) -> tuple[Days, npt.NDArray[np.int64]]:
+    """Return the day of each moment, since 1970, and the minute of that day."""
+    minutes = np.floor(values).astype(np.int64) // int(MINUTE)
+    days = minutes // MINUTES
+    return days, minutes - days * MINUTES
+
+
+def _distinct(days: Days) -> Days:
+    """Return each day once; where they lie close together, without sorting."""
+    if not len(days):
+        return days
+    first, last = int(days.min()), int(days.max())
+    if last - first > 4 * len(days):
+        return np.unique(days)
+    return np.flatnonzero(np.bincount(days - first)) + first
+
+
+def _by_day(part_of: Callable[[Days], Days], days: Days) -> Days:
+    """Return a part of each day; where they lie close together, each day is looked at once."""
+    first, last = (int(days.min()), int(days.max())) if len(days) else (0, 0)
+    if last - first >= len(days):
+        return part_of(days)
+    return part_of(np.arange(first, last + 1))[days - first]
+
+
+def _weekdays(days: Days) -> Days:
+    """Return 0 for Monday; the first of January 1970 was a Thursday."""
+    return np.asarray((days + 3) % 7)
+
+
+def _months(days: Days) -> Days:
+    """Return the months since January 1970."""
+    return days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+
+
+def _months_of_year(days: Days) -> Days:
+    """Return 0 for January."""
+    return _months(days) % 12
+
+
+def _days_of_month(days: Days) -> Days:
+    first = _months(days).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+    return np.asarray(days - first + 1)
+
+
+def _longest_empty(counts: Counts) -> tuple[int, int]:
+    """Return start and length of the longest run of zeros on a circle, the first of equals."""
+    full = np.flatnonzero(counts)
+    if not len(full):
+        return 0, len(counts)
+    gaps = np.diff(full, append=full[0] + len(counts)) - 1
+    longest = int(np.argmax(gaps))
+    return int(full[longest]) + 1, int(gaps[longest])

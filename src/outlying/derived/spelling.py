@@ -1,0 +1,273 @@
+"""Labels that look like a misspelling of a frequent one.
+
+A rare label within one or two edits (optimal string alignment: a transposition counts as one) of a
+frequent one. Much that differs by a letter is not misspelt: numbers and codes, plurals, genders,
+opposites, Roman numerals, letters that stand alone. Better to say nothing of these.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from outlying.derived.shape import script_of
+
+#: A label and its misspelling occur in so many rows together, or more.
+LEAST_TOGETHER = 5
+#: A misspelling occurs once, or in one of so many rows of the label.
+RARER = 20
+#: Letters that a label must have for one edit, and the words that differ for two.
+LEAST_LETTERS = {1: 5, 2: 10}
+#: The word that is misspelt has so many letters: shorter ones are codes, or abbreviations.
+LEAST_WORD = 4
+#: Beyond so many comparisons only labels with one edit are looked for, by their deletions.
+MOST_COMPARISONS = 4_000_000
+
+_WORD = re.compile(r"[^\W_]+")
+_ROMAN = re.compile(r"[IVXLCDM]+")
+#: Endings of plurals and genders: of any word, and of one that ends in a consonant; longer ones
+#: are two edits at the end of a word.
+_ENDINGS = ("s", "es")
+_VOWEL_ENDINGS = ("a", "e", "\u0430", "\u044b", "\u0438")
+_BEGINNINGS = ("un", "in", "im", "il", "ir", "non", "a")
+_OPPOSITES = (
+    ("hyper", "hypo"),
+    ("inter", "intra"),
+    ("micro", "macro"),
+    ("ante", "anti"),
+    ("pre", "pro"),
+    ("ab", "ad"),
+)
+_LATIN_VOWELS = "aeiouy"
+_CYRILLIC_VOWELS = "\u0430\u0435\u0451\u0438\u043e\u0443\u044b\u044d\u044e\u044f"
+_GREEK_VOWELS = "\u03b1\u03b5\u03b7\u03b9\u03bf\u03c5\u03c9"
+_VOWELS = frozenset(_LATIN_VOWELS + _CYRILLIC_VOWELS + _GREEK_VOWELS)
+#: Scripts whose signs are words or syllables: another one is another word.
+_WITHOUT_SPELLING = frozenset({"CJK", "HANGUL", "HIRAGANA", "KATAKANA", "YI"})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Intended:
+    """The label that was probably meant, and how many rows have it."""
+
+    label: str
+    rows: int
+
+
+def misspellings(counts: Mapping[str, int]) -> dict[str, Intended]:
+    """Return the labels that look misspelt; the nearest, then the most frequent label was meant."""
+    frequent = sorted(label for label, rows in counts.items() if _is_frequent(label, rows))
+    if not frequent:
+        return {}
+    most = max(counts[label] for label in frequent)
+    rare = sorted(
+        label for label, rows in counts.items() if rows <= _most_misspelt(most) and _is_word(label)
+    )
+    found: dict[str, tuple[int, int, str]] = {}
+    for label, other, edits in _near(rare, frequent):
+        if _looks_misspelt(label, other, edits, counts):
+            order = edits, -counts[other], other
+            found[label] = min(found.get(label, order), order)
+    return {label: Intended(other, -rows) for label, (_, rows, other) in found.items()}
+
+
+def _is_frequent(label: str, rows: int) -> bool:
+    return rows + 1 >= LEAST_TOGETHER and _is_word(label) and _letters(label) >= LEAST_LETTERS[1]
+
+
+def _most_misspelt(rows: int) -> int:
+    """Return in how many rows a label may be misspelt in the same way."""
+    return max(1, rows // RARER)
+
+
+def _is_word(label: str) -> bool:
+    return not label.isdigit()
+
+
+def _letters(label: str) -> int:
+    return sum(map(str.isalpha, label))
+
+
+def _looks_misspelt(label: str, other: str, edits: int, counts: Mapping[str, int]) -> bool:
+    rows, usual = counts[label], counts[other]
+    return (
+        label != other
+        and rows <= _most_misspelt(usual)
+        and rows + usual >= LEAST_TOGETHER
+        and _letters(other) >= LEAST_LETTERS[1]
+        and is_slip(label, other, edits)
+    )
+
+
+def is_slip(label: str, other: str, edits: int = 1) -> bool:
+    """Return whether one text is likely another one with a slip, not a word of its own."""
+    start, stop, stop_other = _changed(label, other)
+    changed, meant = label[start:stop], other[start:stop_other]
+    if "@" in other or any(map(str.isdigit, meant)):
+        return False
+    if any(map(str.isdigit, changed)) and len(changed) != len(meant):
+        return False
+    words = list(_words_at(other, start, stop_other))
+    if not words or not all(map(_can_be_misspelt, words)):
+        return False
+    if edits > 1 and sum(map(_letters, words)) < LEAST_LETTERS[edits]:
+        return False
+    return not _Words.of(label, other).are_two(edits)
+
+
+def _changed(label: str, other: str) -> tuple[int, int, int]:
+    """Return where two texts differ: the start, and both ends."""
+    start, most = 0, min(len(label), len(other))
+    while start < most and label[start] == other[start]:
+        start += 1
+    behind = 0
+    while behind < most - start and label[-1 - behind] == other[-1 - behind]:
+        behind += 1
+    return start, len(label) - behind, len(other) - behind
+
+
+def _words_at(text: str, start: int, stop: int) -> Iterator[str]:
+    """Return the words that a part of a text touches."""
+    for match in _WORD.finditer(text):
+        if match.start() <= stop and match.end() >= start:
+            yield match[0]
+
+
+def _can_be_misspelt(word: str) -> bool:
+    """Return whether a word is one of a language rather than a code."""
+    if len(word) < LEAST_WORD or any(map(str.isdigit, word)) or _ROMAN.fullmatch(word):
+        return False
+    if not word.isascii() and not _WITHOUT_SPELLING.isdisjoint(map(script_of, word)):
+        return False
+    return any(char in _VOWELS or not char.isascii() for char in word.casefold())
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Words:
+    """What two texts have where they differ: whole words, and the parts of these that differ."""
+
+    word: str
+    other: str
+    start: int
+    stop: int
+    stop_other: int
+
+    @classmethod
+    def of(cls, label: str, other: str) -> _Words:
+        start, stop, stop_other = _changed(label, other)
+        first, last = start, stop_other
+        while first > 0 and other[first - 1].isalnum():
+            first -= 1
+        while last < len(other) and other[last].isalnum():
+            last += 1
+        word = label[first : stop + last - stop_other]
+        return cls(word, other[first:last], start - first, stop - first, stop_other - first)
+
+    def are_two(self, edits: int) -> bool:
+        """Return whether these are likely two words of a language."""
+        if self.word.casefold() == self.other.casefold():
+            return False
+        if edits > 1 and (self._only_begin_otherwise() or self._only_end_otherwise()):
+            return True
+        word, other = self.word.casefold(), self.other.casefold()
+        return (
+            _are_inflected(word, other)
+            or _are_opposites(word, other)
+            or self._has_another_initial()
+            or self._has_another_last_vowel()
+        )
+
+    def _only_begin_otherwise(self) -> bool:
+        return max(self.stop, self.stop_other) <= 2
+
+    def _only_end_otherwise(self) -> bool:
+        return self.start >= max(len(self.word), len(self.other)) - 2
+
+    @property
+    def _replaced(self) -> str:
+        """The letters of a substitution: the one that is there, and the one that was meant."""
+        if self.stop != self.start + 1 or self.stop_other != self.stop:
+            return ""
+        return (self.word[self.start] + self.other[self.start]).casefold()
+
+    def _has_another_initial(self) -> bool:
+        """Return whether the first letter is another one of its kind: people see these.
+
+        A vowel for a consonant, or a small letter for a capital, does not make another word.
+        """
+        replaced = self._replaced
+        return (
+            self.start == 0
+            and replaced.isalpha()
+            and len({char in _VOWELS for char in replaced}) == 1
+            and self.word[0].isupper() == self.other[0].isupper()
+        )
+
+    def _has_another_last_vowel(self) -> bool:
+        """Return whether the last vowel is another one: of another gender, say."""
+        is_last = self.start == len(self.other) - 1
+        return is_last and self._replaced != "" and _VOWELS.issuperset(self._replaced)
+
+
+def _are_inflected(word: str, other: str) -> bool:
+    """Return whether words differ by an ending or a beginning that makes another word."""
+    short, long = sorted((word, other), key=len)
+    if long.startswith(short):
+        ending = long[len(short) :]
+        if ending in _VOWEL_ENDINGS:
+            return short[-1:] not in _VOWELS
+        return ending in _ENDINGS or (long.endswith("en") and ending == "n")
+    return any(long == beginning + short for beginning in _BEGINNINGS)
+
+
+def _are_opposites(word: str, other: str) -> bool:
+    """Return whether words differ by beginnings that are much alike, and mean the opposite."""
+    return any(
+        first.startswith(one) and second == two + first.removeprefix(one)
+        for one, two in _OPPOSITES
+        for first, second in ((word, other), (other, word))
+    )
+
+
+def _near(rare: Sequence[str], frequent: Sequence[str]) -> Iterator[tuple[str, str, int]]:
+    """Return the pairs of labels within two edits; of very many labels, within one."""
+    if not rare:
+        return
+    if len(rare) * len(frequent) > MOST_COMPARISONS:
+        yield from _one_deletion_apart(rare, frequent)
+        return
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
+    edits = process.cdist(rare, frequent, scorer=OSA.distance, score_cutoff=2, dtype=np.uint8)
+    for place, other in np.argwhere((edits > 0) & (edits <= 2)).tolist():
+        yield rare[place], frequent[other], int(edits[place, other])
+
+
+def _one_deletion_apart(
+    rare: Iterable[str], frequent: Iterable[str]
+) -> Iterator[tuple[str, str, int]]:
+    """Return the pairs of labels within one edit: those that share a deletion of one character.
+
+    A symmetric-delete index (as of SymSpell): its cost grows with the labels, not with their pairs.
+    """
+    from rapidfuzz.distance import OSA
+
+    index: dict[int, list[str]] = collections.defaultdict(list)
+    for other in frequent:
+        for key in _deletions(other):
+            index[key].append(other)
+    for label in rare:
+        near = {other for key in _deletions(label) for other in index.get(key, ())}
+        for other in sorted(near):
+            if label != other and OSA.distance(label, other, score_cutoff=1) <= 1:
+                yield label, other, 1
+
+
+def _deletions(label: str) -> set[int]:
+    """Return hashes of a label, and of it without each of its characters."""
+    return {hash(label), *(hash(label[:at] + label[at + 1 :]) for at in range(len(label)))}

@@ -1,0 +1,358 @@
+"""Parts of texts: length, words, pattern, odd characters, spelling, and texts among numbers.
+
+A column of many distinct texts divides rows too finely to be compared by them; how its texts are
+made can be compared. What is rare is put into one category ("another" pattern, "misspelt"), so that
+a column in which much is rare says little, as it should; which it is, words say (`said`).
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import operator
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from outlying.derived.derivation import PartDerivation
+from outlying.derived.keys import MOST_ODD, repeated_texts
+from outlying.derived.shape import collapsed, odd_characters, patterns
+from outlying.derived.spelling import Intended, misspellings
+from outlying.table.columns import CategoricalColumn, Column, NumericColumn, frozen
+from outlying.table.parts import Part
+from outlying.table.row_hash import label_hashes, splitmix64
+from outlying.table.selection import IDENTIFIER_ROWS, MOST_TEXTS
+from outlying.table.values import LARGEST_EXACT_INTEGER, Value, is_gap, printable, text_of
+from outlying.table.written.reading import Reading
+from outlying.table.written.styles import style_of
+
+#: A column has many distinct texts from so many on, if they are this share of its rows.
+MANY_TEXTS = IDENTIFIER_ROWS
+MANY_SHARE = 0.2
+#: Patterns that fewer rows have are put together; the others must be those of nearly all rows.
+COMMON = 0.01
+NEARLY_ALL = 0.9
+#: What more rows have is no exception but a habit.
+MOST_MISSPELT = 0.1
+
+_WHOLE = re.compile("-?[0-9]{1,40}")
+
+USUAL, ODD, MISSPELT, ANOTHER = "usual", "odd", "misspelt", "another"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class TextFacts:
+    """How many rows each text of a column has; of very many texts, those with the least hashes."""
+
+    counts: Mapping[str, int]
+    distinct: int
+    rows: int  # that have a text
+    is_whole: bool  # whether all texts are among them
+
+    @classmethod
+    def of(cls, column: CategoricalColumn) -> TextFacts:
+        """Count the texts of a column in memory."""
+        rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.labels))
+        counts = {
+            str(label): count
+            for label, count in zip(column.labels, rows.tolist(), strict=True)
+            if count
+        }
+        return cls(counts, len(counts), int(rows.sum()), is_whole=True)
+
+    @property
+    def has_many_texts(self) -> bool:
+        """Whether texts are so many that their shape is worth more than they are."""
+        return self.distinct >= MANY_TEXTS and self.distinct > MANY_SHARE * self.rows
+
+    def joined(self, column: CategoricalColumn) -> TextFacts:
+        """Take in the texts of further rows."""
+        counts = dict(self.counts)
+        more = TextFacts.of(column)
+        for text, count in more.counts.items():
+            counts[text] = counts.get(text, 0) + count
+        distinct = self.distinct + len(counts) - len(self.counts)
+        return TextFacts(counts, distinct, self.rows + more.rows, self.is_whole)
+
+    def some(self) -> Mapping[str, int]:
+        """Return the texts by which shapes are judged: all, or those with the least hashes."""
+        if len(self.counts) <= MOST_TEXTS:
+            return self.counts
+        texts = list(self.counts)
+        order = np.argsort(splitmix64(label_hashes(texts)))[:MOST_TEXTS]
+        return {texts[place]: self.counts[texts[place]] for place in order.tolist()}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TextDerivation(PartDerivation):
+    """How a part is computed of each distinct text."""
+
+    def computed(self, parent: Column) -> Column:
+        """Compute the part of each text."""
+        assert not parent.is_numeric  # noqa: S101 - texts are categories
+        parts = self.parts([str(label) for label in parent.labels])
+        if self.part in (Part.LENGTH, Part.WORDS):
+            values = np.array([*parts, np.nan])[parent.codes]
+            return NumericColumn(self.name, "integer", frozen(values), self)
+        labels = sorted(set(map(str, parts)))
+        code_of = {label: code for code, label in enumerate(labels)}
+        codes = np.array([*(code_of[str(part)] for part in parts), -1], dtype=np.int32)
+        found = frozen(codes[parent.codes])
+        return CategoricalColumn(self.name, "text", found, tuple(labels), origin=self)
+
+    def parts(self, texts: Sequence[str]) -> Sequence[float] | Sequence[str]:
+        """Return the part of each text: numbers, or words for categories."""
+        raise NotImplementedError
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Length(TextDerivation):
+    """How many characters a text has, or words; as many at most as have been seen."""
+
+    most: int
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """From none to the most that were seen."""
+        return 0.0, float(self.most)
+
+    def parts(self, texts: Sequence[str]) -> list[float]:
+        """Count characters, or what white space separates."""
+        return [float(min(_length(text, self.part), self.most)) for text in texts]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pattern(TextDerivation):
+    """Which of the common patterns a text has."""
+
+    common: tuple[str, ...]
+    is_collapsed: bool
+
+    @property
+    def gives_conditions(self) -> bool:
+        """Whether it groups rows: patterns of codes do, those of names and addresses do not."""
+        return not self.is_collapsed
+
+    def patterns(self, texts: Sequence[str]) -> list[str]:
+        """Return the patterns of texts, with or without the lengths of runs."""
+        return patterns(texts, are_collapsed=self.is_collapsed)
+
+    def parts(self, texts: Sequence[str]) -> list[str]:
+        """Return common patterns; others are put together."""
+        common = frozenset(self.common)
+        return [text if text in common else ANOTHER for text in self.patterns(texts)]
+
+    def remark(self, value: Value) -> str | None:
+        """Name a pattern that is not common."""
+        pattern = self.patterns([str(value)])[0]
+        if pattern in self.common:
+            return None
+        usual = " or ".join(printable(common, 40) for common in self.common[:2])
+        return f"has a rare pattern, {printable(pattern, 40)} instead of {usual}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Characters(TextDerivation):
+    """Whether a text has characters that are odd in its column."""
+
+    odd: str
+
+    def parts(self, texts: Sequence[str]) -> list[str]:
+        """Look for odd characters."""
+        found = re.compile(f"[{re.escape(self.odd)}]").search
+        return [ODD if found(text) else USUAL for text in texts]
+
+    def remark(self, value: Value) -> str | None:
+        """Name the odd characters."""
+        found = sorted(set(self.odd).intersection(str(value)))
+        if not found:
+            return None
+        named = ", ".join(_sign(char) for char in found[:3])
+        which = "a character that is" if len(found) == 1 else "characters that are"
+        return f"has {which} odd in this column: {named}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Spelling(TextDerivation):
+    """Whether a text looks like a misspelling of a frequent one."""
+
+    meant: tuple[tuple[str, Intended], ...]
+
+    def parts(self, texts: Sequence[str]) -> list[str]:
+        """Look texts up."""
+        meant = dict(self.meant)
+        return [MISSPELT if text in meant else USUAL for text in texts]
+
+    def remark(self, value: Value) -> str | None:
+        """Say what was probably meant."""
+        meant = dict(self.meant).get(str(value))
+        if meant is None:
+            return None
+        named = printable(text_of(meant.label), 60)
+        return f"{_slip(str(value), meant.label)} {named} ({meant.rows:,} rows)"
+
+
+def _slip(text: str, meant: str) -> str:
+    """Say how a text differs from the one that was meant; spaces and capitals are hard to see."""
+    if text.rstrip() == meant:
+        return "has a space at the end, unlike"
+    if text.lstrip() == meant:
+        return "has a space at the beginning, unlike"
+    if "".join(text.split()) == "".join(meant.split()):
+        return "differs in its spaces from"
+    if text.casefold() == meant.casefold():
+        return "differs in capitals from"
+    return "looks like a misspelling of"
+
+
+def text_derivations(parent: str, facts: TextFacts) -> Iterator[PartDerivation]:
+    """Return the parts of a column of texts that may say something."""
+    if _are_long_numbers(facts.some()):
+        return
+    if facts.is_whole:
+        meant = misspellings(facts.counts)
+        if meant and _rows(facts, meant) <= MOST_MISSPELT * facts.rows:
+            yield Spelling(
+                parent, Part.SPELLING, tuple(sorted(meant.items(), key=operator.itemgetter(0)))
+            )
+        yield from repeated_texts(parent, facts.counts)
+    if facts.has_many_texts:
+        yield from _shapes(parent, facts.some())
+
+
+def _are_long_numbers(texts: Iterable[str]) -> bool:
+    """Return whether these are whole numbers that are texts for being beyond floating point.
+
+    Whether they came as numbers or as texts must not make a difference; they have no shape.
+    """
+    is_long = False
+    for text in texts:
+        if not _WHOLE.fullmatch(text):
+            return False
+        is_long |= abs(int(text)) > LARGEST_EXACT_INTEGER
+    return is_long
+
+
+def _shapes(parent: str, counts: Mapping[str, int]) -> Iterator[TextDerivation]:
+    rows, shapes = sum(counts.values()), _Shapes.of(counts)
+    pattern = shapes.pattern(parent, rows)
+    if pattern is not None:
+        yield pattern
+    else:
+        yield from _lengths(parent, counts, Part.WORDS)
+    if not shapes.are_codes and (pattern is None or pattern.is_collapsed):
+        yield from _lengths(parent, counts, Part.LENGTH)
+    odd = odd_characters(counts)
+    if odd:
+        found = Characters(parent, Part.CHARACTERS, "".join(sorted(odd)))
+        parts = zip(counts.values(), found.parts(list(counts)), strict=True)
+        if sum(count for count, part in parts if part == ODD) <= MOST_ODD * rows:
+            yield found
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Shapes:
+    """How many rows have each pattern, with the lengths of its runs, and without."""
+
+    full: collections.Counter[str]
+    short: collections.Counter[str]
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int]) -> _Shapes:
+        full: collections.Counter[str] = collections.Counter()
+        for pattern, count in zip(patterns(list(counts)), counts.values(), strict=True):
+            full[pattern] += count
+        short: collections.Counter[str] = collections.Counter()
+        for pattern, count in full.items():
+            short[collapsed(pattern)] += count
+        return cls(full, short)
+
+    @property
+    def are_codes(self) -> bool:
+        """Whether all texts are alike but for the lengths of numbers in them: these count on."""
+        return len(self.short) == 1 and "9" in next(iter(self.short))
+
+    def pattern(self, parent: str, rows: int) -> Pattern | None:
+        """Return the pattern; with the lengths of runs, if no common ones differ by these alone.
+
+        Numbers that count on have lengths of their own, which say nothing of a row.
+        """
+        for found, is_collapsed in ((self.full, False), (self.short, True)):
+            common = [text for text, count in found.items() if count >= COMMON * rows]
+            alike = len({collapsed(text) for text in common})
+            if sum(found[text] for text in common) < NEARLY_ALL * rows or alike < len(common):
+                continue
+            if len(found) == 1:
+                return None
+            common.sort(key=lambda text: (-found[text], text))
+            return Pattern(parent, Part.PATTERN, tuple(common), is_collapsed)
+        return None
+
+
+def _lengths(parent: str, counts: Mapping[str, int], part: Part) -> Iterator[Length]:
+    """Return the lengths of texts, where they differ."""
+    lengths = {_length(text, part) for text in counts}
+    if len(lengths) > 1:
+        yield Length(parent, part, max(lengths))
+
+
+def _length(text: str, part: Part) -> int:
+    return len(text.split()) if part is Part.WORDS else len(text)
+
+
+def _rows(facts: TextFacts, texts: Mapping[str, object]) -> int:
+    return sum(facts.counts[text] for text in texts)
+
+
+def _sign(char: str) -> str:
+    return f"{printable(char)!r}" if char.isprintable() else f"U+{ord(char):04X}"
+
+
+# --- texts among numbers -------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WrittenAs(PartDerivation):
+    """Whether a text is read like the others of its column, or else which it is."""
+
+    reading: Reading
+
+    def computed(self, parent: Column) -> Column:
+        """Compute how each cell is written."""
+        assert parent.is_numeric  # noqa: S101 - it is read as numbers
+        assert parent.written is not None  # noqa: S101 - from texts
+        texts = parent.written.texts
+        fits = ~np.isnan(self.reading.numbers([str(label) for label in texts.labels]))
+        pairs = zip(texts.labels, fits.tolist(), strict=True)
+        words = [self._word(str(label), is_right) for label, is_right in pairs]
+        is_read = ~np.isnan(parent.values)  # a new object may give a number, not a text
+        return self._labelled([*words, self._right], np.where(is_read, len(words), texts.codes))
+
+    @property
+    def _right(self) -> str:
+        return f"a {self.reading.noun}"
+
+    def _word(self, text: str, is_right: bool) -> str | None:
+        if is_right:
+            return self._right
+        return None if is_gap(text) else f"'{text}'"
+
+    def remark(self, value: Value) -> str | None:
+        """Say that a text is alone, or one of few, among numbers; or that they look different."""
+        if not isinstance(value, str):
+            return None
+        noun, right, wrong = self.reading.noun, self.reading.right, self.reading.wrong
+        style, has_shape = style_of(value)
+        if self.reading.is_of_kind(style):
+            return f"is written unlike the other {right:,} {noun}s"
+        if has_shape:
+            return f"is no {noun}, in a column of {right:,} {noun}s"
+        which = "the only text" if wrong == 1 else f"one of {wrong:,} texts"
+        return f"is {which} in a column of {right:,} {noun}s"
+
+
+def written_derivations(column: Column) -> Iterator[WrittenAs]:
+    """Return how the cells of a column are written, where some are written unlike the others."""
+    if column.is_numeric and column.written is not None and column.written.reading.wrong:
+        yield WrittenAs(column.name, Part.WRITTEN, column.written.reading)

@@ -1,5 +1,0 @@
-"""The paper's examples and experiments, computed again: `outlying paper`.
-
-Everything is computed into plain values first (`examples`, `tables`, `detection`, `timing`,
-`unif2`, gathered in `results`); `figures` and `page` only show them. May import: all but cli.
-"""

@@ -1,0 +1,129 @@
+"""Parts of dates and times: those of Python's own calendar, and a circle that is cut open well."""
+
+from __future__ import annotations
+
+import calendar
+import datetime as dt
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from outlying.derived.calendar import (
+    MINUTE,
+    MINUTES,
+    CalendarDerivation,
+    CalendarFacts,
+    calendar_derivations,
+)
+from outlying.table.columns import Column, numeric_column
+from outlying.table.parts import Part
+from outlying.table.values import number_of
+
+MOMENTS = st.datetimes(dt.datetime(1800, 1, 1), dt.datetime(2200, 1, 1))
+
+
+def column_of(moments: list[dt.datetime | None]) -> Column:
+    numbers = [np.nan if each is None else number_of("datetime", each) for each in moments]
+    return numeric_column("when", numbers, "datetime")
+
+
+@given(st.lists(MOMENTS | st.none(), max_size=20), st.integers(0, MINUTES - 1))
+def test_parts_are_those_of_the_calendar(moments: list[dt.datetime | None], cut: int) -> None:
+    column = column_of(moments)
+    parts = {
+        part: CalendarDerivation("when", part, cut).column({"when": column})
+        for part in (Part.HOUR, Part.WEEKDAY, Part.DAY, Part.MONTH)
+    }
+    for row, moment in enumerate(moments):
+        found = [parts[part].value(row) for part in parts]
+        if moment is None:
+            assert found == [None] * 4
+        else:
+            time = moment.time().replace(second=0, microsecond=0)
+            weekday = calendar.day_name[moment.weekday()]
+            assert found == [time, weekday, moment.day, calendar.month_name[moment.month]]
+
+
+@given(st.lists(st.integers(0, MINUTES - 1), min_size=1, max_size=40))
+def test_the_cut_is_in_the_longest_empty_stretch(minutes: list[int]) -> None:
+    """No two neighbours on the clock are torn apart that are nearer than the longest gap."""
+    facts = CalendarFacts.of(np.array(minutes) * MINUTE)
+    line = sorted((minute - facts.cut) % MINUTES for minute in minutes)
+    clock = sorted(set(minutes))
+    gaps = np.diff([*clock, clock[0] + MINUTES])
+    assert line[0] + MINUTES - line[-1] >= max(gaps) - 10  # the steps are of five minutes
+
+
+def test_near_midnight_is_near_on_the_line() -> None:
+    minutes = np.array([*range(22 * 60, 24 * 60), *range(120)])
+    facts = CalendarFacts.of(minutes * MINUTE)
+    derived = CalendarDerivation("when", Part.HOUR, facts.cut)
+    moments = [dt.datetime(2024, 1, 1, 23, 50), dt.datetime(2024, 1, 2, 0, 10)]
+    column = derived.column({"when": column_of(list(moments))})
+    assert column.is_numeric
+    assert float(column.values[1] - column.values[0]) == 20 * MINUTE
+
+
+@pytest.mark.parametrize(
+    ("days", "hours", "expected"),
+    [
+        (1, 24, []),  # within a day the hour tells no more than the moment
+        (10, 24, ["when (hour)"]),
+        (40, 1, ["when (weekday)"]),
+        (200, 1, ["when (weekday)", "when (day of month)"]),
+        (1000, 1, ["when (weekday)", "when (day of month)", "when (month)"]),
+    ],
+)
+def test_only_what_repeats_is_a_part(days: int, hours: int, expected: list[str]) -> None:
+    start = dt.datetime(2024, 1, 1)
+    moments = [
+        start + dt.timedelta(days=day % days, hours=hour)
+        for day in range(max(days, 40))
+        for hour in range(hours)
+    ]
+    column = column_of(list(moments))
+    assert column.is_numeric
+    facts = CalendarFacts.of(column.values)
+    assert [each.name for each in calendar_derivations("when", "datetime", facts)] == expected
+    assert not any(each.part is Part.HOUR for each in calendar_derivations("when", "date", facts))
+
+
+@given(st.lists(MOMENTS, max_size=20), st.lists(MOMENTS, max_size=20))
+def test_facts_of_parts_of_a_table_are_those_of_all(
+    first: list[dt.datetime], second: list[dt.datetime]
+) -> None:
+    facts = [
+        CalendarFacts.of(np.array([number_of("datetime", each) for each in some], dtype=float))
+        for some in (first, second, [*second, *first])
+    ]
+    for merged in (facts[0].merged(facts[1]), facts[1].merged(facts[0])):
+        assert merged.days.tolist() == facts[2].days.tolist()
+        assert merged.minutes.tolist() == facts[2].minutes.tolist()
+
+
+@pytest.mark.parametrize(
+    ("hours", "is_circle"),
+    [
+        ((18, 19, 20, 21, 22, 23, 0, 1), True),
+        ((8, 9, 10, 11, 12), False),
+        ((0, 1, 2), False),  # durations that are held as times stay in their order
+        ((0, 23), True),
+        (range(24), True),
+    ],
+)
+def test_times_of_day_across_midnight_lie_on_a_circle(
+    hours: Sequence[int], is_circle: bool
+) -> None:
+    times = [dt.time(hour, 7 * n % 60, n % 60) for n in range(60) for hour in hours]
+    column = numeric_column("at", [number_of("time", time) for time in times], "time")
+    found = list(calendar_derivations("at", "time", CalendarFacts.of(column.values)))
+    assert [each.name for each in found] == (["at (hour)"] if is_circle else [])
+    for each in found:
+        line = each.column({"at": column})
+        assert line.is_numeric
+        assert [line.value(row) for row in range(len(times))] == times  # to the second
+        low, high = each.ends
+        assert low <= line.values.min() <= line.values.max() <= high
