@@ -204,7 +204,7 @@ class WorkerError(OutlyingError):
     """A process that worked on some of many objects has died; what is finished is kept."""
 
 
-class NoMemoryError(OutlyingError, MemoryError):
+class NoMemoryError(OutlyingError):
     """There is not enough memory for a command; says what needs less."""
 
     def __init__(self, *more: str) -> None:
