@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from outlying.kernel.library import Floats, Places, compiled
+from outlying.kernel.library import Places, compiled
 
 #: A count of all places pays for at least a share of 1/2 as many codes.
 _FEW = 2
@@ -29,23 +29,3 @@ def count_codes(codes: Places, counts: Places, rows: Places | None = None) -> No
         beyond = kernel("count_codes_of", own, some, len(some), counts, len(counts))
     if beyond:
         raise IndexError("a code has no place")
-
-
-def bins_of(
-    numbers: Floats,
-    scale: tuple[float, float, int],
-    lines: tuple[Floats, Floats],
-    atoms: Floats,
-    shifts: Places,
-) -> Places | None:
-    """Find the bins of numbers; None without compiled code. See `Grid.codes`.
-
-    `scale` is the first number, cells for each unit, and how many cells there are.
-    """
-    kernel = compiled()
-    if kernel is None:
-        return None
-    codes = np.empty(len(numbers), dtype=np.int64)
-    given = numbers, len(numbers), *map(float, scale), *lines
-    kernel("count_bins", *given, atoms, shifts, len(atoms), codes, result=None)
-    return codes
