@@ -75,7 +75,7 @@ class Kernel:
 def _argument(value: Any, array: npt.NDArray[Any] | None) -> Any:
     if array is not None:
         return ctypes.c_void_p(address_of(array))
-    if isinstance(value, ctypes.Structure):
+    if isinstance(value, Shared):
         return ctypes.byref(value)
     return ctypes.c_double(value) if isinstance(value, float) else ctypes.c_int64(value)
 
