@@ -23,8 +23,8 @@ from outlying.api import Explainer
 from outlying.errors import OutlyingError, SourceError
 from outlying.options import Options
 from outlying.results.findings import Findings
-from outlying.sources.arrow.collecting import TooManyRowsError, collected
 from outlying.sources.duckdb.browse import Browser, ColumnFacts, write_copy
+from outlying.sources.local import TooManyRowsError, collected
 from outlying.table.selection import as_read, select_any
 from outlying.table.table import SkipReason, Table
 from outlying.table.targets import RowRequest
