@@ -19,7 +19,23 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 
 Run = Callable[..., tuple[int, str, str]]
 
-SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+TESTS = Path(__file__).resolve().parent
+SHARED = TESTS.parent.parent / "shared" / "data"
+
+
+#: The core tier, `pytest -m core`: what explains, without files, servers and engines.
+CORE = {"method", "derived", "table", "results", "search", "reference"} | {
+    f"test_{name}.py" for name in ("blame", "explain", "exports", "imports", "options")
+}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the core tier by folder, slow tests excepted."""
+    for item in items:
+        home = item.path.relative_to(TESTS).parts[0] if TESTS in item.path.parents else ""
+        if home in CORE and item.get_closest_marker("slow") is None:
+            item.add_marker("core")
 
 
 @pytest.fixture(scope="session")
