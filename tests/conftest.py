@@ -15,6 +15,7 @@ from outlying.cli import main as cli
 settings.register_profile(
     "house", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
+settings.register_profile("few", settings.get_profile("house"), max_examples=15)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 
 Run = Callable[..., tuple[int, str, str]]

@@ -7,11 +7,11 @@ import functools
 
 import numpy as np
 
-from outlying.kernel.library import Floats, Kernel, Places, address_of, compiled
+from outlying.kernel.library import Kernel, Places, address_of, compiled
 
 #: A count of all places pays for at least a share of 1/2 as many codes.
 _FEW = 2
-_NUMBER, _REAL, _POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
+_NUMBER, _POINTER = ctypes.c_int64, ctypes.c_void_p
 
 
 class _Functions:
@@ -21,12 +21,6 @@ class _Functions:
         self.codes = kernel.function("count_codes", _NUMBER, _POINTER, _NUMBER, _POINTER, _NUMBER)
         self.codes_of = kernel.function(
             "count_codes_of", _NUMBER, _POINTER, _POINTER, _NUMBER, _POINTER, _NUMBER
-        )
-        self.bins = kernel.function(
-            "count_bins",
-            None,
-            *(_POINTER, _NUMBER, _REAL, _REAL, _REAL, _POINTER, _POINTER),
-            *(_POINTER, _POINTER, _NUMBER, _POINTER),
         )
 
 
@@ -53,27 +47,3 @@ def count_codes(codes: Places, counts: Places, rows: Places | None = None) -> No
         beyond = _functions(kernel).codes_of(address_of(own), address_of(some), len(some), *to)
     if beyond:
         raise IndexError("a code has no place")
-
-
-def bins_of(
-    numbers: Floats,
-    scale: tuple[float, float, int],
-    lines: tuple[Floats, Floats],
-    atoms: Floats,
-    shifts: Places,
-) -> Places | None:
-    """Find the bins of numbers; None without compiled code. See `Grid.codes`.
-
-    `scale` is the first number, cells for each unit, and how many cells there are.
-    """
-    kernel = compiled()
-    if kernel is None:
-        return None
-    numbers = np.ascontiguousarray(numbers)
-    codes = np.empty(len(numbers), dtype=np.int64)
-    slopes, offsets = lines
-    _functions(kernel).bins(
-        *(address_of(numbers), len(numbers), *scale, address_of(slopes), address_of(offsets)),
-        *(address_of(atoms), address_of(shifts), len(atoms), address_of(codes)),
-    )
-    return codes
