@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -25,6 +26,9 @@ from outlying.search.outside import CategoryJudge, Judge, NumberJudge
 from outlying.search.standing import Standing
 from outlying.search.threads import Once
 from outlying.table.columns import Floats, Rows
+
+#: The weaker of two kinds of evidence counts beyond this: whoever looks twice sees twice as much.
+PRICE_OF_TWO = math.log(2)
 
 Progress: TypeAlias = Callable[[int, int], None]
 
@@ -73,7 +77,7 @@ class Evidence:
     @property
     def strengths(self) -> Floats:
         """The strength of the finding on each property; 0 or less where there is none."""
-        return np.where(self.misfit > 0, self.misfit + np.maximum(self.outside, 0.0), self.outside)
+        return np.where(self.misfit > 0, joined(self.outside, self.misfit), self.outside)
 
     @property
     def strongest(self) -> Floats:
@@ -87,6 +91,13 @@ class Evidence:
         rows = len(self.surprise)  # added in a fixed order, however many rows there are
         total: Floats = functools.reduce(np.add, self.surprise.T, np.zeros(rows))
         return total
+
+
+def joined(outside: Floats, misfit: Floats) -> Floats:
+    """Return what both kinds of evidence are worth together: their sum, less a price."""
+    outside = np.maximum(outside, 0.0)
+    both = outside + misfit - PRICE_OF_TWO
+    return np.maximum(both, np.maximum(outside, misfit))
 
 
 class Model:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from outlying.method.measure import MUCH_STRONGER
-from outlying.search.model import Evidence
+from outlying.search.model import Evidence, joined
 from outlying.search.outside import MISFIT
 from outlying.search.scoring import Context
 from outlying.table.columns import Mask, Rows
@@ -49,6 +49,7 @@ def _claims(evidence: Evidence, row: int) -> Claims:
     surprise = evidence.surprise[row]
     outside = np.maximum(evidence.outside[row], 0.0)  # less than 0: not outside at all
     misfit = np.maximum(evidence.misfit[row], 0.0)
+    strongest = joined(outside, misfit)
     found: dict[tuple[int, Context], Claim] = {}
     for place in np.flatnonzero(outside + misfit > 0).tolist():
         parts = []
@@ -61,7 +62,7 @@ def _claims(evidence: Evidence, row: int) -> Claims:
         # whole column, it needs no context.
         if outside[place] > misfit[place] or surprise[place] + MUCH_STRONGER >= misfit[place]:
             parts.reverse()
-        strengths = [float(outside[place] + misfit[place]), parts[-1][0]]
+        strengths = [float(strongest[place]), parts[-1][0]]
         for strength, (_, context) in zip(strengths, parts, strict=False):
             found.setdefault((place, context), Claim(place, context, strength))
     order = np.argsort(-surprise, kind="stable")
