@@ -70,7 +70,7 @@ def usable_threads(workers: object) -> int:
 
 
 @contextlib.contextmanager
-def mapping(threads: int) -> Iterator[Callable[..., Iterable[Any]]]:
+def thread_map(threads: int) -> Iterator[Callable[..., Iterable[Any]]]:
     """Give a `map` that works by threads, and ends them whatever happens."""
     if threads == 1:
         yield map

@@ -10,7 +10,6 @@ from click.shell_completion import get_completion_class
 
 import outlying
 from outlying import loading
-from outlying.cli.demo import demo
 from outlying.cli.detect import detect
 from outlying.cli.explain import explain
 from outlying.cli.process import (
@@ -22,7 +21,7 @@ from outlying.cli.process import (
     prepare_streams,
     stopped_by_signals,
 )
-from outlying.cli.serve import serve
+from outlying.cli.serve import demo, serve
 from outlying.cli.writing import NO_MEMORY
 from outlying.errors import OptionError, harmless
 from outlying.kernel.library import said

@@ -17,7 +17,8 @@ import numpy as np
 
 from outlying.search.bounds import StrengthBounds
 from outlying.search.cells import Numbers
-from outlying.search.model import BATCH, Evidence, Model
+from outlying.search.evidence import Evidence
+from outlying.search.model import BATCH, Model
 from outlying.search.standing import Standing
 from outlying.sources.passes import Batch
 from outlying.sources.types.arrow import arrow
@@ -75,7 +76,7 @@ class Ranked:
 
 def scores_of(evidence: Evidence) -> tuple[Floats, Floats]:
     """Return of each row its strength, and how much counts against all of it together."""
-    strengths = evidence.strengths.max(axis=1, initial=0.0)
+    strengths = np.maximum(evidence.strongest, 0.0)
     return strengths.round(_DECIMALS), evidence.combination.round(_DECIMALS)
 
 
@@ -153,7 +154,7 @@ class ScorePass:
         fitted = state.pop("fitted")
         self.__dict__.update(state)
         for place, own in enumerate(fitted):
-            self.model._once((place, True), lambda own=own: own)  # type: ignore[misc]
+            self.model._once(place, lambda own=own: own)  # type: ignore[misc]
 
     @property
     def columns(self) -> list[str]:

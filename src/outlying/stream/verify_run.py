@@ -14,10 +14,10 @@ import numpy as np
 from outlying.errors import SourceError
 from outlying.options import Options
 from outlying.search.attributes import Attribute, attribute_of
+from outlying.search.evidence import Claims, claims
 from outlying.search.model import Model
 from outlying.search.population import Searched
 from outlying.search.prepared import Prepared
-from outlying.search.rows import Claims, claims
 from outlying.search.scoring import Progress
 from outlying.stream.numbers import Numbering
 from outlying.stream.profile.profile import Profile

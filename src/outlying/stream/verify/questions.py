@@ -16,8 +16,8 @@ import numpy as np
 
 from outlying.search.attributes import Attribute, NumericAttribute
 from outlying.search.cells import MISSING, OTHER, CategoryCoder, NumberCoder
+from outlying.search.evidence import Claims
 from outlying.search.model import Model
-from outlying.search.rows import Claims
 from outlying.search.scoring import Context
 from outlying.stream.verify.plan import Query
 from outlying.stream.verify.predicates import Conjunction, Label, Predicate, conjunction
