@@ -23,12 +23,12 @@ from outlying.search.standing import Standing
 from outlying.sources.passes import Batch
 from outlying.sources.types.arrow import arrow
 from outlying.sources.types.arrow_numpy import of_numbers
+from outlying.stream.column_facts import cells_of
 from outlying.stream.numbers import Numbering
-from outlying.stream.profile.column_facts import cells_of
-from outlying.stream.profile.profile import Profile, values_of
-from outlying.stream.profile.profile_pass import copied, takeable
-from outlying.stream.verify.plan import ColumnPlan
-from outlying.stream.verify.verify_pass import cells_in
+from outlying.stream.planning import ColumnPlan
+from outlying.stream.profile import Profile, values_of
+from outlying.stream.profile_pass import copied, takeable
+from outlying.stream.verify_pass import cells_in
 from outlying.table.columns import Floats, Rows
 from outlying.table.row_hash import Hashes, salted_sums, splitmix64
 from outlying.table.targets import Key

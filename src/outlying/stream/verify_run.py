@@ -19,12 +19,11 @@ from outlying.search.model import Model
 from outlying.search.population import Searched
 from outlying.search.prepared import Prepared
 from outlying.search.scoring import Progress
+from outlying.stream.answers import Answers, Verification, VerifiedGroups
 from outlying.stream.numbers import Numbering
-from outlying.stream.profile.profile import Profile
-from outlying.stream.verify.answers import Answers, Verification, VerifiedGroups
-from outlying.stream.verify.planning import plan_verification
-from outlying.stream.verify.questions import Question
-from outlying.stream.verify.verify_pass import VerifyPass
+from outlying.stream.planning import Question, plan_verification
+from outlying.stream.profile import Profile
+from outlying.stream.verify_pass import VerifyPass
 from outlying.table.columns import Column
 from outlying.table.targets import Target
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from outlying.errors import MissingExtraError, SourceError, row_words
-from outlying.sources.columns import Reading, skipped, table_of, unique_names
+from outlying.errors import MissingExtraError, RowAt, SourceError
+from outlying.sources.columns import read_all, skipped, table_of, unique_names
 from outlying.sources.compression import check_expanded
 from outlying.sources.passes import Batch
 from outlying.sources.sql import first_line, plain_errors
 from outlying.sources.types.arrow import unusable
-from outlying.sources.types.narwhals import read_series
 from outlying.table.table import SkippedColumn, Table
 
 if TYPE_CHECKING:
@@ -91,13 +90,12 @@ def _check_utf8(source: str, name: str, row: int, text: bytes | None) -> None:
     try:
         (text or b"").decode()
     except UnicodeDecodeError as error:
-        place, words = row_words(row)
-        said = SourceError(
-            f"{source}: column {name!r} holds text that is not UTF-8 in {place} (byte "
-            f"0x{error.object[error.start]:02x}); write it as UTF-8 there, or leave the column out"
-        )
-        said.in_shell = words
-        raise said from None
+        raise SourceError(
+            f"{source}: column {name!r} holds text that is not UTF-8 in ",
+            RowAt(row),
+            f" (byte 0x{error.object[error.start]:02x}); write it as UTF-8 there, or leave the "
+            "column out",
+        ) from None
 
 
 def usable(source: str, schema: pyarrow.Schema) -> tuple[list[str], list[SkippedColumn]]:
@@ -132,20 +130,8 @@ def read_batches(
     batches: Iterable[Batch],
 ) -> Table:
     """Make a table of batches; columns that are not used stay in their places as left out."""
-    import narwhals as nw
     import pyarrow
 
     wanted = pyarrow.schema([schema.field(name) for name in names])
     found = pyarrow.Table.from_batches(list(batches) if names else [], wanted)
-    left_out = {column.name: column for column in unused}
-    return table_of(
-        source,
-        [
-            Reading(left_out[name]) if name in left_out else _column(nw, found, name)
-            for name in dict.fromkeys([*schema.names, *left_out])
-        ],
-    )
-
-
-def _column(nw: Any, table: pyarrow.Table, name: str) -> Reading:
-    return read_series(name, nw.from_native(table.column(name), series_only=True))
+    return table_of(source, read_all(schema, found.columns, unused))

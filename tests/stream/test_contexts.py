@@ -1,0 +1,97 @@
+"""Predicates and contexts hold the rows, as bits, that a loop over rows finds."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from outlying.stream.contexts import (
+    Cells,
+    CodedLabels,
+    Conjunction,
+    Contexts,
+    Predicate,
+    conjunction,
+    row_numbers,
+)
+from outlying.stream.counting import LARGEST
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+ENDS = st.integers(-5, 5).map(float) | FINITE | st.sampled_from([LARGEST, -LARGEST, 5e-324])
+INTERVALS = st.builds(
+    lambda low, high: Predicate("x", "interval", low, high),
+    ENDS | st.just(-math.inf),
+    ENDS | st.just(math.inf),
+)
+OTHERS = st.sampled_from([Predicate("x", "missing"), Predicate("x", "known")])
+
+
+def satisfied(predicates: list[Predicate], cells: Cells) -> list[list[int]]:
+    """Return the rows that satisfy each predicate."""
+    contexts = Contexts([(predicate,) for predicate in predicates])
+    found = [row_numbers(words).tolist() for words in contexts.rows({"x": cells}, len(cells))]
+    return [found[contexts.number[predicate,]] for predicate in predicates]
+
+
+def satisfying(numbers: list[float], predicate: Predicate) -> list[int]:
+    if predicate.kind == "missing":
+        return [row for row, number in enumerate(numbers) if math.isnan(number)]
+    return [row for row, number in enumerate(numbers) if predicate.low <= number <= predicate.high]
+
+
+@settings(max_examples=300)
+@given(st.lists(INTERVALS | OTHERS, min_size=1, max_size=20), st.data())
+def test_numbers_are_tested_like_one_by_one(
+    predicates: list[Predicate], data: st.DataObject
+) -> None:
+    ends = [
+        end
+        for predicate in predicates
+        for end in (predicate.low, predicate.high)
+        if math.isfinite(end)
+    ]
+    near = st.sampled_from(ends or [0.0])
+    beside = st.builds(math.nextafter, near, st.sampled_from([0.0, LARGEST, -LARGEST]))
+    cells = near | beside | FINITE | st.integers(-6, 6).map(float) | st.just(math.nan)
+    numbers = data.draw(st.lists(cells, min_size=1, max_size=150))
+    expected = [satisfying(numbers, predicate) for predicate in predicates]
+    assert satisfied(predicates, np.array(numbers)) == expected
+
+
+@given(st.lists(st.integers(-1, 2), max_size=200))
+def test_labels_are_tested_like_one_by_one(codes: list[int]) -> None:
+    cells = CodedLabels(np.array(codes, dtype=np.int32), ["a", "b", "True"])
+    predicates = [Predicate("x", "equals", label=label) for label in ("b", "c", True)]
+    predicates += [Predicate("x", "known"), Predicate("x", "missing")]
+    marks = np.array(codes)
+    expected = [marks == 1, marks == 9, marks == 9, marks >= 0, marks < 0]
+    assert satisfied(predicates, cells) == [np.flatnonzero(each).tolist() for each in expected]
+
+
+SETS = st.lists(
+    st.lists(st.integers(0, 12), max_size=5).map(
+        lambda lows: conjunction(Predicate("xyz"[low % 3], "interval", float(low)) for low in lows)
+    ),
+    max_size=60,
+)
+
+
+@given(SETS, st.integers(1, 200), st.integers(0, 99))
+def test_contexts_are_where_all_rules_hold(sets: list[Conjunction], rows: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    cells: dict[str, npt.NDArray[np.float64]] = {
+        name: rng.integers(0, 13, rows).astype(np.float64) for name in "xyz"
+    }
+    contexts = Contexts(sets)
+    assert set(contexts.number) == set(sets) - {()}
+    found = [row_numbers(words) for words in contexts.rows(cells, rows)]
+    assert len(found) == len(contexts.number)
+    for predicates, number in contexts.number.items():
+        inside = np.all(
+            [cells[predicate.column] >= predicate.low for predicate in predicates], axis=0
+        )
+        assert np.array_equal(found[number], np.flatnonzero(inside))

@@ -1,0 +1,362 @@
+"""The verify pass counts what a loop over rows counts, however a table is cut and put together."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from outlying.sources.types.arrow import Field
+from outlying.stream.contexts import Predicate, conjunction
+from outlying.stream.counting import Dictionary, Encoding, Grid, Range
+from outlying.stream.histograms import (
+    BinHistograms,
+    LabelHistogram,
+    MissingCount,
+    NumberHistogram,
+    ValueHistograms,
+)
+from outlying.stream.planning import ColumnPlan, Query, VerifyPlan
+from outlying.stream.verify_pass import Verified, VerifyPass, VerifyState
+
+Row = dict[str, Any]
+
+NUMBERS = [-2.5, -0.0, 0.0, 0.125, 1.0, 1.5, 7.0, 1e300, None, math.nan]
+WHOLE = [-3, 0, 1, 2, 2, 9, None]
+LABELS = ["a", "b", "ß", 'it\'s "x"', None]
+NAMES = {"real": "a 'real'", "whole": "whole.number", "word": 'w"ord', "flag": "flag %"}
+
+
+def grid(numbers: list[float], bins: int = 64) -> Grid:
+    ordered = np.sort(np.array(numbers))
+    return Grid.of(ordered, float(ordered[0]), float(ordered[-1]), bins)
+
+
+KNOWN = [float(x) for x in NUMBERS if x is not None and not math.isnan(x)]
+ENCODINGS: dict[str, Encoding] = {
+    "grid": grid(KNOWN),
+    "few values": Dictionary(grid(KNOWN), limit=3),
+    "all values": Dictionary(grid(KNOWN), limit=100),
+}
+
+ROWS = st.fixed_dictionaries(
+    {
+        NAMES["real"]: st.sampled_from(NUMBERS),
+        NAMES["whole"]: st.sampled_from(WHOLE),
+        NAMES["word"]: st.sampled_from(LABELS),
+        NAMES["flag"]: st.sampled_from([True, False, None]),
+    }
+)
+SCHEMA = pa.schema(
+    [
+        (NAMES["real"], pa.float64()),
+        (NAMES["whole"], pa.int32()),
+        (NAMES["word"], pa.string()),
+        (NAMES["flag"], pa.bool_()),
+    ]
+)
+
+INTERVALS = st.builds(
+    lambda column, ends: Predicate(column, "interval", min(ends), max(ends)),
+    st.sampled_from([NAMES["real"], NAMES["whole"]]),
+    st.tuples(*[st.sampled_from([-math.inf, -2.5, 0.0, 1.0, 2.0, 1e300, math.inf])] * 2),
+)
+EQUALS = st.builds(
+    lambda label: Predicate(NAMES["word"], "equals", label=label), st.sampled_from(["a", "ß", "zz"])
+) | st.builds(lambda label: Predicate(NAMES["flag"], "equals", label=label), st.booleans())
+KNOWN_OR_NOT = st.builds(
+    Predicate, st.sampled_from(list(NAMES.values())), st.sampled_from(["known", "missing"])
+)
+CONTEXTS = st.lists(INTERVALS | EQUALS | KNOWN_OR_NOT, max_size=4).map(tuple)
+QUERIES = st.lists(
+    st.builds(Query, st.sampled_from([NAMES["real"], NAMES["whole"]]), st.just("numbers"), CONTEXTS)
+    | st.builds(Query, st.sampled_from([NAMES["word"], NAMES["flag"]]), st.just("labels"), CONTEXTS)
+    | st.builds(Query, st.sampled_from(list(NAMES.values())), st.just("missing"), CONTEXTS),
+    max_size=6,
+).map(tuple)
+
+
+RANGES = st.lists(INTERVALS, max_size=4, unique=True).map(tuple)
+
+
+def plan(
+    queries: tuple[Query, ...],
+    counts: tuple[tuple[Predicate, ...], ...],
+    encoding: str,
+    ranges: tuple[Predicate, ...] = (),
+) -> VerifyPlan:
+    columns = {
+        NAMES["real"]: ColumnPlan(Field(NAMES["real"], "number"), ENCODINGS[encoding]),
+        NAMES["whole"]: ColumnPlan(Field(NAMES["whole"], "integer"), Range(-3.0, 13)),
+        NAMES["word"]: ColumnPlan(Field(NAMES["word"], "text")),
+        NAMES["flag"]: ColumnPlan(Field(NAMES["flag"], "boolean")),
+    }
+    return VerifyPlan(columns, queries, counts, ranges)
+
+
+PLANS = st.builds(
+    plan, QUERIES, st.lists(CONTEXTS, max_size=6).map(tuple), st.sampled_from([*ENCODINGS]), RANGES
+)
+
+
+def batch(rows: list[Row], schema: pa.Schema = SCHEMA) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist(rows, schema=schema)
+
+
+def folded(work: VerifyPass, parts: list[list[Row]], schema: pa.Schema = SCHEMA) -> VerifyState:
+    state = work.start()
+    for part in parts:
+        state = work.add(state, batch(part, schema))
+    return state
+
+
+def is_known(cell: Any) -> bool:
+    return cell is not None and cell == cell
+
+
+def satisfies(row: Row, rule: Predicate) -> bool:
+    cell = row[rule.column]
+    if rule.kind in ("known", "missing"):
+        return is_known(cell) == (rule.kind == "known")
+    if rule.kind == "equals":
+        return bool(cell == rule.label)
+    return is_known(cell) and rule.low <= cell <= rule.high
+
+
+def naive(rows: list[Row], rules: tuple[Predicate, ...]) -> list[Row]:
+    return [row for row in rows if all(satisfies(row, rule) for rule in rules)]
+
+
+def same_numbers(
+    seen: NumberHistogram, cells: list[Any], encoding: Encoding, distinct: int
+) -> None:
+    assert np.all(seen.lows <= seen.values)
+    assert np.all(seen.values <= seen.highs)
+    assert np.all(np.diff(seen.values) >= 0)
+    if isinstance(encoding, Range) or (
+        isinstance(encoding, Dictionary) and distinct <= encoding.limit
+    ):
+        counts = Counter(float(cell) + 0.0 for cell in cells)
+        assert seen.lows is seen.values is seen.highs
+        assert dict(zip(seen.values.tolist(), seen.counts.tolist(), strict=True)) == counts
+        return
+    bins = encoding.grid if isinstance(encoding, Dictionary) else encoding
+    assert isinstance(bins, Grid)
+    edges = bins.edges()
+    codes = Counter(int(bins.codes(np.array([cell]))[0]) for cell in cells)
+    expected = sorted((edges.values[c], edges.lows[c], edges.highs[c], n) for c, n in codes.items())
+    assert [*zip(seen.values, seen.lows, seen.highs, seen.counts, strict=True)] == expected
+
+
+def check(work: VerifyPass, verified: Verified, rows: list[Row]) -> None:
+    """Compare with loops over rows."""
+    assert verified.rows == len(rows)
+    for rules, count in zip(work.plan.counts, verified.counts, strict=True):
+        assert count == len(naive(rows, rules))
+    for own, (low, high) in zip(work.plan.ranges, verified.ranges, strict=True):
+        numbers = [row[own.column] for row in naive(rows, (own,))]
+        assert low == min(numbers, default=math.inf)
+        assert high == max(numbers, default=-math.inf)
+    for query, seen in zip(work.plan.queries, verified.answers, strict=True):
+        inside = naive(rows, query.context)
+        cells = [row[query.column] for row in inside if is_known(row[query.column])]
+        if isinstance(seen, MissingCount):
+            assert (seen.known, seen.missing) == (len(cells), len(inside) - len(cells))
+            continue
+        assert seen.rows == len(inside)
+        if isinstance(seen, LabelHistogram):
+            assert [*zip(seen.labels, seen.counts, strict=True)] == sorted(Counter(cells).items())
+            continue
+        encoding = work.plan.columns[query.column].encoding
+        assert encoding is not None
+        everything = {row[query.column] for row in rows if is_known(row[query.column])}
+        same_numbers(seen, cells, encoding, len(everything))
+
+
+def same(one: Verified, other: Verified) -> bool:
+    """Return whether two results are the same to the last bit."""
+    return pickle.dumps(plain(one)) == pickle.dumps(plain(other))
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return str(value.dtype), value.tobytes()
+    if isinstance(value, tuple):
+        return [plain(part) for part in value]
+    if hasattr(value, "__slots__"):
+        return [plain(getattr(value, name)) for name in value.__slots__]
+    return repr(value)
+
+
+def cut(data: st.DataObject, rows: list[Row]) -> list[list[Row]]:
+    ends = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=5)))
+    return [rows[a:b] for a, b in zip([0, *ends], [*ends, len(rows)], strict=True)]
+
+
+@settings(max_examples=200)
+@given(PLANS, st.lists(ROWS, max_size=40))
+def test_it_counts_what_a_loop_counts(plan: VerifyPlan, rows: list[Row]) -> None:
+    work = VerifyPass(plan)
+    check(work, work.finish(folded(work, [rows])), rows)
+
+
+@settings(max_examples=200)
+@given(PLANS, st.lists(ROWS, max_size=40), st.data())
+def test_cuts_order_and_merges_make_no_difference(
+    plan: VerifyPlan, rows: list[Row], data: st.DataObject
+) -> None:
+    work = VerifyPass(plan)
+    whole = work.finish(folded(work, [rows]))
+    shuffled = data.draw(st.permutations(rows))
+    states = [folded(work, cut(data, part)) for part in cut(data, shuffled)]
+    while len(states) > 1:
+        one = states.pop(data.draw(st.integers(0, len(states) - 1)))
+        other = states.pop(data.draw(st.integers(0, len(states) - 1)))
+        if data.draw(st.booleans()):
+            other = pickle.loads(pickle.dumps(other))  # noqa: S301
+        states.append(work.merge(one, other))
+    assert same(work.finish(states[0]), whole)
+
+
+@given(PLANS, st.lists(ROWS, max_size=20), st.lists(ROWS, max_size=20))
+def test_a_plan_travels(plan: VerifyPlan, rows: list[Row], more: list[Row]) -> None:
+    work = VerifyPass(plan)
+    there = pickle.loads(pickle.dumps(work))  # noqa: S301
+    state = pickle.loads(pickle.dumps(folded(there, [rows])))  # noqa: S301
+    state = work.add(state, batch(more))
+    assert same(work.finish(state), work.finish(folded(work, [rows + more])))
+
+
+def test_nothing_is_asked() -> None:
+    work = VerifyPass(VerifyPlan({}))
+    verified = work.finish(folded(work, [[], [], [dict.fromkeys(NAMES.values())]]))
+    assert (verified.rows, verified.answers, verified.counts) == (1, (), ())
+    assert work.columns == []
+
+
+def test_only_columns_that_are_asked_for_are_read() -> None:
+    counts = ((Predicate(NAMES["flag"], "known"),),)
+    asked = plan((Query(NAMES["whole"], "numbers"),), counts, "grid")
+    assert VerifyPass(asked).columns == sorted([NAMES["flag"], NAMES["whole"]])
+
+
+def test_a_column_without_an_encoding_is_refused() -> None:
+    work = VerifyPass(VerifyPlan({"x": ColumnPlan(Field("x", "number"))}, (Query("x", "numbers"),)))
+    with pytest.raises(ValueError, match="'x' is asked for"):
+        work.start()
+
+
+def test_predicates_are_a_set() -> None:
+    one, other = Predicate("x", "known"), Predicate("a", "interval", 1.0, 2.0)
+    assert Query("x", "missing", (one, other)) == Query("x", "missing", (other, one, other))
+    assert conjunction([one, other, one]) == (other, one)
+
+
+# ---- one numeric column -------------------------------------------------------------------------
+
+BINS = 131_072
+ONE = pa.schema([("x", pa.float64())])
+
+
+def histograms_of(state: VerifyState) -> Any:
+    return state.histograms["x"]
+
+
+def one_column(encoding: Encoding, *rules: tuple[Predicate, ...]) -> VerifyPass:
+    queries = tuple(Query("x", "numbers", each) for each in rules or ((),))
+    return VerifyPass(VerifyPlan({"x": ColumnPlan(Field("x", "number"), encoding)}, queries))
+
+
+def numbers(work: VerifyPass, *parts: npt.NDArray[np.float64]) -> VerifyState:
+    state = work.start()
+    for part in parts:
+        state = work.add(state, pa.record_batch([pa.array(part)], schema=ONE))
+    return state
+
+
+def seen(work: VerifyPass, state: VerifyState) -> NumberHistogram:
+    answer = work.finish(state).answers[0]
+    assert isinstance(answer, NumberHistogram)
+    return answer
+
+
+@pytest.mark.parametrize("distinct", [999, 1000, 1001])
+@pytest.mark.parametrize("way", ["one batch", "batches", "merge", "merge with bins"])
+def test_values_are_kept_up_to_a_limit(distinct: int, way: str) -> None:
+    column = np.random.default_rng(3).permutation(np.repeat(np.arange(distinct) / 7, 4))
+    work = one_column(Dictionary(grid([0.0, 50.0, 150.0]), limit=1000))
+    half = len(column) // 2
+    ways: dict[str, Callable[[], VerifyState]] = {
+        "one batch": lambda: numbers(work, column),
+        "batches": lambda: numbers(work, *np.array_split(column, 9)),
+        "merge": lambda: work.merge(numbers(work, column[:half]), numbers(work, column[half:])),
+        "merge with bins": lambda: work.merge(numbers(work, column[:5]), numbers(work, column[5:])),
+    }
+    state = ways[way]()
+    assert isinstance(histograms_of(state), ValueHistograms if distinct <= 1000 else BinHistograms)
+    answer = seen(work, state)
+    assert (answer.lows is answer.highs) == (distinct <= 1000)
+    assert answer.counts.sum() == 4 * distinct
+    binned = seen(one := one_column(grid([0.0, 50.0, 150.0])), numbers(one, column))
+    if distinct > 1000:
+        assert np.array_equal(answer.counts, binned.counts)
+        assert np.array_equal(answer.lows, binned.lows)
+
+
+def test_gaps_and_zeros_of_any_sign() -> None:
+    column = np.array([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 5.0])
+    work = one_column(
+        Dictionary(grid(KNOWN)), (), (Predicate("x", "missing"),), (Predicate("x", "known"),)
+    )
+    state = numbers(work, column[:3], column[3:], column)
+    answer = seen(work, state)
+    assert answer.rows == 14
+    assert dict(zip(answer.values, answer.counts, strict=True)) == {0.0: 4, 5.0: 2}
+    assert [
+        answer.rows for answer in work.finish(state).answers if isinstance(answer, NumberHistogram)
+    ] == [14, 8, 6]
+
+
+def test_large_batches_are_worked_on_in_parts() -> None:
+    rng = np.random.default_rng(4)
+    column = rng.normal(size=600_001)
+    rule = Predicate("x", "interval", -0.5, 0.75)
+    work = one_column(
+        Grid.of(np.sort(column[:5000]), column.min(), column.max(), BINS), (), (rule,)
+    )
+    whole, inside = work.finish(numbers(work, column)).answers
+    assert isinstance(whole, NumberHistogram)
+    assert isinstance(inside, NumberHistogram)
+    assert whole.counts.sum() == len(column)
+    assert inside.rows == inside.counts.sum() == np.count_nonzero(np.abs(column - 0.125) <= 0.625)
+    assert np.all(inside.highs >= -0.5)
+    assert np.all(inside.lows <= 0.75)
+
+
+def test_a_state_of_few_rows_is_small_on_a_journey() -> None:
+    column = np.random.default_rng(5).normal(size=2000)
+    rules = [(Predicate("x", "interval", -3.0, float(high)),) for high in range(-2, 3)]
+    work = one_column(Grid.of(np.sort(column), column.min(), column.max(), BINS), *rules)
+    state = numbers(work, column)
+    assert len(pickle.dumps(state)) < 200_000
+    assert same(work.finish(pickle.loads(pickle.dumps(state))), work.finish(state))  # noqa: S301
+
+
+def test_many_contexts_share_predicates() -> None:
+    rng = np.random.default_rng(6)
+    column = rng.integers(0, 100, 5000).astype(np.float64)
+    rules = [Predicate("x", "interval", float(a), float(a + 40)) for a in range(0, 60, 3)]
+    sets = [tuple(rng.choice(np.array(rules), rng.integers(1, 6))) for _ in range(400)]
+    work = VerifyPass(VerifyPlan({"x": ColumnPlan(Field("x", "number"))}, (), tuple(sets)))
+    rows = [{"x": cell} for cell in column.tolist()]
+    verified = work.finish(folded(work, [rows[:1111], rows[1111:]], ONE))
+    assert list(verified.counts) == [len(naive(rows, each)) for each in sets]
