@@ -33,7 +33,7 @@ OPENAPI = document()
         ({"scales": "two", "preset": "paper"}, "'several' or 'one'"),
         ({"interval": "all", "preset": "paper"}, "'run' or 'span'"),
         ({"bandwidth": "wide", "preset": "paper"}, "'fixed' or 'adaptive'"),
-        ({"bandwidth": "adaptive"}, 'add preset="paper" (--preset paper), or leave bandwidth out'),
+        ({"bandwidth": "adaptive"}, 'add preset="paper", or leave bandwidth out'),
         ({"seed": None}, 'add preset="paper"'),
         ({"search": "exhaustive"}, 'no option any more: all rows are judged at once; preset="pap'),
         ({"minimality": "strict", "preset": "paper"}, "leave minimality out"),

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from outlying.errors import OptionError, shown, unknown_name
+from outlying.errors import OptionError, not_allowed, shown, unknown_name
 
 ColumnType = Literal["numeric", "categorical", "datetime"]
 #: What options are about; the help of commands shows them in such groups.
@@ -34,7 +34,7 @@ def check_names(given: Iterable[str], known: Iterable[str]) -> None:
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> object:
     """Refuse what is not among the choices."""
     if not isinstance(value, str) or value not in choices:
-        raise OptionError(f"{name} is {shown(value)}; allowed: {_either(choices)}")
+        raise not_allowed(name, value, _either(choices))
     return value
 
 
@@ -43,16 +43,14 @@ def check_whole(name: str, value: object, least: int) -> int:
     number = None if isinstance(value, bool) else _whole(value)
     if number is None or not least <= number <= LARGEST:
         most = "" if number is None or number < least else f" and at most {LARGEST}"
-        raise OptionError(
-            f"{name} is {shown(value)}; allowed: a whole number, at least {least}{most}"
-        )
+        raise not_allowed(name, value, f"a whole number, at least {least}{most}")
     return number
 
 
 def check_flag(name: str, value: object) -> bool:
     """Return True or False, and refuse what is neither."""
     if not isinstance(value, bool):
-        raise OptionError(f"{name} is {shown(value)}; allowed: True or False")
+        raise not_allowed(name, value, "True or False")
     return value
 
 
@@ -68,7 +66,7 @@ def read_real(name: str, text: object) -> float:
     try:
         return float(str(text))
     except ValueError:
-        raise OptionError(f"{name} is {shown(text)}; allowed: a number") from None
+        raise not_allowed(name, text, "a number") from None
 
 
 def _either(choices: Iterable[str]) -> str:
@@ -154,7 +152,7 @@ def whole(least: int, most: int | None = None) -> Kind:
     def check(name: str, value: object) -> int:
         number = check_whole(name, value, least)
         if most is not None and number > most:
-            raise OptionError(f"{name} is {number}; allowed: {least} to {most:,}")
+            raise not_allowed(name, number, f"{least} to {most:,}")
         return number
 
     schema = {"type": "integer", "minimum": least} | ({} if most is None else {"maximum": most})
@@ -165,7 +163,7 @@ def _number(is_allowed: Callable[[float], bool], allowed: str, **schema: Any) ->
     def check(name: str, value: object) -> float:
         number = _real(value)
         if not is_allowed(number):
-            raise OptionError(f"{name} is {shown(value)}; allowed: {allowed}")
+            raise not_allowed(name, value, allowed)
         return number
 
     return Kind(
@@ -208,7 +206,7 @@ FLAG = Kind(
 def _check_columns(name: str, value: object) -> tuple[str, ...]:
     names = None if isinstance(value, (str, bytes)) else _items(value)
     if names is None:
-        raise OptionError(f"{name} is {shown(value)}; allowed: a list of column names")
+        raise not_allowed(name, value, "a list of column names")
     for item in names:
         if not isinstance(item, str):
             raise OptionError(f"{name} holds {shown(item)}; allowed: column names, which are texts")
@@ -231,7 +229,7 @@ def _check_some_columns(name: str, value: object) -> tuple[str, ...]:
 
 def _check_types(name: str, value: object) -> tuple[tuple[str, ColumnType], ...]:
     if not isinstance(value, Mapping):
-        raise OptionError(f"{name} is {shown(value)}; allowed: a mapping of column name to type")
+        raise not_allowed(name, value, "a mapping of column name to type")
     for column, kind in value.items():
         if not isinstance(column, str):
             raise OptionError(
@@ -251,7 +249,7 @@ def _read_types(name: str, texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         column, sign, kind = text.rpartition("=")
         if not sign:
-            raise OptionError(f"{name} is {shown(text)}; allowed: COLUMN=TYPE")
+            raise not_allowed(name, text, "COLUMN=TYPE")
         found[column] = kind
     return found
 

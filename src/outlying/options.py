@@ -22,7 +22,7 @@ from outlying.checks import (
     option,
     whole,
 )
-from outlying.errors import OptionError, shown
+from outlying.errors import OptionError, Setting, shown
 
 Preset = Literal["paper"]
 Measure = Literal["relative", "paper"]
@@ -199,8 +199,9 @@ class Options:
         check_names(given, _GENERAL)
         for name in own:
             raise OptionError(
-                f'{name} belongs to the paper\'s own method; add preset="paper" '
-                f"(--preset paper), or leave {name} out"
+                f"{name} belongs to the paper's own method; add ",
+                Setting("preset", "paper"),
+                f", or leave {name} out",
             )
         return cls(**checked(given, _GENERAL))
 
@@ -371,7 +372,7 @@ class Bagging:
         bagging = cls(**checked(given, BAGGING))
         if bagging.radius is not None and bagging.base != "radius":
             raise OptionError(
-                f'radius is {shown(given["radius"])}, which needs base="radius" (--base radius)'
+                f"radius is {shown(given['radius'])}, which needs ", Setting("base", "radius")
             )
         return bagging
 

@@ -22,8 +22,7 @@ from outlying.cli.process import (
     stopped_by_signals,
 )
 from outlying.cli.serve import demo, serve
-from outlying.cli.writing import NO_MEMORY
-from outlying.errors import OptionError, harmless
+from outlying.errors import NoMemoryError, OptionError, harmless
 from outlying.kernel.library import said
 
 #: How the loader of libraries says that there is not enough memory for them.
@@ -51,13 +50,12 @@ def main() -> None:
         sys.exit(128 + (signals or [signal.SIGINT])[-1])
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
-    except MemoryError as error:
-        is_ours = str(error).startswith(NO_MEMORY)
-        _fail(click.ClickException(harmless(str(error)) if is_ours else NO_MEMORY))
+    except MemoryError:
+        _fail(click.ClickException(NoMemoryError().shell_message()))
     except ImportError as error:
         if not any(words in str(error) for words in _NOT_MAPPED):
             raise
-        _fail(click.ClickException(NO_MEMORY))
+        _fail(click.ClickException(NoMemoryError().shell_message()))
     except (BrokenPipeError, PipeClosedError):  # the reader, say `head`, has seen enough
         leave_pipe()
     except OSError as error:

@@ -261,7 +261,7 @@ def _row(table: Table, key: Mapping[str, Any], place: str) -> int:
     try:
         return table.find(key)
     except (RowError, ColumnError) as error:
-        raise RowError(f"{place}: {error}") from None
+        raise RowError(f"{place}: ", *error.args) from None
 
 
 def json_object(file: str) -> Mapping[str, Any]:

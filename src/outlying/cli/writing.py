@@ -27,7 +27,7 @@ from outlying.cli.terminal import (
     summed_up,
     width,
 )
-from outlying.errors import OptionError, WorkerError, harmless
+from outlying.errors import NoMemoryError, OptionError, WorkerError, harmless
 from outlying.parallel import usable_workers
 from outlying.render.files import Output
 from outlying.results.detections import Detection, Flagged
@@ -37,11 +37,6 @@ from outlying.results.wording import Terms
 from outlying.table.table import Table
 from outlying.table.targets import Targets
 
-#: What helps where memory runs out.
-NO_MEMORY = (
-    "there is not enough memory; --engine duckdb reads a large file as a stream, --workers 1 needs "
-    "the least, --columns or --exclude leave columns out"
-)
 _GROUP = "Output"
 #: Gives a command the options that say what is written, where, and by how many.
 writing_options = all_of(
@@ -286,9 +281,9 @@ def _says_how_to_continue(job: Job, partial: Partial, total: int) -> Iterator[No
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"Interrupted; {kept()}.") from None
     except MemoryError:
-        raise MemoryError(f"{NO_MEMORY}; {kept()}") from None
+        raise NoMemoryError(f"; {kept()}") from None
     except WorkerError as error:
-        error.args = (f"{error}; {kept()}",)
+        error.args = (*error.args, f"; {kept()}")
         raise
 
 

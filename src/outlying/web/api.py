@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from outlying.checks import check_choice, check_names, check_whole, read_whole
-from outlying.errors import OptionError, shown
+from outlying.errors import OptionError, not_allowed, shown
 from outlying.results.findings import Findings
 from outlying.web import exports, openapi, payloads, reproduce
 from outlying.web.answers import Answer
@@ -75,7 +75,7 @@ async def explain(request: Request) -> Response:
     if (row is None) == (values is None):
         raise OptionError("name exactly one of row and object")
     if values is not None and not isinstance(values, Mapping):
-        raise OptionError(f"object is {shown(values)}; allowed: an object of column and value")
+        raise not_allowed("object", values, "an object of column and value")
     job = service_of(request).jobs.explain(
         _name(request, "table"),
         number=None if row is None else check_whole("row", row, 1),
@@ -259,7 +259,7 @@ def _job(request: Request) -> Job:
 def _options(body: Mapping[str, Any]) -> OptionsQuery:
     options = body.get("options") or {}
     if not isinstance(options, Mapping):
-        raise OptionError(f"options is {shown(options)}; allowed: an object of names and values")
+        raise not_allowed("options", options, "an object of names and values")
     return OptionsQuery.checked(options)
 
 

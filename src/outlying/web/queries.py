@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, cast, get_args
 from starlette.datastructures import ImmutableMultiDict
 
 from outlying.checks import check_choice, check_names, read_whole
-from outlying.errors import OptionError, shown
+from outlying.errors import OptionError, not_allowed, shown
 from outlying.options import COLUMN_OPTIONS, EXPLAIN_OPTIONS, Options
 from outlying.sources.duckdb import filters
 from outlying.sources.duckdb.browse import View
@@ -51,7 +51,7 @@ class QueryFilter(filters.Filter):
             try:
                 given = json.loads(given)
             except (ValueError, RecursionError):
-                raise OptionError(f"filter is {shown(given)}; allowed: a JSON object") from None
+                raise not_allowed("filter", given, "a JSON object") from None
         if not isinstance(given, Mapping) or not isinstance(given.get("attribute"), str):
             raise OptionError(f"filter is {shown(given)}; needed: an object with an attribute")
         check_names(given, _FIELDS)

@@ -10,7 +10,7 @@ from typing import Any
 from starlette.datastructures import QueryParams
 
 from outlying.checks import read_real, read_whole
-from outlying.errors import OptionError, shown
+from outlying.errors import OptionError, not_allowed
 from outlying.sources.duckdb.browse import ColumnFacts
 from outlying.table.values import Form, Value, printable, read_text, text_of
 from outlying.web.addresses import Addresses
@@ -340,7 +340,7 @@ def _end(column: ColumnFacts, text: str) -> str | float:
     try:
         read_text(form, text)
     except ValueError as error:
-        raise OptionError(f"value is {shown(text)}; allowed: {error}") from None
+        raise not_allowed("value", text, str(error)) from None
     return text
 
 
