@@ -72,7 +72,7 @@ def facts_of(column: Column) -> ColumnFacts:
     return dataclasses.replace(facts, unread=len(column.unread_rows()))
 
 
-# --- cells in files --------------------------------------------------------------------------------
+# --- cells in files --------------------------------------------------------------------------
 
 
 def write_cells(columns: Sequence[Column], folder: Path, *, with_texts: bool = False) -> None:

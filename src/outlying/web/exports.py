@@ -95,7 +95,7 @@ def _picture(job: Job) -> bytes:
     return out.getvalue()
 
 
-# --- as a command, in Python -----------------------------------------------------------------------
+# --- as a command, in Python -----------------------------------------------------------------
 
 #: What is said in place of a command where there is none.
 RANKED_HERE = (

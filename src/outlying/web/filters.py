@@ -173,7 +173,7 @@ def number_in_copy(facts: ColumnFacts, value: Any) -> float:
         raise OptionError(f"filter: column {facts.name!r} expects {error}") from None
 
 
-# --- derived columns -------------------------------------------------------------------------------
+# --- derived columns -------------------------------------------------------------------------
 
 _KEPT = 2  # columns that were computed last
 _MOST_TEXTS = 1_000_000  # distinct ones: to look at more would keep others waiting
@@ -261,7 +261,7 @@ def _number(column: NumericColumn, end: object) -> float:
         raise OptionError(f"filter: {column.name!r} expects {error}") from None
 
 
-# --- what would be ordinary ------------------------------------------------------------------------
+# --- what would be ordinary ------------------------------------------------------------------
 
 TWINS = 3
 """Rows alike that are shown."""

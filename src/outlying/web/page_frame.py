@@ -69,7 +69,7 @@ def _percent_of(number: float, name: str) -> Any:
     return Markup('data-{}="{:g}"').format(name, round(number / step) * step)
 
 
-# --- the frame -------------------------------------------------------------------------------------
+# --- the frame -------------------------------------------------------------------------------
 
 #: A page waits so many seconds for an answer before it shows progress instead.
 PATIENCE = 0.7

@@ -111,7 +111,7 @@ async def cancel(request: Request) -> Response:
     return RedirectResponse(job.page, 303)
 
 
-# --- what stands out -------------------------------------------------------------------------------
+# --- what stands out -------------------------------------------------------------------------
 
 
 async def odd(request: Request) -> Response:
@@ -155,7 +155,7 @@ def looked_for(request: Request, addresses: Addresses, top: int, again: bool = F
     return jobs.detect(addresses.table_id, top=top, options=options, again=again)
 
 
-# --- a row, a new object ---------------------------------------------------------------------------
+# --- a row, a new object ---------------------------------------------------------------------
 
 _WELCOME = (
     "Enter what you know, and leave out what you do not. The object is then compared with the rows "

@@ -147,7 +147,7 @@ def encoded(pairs: Sequence[tuple[str, str]]) -> str:
     return f"?{urlencode(pairs)}" if pairs else ""
 
 
-# --- addresses -------------------------------------------------------------------------------------
+# --- addresses -------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

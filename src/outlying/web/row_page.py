@@ -107,7 +107,7 @@ def is_moved(names: Sequence[str]) -> bool:
     return any(name.startswith(PREFIX) for name in names)
 
 
-# --- the page --------------------------------------------------------------------------------------
+# --- the page --------------------------------------------------------------------------------
 
 #: Columns of the twins besides those of the story.
 _OTHER_COLUMNS = 6

@@ -127,7 +127,7 @@ def _typed(values: Mapping[str, Any], entry: TableEntry, options: OptionsQuery) 
     return found
 
 
-# --- files that clients send -----------------------------------------------------------------------
+# --- files that clients send -----------------------------------------------------------------
 
 SAID = {"table": "Table of a database", "sheet": "Sheet of a workbook", "encoding": "Encoding"}
 """What a client may say about a file, and how a page calls it."""

@@ -127,7 +127,7 @@ def _answer(request: Request, status: int, said: str) -> Response:
     return page_frame.error_page(request, status, said)
 
 
-# --- the server ------------------------------------------------------------------------------------
+# --- the server ------------------------------------------------------------------------------
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 _SHORTEST_TOKEN = 16  # characters
