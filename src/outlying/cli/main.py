@@ -87,7 +87,7 @@ def _say_version(context: click.Context) -> None:
     expose_value=False,
     is_eager=True,
     callback=lambda context, _, is_asked: _say_version(context) if is_asked else None,
-    help="Show the version, and whether the screen is compiled.",
+    help="Show the version, and whether the kernel is compiled.",
 )
 def cli() -> None:
     """Why is this row an outlier? Ranked, readable pairs of context and property.

@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
-import functools
-
 import numpy as np
 
-from outlying.kernel.library import Kernel, Places, address_of, compiled
+from outlying.kernel.library import Places, compiled
 
 #: A count of all places pays for at least a share of 1/2 as many codes.
 _FEW = 2
-_NUMBER, _POINTER = ctypes.c_int64, ctypes.c_void_p
-
-
-class _Functions:
-    """The functions of count.c."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.codes = kernel.function("count_codes", _NUMBER, _POINTER, _NUMBER, _POINTER, _NUMBER)
-        self.codes_of = kernel.function(
-            "count_codes_of", _NUMBER, _POINTER, _POINTER, _NUMBER, _POINTER, _NUMBER
-        )
-
-
-_functions = functools.cache(_Functions)
 
 
 def count_codes(codes: Places, counts: Places, rows: Places | None = None) -> None:
@@ -38,12 +21,11 @@ def count_codes(codes: Places, counts: Places, rows: Places | None = None) -> No
         else:
             counts += np.bincount(codes, minlength=len(counts))
         return
-    own = np.ascontiguousarray(codes, dtype=np.int64)
-    to = address_of(counts), len(counts)
+    own = codes.astype(np.int64, copy=False)
     if rows is None:
-        beyond = _functions(kernel).codes(address_of(own), len(own), *to)
+        beyond = kernel("count_codes", own, len(own), counts, len(counts))
     else:
-        some = np.ascontiguousarray(rows, dtype=np.int64)
-        beyond = _functions(kernel).codes_of(address_of(own), address_of(some), len(some), *to)
+        some = rows.astype(np.int64, copy=False)
+        beyond = kernel("count_codes_of", own, some, len(some), counts, len(counts))
     if beyond:
         raise IndexError("a code has no place")

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import functools
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -49,20 +49,29 @@ class RareCells:
     strengths: Floats
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Swept:
     """What a sweep found on a property."""
 
-    levels: tuple[RareCells, ...]  # by number of conditions
+    cells: RareCells  # of all levels, and a last one, of no strength, for rows that are in none
+    ends: tuple[int, ...]  # of the cells of each number of conditions
     lifts: Floats  # of each single condition; 0 where it does not take part
 
-    @functools.cached_property
-    def cells(self) -> RareCells:
-        """The cells of all levels, and a last one, of no strength, for rows that are in none."""
+    @classmethod
+    def of(cls, levels: Sequence[RareCells], lifts: Floats) -> Swept:
+        """Join the cells of contexts of one condition, of two, and so on."""
         none = np.full((1, tally.MOST_CONDITIONS), -1, dtype=np.int32)
-        parts = [(item.bins, item.members, item.strengths) for item in self.levels]
+        parts = [(item.bins, item.members, item.strengths) for item in levels]
         parts.append((none[0, :1], none, np.zeros(1)))
-        return RareCells(*map(np.concatenate, zip(*parts, strict=True)))
+        ends = itertools.accumulate(len(item.bins) for item in levels)
+        return cls(RareCells(*map(np.concatenate, zip(*parts, strict=True))), tuple(ends), lifts)
+
+    @property
+    def levels(self) -> list[RareCells]:
+        """The cells by number of conditions."""
+        parts = [slice(*pair) for pair in itertools.pairwise((0, *self.ends))]
+        own = self.cells
+        return [RareCells(own.bins[k], own.members[k], own.strengths[k]) for k in parts]
 
     def assigned(self, layout: Layout, words: Words, rows: int) -> Small:
         """Return the strongest cell that holds each row, as a place in `cells`; -1 for none.
@@ -141,7 +150,7 @@ class Sweep:
                 level = self._extended(self._all(level))
             if depth > 3:
                 level = self._extended(self._beam(level))
-        return Swept(tuple(self.found), self.lifts)
+        return Swept.of(self.found, self.lifts)
 
     def _singles(self) -> _Level:
         everything = np.full((1, self.layout.words), ~np.uint64(0))
