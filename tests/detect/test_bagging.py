@@ -47,7 +47,7 @@ def rounds_of(names: list[str], seed: int) -> list[list[str]]:
     return [[ordered[place] for place in places] for places in drawn_places]
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(
     table=strategies.tables(max_rows=14),
     base=st.sampled_from(["kth-neighbour", "radius"]),
@@ -145,7 +145,7 @@ def test_sizes_are_drawn_evenly() -> None:
     assert np.bincount(sizes)[4:] == pytest.approx(np.full(5, 1000), rel=0.1)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     table=strategies.tables(),
     order=st.randoms(use_true_random=False),

@@ -59,7 +59,9 @@ class _LevelWise:
 
     def __init__(self, scores: Scores) -> None:
         self.scores, self.theta = scores, scores.paper.min_outlierness
-        self.families = [scores.families[place] for place in scores.own]  # of conditions
+        self.families = [
+            scores.families[place] for place in scores.property_of_condition
+        ]  # of conditions
         self.reported: list[Hit] = []
         self.closest: dict[int, Hit] = {}
 

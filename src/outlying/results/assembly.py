@@ -291,7 +291,7 @@ def _bound(hit: Hit, profile: Profile, exact: Measured) -> float:
 def _picture(hit: Hit, profile: Profile, exact: Measured) -> Picture:
     """Sketch a pair: its property inside and outside of the context, and the context itself."""
     own = exact.properties[hit.property]
-    around = [exact.own[item] for item in hit.context]
+    around = [exact.property_of_condition[item] for item in hit.context]
     inside, overall = _sketches(hit, profile, exact)
     return Picture(
         place=own.place,

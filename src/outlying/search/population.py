@@ -36,7 +36,7 @@ class Measured(Protocol):
         """The conditions that it satisfies."""
 
     @property
-    def own(self) -> Sequence[int]:
+    def property_of_condition(self) -> Sequence[int]:
         """The property that each condition belongs to."""
 
     @property

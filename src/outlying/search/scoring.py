@@ -115,11 +115,12 @@ class Evaluation:
         self,
         properties: Sequence[ObjectProperty],
         candidates: Sequence[CandidateCondition],
-        own: Sequence[int],
+        property_of_condition: Sequence[int],
         rows: int,
     ) -> None:
         """Take what is true of an object, and to which property each condition belongs."""
-        self.properties, self.candidates, self.own, self.rows = properties, candidates, own, rows
+        self.properties, self.candidates, self.rows = properties, candidates, rows
+        self.property_of_condition = property_of_condition
         names = sorted({item.family for item in properties})
         self.families = [names.index(item.family) for item in properties]
 
@@ -150,7 +151,7 @@ class Evaluation:
         A column and what is derived from it are one family: they tell of the same cell.
         """
         families = self.families
-        return (families[place], *(families[self.own[item]] for item in context))
+        return (families[place], *(families[self.property_of_condition[item]] for item in context))
 
     def hit(self, place: int, context: Context, strength: float, score: float) -> Hit | None:
         """Evaluate a property in a context; None where there is nothing to compare."""
