@@ -15,7 +15,7 @@ from starlette.datastructures import QueryParams
 
 from outlying.errors import OptionError
 from outlying.options import EXPLAIN_OPTIONS, Options
-from outlying.sources.arrays import read as read_arrays
+from outlying.sources import read as read_arrays
 from outlying.sources.duckdb.browse import Browser, View, write_copy
 from outlying.web.queries import OptionsQuery, QueryFilter, TableQuery
 
