@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,14 @@ import pytest
 import outlying
 from outlying import Findings
 from tests.engine_tables import OPTIONS, ROWS, check_same, frame, parquet, table, wheres
-from tests.spark_cluster import ROOT, SOON_READY, require_java, stop_spark
+from tests.spark_cluster import (
+    ROOT,
+    SOON_READY,
+    bare_python,
+    require_java,
+    running_cluster,
+    stop_spark,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
 
@@ -124,7 +131,6 @@ def test_spark_in_one_process(
     from outlying.sources.spark import connected
 
     check(connected("local[2]", str(folders[rows])), rows, in_memory)
-<<<<<<< HEAD
 
 
 def test_a_spark_cluster_loses_a_worker(
@@ -166,5 +172,3 @@ def test_a_spark_cluster_loses_a_worker(
         check(connected(cluster.url, str(folders[ROWS])), ROWS, in_memory)
         assert killed
         stop_spark()
-=======
->>>>>>> main
