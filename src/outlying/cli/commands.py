@@ -1,4 +1,4 @@
-"""`outlying explain`: why rows are odd. `outlying detect`: which rows are, explained if asked for."""
+"""`outlying explain`: why rows are odd. `outlying detect`: which are, explained if asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Figures: panels one below the other, with one legend for all of them."""
+"""Plots of pairs with matplotlib: panels one below the other, with one legend for all of them.
+
+What is shown is chosen in `scene`; here it is drawn. Figures are made without pyplot, so that
+nothing global changes and nothing has to be closed.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,9 @@ from outlying.render.plots.panels import (
     Panel,
     PanelStyle,
     StripPanel,
-    View,
     panels_of,
 )
+from outlying.render.plots.panels import View as View
 from outlying.render.plots.scales import DOTS_PER_INCH, NARROW
 from outlying.render.scene import PALETTE, Theme
 from outlying.results.findings import Findings
