@@ -51,9 +51,9 @@ def shared_data() -> Path:
 @pytest.fixture
 def few_drawn(monkeypatch: pytest.MonkeyPatch) -> int:
     """Draw fewer rows of tables, so that tables of a test are large; tell how many."""
-    from outlying.search import model, prepared
+    from outlying.search import memory, model
 
-    for module in (model, prepared):
+    for module in (model, memory):
         monkeypatch.setattr(module, "MOST_ROWS", 3000)
     return 3000
 
