@@ -153,7 +153,10 @@ class Model:
     @functools.cached_property
     def standing(self) -> Standing:
         """How strong findings are on the rows of the model."""
-        return Standing.of(self.evidence.strongest)
+        found = Standing.of(self.evidence.strongest)
+        if not self.is_whole:  # evidence against so many: those asked for are judged like others
+            del self.evidence
+        return found
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
