@@ -177,9 +177,10 @@ class FittedProperty:
             cut = NumericBins.cut(np.sort(numbers[~np.isnan(numbers)]))
         layout = layout_of(cut, cut.of(numbers))
         words = lay_out(layout, cells, model.codes)
-        swept = Sweep(
-            layout, cells, words, own.family, least=model.least, with_empty=with_empty
-        ).run(min(model.options.max_conditions, MOST_CONDITIONS))
+        free = cells.contexts_of(own.place)
+        swept = Sweep(layout, cells, words, free, least=model.least, with_empty=with_empty).run(
+            min(model.options.max_conditions, MOST_CONDITIONS)
+        )
         judge: Judge
         if isinstance(cut, CategoryBins):
             judge = CategoryJudge(numbers, cells, model.codes, own.family, count)
