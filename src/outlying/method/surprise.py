@@ -76,6 +76,7 @@ class ColumnFacts:
     """What the whole column says of the scale on which distances in its groups count."""
 
     ordered: Floats  # all known values
+    usual: float | None = None  # how far rows off a spike lie from it, where that is known
 
     @functools.cached_property
     def step(self) -> float:
@@ -89,6 +90,8 @@ class ColumnFacts:
     @functools.cache  # noqa: B019 - lives as long as the column
     def off(self, spike: float) -> float:
         """Return how far rows off a spike typically lie from it; 0 if hardly any row does."""
+        if self.usual is not None:
+            return self.usual
         away = np.abs(self.ordered - spike)
         away = away[away > 0]
         enough = len(away) >= max(5, 0.03 * len(self.ordered))

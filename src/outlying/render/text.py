@@ -12,7 +12,7 @@ from outlying.results.pairs import Pair
 from outlying.results.patterns import Pattern
 from outlying.results.stories import Story
 from outlying.results.terms import PYTHON, Terms
-from outlying.results.wording import figures, headline, name_of, title, told_as
+from outlying.results.wording import figures, headline, joint, name_of, title, told_as
 from outlying.table.values import Value, printable, text_of
 
 Style: TypeAlias = Callable[[str, str], str]
@@ -102,7 +102,9 @@ def _claim(pair: Pair, width: int, with_mark: bool) -> str:
     """Return what a derived column says in words, whole: it would not fit into a cell."""
     cell, said, where = headline(pair)
     among = f", {where}" if pair.conditions else ""
-    return wrapped(f"{cell} {said}{among}{_mark(pair, with_mark)}", width, _BETWEEN, 2 * _BETWEEN)
+    return wrapped(
+        f"{cell}{joint(pair)}{said}{among}{_mark(pair, with_mark)}", width, _BETWEEN, 2 * _BETWEEN
+    )
 
 
 def _aligned(lines: Sequence[tuple[str, str, str]], width: int) -> list[str]:
@@ -138,8 +140,8 @@ def _closest(findings: Findings, width: int) -> str:
         return ""
     pair = findings.stories[0].headline
     cell, expected, where = headline(pair)
-    comma = "," if pair.said is None else ""
-    said = f"The closest is {cell}{comma} {expected}, {where}."
+    between = ", " if pair.said is None else joint(pair)
+    said = f"The closest is {cell}{between}{expected}, {where}."
     return "\n" + wrapped(said, width, "  ", "  ")
 
 

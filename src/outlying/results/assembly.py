@@ -223,6 +223,7 @@ def pair_of(
         parent=None if origin is None else origin.parent,
         parent_value=None if origin is None else values[origin.parent],
         said=_said(own, values),
+        given=() if origin is None else origin.given,
     )
 
 

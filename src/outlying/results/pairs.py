@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from outlying.results.wording import cell_of, sentence, standing
+from outlying.results.wording import cell_of, joint, sentence, standing
 from outlying.table.conditions import Condition
 from outlying.table.values import Value, plain
 
@@ -89,6 +89,8 @@ class Pair:
     parent: str | None = dataclasses.field(default=None, repr=False)
     parent_value: Value = dataclasses.field(default=None, repr=False)
     said: str | None = dataclasses.field(default=None, repr=False)
+    #: Of a relation: the other columns by which the value is expected to be another one.
+    given: tuple[str, ...] = dataclasses.field(default=(), repr=False)
 
     @builtins.property
     def column(self) -> str:
@@ -98,7 +100,7 @@ class Pair:
     @builtins.property
     def detail(self) -> str | None:
         """What is odd of a derived property, in words; None where property and value say it."""
-        return None if self.said is None else f"{cell_of(self)} {self.said}"
+        return None if self.said is None else f"{cell_of(self)}{joint(self)}{self.said}"
 
     @builtins.property
     def as_strong(self) -> int | None:
@@ -171,6 +173,7 @@ class Pair:
         fields = {name: getattr(self, name) for name in PAIR_FIELDS}
         return fields | {
             "value": plain(self.value),
+            "given": list(self.given),
             "conditions": [condition.to_dict() for condition in self.conditions],
             "typical": [_plain_typical(item) for item in self.typical[:MOST_TYPICAL]],
             "typical_more": max(0, len(self.typical) - MOST_TYPICAL),
@@ -194,6 +197,7 @@ PAIR_FIELDS = (
     "property",
     "column",
     "value",
+    "given",
     "conditions",
     "outlierness",
     "rarity",

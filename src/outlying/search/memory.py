@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from outlying.derived.choosing import with_derived
+from outlying.derived.relations import with_relations
 from outlying.errors import SourceError
 from outlying.options import Options
 from outlying.parallel import in_order, usable_threads, usable_workers
@@ -68,11 +69,13 @@ class MemoryPopulation:
 
     def _selected(self, table: Table) -> Selection:
         """Choose columns; of a table with a new object, row numbers are those of the others."""
-        counting = None
+        counting, known = None, None
         if table is not self.table:
             skipped = self.selection().skipped
             counting = {item.name for item in skipped if item.why is SkipReason.ROW_NUMBER}
-        return with_derived(select_any(table, self.options, counting), table, self.options)
+            known = self.selection().relations
+        chosen = with_derived(select_any(table, self.options, counting), table, self.options)
+        return with_relations(chosen, table, self.options, known)
 
     def targets(
         self,

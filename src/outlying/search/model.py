@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from outlying.kernel.tally import MOST_CONDITIONS, Small
+from outlying.method.measure import CONDITION_PENALTY
 from outlying.options import Options
 from outlying.parallel import mapping
 from outlying.search import bins, sweep
@@ -49,6 +50,12 @@ class Property:
     attribute: Attribute
     family: int
     is_gap: bool
+
+    @property
+    def told(self) -> int:
+        """How many other columns it tells of, as a relation does: then it needs no context."""
+        origin = self.attribute.column.origin
+        return 0 if origin is None else len(origin.given)
 
     def numbers(self, given: Sequence[Numbers]) -> Numbers:
         """Return what rows hold, given the numbers of all attributes."""
@@ -160,7 +167,9 @@ class Model:
             found = fitted.own if is_own else fitted.misfits(own, codes, self.cells)
             floats[1, place], contexts[place] = found
             outside = fitted.judge(own, codes, *found)
-            floats[0, place], floats[2, place] = outside.strengths, outside.surprise
+            floats[0, place] = outside.strengths
+            if not self.properties[place].told:  # what is odd of a relation is odd of its columns
+                floats[2, place] = outside.surprise
             small[0, place], small[1, place] = outside.condition, outside.explained
 
         with mapping(self.threads) as mapped:
@@ -190,6 +199,8 @@ class _Fitted:
     def of(cls, model: Model, place: int, with_empty: bool) -> _Fitted:
         own, cells = model.properties[place], model.cells
         numbers = own.numbers(model.numbers)
+        if own.told and isinstance(own.attribute, NumericAttribute):
+            return cls._of_relation(own, own.attribute, model)
         cut: bins.NumericBins | bins.CategoryBins
         if isinstance(own.attribute, CategoricalAttribute):
             count = len(own.attribute.categories)
@@ -208,10 +219,29 @@ class _Fitted:
             judge = NumberJudge(numbers, cells, model.codes, own.family, swept.lifts)
         return cls(cut, swept, judge, swept.assigned(layout, words, len(numbers)))
 
+    @classmethod
+    def _of_relation(cls, own: Property, attribute: NumericAttribute, model: Model) -> _Fitted:
+        """Compare over the whole table only: the context of a relation is in it."""
+        numbers, count = own.numbers(model.numbers), len(model.cells.spans)
+        judge = NumberJudge(
+            numbers,
+            model.cells,
+            model.codes,
+            own.family,
+            np.zeros(count),
+            price=CONDITION_PENALTY * own.told,
+            usual=2.0**-attribute.exponent,
+        )
+        nothing = np.zeros(len(numbers)), np.full((len(numbers), 4), -1, dtype=np.int32)
+        cut = bins.NumericBins(np.zeros(0))
+        return cls(cut, sweep.Swept((), np.zeros(count)), judge, nothing)
+
     def misfits(
         self, numbers: Numbers, codes: tuple[Codes, ...], cells: Cells
     ) -> tuple[Floats, Small]:
         """Return the strongest finding of rows in rank space, and its context."""
+        if not self.swept.levels:
+            return np.zeros(len(numbers)), np.full((len(numbers), 4), -1, dtype=np.int32)
         layout = bins.layout_of(self.bins, self.bins.of(numbers))
         words = sweep.lay_out(layout, cells, codes)
         return self.swept.assigned(layout, words, len(numbers))

@@ -82,13 +82,20 @@ class NumberJudge:
         codes: tuple[Codes, ...],
         family: int,
         lifts: Floats,
+        *,
+        price: float = 0.0,
+        usual: float | None = None,
     ) -> None:
-        """Take all rows of the table, and how much tighter the property is given a condition."""
+        """Take all rows of the table, and how much tighter the property is given a condition.
+
+        Of a relation, `price` is what its columns cost, and `usual` the usual distance.
+        """
         self.order = _by_value(numbers)
         self.numbers, self.ordered = numbers, numbers[self.order]
         self.cells, self.family, self.codes = cells, family, codes
-        self.facts = ColumnFacts(self.ordered)
-        self.bar = expected_extreme(len(self.ordered))
+        self.is_relation = usual is not None
+        self.facts = ColumnFacts(self.ordered, usual)
+        self.bar = expected_extreme(len(self.ordered)) + price
         self.lifts = lifts
         self.contexts: list[Context] = [()]
         related = np.flatnonzero(lifts >= math.exp(LEAST_LOG_LIFT))
@@ -155,6 +162,8 @@ class NumberJudge:
         hot = strengths > found.strengths[some]
         if hot.any():
             rest, by = self._rest(context, held, some[hot], numbers[some[hot]], codes)
+            if self.is_relation:  # a group makes it ordinary, or says nothing
+                rest = np.where(rest > self.bar, np.inf, rest)
             found.take(some[hot], strengths[hot], rest - self.bar, by, context)
 
     def _bonus(self, context: Context) -> float:

@@ -103,7 +103,11 @@ class Prepared:
             return False
         return all(
             (own.column.name, own.kind) == (new.column.name, new.kind)
-            and (not new.column.is_missing(row) or own.column.missing().any())
+            and (
+                not new.column.is_missing(row)
+                or own.column.origin is not None
+                or own.column.missing().any()
+            )
             for own, new in zip(self.attributes, other.attributes, strict=True)
         )
 

@@ -9,7 +9,7 @@ numbers by which people are told: rarity, lift, tail, what is typical.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -115,7 +115,8 @@ class Evaluation:
         """Take what is true of an object, and to which property each condition belongs."""
         self.properties, self.candidates, self.own, self.rows = properties, candidates, own, rows
         names = sorted({item.family for item in properties})
-        self.families = [names.index(item.family) for item in properties]
+        self._names = {name: place for place, name in enumerate(names)}
+        self.families = [self._names[item.family] for item in properties]
 
     def view(self, place: int, context: Context) -> View:
         """Return a context as one property sees it."""
@@ -144,7 +145,15 @@ class Evaluation:
         A column and what is derived from it are one family: they tell of the same cell.
         """
         families = self.families
-        return (families[place], *(families[self.own[item]] for item in context))
+        told = (families[self.own[item]] for item in context)
+        return tuple(dict.fromkeys((families[place], *self._given(place), *told)))
+
+    def _given(self, place: int) -> Iterator[int]:
+        """Return the columns that a property tells of beside its own, as a relation does."""
+        origin = self.properties[place].attribute.column.origin
+        for name in () if origin is None else origin.given:
+            if name in self._names:
+                yield self._names[name]
 
     def hit(self, place: int, context: Context, strength: float, score: float) -> Hit | None:
         """Evaluate a property in a context; None where there is nothing to compare."""
