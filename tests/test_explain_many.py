@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 import outlying
 from outlying.options import Options
 from outlying.parallel import usable_workers
-from outlying.results.patterns import Patterns
+from outlying.results.documents import Patterns
 from outlying.sources import read
-from outlying.table.asked import Asked
-from outlying.table.targets import Target, Targets, targets_in
+from outlying.table.targets import RowRequest, Target, Targets, targets_in
 from tests.strategies import Table, tables
 
 
@@ -171,7 +170,7 @@ def test_values_find_their_rows(data: Table, draw: st.DataObject) -> None:
     table, name = read(data), draw.draw(st.sampled_from(sorted(data)))
     row = draw.draw(st.integers(0, len(data[name]) - 1))
     value = table.column(name).value(row)
-    asked = Asked.many(rows=None, where={name: value}, objects=None)
+    asked = RowRequest.many(rows=None, where={name: value}, objects=None)
     found = targets_in(table, Options(), asked)
     assert found.rows is not None
     assert row in found.rows

@@ -19,7 +19,7 @@ from outlying.method.density import parzen
 from outlying.method.intervals import segments
 from outlying.options import Discretise, Interval, PaperOptions
 from outlying.reference.formulas import natural_intervals
-from outlying.results.pairs import Pair
+from outlying.results.stories import Pair
 from outlying.search.attributes import NumericAttribute
 from outlying.table.columns import Mask
 from outlying.table.conditions import Condition

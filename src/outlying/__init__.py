@@ -18,11 +18,9 @@ from outlying.errors import (
 from outlying.options import Options
 from outlying.render.report import report
 from outlying.results.detections import Detection, Flagged
+from outlying.results.documents import Pattern, json_schema, patterns
 from outlying.results.findings import Findings, Population
-from outlying.results.json_schema import json_schema
-from outlying.results.pairs import Pair
-from outlying.results.patterns import Pattern, patterns
-from outlying.results.stories import Story
+from outlying.results.stories import Pair, Story
 from outlying.sources.registry import scan
 from outlying.table.conditions import Condition
 from outlying.table.table import SkippedColumn

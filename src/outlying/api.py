@@ -23,8 +23,7 @@ from outlying.parallel import usable_workers
 from outlying.results.findings import Findings
 from outlying.results.findings import Population as Description
 from outlying.sources import registry
-from outlying.table.asked import Asked
-from outlying.table.labels import lone_rows, lone_values
+from outlying.table.evidence import lone_rows, lone_values
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
     from outlying.search.scoring import Progress
     from outlying.search.standing import Standing
     from outlying.stream.score_pass import Ranked
-    from outlying.table.asked import Wheres
-    from outlying.table.targets import Targets
+    from outlying.table.targets import RowRequest, Targets, Where
 
 
 def explain(
@@ -69,7 +67,7 @@ def explain_many(
     data: Any,
     *,
     rows: Iterable[int] | None = None,
-    where: Wheres | None = None,
+    where: Where | Iterable[Where] | None = None,
     objects: Iterable[Mapping[str, Any]] | None = None,
     engine: Engine = "auto",
     workers: int | None = None,
@@ -127,14 +125,16 @@ class Explainer:
         progress: Progress | None = None,
     ) -> Findings:
         """Explain one row (by position, index or values) or one new object."""
-        asked = Asked.one(row=row, where=where, object=object, index=index)
+        from outlying.table.targets import RowRequest
+
+        asked = RowRequest.one(row=row, where=where, object=object, index=index)
         return next(self.explained(self.targets(asked, progress), progress=progress))
 
     def explain_many(
         self,
         *,
         rows: Iterable[int] | None = None,
-        where: Wheres | None = None,
+        where: Where | Iterable[Where] | None = None,
         objects: Iterable[Mapping[str, Any]] | None = None,
         workers: int | None = None,
         progress: Progress | None = None,
@@ -146,12 +146,14 @@ class Explainer:
         somewhat ahead of that by other processes: `workers` of them, by default one for each core.
         `progress` is told how many are done, of how many.
         """
+        from outlying.table.targets import RowRequest
+
         usable_workers(workers)
-        asked = Asked.many(rows=rows, where=where, objects=objects)
+        asked = RowRequest.many(rows=rows, where=where, objects=objects)
         return self.explained(self.targets(asked, progress, workers), workers, progress)
 
     def targets(
-        self, asked: Asked, progress: Progress | None = None, workers: int | None = None
+        self, asked: RowRequest, progress: Progress | None = None, workers: int | None = None
     ) -> Targets:
         """Find what is asked for, and check all of it."""
         found = self._population.targets(asked, progress, workers)
@@ -226,10 +228,12 @@ class Explainer:
 
         One line for each row, one column for each of `population.columns`.
         """
+        from outlying.table.targets import RowRequest
+
         population = self.in_memory("blame()")
         usable_workers(workers)
         asked = range(population.count()) if rows is None else rows
-        targets = self.targets(Asked.many(rows=asked, where=None, objects=None))
+        targets = self.targets(RowRequest.many(rows=asked, where=None, objects=None))
         each = population.searching(targets, workers, None)
         found = np.zeros((len(targets), len(self.population.columns)))
         with contextlib.closing(each(_shares)) as shares:

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from outlying.derived.derivation import PartDerivation
 from outlying.derived.keys import KeyFacts, key_derivations
 from outlying.derived.shape import odd_characters, patterns
-from outlying.derived.texts import TextDerivation, TextFacts, text_derivations
+from outlying.derived.texts import TextFacts, text_derivations
 from outlying.table.columns import categorical_column
 
 
-def parts_of(texts: list[str]) -> dict[str, TextDerivation]:
+def parts_of(texts: list[str]) -> dict[str, PartDerivation]:
     facts = TextFacts.of(categorical_column("code", texts))
     return {each.name: each for each in text_derivations("code", facts)}
 
@@ -63,10 +64,10 @@ def test_parts_of_names_are_names(text: str, pattern: str) -> None:
 def test_a_pattern_of_its_own() -> None:
     parts = parts_of([*(f"AB-{number}" for number in range(1000, 1200)), "AB 12"])
     assert list(parts) == ["code (pattern)"]
-    assert parts["code (pattern)"].parts(["AB-1000", "AB 12"]) == ["AA-9999", "another"]
-    assert parts["code (pattern)"].said({"code": "AB 12"}) == (
-        "has a rare pattern, AA 99 instead of AA-9999"
-    )
+    pattern = parts["code (pattern)"]
+    column = pattern.column({"code": categorical_column("code", ["AB-1000", "AB 12"])})
+    assert [column.value(row) for row in range(2)] == ["AA-9999", "another"]
+    assert pattern.said({"code": "AB 12"}) == ("has a rare pattern, AA 99 instead of AA-9999")
 
 
 def test_codes_that_count_on_have_no_shape() -> None:

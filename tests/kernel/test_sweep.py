@@ -25,6 +25,20 @@ SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
 }
 
 
+@given(seed=SEEDS, edges=st.integers(0, 40))
+@settings(max_examples=100 // LESS, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_values_are_located_among_edges(
+    by_either: Callable[..., object], seed: int, edges: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    given_edges = np.unique(rng.normal(size=edges).round(1))
+    values = np.append(rng.normal(size=50).round(1), [np.nan, np.inf, -np.inf])
+    found = by_either(sweep.located, given_edges, values)
+    counts = [int((given_edges <= x).sum()) for x in values.tolist()]
+    counts[50] = len(given_edges) + 1
+    assert np.asarray(found).tolist() == counts
+
+
 @pytest.fixture
 def by_either(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
     """Return what calls a function by compiled code and by NumPy, and compares."""

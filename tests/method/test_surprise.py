@@ -48,6 +48,23 @@ def test_surprise_is_that_of_the_twin(seed: int, shape: str, rows: int, more: in
     assert found == pytest.approx([twin.surprise(x) for x in asked.tolist()], abs=1e-9)
 
 
+@given(seed=st.integers(0, 10**6), shape=st.sampled_from(sorted(SHAPES)), rows=st.integers(20, 150))
+def test_no_value_between_limits_is_more_surprising_than_their_bound(
+    seed: int, shape: str, rows: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    values = np.sort(SHAPES[shape](rng, rows)) + 0.0
+    if values[0] == values[-1]:
+        return
+    group = Group(values, ColumnFacts(np.sort(np.append(values, SHAPES[shape](rng, 50)))))
+    asked = np.sort(np.concatenate([values, rng.normal(0, 20, 40), [-300.0, 300.0]]))
+    limits = np.unique(np.concatenate([rng.choice(asked, 12), asked[[0, -1]]]))
+    tail, most = group.most_surprise(limits[:-1], limits[1:])
+    place = np.clip(np.searchsorted(limits, asked, "right") - 1, 0, len(most) - 1)
+    assert np.all(group.tail(asked) <= tail[place] + 1e-9)
+    assert np.all(group.surprise(asked)[1] <= most[place] + 1e-9)
+
+
 @pytest.mark.parametrize("shape", ["normal", "exponential", "heavy", "uniform"])
 @pytest.mark.parametrize("unit", [2.0**-30, 1e-3, 1e6])
 def test_units_do_not_matter(shape: str, unit: float) -> None:

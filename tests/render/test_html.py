@@ -14,7 +14,7 @@ import pytest
 
 import outlying
 from outlying.render.cells import cell_strip
-from outlying.results.pairs import Rank
+from outlying.results.stories import Rank
 from tests.conftest import Run
 
 HOSTILE = "</style><script>alert(1)</script>\"'&\u202e\x1b[2J" + "x" * 10_000

@@ -14,9 +14,8 @@ import outlying
 from outlying.cli.terminal import DETECT, EXPLAIN
 from outlying.render.text import render
 from outlying.render.text_width import text_width
-from outlying.results.pairs import Rank
-from outlying.results.terms import Hint
-from outlying.results.wording import figure, headline, percent, times
+from outlying.results.stories import Rank
+from outlying.results.wording import Hint, figure, headline, percent, times
 from outlying.table.values import Value, number_text, printable, range_text, text_of
 
 

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 import outlying
 from outlying.cli.main import cli
-from outlying.results.pairs import MOST_TYPICAL, PAIR_FIELDS
+from outlying.results.stories import MOST_TYPICAL, PAIR_FIELDS
 from tests.conftest import Run
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import outlying
 from outlying.render import text
-from outlying.results.pairs import Rank
-from outlying.results.patterns import Pattern, Patterns
+from outlying.results.documents import Pattern, Patterns
+from outlying.results.stories import Rank
 
 NAMES = st.sampled_from(["a", "b", "c"])
 

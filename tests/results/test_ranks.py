@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import outlying
-from outlying.results.pairs import Rank
+from outlying.results.stories import Rank
 from outlying.search.standing import Standing
 
 STRENGTHS = st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0, 7.5]), min_size=1, max_size=60)

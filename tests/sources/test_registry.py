@@ -126,6 +126,9 @@ class TestFold:
         with pytest.raises(KeyboardInterrupt):
             again_and_again()
         timer.join()
+        for thread in threading.enumerate():  # the interrupt may have come before it was joined
+            if thread.name.startswith("outlying-fold"):
+                thread.join(10)
         assert threads() == []
         assert connection.sql("SELECT 1").fetchall() == [(1,)]
 

@@ -55,7 +55,7 @@ def plain(ranked: Ranked) -> Any:
         (rows.keys, rows.values, rows.strengths.tolist(), rows.combinations.tolist())
         for rows in (ranked.by_strength, ranked.by_combination)
     ]
-    return lists, ranked.rows, ranked.exceptional, ranked.histogram.tolist()
+    return lists, ranked.rows, ranked.exceptional, ranked.unusual
 
 
 def test_rows_rank_as_in_memory(file: Path) -> None:
@@ -74,7 +74,7 @@ def test_rows_rank_as_in_memory(file: Path) -> None:
     standing = memory.standing()
     assert found.standing.exceptional == pytest.approx(standing.exceptional)
     assert found.exceptional == np.count_nonzero(strengths >= standing.exceptional - 1e-9)
-    assert found.rows == found.histogram.sum() == ROWS
+    assert found.rows == ROWS
     assert dict(found.by_strength.keys[0]) == {"key": "r7"}
     assert found.by_strength.values[0]["amount"] == 9_000.0
 
@@ -84,7 +84,7 @@ def test_order_batches_and_workers_change_nothing(file: Path) -> None:
     expected = one.ranked(20, workers=1)
     assert plain(one.ranked(20, workers=3)) == plain(expected)
     profile, standing = one._profiled(), one.standing()
-    work = ScorePass.of(one._run.model(), profile, standing.exceptional, 20)
+    work = ScorePass(one._run.model(), profile, 20)
     sent = pickle.loads(pickle.dumps(work))  # noqa: S301 - our own
     table = pa.Table.from_pandas(payments(), preserve_index=False).select(work.columns)
     table = table.take(np.random.default_rng(1).permutation(ROWS))

@@ -31,9 +31,8 @@ from outlying.options import BAGGING, Bagging, Infinite, Options, check_whole
 from outlying.render.files import Output
 from outlying.results.detections import Detection
 from outlying.sources.passes import Feeder
-from outlying.table.asked import Asked
 from outlying.table.table import Table
-from outlying.table.targets import Targets
+from outlying.table.targets import RowRequest, Targets
 
 _OF_COLUMNS = ("columns", "exclude", "types", "infinite", "derive")
 _MORE = "More on each row: add --explain."
@@ -133,7 +132,7 @@ def _targets(
     if not explainer.is_streamed:
         return Targets.of_rows(detection.positions).with_labels(explainer.table)
     wheres = [dict(item.key or item.values) for item in detection.rows]
-    return explainer.targets(Asked(wheres=wheres), progress, workers)
+    return explainer.targets(RowRequest(wheres=wheres), progress, workers)
 
 
 def _write(form: str, out: Output, detection: Detection | None) -> None:

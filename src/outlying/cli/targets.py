@@ -15,10 +15,8 @@ import click
 from outlying.cli.options import Decorator, assignment, decorated
 from outlying.errors import ColumnError, ObjectError, OptionError, RowError
 from outlying.options import Options
-from outlying.table.asked import Asked
-from outlying.table.marks import is_mark, no_mark, not_a_mark
 from outlying.table.table import Table
-from outlying.table.targets import Targets, new_objects
+from outlying.table.targets import RowRequest, Targets, is_mark, new_objects, no_mark, not_a_mark
 from outlying.table.values import Value, read_text
 
 _NUMBER_OR_RANGE = re.compile(r"([0-9]{1,15})(?:\s*-\s*([0-9]{1,15}))?")
@@ -172,7 +170,7 @@ class Naming:
             return Targets.of_rows([_checked(self.row, table)])
         return Targets.of_rows(self._numbers(table))
 
-    def asked(self, table: Table) -> Asked:
+    def asked(self, table: Table) -> RowRequest:
         """Return what is named of a table that is read as a stream, of which `table` has no rows.
 
         Errors name an item by where the user has written it.
@@ -181,23 +179,23 @@ class Naming:
             return self._new()
         if self.where_file is not None:
             places, keys = zip(*json_lines(self.where_file, "keys", RowError), strict=True)
-            return Asked(wheres=keys, name=places.__getitem__)
+            return RowRequest(wheres=keys, name=places.__getitem__)
         if self.where:
-            return Asked(wheres=[self._conditions(table)])
+            return RowRequest(wheres=[self._conditions(table)])
         if self.where_true is not None:
-            return Asked(marks=table.column(self.where_true).name)
+            return RowRequest(marks=table.column(self.where_true).name)
         raise OptionError(
             f"{table.source} is read as a stream, whose rows have no numbers; name them by "
             "--where COLUMN=VALUE, --where-file FILE or --where-true COLUMN"
         )
 
-    def _new(self) -> Asked:
+    def _new(self) -> RowRequest:
         """Return the new objects of a file."""
         if self.object_file is not None:
-            return Asked(objects=[json_object(self.object_file)], name=lambda _: "--object")
+            return RowRequest(objects=[json_object(self.object_file)], name=lambda _: "--object")
         lines = json_lines(self.objects_file or "-", "objects", ObjectError)
         places, objects = zip(*lines, strict=True)
-        return Asked(objects=objects, name=places.__getitem__)
+        return RowRequest(objects=objects, name=places.__getitem__)
 
     def _conditions(self, table: Table) -> dict[str, Value]:
         return dict(_condition(item, table) for item in self.where)

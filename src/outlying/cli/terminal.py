@@ -17,9 +17,9 @@ from outlying.render import detection_text as flags
 from outlying.render import text
 from outlying.render.sparkline import CHARACTERS
 from outlying.results.detections import Detection, Flagged
+from outlying.results.documents import Pattern
 from outlying.results.findings import Findings
-from outlying.results.patterns import Pattern
-from outlying.results.terms import Terms
+from outlying.results.wording import Terms
 
 _STYLES: dict[str, dict[str, Any]] = {
     "title": {"bold": True},

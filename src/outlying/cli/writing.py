@@ -31,10 +31,9 @@ from outlying.errors import OptionError, WorkerError, harmless
 from outlying.parallel import usable_workers
 from outlying.render.files import Output
 from outlying.results.detections import Detection, Flagged
-from outlying.results.documents import document, entry_beside
+from outlying.results.documents import Patterns, document, entry_beside
 from outlying.results.findings import Findings
-from outlying.results.patterns import Patterns
-from outlying.results.terms import Terms
+from outlying.results.wording import Terms
 from outlying.table.targets import Targets
 
 #: What helps where memory runs out.

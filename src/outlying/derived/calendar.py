@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping
-from typing import ClassVar, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from outlying.derived.derivation import PartDerivation
 from outlying.table.arrays import Counts, Floats
-from outlying.table.columns import CategoricalColumn, Column, NumericColumn, frozen
+from outlying.table.columns import Column, NumericColumn, frozen
 from outlying.table.parts import Part
-from outlying.table.values import Form, Value
+from outlying.table.values import Form
 
 #: Forms that have parts; a date has no hour, a time of day nothing else.
 DATES: tuple[Form, ...] = ("date", "datetime", "instant", "time")
@@ -42,18 +43,8 @@ LEAST_PERIODS = {Part.HOUR: 7, Part.WEEKDAY: 4, Part.DAY: 4, Part.MONTH: 3}
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
 )
 
 
@@ -123,30 +114,16 @@ class CalendarFacts:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class CalendarDerivation:
+class CalendarDerivation(PartDerivation):
     """How a part of moments is computed."""
 
-    given: ClassVar[tuple[str, ...]] = ()
-
-    parent: str
-    part: Part
     cut: int = 0  # the minute at which the line of the hours begins
     is_exact: bool = False  # whether hours are not rounded to minutes: those of times of day
-
-    @property
-    def name(self) -> str:
-        """The name of the derived column."""
-        return self.part.name_of(self.parent)
 
     @property
     def gives_conditions(self) -> bool:
         """True: all parts of dates and times group rows."""
         return True
-
-    @property
-    def key(self) -> str:
-        """What tells it from the same part on a line with another beginning."""
-        return f"{self.name} from {self.cut}"
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -156,16 +133,16 @@ class CalendarDerivation:
             return self.cut * MINUTE, self.cut * MINUTE + last
         return (1.0, 31.0) if self.part is Part.DAY else (math.nan, math.nan)
 
-    def column(self, columns: Mapping[str, Column]) -> Column:
+    def computed(self, parent: Column) -> Column:
         """Compute the part of each moment."""
-        parent = columns[self.parent]
         assert parent.is_numeric  # noqa: S101 - moments are numbers inside
         known = _in_calendar(parent.values)
         days, minutes = _split(_chosen(parent.values, known))
-        if self.part is Part.WEEKDAY:
-            return self._labelled(known, _by_day(_weekdays, days), _WEEKDAYS)
-        if self.part is Part.MONTH:
-            return self._labelled(known, _by_day(_months_of_year, days), _MONTHS)
+        if self.part in (Part.WEEKDAY, Part.MONTH):
+            of_week = self.part is Part.WEEKDAY
+            codes = np.full(len(known), -1, dtype=np.int32)
+            codes[known] = _by_day(_weekdays if of_week else _months_of_year, days)
+            return self._labelled(_WEEKDAYS if of_week else _MONTHS, codes)
         values = np.full(len(known), np.nan)
         if self.part is Part.DAY:
             values[known] = _by_day(_days_of_month, days)
@@ -173,21 +150,6 @@ class CalendarDerivation:
         times = parent.values[known] if self.is_exact else MINUTE * minutes
         values[known] = times + np.where(minutes < self.cut, DAY, 0.0)
         return NumericColumn(self.name, "time", frozen(values), self)
-
-    def _labelled(
-        self, known: npt.NDArray[np.bool_], numbers: Days, words: tuple[str, ...]
-    ) -> CategoricalColumn:
-        """Return words as sorted labels: those that occur."""
-        counts = np.bincount(numbers, minlength=len(words)).tolist()
-        used = sorted(word for word, count in zip(words, counts, strict=True) if count)
-        places = [used.index(word) if word in used else -1 for word in words]
-        code_of = np.array(places, dtype=np.int32)
-        codes = np.full(len(known), -1, dtype=np.int32)
-        codes[known] = code_of[numbers]
-        return CategoricalColumn(self.name, "text", frozen(codes), tuple(used), origin=self)
-
-    def said(self, values: Mapping[str, Value]) -> None:
-        """Return None: the part itself says it."""
 
 
 def calendar_derivations(

@@ -12,8 +12,7 @@ from outlying.derived.calendar import (
     calendar_derivations,
 )
 from outlying.derived.keys import KeyFacts, key_derivations
-from outlying.derived.texts import TextFacts, text_derivations
-from outlying.derived.written import written_derivations
+from outlying.derived.texts import TextFacts, text_derivations, written_derivations
 from outlying.options import Options
 from outlying.table.columns import Column, Derivation
 from outlying.table.selection import Selection

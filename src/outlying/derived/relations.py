@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from outlying.options import Options
 from outlying.table.arrays import Floats, Rows
 from outlying.table.columns import Column, Derivation, Labels, NumericColumn, frozen
 from outlying.table.sampling import sample_rows
-from outlying.table.selection import Selection
+from outlying.table.selection import Selection, compared
 from outlying.table.table import Table
 from outlying.table.values import (
     Form,
@@ -232,45 +232,65 @@ def _listed(words: Iterator[str]) -> str:
 
 
 def with_relations(
-    selection: Selection, table: Table, options: Options, known: Sequence[Column] | None = None
+    selection: Selection,
+    table: Table,
+    options: Options,
+    most: int,
+    known: Sequence[Column] | None = None,
 ) -> Selection:
-    """Add what columns say of each other; `known` are columns of relations found before."""
+    """Add what columns of a table in memory say of each other.
+
+    Of a large table, `most` rows are drawn, as for a stream; `known` are columns of relations that
+    were found before.
+    """
     by_name = {column.name: column for column in selection.columns}
     found: Sequence[Derivation]
     if known is not None:
         given = (column.origin for column in known if column.origin is not None)
         found = [item for item in given if {item.parent, *item.given} <= by_name.keys()]
     else:
-        found = find(selection.columns, table, options)
+        rows = sample_rows(compared(table, options), table.rows, most)
+        found = find_relations(selection.columns, table.names, options, rows)
     columns = tuple(item.column(by_name) for item in found)
     return dataclasses.replace(selection, derived=(*selection.derived, *columns))
 
 
-def find(columns: Sequence[Column], table: Table, options: Options) -> list[Relation]:
-    """Return the relations between columns of a table in memory."""
+def find_relations(
+    columns: Sequence[Column], names: Collection[str], options: Options, drawn: Rows
+) -> list[Relation]:
+    """Return the relations between columns, as rows drawn in an order as if at random show them.
+
+    `names` are those of all columns of the table: no relation is called like one of them.
+    """
     if not options.derive or not 2 <= len(columns) <= MOST_COLUMNS:
         return []
     ordered = sorted(columns, key=lambda column: column.name)
-    rows = sample_rows(ordered, table.rows, SAMPLE)
+    rows = drawn[:SAMPLE]
     inputs = [Input.of(column, rows) for column in ordered]
     variables = [
         Variable(item.values(column, rows), item.form in _QUANTITIES)
         for item, column in zip(inputs, ordered, strict=True)
     ]
     related = arithmetic.with_exact(variables, relations.find(variables))
-    found = [_relation(item, inputs, ordered) for item in related]
-    return [item for item in found if item.name not in table.names]
+    found = [_relation(item, inputs, ordered, drawn) for item in related]
+    return [item for item in found if item.name not in names]
 
 
 def _relation(
-    item: relations.Related | arithmetic.Exact, inputs: Sequence[Input], columns: Sequence[Column]
+    item: relations.Related | arithmetic.Exact,
+    inputs: Sequence[Input],
+    columns: Sequence[Column],
+    drawn: Rows,
 ) -> Relation:
     own = inputs[item.target]
     given = tuple(inputs[place] for place in item.given)
     if isinstance(item, relations.Related):
         return Fitted(own.name, own.form, given, item.fit)
-    values = (columns[place].values for place in (item.target, *item.given))  # type: ignore[union-attr]
-    target, *others = values
+    places = (item.target, *item.given)
+    target, *others = (
+        np.asarray(inputs[place].values(columns[place], drawn), dtype=np.float64)
+        for place in places
+    )
     away = item.formula.off(target, others)
     known = int(np.count_nonzero(~np.isnan(away)))
     holding = int(np.count_nonzero(away == 0))

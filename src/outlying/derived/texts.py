@@ -1,4 +1,4 @@
-"""Parts of texts: length, words, pattern, odd characters, spelling, and what occurs twice.
+"""Parts of texts: length, words, pattern, odd characters, spelling, and texts among numbers.
 
 A column of many distinct texts divides rows too finely to be compared by them; how its texts are
 made can be compared. What is rare is put into one category ("another" pattern, "misspelt"), so that
@@ -9,23 +9,23 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import hashlib
-import math
 import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
 
 import numpy as np
 
-from outlying.derived.chance import are_key_texts
+from outlying.derived.derivation import PartDerivation
+from outlying.derived.keys import MOST_ODD, repeated_texts
 from outlying.derived.shape import collapsed, odd_characters, patterns
 from outlying.derived.spelling import Intended, misspellings
 from outlying.table.columns import CategoricalColumn, Column, NumericColumn, frozen
 from outlying.table.parts import Part
 from outlying.table.row_hash import label_hashes, splitmix64
 from outlying.table.selection import IDENTIFIER_ROWS, MOST_TEXTS
-from outlying.table.values import LARGEST_EXACT_INTEGER, Value, printable, text_of
+from outlying.table.values import LARGEST_EXACT_INTEGER, Value, is_gap, printable, text_of
+from outlying.table.written.reading import Reading
+from outlying.table.written.styles import style_of
 
 #: A column has many distinct texts from so many on, if they are this share of its rows.
 MANY_TEXTS = IDENTIFIER_ROWS
@@ -33,16 +33,12 @@ MANY_SHARE = 0.2
 #: Patterns that fewer rows have are put together; the others must be those of nearly all rows.
 COMMON = 0.01
 NEARLY_ALL = 0.9
-#: What more rows have is no exception: odd characters, misspellings, repeated texts and keys (as a
-#: share of all of them).
-MOST_ODD = 0.02
+#: What more rows have is no exception but a habit.
 MOST_MISSPELT = 0.1
-MOST_REPEATED = 0.001
 
 _WHOLE = re.compile("-?[0-9]{1,40}")
 
 USUAL, ODD, MISSPELT, ANOTHER = "usual", "odd", "misspelt", "another"
-ONCE, REPEATED = "once", "repeated"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -89,49 +85,13 @@ class TextFacts:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class TextDerivation:
+class TextDerivation(PartDerivation):
     """How a part is computed of each distinct text."""
 
-    given: ClassVar[tuple[str, ...]] = ()
-
-    parent: str
-    part: Part
-
-    @property
-    def gives_conditions(self) -> bool:
-        """False: most parts of texts group rows no better than chance."""
-        return False
-
-    @property
-    def name(self) -> str:
-        """The name of the derived column."""
-        return self.part.name_of(self.parent)
-
-    @property
-    def key(self) -> str:
-        """What tells it from a part of the same name that follows from other texts."""
-        return f"{self.name} by {hashlib.blake2b(repr(self).encode(errors='replace')).hexdigest()}"
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """NaN: most parts of texts are categories."""
-        return math.nan, math.nan
-
-    def column(self, columns: Mapping[str, Column]) -> Column:
+    def computed(self, parent: Column) -> Column:
         """Compute the part of each text."""
-        parent = columns[self.parent]
         assert not parent.is_numeric  # noqa: S101 - texts are categories
-        return self._column(parent, self.parts([str(label) for label in parent.labels]))
-
-    def parts(self, texts: Sequence[str]) -> Sequence[float] | Sequence[str]:
-        """Return the part of each text: numbers, or words for categories."""
-        raise NotImplementedError
-
-    def said(self, values: Mapping[str, Value]) -> str | None:  # noqa: ARG002
-        """Return None: the part itself says it."""
-        return None
-
-    def _column(self, parent: CategoricalColumn, parts: Sequence[float] | Sequence[str]) -> Column:
+        parts = self.parts([str(label) for label in parent.labels])
         if self.part in (Part.LENGTH, Part.WORDS):
             values = np.array([*parts, np.nan])[parent.codes]
             return NumericColumn(self.name, "integer", frozen(values), self)
@@ -140,6 +100,10 @@ class TextDerivation:
         codes = np.array([*(code_of[str(part)] for part in parts), -1], dtype=np.int32)
         found = frozen(codes[parent.codes])
         return CategoricalColumn(self.name, "text", found, tuple(labels), origin=self)
+
+    def parts(self, texts: Sequence[str]) -> Sequence[float] | Sequence[str]:
+        """Return the part of each text: numbers, or words for categories."""
+        raise NotImplementedError
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -179,9 +143,9 @@ class Pattern(TextDerivation):
         common = frozenset(self.common)
         return [text if text in common else ANOTHER for text in self.patterns(texts)]
 
-    def said(self, values: Mapping[str, Value]) -> str | None:
+    def remark(self, value: Value) -> str | None:
         """Name a pattern that is not common."""
-        pattern = self.patterns([str(values[self.parent])])[0]
+        pattern = self.patterns([str(value)])[0]
         if pattern in self.common:
             return None
         usual = " or ".join(printable(common, 40) for common in self.common[:2])
@@ -199,9 +163,9 @@ class Characters(TextDerivation):
         found = re.compile(f"[{re.escape(self.odd)}]").search
         return [ODD if found(text) else USUAL for text in texts]
 
-    def said(self, values: Mapping[str, Value]) -> str | None:
+    def remark(self, value: Value) -> str | None:
         """Name the odd characters."""
-        found = sorted(set(self.odd).intersection(str(values[self.parent])))
+        found = sorted(set(self.odd).intersection(str(value)))
         if not found:
             return None
         named = ", ".join(_sign(char) for char in found[:3])
@@ -220,30 +184,13 @@ class Spelling(TextDerivation):
         meant = dict(self.meant)
         return [MISSPELT if text in meant else USUAL for text in texts]
 
-    def said(self, values: Mapping[str, Value]) -> str | None:
+    def remark(self, value: Value) -> str | None:
         """Say what was probably meant."""
-        text = str(values[self.parent])
-        meant = dict(self.meant).get(text)
+        meant = dict(self.meant).get(str(value))
         if meant is None:
             return None
         named = printable(text_of(meant.label), 60)
-        return f"{_slip(text, meant.label)} {named} ({meant.rows:,} rows)"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class RepeatedTexts(TextDerivation):
-    """Whether a text occurs more than once, where nearly all occur once."""
-
-    counts: tuple[tuple[str, int], ...]
-
-    def parts(self, texts: Sequence[str]) -> list[str]:
-        """Look texts up."""
-        counts = dict(self.counts)
-        return [REPEATED if text in counts else ONCE for text in texts]
-
-    def said(self, values: Mapping[str, Value]) -> str | None:
-        """Say how often it occurs."""
-        return said_of_repeated(dict(self.counts).get(str(values[self.parent])), len(self.counts))
+        return f"{_slip(str(value), meant.label)} {named} ({meant.rows:,} rows)"
 
 
 def _slip(text: str, meant: str) -> str:
@@ -259,17 +206,7 @@ def _slip(text: str, meant: str) -> str:
     return "looks like a misspelling of"
 
 
-def said_of_repeated(count: int | None, others: int) -> str | None:
-    """Say that a value occurs more than once, and whether it is the only one."""
-    if count is None:
-        return None
-    times = "twice" if count == 2 else f"{count:,} times"
-    if others == 1:
-        return f"is the only one that occurs {times}"
-    return f"occurs {times}, as few others do: nearly all occur once"
-
-
-def text_derivations(parent: str, facts: TextFacts) -> Iterator[TextDerivation]:
+def text_derivations(parent: str, facts: TextFacts) -> Iterator[PartDerivation]:
     """Return the parts of a column of texts that may say something."""
     if _are_long_numbers(facts.some()):
         return
@@ -279,9 +216,7 @@ def text_derivations(parent: str, facts: TextFacts) -> Iterator[TextDerivation]:
             yield Spelling(
                 parent, Part.SPELLING, tuple(sorted(meant.items(), key=operator.itemgetter(0)))
             )
-        repeated = {text: count for text, count in facts.counts.items() if count > 1}
-        if are_exceptions(repeated, facts.distinct, facts.rows) and are_key_texts(facts.counts):
-            yield RepeatedTexts(parent, Part.REPEATED, tuple(sorted(repeated.items())))
+        yield from repeated_texts(parent, facts.counts)
     if facts.has_many_texts:
         yield from _shapes(parent, facts.some())
 
@@ -297,15 +232,6 @@ def _are_long_numbers(texts: Iterable[str]) -> bool:
             return False
         is_long |= abs(int(text)) > LARGEST_EXACT_INTEGER
     return is_long
-
-
-def are_exceptions(repeated: Mapping[Any, int], distinct: int, rows: int) -> bool:
-    """Return whether what occurs more than once is so little that nothing should."""
-    return (
-        rows >= IDENTIFIER_ROWS
-        and 0 < len(repeated) <= max(1, MOST_REPEATED * distinct)
-        and sum(repeated.values()) <= max(3, MOST_ODD * rows)
-    )
 
 
 def _shapes(parent: str, counts: Mapping[str, int]) -> Iterator[TextDerivation]:
@@ -381,3 +307,52 @@ def _rows(facts: TextFacts, texts: Mapping[str, object]) -> int:
 
 def _sign(char: str) -> str:
     return f"{printable(char)!r}" if char.isprintable() else f"U+{ord(char):04X}"
+
+
+# --- texts among numbers -------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WrittenAs(PartDerivation):
+    """Whether a text is read like the others of its column, or else which it is."""
+
+    reading: Reading
+
+    def computed(self, parent: Column) -> Column:
+        """Compute how each cell is written."""
+        assert parent.is_numeric  # noqa: S101 - it is read as numbers
+        assert parent.written is not None  # noqa: S101 - from texts
+        texts = parent.written.texts
+        fits = ~np.isnan(self.reading.numbers([str(label) for label in texts.labels]))
+        pairs = zip(texts.labels, fits.tolist(), strict=True)
+        words = [self._word(str(label), is_right) for label, is_right in pairs]
+        is_read = ~np.isnan(parent.values)  # a new object may give a number, not a text
+        return self._labelled([*words, self._right], np.where(is_read, len(words), texts.codes))
+
+    @property
+    def _right(self) -> str:
+        return f"a {self.reading.noun}"
+
+    def _word(self, text: str, is_right: bool) -> str | None:
+        if is_right:
+            return self._right
+        return None if is_gap(text) else f"'{text}'"
+
+    def remark(self, value: Value) -> str | None:
+        """Say that a text is alone, or one of few, among numbers; or that they look different."""
+        if not isinstance(value, str):
+            return None
+        noun, right, wrong = self.reading.noun, self.reading.right, self.reading.wrong
+        style, has_shape = style_of(value)
+        if self.reading.is_of_kind(style):
+            return f"is written unlike the other {right:,} {noun}s"
+        if has_shape:
+            return f"is no {noun}, in a column of {right:,} {noun}s"
+        which = "the only text" if wrong == 1 else f"one of {wrong:,} texts"
+        return f"is {which} in a column of {right:,} {noun}s"
+
+
+def written_derivations(column: Column) -> Iterator[WrittenAs]:
+    """Return how the cells of a column are written, where some are written unlike the others."""
+    if column.is_numeric and column.written is not None and column.written.reading.wrong:
+        yield WrittenAs(column.name, Part.WRITTEN, column.written.reading)

@@ -183,14 +183,13 @@ def _of_stream(
         )
         for place, findings in enumerate(found)
     ]
-    unusual = ranked.stronger_than(standing.unusual) - ranked.exceptional
     return Detection(
         rows=tuple(flagged),
         population=explainer.population,
         settings=settings,
         notes=(*explainer.table.notes, *drawn_note(standing, ranked.rows)),
         scores=np.zeros(0),
-        counts=Counts(ranked.exceptional, max(unusual, 0)),
+        counts=Counts(ranked.exceptional, ranked.unusual),
         combinations=tuple(_combinations_of_stream(ranked, flagged)),
     )
 

@@ -20,6 +20,19 @@ EXPORT void sweep_places(const double *values, int64_t count, const double *poin
     }
 }
 
+/* Count, for each of some values, the edges up to it; of what is no number, one more than all of them.
+ * As many halves are taken for every value: nothing is left for the processor to guess. */
+EXPORT void sweep_locate(const double *edges, int64_t count, const double *values, int64_t number, int32_t *places)
+{
+    for (int64_t at = 0; at < number; at++) {
+        const double value = values[at], *low = edges;
+        for (int64_t left = count; left > 1; left -= left / 2)
+            low = low[left / 2] <= value ? low + left / 2 : low;
+        const int32_t place = (int32_t)(low - edges) + (count > 0 && *low <= value);
+        places[at] = value == value ? place : (int32_t)count + 1;
+    }
+}
+
 /* Several sweeps at once, each over a part of the values: while one waits for its next values the others
  * go on. Each looks at some values ahead, of which nearly always enough are too large: nothing is left
  * for the processor to guess. */

@@ -26,6 +26,7 @@ class _Functions:
         self.distinct = get("sweep_distinct", _NUMBER, *array, _POINTER, _POINTER, _POINTER)
         self.variance = get("sweep_weighted_variance", _REAL, *weighted, _NUMBER)
         self.means = get("sweep_means", None, *weighted, _REAL, _POINTER)
+        self.locate = get("sweep_locate", None, *array, *array, _POINTER)
         self.step = get("sweep_median_step", _REAL, *array, _POINTER)
         self.ranges = get(
             "sweep_ranges", _NUMBER, *weighted, _REAL, _REAL, _REAL, _POINTER, _POINTER
@@ -41,6 +42,20 @@ def places_of(values: Floats, points: Floats, side: Literal["left", "right"]) ->
     if kernel is None or len(points) < _FEW:
         return values.searchsorted(points, side)
     return kernel.places(values, points, is_right=side == "right")
+
+
+def located(edges: Floats, values: Floats) -> npt.NDArray[np.int32]:
+    """Count the ascending edges up to each of some values; of NaN, one more than all of them."""
+    kernel = compiled()
+    if kernel is None:
+        places = edges.searchsorted(values, "right").astype(np.int32)
+        places[np.isnan(values)] = len(edges) + 1
+        return places
+    edges, values = np.ascontiguousarray(edges), np.ascontiguousarray(values, dtype=np.float64)
+    found = np.empty(len(values), dtype=np.int32)
+    given = address_of(edges), len(edges), address_of(values), len(values)
+    _functions(kernel).locate(*given, address_of(found))
+    return found
 
 
 def total_after(values: Floats, reach: float) -> int:

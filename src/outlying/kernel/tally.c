@@ -58,120 +58,156 @@ static int is_word_by_word(const struct tally *t)
     return 1;
 }
 
-static int64_t histogram(const struct tally *t, const uint64_t *base, const uint64_t *with,
-                         int by_word, int32_t *before)
+/* Contexts are counted side by side, so that a step of all is one of the processor's. */
+enum { AT_ONCE = 8 };
+typedef int32_t few __attribute__((vector_size(AT_ONCE * 4), aligned(4)));
+typedef int64_t many __attribute__((vector_size(AT_ONCE * 8), aligned(8)));
+
+struct counted { /* some contexts */
+    few sizes, *before;       /* rows in all, and before each bin (bins + 1) */
+    many own[MOST_WINDOWS];   /* pairs of rows within each window */
+    few most[MOST_WINDOWS];   /* rows in a window around a cell that may be rare */
+    double lifts[AT_ONCE];
+    int64_t usable;           /* windows that tell of any of them how rare a cell is */
+};
+
+static int32_t histogram(const struct tally *t, const uint64_t *base, const uint64_t *with, int by_word,
+                         few *before, int lane)
 {
     int32_t count = 0;
-    before[0] = 0;
-    if (by_word) { /* no inner loop */
+    before[0][lane] = 0;
+    if (by_word) /* no inner loop */
         for (int32_t b = 0; b < (int32_t)t->bins; b++) {
             count += (int32_t)__builtin_popcountll(base[b] & with[b]);
-            before[b + 1] = count;
+            before[b + 1][lane] = count;
         }
-        return count;
-    }
-    for (int64_t b = 0; b < t->bins; b++) {
-        for (int32_t w = t->starts[b]; w < t->starts[b + 1]; w++)
-            count += (int32_t)__builtin_popcountll(base[w] & with[w]);
-        before[b + 1] = count;
-    }
+    else
+        for (int64_t b = 0; b < t->bins; b++) {
+            for (int32_t w = t->starts[b]; w < t->starts[b + 1]; w++)
+                count += (int32_t)__builtin_popcountll(base[w] & with[w]);
+            before[b + 1][lane] = count;
+        }
     return count;
 }
 
-/* Pairs of rows of a context within a window, and what to expect of it. */
-static int64_t pairs_within(const struct tally *t, int64_t window, const int32_t *before,
-                            int64_t *expected)
+/* Pairs of rows of contexts within a window, and what to expect of it. */
+static void pairs_within(const struct tally *t, int64_t window, const few *before, many *own, many *usual)
 {
     const int32_t *low = t->low + window * t->bins, *high = t->high + window * t->bins;
     const int32_t *mass = t->mass + window * t->bins;
-    int64_t own = 0, usual = 0;
-    if (t->known <= SMALL) { /* 32 bits are enough, and lanes are twice as many */
-        uint32_t few = 0, some = 0;
-        for (int32_t i = 0; i < (int32_t)t->bins; i++) {
-            const uint32_t here = (uint32_t)(before[i + 1] - before[i]);
-            few += here * (uint32_t)(before[high[i]] - before[low[i]]);
-            some += here * (uint32_t)mass[i];
+    if (t->known <= SMALL) { /* 32 bits are enough, without a sign, and lanes are twice as many */
+        typedef uint32_t small __attribute__((vector_size(AT_ONCE * 4)));
+        small some = {0}, all = {0};
+        for (int64_t i = 0; i < t->bins; i++) {
+            const small here = (small)(before[i + 1] - before[i]);
+            some += here * (small)(before[high[i]] - before[low[i]]);
+            all += here * (uint32_t)mass[i];
         }
-        *expected = some;
-        return few;
+        *own = __builtin_convertvector(some, many);
+        *usual = __builtin_convertvector(all, many);
+        return;
     }
+    *own = *usual = (many){0};
     for (int64_t i = 0; i < t->bins; i++) {
-        const int64_t here = before[i + 1] - before[i];
-        own += here * (before[high[i]] - before[low[i]]);
-        usual += here * mass[i];
+        const many here = __builtin_convertvector(before[i + 1] - before[i], many);
+        *own += here * __builtin_convertvector(before[high[i]] - before[low[i]], many);
+        *usual += here * (int64_t)mass[i];
     }
-    *expected = usual;
-    return own;
 }
 
-static int may_be_rare(const struct tally *t, int64_t bin, const int32_t *before,
-                       const int32_t *most, int64_t windows)
+/* Find how much tighter the property is in contexts, and what a rare cell of theirs may hold. Windows
+ * come from the widest to the narrowest; once too few rows are within one to tell anything, narrower
+ * ones tell nothing either. */
+static void compare(const struct tally *t, struct counted *c)
 {
-    for (int64_t w = 0; w < windows; w++) {
-        const int64_t at = w * t->bins + bin;
-        if (before[t->high[at]] - before[t->low[at]] <= most[w]) return 1;
+    int goes_on[AT_ONCE], open = 0, usable[AT_ONCE] = {0};
+    c->usable = 0;
+    for (int k = 0; k < AT_ONCE; k++) {
+        c->lifts[k] = 0.0;
+        open += goes_on[k] = c->sizes[k] >= t->least && c->sizes[k] > 0;
     }
-    return 0;
+    for (int w = 0; w < t->windows && open; w++) {
+        many usual;
+        pairs_within(t, w, c->before, &c->own[w], &usual);
+        for (int k = 0; k < AT_ONCE; k++) {
+            const double own = (double)c->own[w][k], size = c->sizes[k];
+            if (!goes_on[k]) continue;
+            if (usual[k] >= ENOUGH * t->known)
+                c->lifts[k] = larger(c->lifts[k], own * (double)t->known / (size * (double)usual[k]));
+            if (own >= t->rarity * size) c->usable = usable[k] = w + 1;
+            else if (usual[k] < 2 * ENOUGH * t->known) goes_on[k] = 0, open--; /* next: half as many */
+        }
+    }
+    for (int k = 0; k < AT_ONCE; k++) {
+        const double size = c->sizes[k];
+        if (c->lifts[k] * size > (double)t->known) c->lifts[k] = (double)t->known / size;
+        for (int64_t w = 0; w < c->usable; w++) /* no division but where a cell may be rare */
+            c->most[w][k] =
+                w < usable[k] ? (int32_t)((double)c->own[w][k] / (t->rarity * size) * (1 + 1e-9)) : -1;
+    }
 }
 
-/* Count contexts: the rows and the lift of each, and rare cells with their rarities. Windows come
- * from the widest to the narrowest; once too few rows are within one to tell anything, narrower ones
- * tell nothing either. Return how many cells there are, which may be more than there is room for. */
+/* Return in which of the contexts a bin may be rare: -1, elsewhere 0. */
+static few may_be_rare(const struct tally *t, int64_t bin, const struct counted *c)
+{
+    few is_rare = {0};
+    for (int64_t w = 0; w < c->usable; w++) {
+        const int64_t at = w * t->bins + bin;
+        is_rare |= c->before[t->high[at]] - c->before[t->low[at]] <= c->most[w];
+    }
+    return t->with_empty ? is_rare : is_rare & (c->before[bin + 1] > c->before[bin]);
+}
+
+/* Return how many times fewer rows of a context lie around a bin than around its typical row, times
+ * the rows of the context; 0 where that is not enough. */
+static double rarity_of(const struct tally *t, int64_t bin, const struct counted *c, int lane)
+{
+    const double size = c->sizes[lane];
+    double best = 0.0;
+    for (int64_t w = 0; w < c->usable && c->most[w][lane] >= 0; w++) {
+        const int64_t at = w * t->bins + bin;
+        const int32_t near = c->before[t->high[at]][lane] - c->before[t->low[at]][lane];
+        best = larger(best, (double)c->own[w][lane] / (double)(near ? near : 1));
+    }
+    return best < t->rarity * size || best * c->lifts[lane] < t->bar * size ? 0.0 : best;
+}
+
+/* Count contexts: the rows and the lift of each, and rare cells with their rarities. Return how many
+ * cells there are, which may be more than there is room for. */
 EXPORT int64_t tally_count(const struct tally *t, int64_t contexts, const int32_t *base_of,
                     const int32_t *condition_of, int32_t *sizes, double *lifts,
                     int32_t *cell_context, int32_t *cell_bin, double *cell_rarity)
 {
-    const int64_t bins = t->bins;
     const int by_word = is_word_by_word(t);
-    int32_t *before = malloc((size_t)(bins + 1) * sizeof *before);
-    int64_t cells = 0, own[MOST_WINDOWS];
-    int32_t most[MOST_WINDOWS];
-    if (!before) return -1;
-    for (int64_t e = 0; e < contexts; e++) {
-        const uint64_t *base = t->bases + base_of[e] * t->words;
-        const uint64_t *with = t->conditions + condition_of[e] * t->words;
-        const int64_t size = histogram(t, base, with, by_word, before);
-        double lift = 0.0;
-        int64_t windows = 0, usable = 0;
-        sizes[e] = (int32_t)size;
-        lifts[e] = 0.0;
-        if (size < t->least) continue;
-        for (; windows < t->windows; windows++) {
-            int64_t usual;
-            own[windows] = pairs_within(t, windows, before, &usual);
-            const int is_known = usual >= ENOUGH * t->known;
-            if (is_known) {
-                const double ratio = (double)own[windows] * (double)t->known /
-                                     ((double)size * (double)usual);
-                if (ratio > lift) lift = ratio;
+    struct counted c = {.before = calloc((size_t)t->bins + 1, sizeof *c.before)};
+    few *rare = calloc((size_t)t->bins, sizeof *rare); /* by bin, in which contexts */
+    int64_t cells = 0;
+    for (int64_t e = 0; c.before && rare && e < contexts; e += AT_ONCE) {
+        const int some = (int)(contexts - e < AT_ONCE ? contexts - e : AT_ONCE);
+        few any = {0};
+        for (int k = 0; k < some; k++)
+            c.sizes[k] = histogram(t, t->bases + base_of[e + k] * t->words,
+                                   t->conditions + condition_of[e + k] * t->words, by_word, c.before, k);
+        for (int k = some; k < AT_ONCE; k++) c.sizes[k] = 0;
+        compare(t, &c);
+        memcpy(sizes + e, &c.sizes, (size_t)some * sizeof *sizes);
+        memcpy(lifts + e, c.lifts, (size_t)some * sizeof *lifts);
+        for (int64_t b = 0; c.usable && b < t->bins; b++) any |= rare[b] = may_be_rare(t, b, &c);
+        for (int k = 0; k < some; k++)
+            for (int64_t b = 0; any[k] && b < t->bins; b++) {
+                const double rarity = rare[b][k] ? rarity_of(t, b, &c, k) : 0.0;
+                if (rarity == 0.0) continue;
+                if (cells < t->room) {
+                    cell_context[cells] = (int32_t)(e + k);
+                    cell_bin[cells] = (int32_t)b;
+                    cell_rarity[cells] = rarity / (double)c.sizes[k];
+                }
+                cells++;
             }
-            if ((double)own[windows] >= t->rarity * (double)size) usable = windows + 1;
-            else if (usual < 2 * ENOUGH * t->known) break; /* the next one holds half as many */
-        }
-        if (lift * (double)size > (double)t->known) lift = (double)t->known / (double)size;
-        lifts[e] = lift;
-        const double least = t->rarity * (double)size, bar = t->bar * (double)size;
-        for (int64_t w = 0; w < usable; w++) /* no division but where a cell may be rare */
-            most[w] = (int32_t)((double)own[w] / least * (1 + 1e-9));
-        for (int64_t i = 0; usable && i < bins; i++) {
-            if (!may_be_rare(t, i, before, most, usable)) continue;
-            if (before[i + 1] == before[i] && !t->with_empty) continue;
-            double best = 0.0;
-            for (int64_t w = 0; w < usable; w++) {
-                const int32_t near = before[t->high[w * bins + i]] - before[t->low[w * bins + i]];
-                const double ratio = (double)own[w] / (double)(near ? near : 1);
-                if (ratio > best) best = ratio;
-            }
-            if (best < least || best * lift < bar) continue;
-            if (cells < t->room) {
-                cell_context[cells] = (int32_t)e;
-                cell_bin[cells] = (int32_t)i;
-                cell_rarity[cells] = best / (double)size;
-            }
-            cells++;
-        }
     }
-    free(before);
+    cells = c.before && rare ? cells : -1;
+    free(c.before);
+    free(rare);
     return cells;
 }
 

@@ -144,19 +144,29 @@ class Group:
 
         It fades out where many rows share a tail: what a few percent of a table have is no error.
         """
-        q05, q10, q25, q50, q75, q90, q95 = self._quantiles
-        floor = max(self.facts.step, (q95 - q05) / 10)
-        spike = self.facts.off(q50) / TO_QUARTILE if q50 in (q25, q75) else 0.0
-        known = len(self.ordered)
+        nats = np.zeros(len(values))
+        is_outer = np.ones(len(values), dtype=bool)
+        is_outer[slice(*self.outer(values))] = False
+        values = values[is_outer]
         first = places_of(self.ordered, values, "left")
         last = places_of(self.ordered, values, "right")
         below = np.searchsorted(self._starts, first, "left")
         above = len(self._starts) - np.searchsorted(self._starts, last, "left")
+        upper, lower = self._beyond(values)
+        copies = last - first
+        upper, lower = upper * self._fade(copies + above), lower * self._fade(copies + below)
+        nats[is_outer] = np.maximum(upper, lower)
+        return nats
+
+    def _beyond(self, values: Floats) -> tuple[Floats, Floats]:
+        """Return the surprise of values above the upper tenth, and below the lower one."""
+        q05, q10, q25, q50, q75, q90, q95 = self._quantiles
+        floor = max(self.facts.step, (q95 - q05) / 10)
+        spike = self.facts.off(q50) / TO_QUARTILE if q50 in (q25, q75) else 0.0
+        known = len(self.ordered)
         above_q90, below_q10 = (q75 - q50, q90 - q75, q95 - q90), (q50 - q25, q25 - q10, q10 - q05)
         upper = _beyond(values - q90, above_q90, floor, spike, known)
-        lower = _beyond(q10 - values, below_q10, floor, spike, known)
-        copies = last - first
-        return np.maximum(upper * self._fade(copies + above), lower * self._fade(copies + below))
+        return upper, _beyond(q10 - values, below_q10, floor, spike, known)
 
     @functools.cached_property
     def _starts(self) -> Counts:
@@ -175,8 +185,35 @@ class Group:
     def surprise(self, values: Floats) -> tuple[Floats, Floats]:
         """Return ln rarity of ascending values, and their surprise: distance counts, too."""
         counted = self.log_rarity(values)
-        beyond = np.maximum(self.tail(values) - counted, 0.0)
-        return counted, counted + DISTANCE * np.log1p(beyond)
+        return counted, _joined(counted, self.tail(values))
+
+    def most_surprise(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Return upper bounds of tail and surprise of all values between ascending limits.
+
+        Whatever the value, its windows hold what those of both limits share; a tail is longest at
+        the outer limit, where it is shared least.
+        """
+        best = np.ones(len(low))
+        for scale, typical in zip(SCALES, self._typical, strict=True):
+            reach = scale * self.width / 2
+            right = places_of(self.ordered, low + reach, "right")
+            near = right - places_of(self.ordered, high - reach, "left")
+            best = np.maximum(best, typical / np.maximum(near, 1))
+        starts = self._starts
+        below = np.searchsorted(starts, places_of(self.ordered, low, "left"), "left")
+        above = len(starts) - np.searchsorted(starts, places_of(self.ordered, high, "left"), "left")
+        upper, _ = self._beyond(high)
+        _, lower = self._beyond(low)
+        tail = np.maximum(upper * self._fade(above), lower * self._fade(below))
+        counted = np.log(best)
+        # Just below the tail, a little less that is counted leaves more surprise.
+        less = np.clip(tail - (DISTANCE - 1), 0.0, counted)
+        return tail, np.maximum(_joined(counted, tail), _joined(less, tail))
+
+
+def _joined(counted: Floats, tail: Floats) -> Floats:
+    """Return the surprise of what is counted and of distance beyond."""
+    return counted + DISTANCE * np.log1p(np.maximum(tail - counted, 0.0))
 
 
 def _ramp(share: Floats, begin: float, end: float) -> Floats:

@@ -8,8 +8,7 @@ from outlying.options import DetectOptions
 from outlying.render.text import Style, no_style, notes_paragraph, values
 from outlying.render.text_width import wrapped
 from outlying.results.detections import Detection, Flagged, OddCombination, Word
-from outlying.results.terms import PYTHON, Terms
-from outlying.results.wording import figure, key_of
+from outlying.results.wording import PYTHON, Terms, figure, key_of
 from outlying.table.values import number_text, printable
 
 

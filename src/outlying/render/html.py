@@ -22,13 +22,14 @@ from outlying.render.cells import BLAME, cell_strip, numbered
 from outlying.render.palette import PALETTE
 from outlying.render.templating import environment
 from outlying.results.detections import Detection, Flagged
+from outlying.results.documents import Patterns
 from outlying.results.findings import Findings, Population
-from outlying.results.pairs import Pair
-from outlying.results.patterns import Patterns
-from outlying.results.terms import PYTHON, Terms
+from outlying.results.stories import Pair
 from outlying.results.wording import (
     GLOSSARY,
+    PYTHON,
     Figure,
+    Terms,
     everyone,
     figures,
     headline,

@@ -14,7 +14,7 @@ import numpy as np
 from outlying.method.density import Floats
 from outlying.method.sketches import CategoricalSketch, Curve, NumericSketch, Picture, Sketch
 from outlying.render.axis import Axis, AxisChoice, choose_axis, short, short_value
-from outlying.results.pairs import Pair
+from outlying.results.stories import Pair
 from outlying.results.wording import distance
 from outlying.table.conditions import Condition
 from outlying.table.values import TIMES, Form, Value, number_of, printable, value_of

@@ -7,7 +7,7 @@ import numpy as np
 from outlying.render import scene
 from outlying.render.axis import short
 from outlying.render.text_width import text_width
-from outlying.results.pairs import Pair
+from outlying.results.stories import Pair
 from outlying.results.wording import percent
 
 #: What a terminal must be able to show.

@@ -7,12 +7,19 @@ from typing import TypeAlias
 
 from outlying.render.sparkline import sparkline
 from outlying.render.text_width import cut, text_width, wrapped
+from outlying.results.documents import Pattern
 from outlying.results.findings import Findings, Population
-from outlying.results.pairs import Pair
-from outlying.results.patterns import Pattern
-from outlying.results.stories import Story
-from outlying.results.terms import PYTHON, Terms
-from outlying.results.wording import figures, headline, joint, name_of, title, told_as
+from outlying.results.stories import Pair, Story
+from outlying.results.wording import (
+    PYTHON,
+    Terms,
+    figures,
+    headline,
+    joint,
+    name_of,
+    title,
+    told_as,
+)
 from outlying.table.values import Value, printable, text_of
 
 Style: TypeAlias = Callable[[str, str], str]

@@ -15,11 +15,10 @@ from outlying.method.profiles import NumericProfile, Profile, Ranges
 from outlying.method.sketches import Picture, Sketch, categorical_sketch, shown_categories
 from outlying.options import Options
 from outlying.results import culprits
-from outlying.results.culprits import Grouping, Kind, Telling, Told
+from outlying.results.culprits import Finding, Grouping, Kind, StoryBuilder
 from outlying.results.findings import Findings, Population
 from outlying.results.notes import hints_on, notes_on
-from outlying.results.pairs import LEAST_STRENGTH, Pair, Rank
-from outlying.results.stories import Story
+from outlying.results.stories import LEAST_STRENGTH, Pair, Rank, Story
 from outlying.search.objects import ObjectProperty
 from outlying.search.population import Measured, Searched
 from outlying.search.scoring import Hit
@@ -62,7 +61,7 @@ def blamed(searched: Searched) -> dict[str, float]:
     Columns stand in the order of the table. Where there is no finding all are ordinary.
     """
     exact = searched.exact
-    found = [_telling(hit, exact) for hit in searched.outcome.reported]
+    found = [_finding(hit, exact) for hit in searched.outcome.reported]
     families = sorted({own.family for own in exact.properties})
     shares = dict(zip(families, culprits.blame(found, range(len(families))), strict=True))
     return {name: shares[name] for name in taking_part(searched.selection, searched.table.names)}
@@ -87,7 +86,7 @@ def _is_among(standing: Standing, reported: Sequence[Hit]) -> bool:
     return standing.at_least(top) > standing.at_least(top + LEAST_STRENGTH)
 
 
-def grouped(hits: Iterable[Hit], exact: Measured, top: int) -> tuple[list[Hit], list[Told]]:
+def grouped(hits: Iterable[Hit], exact: Measured, top: int) -> tuple[list[Hit], list[StoryBuilder]]:
     """Order hits, the strongest first, and join those that tell the same story.
 
     Who comes first among equals is worth a closer look only while it decides what is shown.
@@ -99,7 +98,7 @@ def grouped(hits: Iterable[Hit], exact: Measured, top: int) -> tuple[list[Hit], 
         equals = list(some)
         look = len(equals) > 1 and len(grouping.stories) < top
         for hit in sorted(equals, key=lambda hit: _order(hit, exact, look)):
-            grouping.add(_telling(hit, exact, len(ordered), _group(hit, members)))
+            grouping.add(_finding(hit, exact, len(ordered), _group(hit, members)))
             ordered.append(hit)
     return ordered, grouping.stories
 
@@ -118,9 +117,9 @@ def _order(hit: Hit, exact: Measured, look: bool) -> Order:
     return *_rank(hit), tail, -hit.group, families, is_gap, (hit.property, *hit.context)
 
 
-def _telling(hit: Hit, exact: Measured, number: int = 0, group: Hashable = None) -> Telling:
+def _finding(hit: Hit, exact: Measured, number: int = 0, group: Hashable = None) -> Finding:
     columns = exact.families_of(hit.property, hit.context)
-    return Telling(columns[0], frozenset(columns), hit.strength, number, group)
+    return Finding(columns[0], frozenset(columns), hit.strength, number, group)
 
 
 def _group(hit: Hit, members: Callable[[int], Mask]) -> Hashable:
@@ -140,9 +139,11 @@ def _group(hit: Hit, members: Callable[[int], Mask]) -> Hashable:
     return hit.property, hit.group, found.scale, found.near, *figures, rows.tobytes()
 
 
-def _described(hits: Sequence[Hit], told: Sequence[Told], searched: Searched) -> tuple[Story, ...]:
+def _described(
+    hits: Sequence[Hit], told: Sequence[StoryBuilder], searched: Searched
+) -> tuple[Story, ...]:
     """Describe stories; only their headlines get pictures."""
-    exact, found = searched.exact, [_telling(hit, searched.exact) for hit in hits]
+    exact, found = searched.exact, [_finding(hit, searched.exact) for hit in hits]
     kinds = _kinds(exact)
     chosen = culprits.culprits(told, found, kinds)
     return tuple(
@@ -150,18 +151,18 @@ def _described(hits: Sequence[Hit], told: Sequence[Told], searched: Searched) ->
     )
 
 
-def _story(told: Told, culprit: int, hits: Sequence[Hit], searched: Searched) -> Story:
-    shown, exact = [*told.tellings, *told.absorbed], searched.exact
+def _story(told: StoryBuilder, culprit: int, hits: Sequence[Hit], searched: Searched) -> Story:
+    shown, exact = [*told.findings, *told.absorbed], searched.exact
     place = shown.index(told.headline(culprit))
     pairs = tuple(
         pair_of(
-            hits[telling.number],
+            hits[finding.number],
             exact,
             searched.values,
             is_finding=bool(searched.outcome.reported),
             with_picture=number == place,
         )
-        for number, telling in enumerate(shown)
+        for number, finding in enumerate(shown)
     )
     names = sorted({own.family for own in exact.properties})
     columns = tuple(names[column] for column in sorted(told.columns))

@@ -1,7 +1,7 @@
 """From findings to stories: which belong together, which column is the odd one (method 5b).
 
 A broken relation can be told from each of its sides: "temp = 5.2 is odd where city = A", "city = A
-is odd where temp is 2 to 8". Both are tellings of one story. Its culprit is the column without
+is odd where temp is 2 to 8". Both are findings of one story. Its culprit is the column without
 which the row is most ordinary. Columns are numbers by name, so that the lower one wins where
 nothing else decides; what is derived from a column counts as that column.
 """
@@ -13,26 +13,16 @@ import enum
 import math
 from collections.abc import Collection, Hashable, Iterable, Sequence
 
-import numpy as np
-
-from outlying.table.columns import Floats
-
-#: So many tellings that add nothing are kept: there may be hundreds.
+#: So many findings that add nothing are kept: there may be hundreds.
 MOST_ABSORBED = 5
 #: What is left without a column counts as equal below this share of the whole: by then, the row is
 #: ordinary either way.
 ORDINARY_REST = 0.6
 #: What is left is equal if it differs by no more: such differences are chance.
 SAME_REST = 0.02
-#: What a single condition must give to count as evidence: ordinary rows show less than this.
-LEAST_EVIDENCE = 2.0
-#: Evidence is equal if it differs by no more.
-SAME_EVIDENCE = 1.0
-#: So many other columns bear witness against a column; more of them would favour wide relations.
-WITNESSES = 2
-#: A column whose own telling is weaker by more is not the odd one: it is what the odd one is
+#: A column whose own finding is weaker by more is not the odd one: it is what the odd one is
 #: compared with.
-WEAKER_TELLING = 1.5
+WEAKER_FINDING = 1.5
 
 
 class Kind(enum.IntEnum):
@@ -45,7 +35,7 @@ class Kind(enum.IntEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Telling:
+class Finding:
     """A finding as these rules see it; `number` is its place in the order of findings.
 
     Findings on the same `group` say the same of the same rows, be they selected by other columns.
@@ -59,87 +49,87 @@ class Telling:
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class Told:
-    """A story in the making: tellings with exactly its columns, and those that add nothing."""
+class StoryBuilder:
+    """A story in the making: findings with exactly its columns, and those that add nothing."""
 
     columns: frozenset[int]
-    tellings: list[Telling]
-    absorbed: list[Telling] = dataclasses.field(default_factory=list)
+    findings: list[Finding]
+    absorbed: list[Finding] = dataclasses.field(default_factory=list)
 
     @property
     def strength(self) -> float:
-        """The strength of its strongest telling."""
-        return self.tellings[0].strength
+        """The strength of its strongest finding."""
+        return self.findings[0].strength
 
-    def by(self, column: int) -> Telling | None:
-        """Return the telling with this property, if there is one."""
-        return next((item for item in self.tellings if item.property == column), None)
+    def by(self, column: int) -> Finding | None:
+        """Return the finding with this property, if there is one."""
+        return next((item for item in self.findings if item.property == column), None)
 
-    def holds(self, telling: Telling) -> bool:
-        """Return whether the strongest telling is of the same property, and of more columns."""
-        is_part = telling.columns < self.columns
-        return is_part and telling.property == self.tellings[0].property
+    def holds(self, finding: Finding) -> bool:
+        """Return whether the strongest finding is of the same property, and of more columns."""
+        is_part = finding.columns < self.columns
+        return is_part and finding.property == self.findings[0].property
 
-    def headline(self, culprit: int) -> Telling:
-        """Return the telling that calls the culprit odd; where there is none, the strongest."""
-        return self.by(culprit) or self.tellings[0]
+    def headline(self, culprit: int) -> Finding:
+        """Return the finding that calls the culprit odd; where there is none, the strongest."""
+        return self.by(culprit) or self.findings[0]
 
 
 class Grouping:
     """Takes findings, the strongest first, and joins those that tell the same story."""
 
     def __init__(self) -> None:
-        self.stories: list[Told] = []
-        self._by_columns: dict[frozenset[int], Told] = {}
-        self._by_group: dict[Hashable, Told] = {}
+        self.stories: list[StoryBuilder] = []
+        self._by_columns: dict[frozenset[int], StoryBuilder] = {}
+        self._by_group: dict[Hashable, StoryBuilder] = {}
 
-    def add(self, telling: Telling) -> None:
+    def add(self, finding: Finding) -> None:
         """Join a story of the same columns; or the first that it adds nothing to; or begin one.
 
         What has further columns than a story came later: it is weaker, and adds nothing. Nor does
         what says the same of the same rows by other columns, as a label beside what it follows
-        from; then these columns stand for those of the story. Nor does a weaker telling of the odd
-        value of a story by some of its columns. Of a telling with several scales the first is kept.
+        from; then these columns stand for those of the story. Nor does a weaker finding of the odd
+        value of a story by some of its columns. Of a finding with several scales the first is kept.
         """
-        told = self._by_columns.get(telling.columns)
-        if told is None:
+        story = self._by_columns.get(finding.columns)
+        if story is None:
             known = self._by_columns.items()
-            told = next((each for own, each in known if own < telling.columns), None)
-        if told is None:
-            told = next((each for each in self.stories if each.holds(telling)), None)
-        if told is None:
-            told = self._by_columns[telling.columns] = Told(telling.columns, [])
-            self.stories.append(told)
-        first = told if telling.group is None else self._by_group.setdefault(telling.group, told)
-        if first is not told:
-            self._merge(told, first)
-        self._join(first, telling)
+            story = next((each for own, each in known if own < finding.columns), None)
+        if story is None:
+            story = next((each for each in self.stories if each.holds(finding)), None)
+        if story is None:
+            story = self._by_columns[finding.columns] = StoryBuilder(finding.columns, [])
+            self.stories.append(story)
+        first = story if finding.group is None else self._by_group.setdefault(finding.group, story)
+        if first is not story:
+            self._merge(story, first)
+        self._join(first, finding)
 
-    def _merge(self, told: Told, first: Told) -> None:
-        """Give all tellings of a story to an earlier one, which says the same."""
-        for telling in (*told.tellings, *told.absorbed):
-            self._join(first, telling)
-        self.stories.remove(told)
-        self._by_columns |= {own: first for own, each in self._by_columns.items() if each is told}
-        self._by_group |= {own: first for own, each in self._by_group.items() if each is told}
+    def _merge(self, story: StoryBuilder, first: StoryBuilder) -> None:
+        """Give all findings of a story to an earlier one, which says the same."""
+        for finding in (*story.findings, *story.absorbed):
+            self._join(first, finding)
+        self.stories.remove(story)
+        self._by_columns |= {own: first for own, each in self._by_columns.items() if each is story}
+        self._by_group |= {own: first for own, each in self._by_group.items() if each is story}
 
-    def _join(self, told: Told, telling: Telling) -> None:
-        if told.columns == telling.columns:
-            if told.by(telling.property) is None:
-                told.tellings.append(telling)
-        elif len(told.absorbed) < MOST_ABSORBED and not any(
-            (item.property, item.columns) == (telling.property, telling.columns)
-            for item in told.absorbed
+    def _join(self, story: StoryBuilder, finding: Finding) -> None:
+        if story.columns == finding.columns:
+            if story.by(finding.property) is None:
+                story.findings.append(finding)
+        elif len(story.absorbed) < MOST_ABSORBED and not any(
+            (item.property, item.columns) == (finding.property, finding.columns)
+            for item in story.absorbed
         ):
-            told.absorbed.append(telling)
+            story.absorbed.append(finding)
 
 
-def rest(found: Iterable[Telling], column: int) -> float:
+def rest(found: Iterable[Finding], column: int) -> float:
     """Return the strength of the strongest finding without a column; 0 if there is none."""
     return max((item.strength for item in found if column not in item.columns), default=0.0)
 
 
-def blame(found: Collection[Telling], columns: Iterable[int]) -> list[float]:
+def blame(found: Collection[Finding], columns: Iterable[int]) -> list[float]:
     """Return for each column how much weaker the strongest finding would be without it."""
     top = max((item.strength for item in found), default=0.0)
     involved = frozenset().union(*(item.columns for item in found))
@@ -147,56 +137,38 @@ def blame(found: Collection[Telling], columns: Iterable[int]) -> list[float]:
 
 
 def culprits(
-    stories: Sequence[Told],
-    found: Sequence[Telling],
-    kinds: Sequence[Kind],
-    alone: Floats | None = None,
+    stories: Sequence[StoryBuilder], found: Sequence[Finding], kinds: Sequence[Kind]
 ) -> list[int]:
     """Return the odd column of each story, the strongest story first.
 
-    What an earlier story blames on a column, a later one does as well. `alone[p, b]` is the
-    strength of property p given the best single condition on b, -inf where there is none.
+    What an earlier story blames on a column, a later one does as well.
     """
     chosen: list[int] = []
-    for told in stories:
-        known = next((culprit for culprit in chosen if culprit in told.columns), None)
+    for story in stories:
+        known = next((culprit for culprit in chosen if culprit in story.columns), None)
         if known is None:
             others = [item for item in found if item.columns.isdisjoint(chosen)]
-            known = culprit(told, others, kinds, alone)
+            known = culprit(story, others, kinds)
         chosen.append(known)
     return chosen
 
 
-def culprit(
-    told: Told, found: Sequence[Telling], kinds: Sequence[Kind], alone: Floats | None = None
-) -> int:
+def culprit(story: StoryBuilder, found: Sequence[Finding], kinds: Sequence[Kind]) -> int:
     """Return the column of a story without which the row is most ordinary.
 
-    Where several are, other columns bear witness; then their own tellings count; then a number is
-    odd rather than a category, that rather than a time, that rather than a missing value.
+    Where several are, their own findings count; then a number is odd rather than a category, that
+    rather than a time, that rather than a missing value.
     """
-    own = {item.property: item.strength for item in told.tellings}
-    left = _least_left(told, found)
-    if alone is not None:
-        left = _most_evident(left, told.columns, alone)
+    own = {item.property: item.strength for item in story.findings}
+    left = _least_left(story, found)
     strongest = max(own.get(column, -math.inf) for column in left)
-    left = [item for item in left if own.get(item, -math.inf) >= strongest - WEAKER_TELLING]
+    left = [item for item in left if own.get(item, -math.inf) >= strongest - WEAKER_FINDING]
     return min(left, key=lambda item: (kinds[item], -own.get(item, -math.inf), item))
 
 
-def _least_left(told: Told, found: Sequence[Telling]) -> list[int]:
+def _least_left(story: StoryBuilder, found: Sequence[Finding]) -> list[int]:
     """Keep the columns without which least is left."""
-    floor = ORDINARY_REST * told.strength
-    rests = {column: max(rest(found, column), floor) for column in sorted(told.columns)}
+    floor = ORDINARY_REST * story.strength
+    rests = {column: max(rest(found, column), floor) for column in sorted(story.columns)}
     least = min(rests.values())
     return [column for column, value in rests.items() if value <= least + SAME_REST]
-
-
-def _most_evident(columns: Sequence[int], story: frozenset[int], alone: Floats) -> list[int]:
-    """Keep the columns that disagree most with columns outside of the story."""
-    excess = np.maximum(0.0, alone - LEAST_EVIDENCE)
-    both = excess + excess.T
-    both[:, sorted(story)] = 0.0
-    evidence = {item: float(np.sort(both[item])[-WITNESSES:].sum()) for item in columns}
-    least = max(evidence.values()) - SAME_EVIDENCE
-    return [column for column in columns if evidence[column] >= least]

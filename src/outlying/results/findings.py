@@ -11,9 +11,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from outlying.options import Options
-from outlying.results.pairs import PAIR_FIELDS, Pair, bundle
-from outlying.results.stories import Story
-from outlying.results.terms import Hint
+from outlying.results.stories import PAIR_FIELDS, Pair, Story, bundle
+from outlying.results.wording import Hint
 from outlying.table.table import FrameLibrary, SkippedColumn, Table
 from outlying.table.values import Value, plain, printable
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from outlying.derived.relations import summaries
 from outlying.options import DEPRECATED, Options, PaperOptions
 from outlying.results.stories import Story
-from outlying.results.terms import Hint
+from outlying.results.wording import Hint
 from outlying.search.attributes import Attribute
 from outlying.search.population import Searched
 from outlying.search.standing import Standing

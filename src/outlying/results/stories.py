@@ -1,16 +1,265 @@
-"""A story: one thing that stands out, told from one or several sides (method 5b)."""
+"""Stories and the pairs that tell them, as people get them: frozen, with their JSON contract.
+
+A pair is a property of the object and a context in which it is odd; a story is one thing that
+stands out, told by pairs from one or several sides (method 5b).
+"""
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from outlying.results.pairs import Pair, Rank
-from outlying.table.values import printable
+from outlying.results.wording import cell_of, joint, sentence, standing
+from outlying.table.conditions import Condition
+from outlying.table.values import Value, plain, printable
+
+if TYPE_CHECKING:
+    from outlying.method.profiles import Ranges
+    from outlying.method.sketches import Picture
+    from outlying.render.axis import AxisChoice
+    from outlying.render.palette import Theme
+    from outlying.render.plots import View
+    from outlying.search.standing import Standing
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Story:
+class Rank:
+    """Where a finding stands among the strongest findings of all rows that were judged."""
+
+    as_strong: int  # other rows with a finding at least as strong
+    judged: int  # the rows of the table, or those drawn from it where it is large
+    exceptional: bool = False
+    unusual: bool = False
+
+    @classmethod
+    def of(cls, standing: Standing, strength: float, is_judged: bool) -> Rank:
+        """Rank a finding; 0 is the strength of none. `is_judged` tells that its row is counted."""
+        found = strength > 0
+        as_strong = standing.at_least(max(strength, LEAST_STRENGTH))
+        exceptional = found and strength >= standing.exceptional
+        return cls(
+            as_strong=as_strong - (found and is_judged and as_strong > 0),
+            judged=len(standing.ordered),
+            exceptional=exceptional,
+            unusual=found and not exceptional and strength > standing.unusual,
+        )
+
+
+#: Weaker findings are none.
+LEAST_STRENGTH = 1e-6
+
+
+class Ranked:
+    """What is compared with the findings of all rows: a pair, or a story by its headline."""
+
+    __slots__ = ()
+
+    @property
+    def rank(self) -> Rank | None:
+        """Where it stands; None where no rows were judged."""
+        raise NotImplementedError
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether it is one; if not, it is what comes closest."""
+        raise NotImplementedError
+
+    @property
+    def as_strong(self) -> int | None:
+        """How many other rows have a finding at least as strong; None where none were judged."""
+        return None if self.rank is None else self.rank.as_strong
+
+    @property
+    def judged(self) -> int | None:
+        """How many rows it is compared with; None where none were judged."""
+        return None if self.rank is None else self.rank.judged
+
+    @property
+    def exceptional(self) -> bool:
+        """Whether hardly any ordinary row is expected to have a finding as strong.
+
+        Where rows are not judged, as by the paper, whatever reaches the threshold is.
+        """
+        return self.is_finding if self.rank is None else self.rank.exceptional
+
+    @property
+    def unusual(self) -> bool:
+        """Whether it is not exceptional, but stronger than the findings of nearly all rows."""
+        return self.rank is not None and self.rank.unusual
+
+    @property
+    def stands_out(self) -> bool:
+        """Whether it is exceptional or unusual."""
+        return self.exceptional or self.unusual
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pair(Ranked):
+    """A property of the object and the context in which it is exceptional.
+
+    `typical` holds ranges for a numeric property, the most frequent categories for a categorical
+    one. `known` counts the rows of the group that have the property at all. `is_finding` is False
+    of what comes closest in a row of which there is nothing to tell. `bound` says how far
+    outlierness and tail, and as shares of themselves rarity and lift, may be off: 0 where every
+    value was counted, more where a table beyond memory was counted in bins.
+
+    `scale` says at how many times the usual window the object is rarest: 1 is near by, more is far
+    and wide. `near` counts the rows of the group there, the object included, `reach` how far that
+    is (of dates, times and durations in seconds). `gap` holds the nearest values of other rows on
+    both sides, where the object lies between common values; None where that is not known.
+    """
+
+    property: str
+    value: Value
+    conditions: tuple[Condition, ...]
+    outlierness: float
+    rarity: float
+    tail: float
+    support: float
+    group_size: int
+    known: int
+    lift: float
+    strength: float
+    overall_outlierness: float
+    typical: Ranges | tuple[Value, ...]
+    is_finding: bool = dataclasses.field(default=True, repr=False)
+    bound: float = dataclasses.field(default=0.0, repr=False)
+    scale: int = dataclasses.field(default=1, repr=False)
+    near: int = dataclasses.field(default=0, repr=False)
+    reach: float | None = dataclasses.field(default=None, repr=False)
+    gap: tuple[Value, Value] | None = dataclasses.field(default=None, repr=False)
+    rank: Rank | None = dataclasses.field(default=None, repr=False, compare=False)
+    picture: Picture | None = dataclasses.field(default=None, repr=False, compare=False)
+    #: Of a derived property: the column of the table that it comes from, the value there, and what
+    #: is odd of it, in words that follow it.
+    parent: str | None = dataclasses.field(default=None, repr=False)
+    parent_value: Value = dataclasses.field(default=None, repr=False)
+    said: str | None = dataclasses.field(default=None, repr=False)
+    #: Of a relation: the other columns by which the value is expected to be another one.
+    given: tuple[str, ...] = dataclasses.field(default=(), repr=False)
+
+    @builtins.property
+    def column(self) -> str:
+        """The column of the table whose cell the property tells of."""
+        return self.property if self.parent is None else self.parent
+
+    @builtins.property
+    def detail(self) -> str | None:
+        """What is odd of a derived property, in words; None where property and value say it."""
+        return None if self.said is None else f"{cell_of(self)}{joint(self)}{self.said}"
+
+    @builtins.property
+    def standing(self) -> str:
+        """How it compares with the findings of other rows, in words; empty where none is known."""
+        return standing(self)
+
+    @builtins.property
+    def sentence(self) -> str:
+        """The pair in words."""
+        return sentence(self)
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def plot(
+        self,
+        view: View = "all",
+        *,
+        axis: AxisChoice = "auto",
+        theme: Theme = "light",
+        width: int = 720,
+    ) -> Any:
+        """Draw the pair as a matplotlib figure: `.savefig("why.svg")` or `.savefig("why.png")`.
+
+        `view` is "property", "context", "measure" (the paper's view) or "all" three; `axis` is
+        "linear", "log", or "auto", where the data decide; `width` is in pixels.
+        """
+        from outlying.render.plots import plot
+
+        return plot(self, view, axis=axis, theme=theme, width=width)
+
+    def _repr_html_(self) -> str:
+        from outlying.render.html import card
+
+        return card(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return bundle({"text/html": self._repr_html_, "text/plain": self.__str__}, include, exclude)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the pair as it stands in the JSON result."""
+        fields = {name: getattr(self, name) for name in PAIR_FIELDS}
+        return fields | {
+            "value": plain(self.value),
+            "given": list(self.given),
+            "conditions": [condition.to_dict() for condition in self.conditions],
+            "typical": [_plain_typical(item) for item in self.typical[:MOST_TYPICAL]],
+            "typical_more": max(0, len(self.typical) - MOST_TYPICAL),
+            "gap": None if self.gap is None else [plain(end) for end in self.gap],
+        }
+
+    def short(self) -> dict[str, Any]:
+        """Return what JSON holds of a telling that is not the headline."""
+        whole = self.to_dict()
+        return {name: whole[name] for name in ("property", "conditions", "strength", "sentence")}
+
+
+#: JSON names so many typical values: of hundreds of categories a reader wants to know the first.
+MOST_TYPICAL = 20
+
+#: So much of a typical text is in JSON; whole texts are those of the object and its conditions.
+MOST_CHARACTERS = 200
+
+#: What a pair is made of in JSON and in frames.
+PAIR_FIELDS = (
+    "property",
+    "column",
+    "value",
+    "given",
+    "conditions",
+    "outlierness",
+    "rarity",
+    "tail",
+    "support",
+    "group_size",
+    "known",
+    "lift",
+    "strength",
+    "overall_outlierness",
+    "typical",
+    "scale",
+    "near",
+    "reach",
+    "gap",
+    "bound",
+    "exceptional",
+    "unusual",
+    "as_strong",
+    "judged",
+    "detail",
+    "sentence",
+    "standing",
+)
+
+
+def _plain_typical(item: Any) -> Any:
+    if isinstance(item, tuple):
+        return [plain(end) for end in item]
+    if isinstance(value := plain(item), str) and len(value) > MOST_CHARACTERS:
+        return f"{value[: MOST_CHARACTERS - 1]}…"
+    return value
+
+
+def bundle(views: Mapping[str, Callable[[], str]], include: Any, exclude: Any) -> dict[str, str]:
+    """Return the views that a notebook asks for; where it shows no HTML there is text."""
+    wanted = set(views) if include is None else set(views) & set(include)
+    return {kind: write() for kind, write in views.items() if kind in wanted - set(exclude or ())}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Story(Ranked):
     """One thing that stands out: a set of columns, told from one or several sides.
 
     `columns` stand by name. The value of `culprit` is the odd one: without it, the row would be
@@ -30,29 +279,14 @@ class Story:
         return self.pairs[0].strength
 
     @property
-    def exceptional(self) -> bool:
-        """Whether hardly any ordinary row is expected to have a finding as strong."""
-        return self.headline.exceptional
+    def rank(self) -> Rank | None:
+        """Where it stands among the findings of all rows."""
+        return self.headline.rank
 
     @property
-    def unusual(self) -> bool:
-        """Whether it is not exceptional, but stronger than the findings of nearly all rows."""
-        return self.headline.unusual
-
-    @property
-    def stands_out(self) -> bool:
-        """Whether it is exceptional or unusual."""
-        return self.headline.stands_out
-
-    @property
-    def as_strong(self) -> int | None:
-        """How many other rows have a finding at least as strong; None where none were judged."""
-        return self.headline.as_strong
-
-    @property
-    def judged(self) -> int | None:
-        """How many rows it is compared with; None where none were judged."""
-        return self.headline.judged
+    def is_finding(self) -> bool:
+        """Whether there is anything to tell."""
+        return self.headline.is_finding
 
     @property
     def sentence(self) -> str:

@@ -1,14 +1,14 @@
-"""Findings in words: the one place that knows how to say them."""
+"""Findings in words, in the terms of who asks: the one place that knows how to say them."""
 
 from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from outlying.results.terms import PYTHON, Terms
 from outlying.table.values import (
     Value,
     lies_between,
@@ -22,7 +22,7 @@ from outlying.table.values import (
 
 if TYPE_CHECKING:
     from outlying.results.findings import Findings
-    from outlying.results.pairs import Pair
+    from outlying.results.stories import Pair
 
 #: Below this overall outlierness a value is called ordinary over the whole table.
 ORDINARY = 0.5
@@ -44,6 +44,60 @@ GLOSSARY = {
     "strength": "what findings are ordered by, and compared with those of all other rows: how far "
     "the value lies outside, and how badly it fits the other columns.",
 }
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Hint:
+    """What an option would change: `exact=True searches all rows`.
+
+    Without a value, a higher one is meant.
+    """
+
+    option: str
+    effect: str
+    value: bool | str | tuple[str, ...] | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Terms:
+    """How rows and options are named by one who asks in Python, or in a shell.
+
+    `flags` are the options of a command; None stands for the arguments of Python. What a command
+    does not offer is not hinted at. `everything` shows the findings that are folded.
+    """
+
+    first_row: int = 0
+    row: str = "row"
+    everything: str = "text(all=True)"
+    flags: Mapping[str, str] | None = None
+
+    def row_name(self, position: int) -> str:
+        """Name a row by its position from 0."""
+        return f"{self.row} {position + self.first_row:,}"
+
+    def hints(self, given: Sequence[Hint]) -> list[str]:
+        """Write hints as sentences, without those that cannot be followed."""
+        named = [(self._setting(hint), hint.effect) for hint in given]
+        return [f"{setting} {effect}." for setting, effect in named if setting is not None]
+
+    def _setting(self, hint: Hint) -> str | None:
+        name = hint.option if self.flags is None else self.flags.get(hint.option)
+        if name is None:
+            return None
+        if hint.value is None:
+            return f"A higher {name}"
+        if hint.value is True:
+            return f"{name}=True" if self.flags is None else name
+        if self.flags is None:
+            return f"{name}={json.dumps(hint.value, ensure_ascii=False)}"
+        import shlex
+
+        names = [hint.value] if isinstance(hint.value, str) else hint.value or ()
+        return " ".join(f"{name} {shlex.quote(item)}" for item in names)
+
+
+#: What Python says; commands have terms of their own.
+PYTHON = Terms()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -82,18 +136,13 @@ def verdict(pair: Pair) -> str:
     return "unusual" if pair.unusual else "weak"
 
 
-def claim(pair: Pair) -> str:
-    """Name what a pair is about, as a title."""
-    return _name_and_value(pair)
-
-
 def sentence(pair: Pair) -> str:
     """Say a pair so that it is understood without knowing about densities."""
     if pair.detail is not None:
         return _detailed(pair)
     there = " there" if pair.conditions else ""
     said = (
-        f"{_name_and_value(pair)}{', which' if pair.value is None else ''} {_degree(pair)} among "
+        f"{claim(pair)}{', which' if pair.value is None else ''} {_degree(pair)} among "
         f"{group(pair)}: {printable(pair.property)} is typically {typical(pair)}{there}"
         f"{_how_rare(pair, there)}."
     )
@@ -167,7 +216,7 @@ def headline(pair: Pair) -> tuple[str, str, str]:
         where = f"among {known}{pair.known:,} rows"
     if pair.said is not None:
         return cell_of(pair, _SHORT), pair.said, where
-    return _name_and_value(pair, _SHORT), _expected(pair), where
+    return claim(pair, _SHORT), _expected(pair), where
 
 
 def _expected(pair: Pair) -> str:
@@ -186,7 +235,7 @@ def _expected(pair: Pair) -> str:
 def told_as(pair: Pair) -> str:
     """Name a telling of a story in a few words."""
     where = f" where {conditions(pair)}" if pair.conditions else ""
-    return f"{_name_and_value(pair)}{where}"
+    return f"{claim(pair)}{where}"
 
 
 def conditions(pair: Pair) -> str:
@@ -258,7 +307,8 @@ def joint(pair: Pair) -> str:
     return ", " if pair.given else " "
 
 
-def _name_and_value(pair: Pair, most: int = 80) -> str:
+def claim(pair: Pair, most: int = 80) -> str:
+    """Name what a pair is about, as a title: the cell, or what is odd of it."""
     if pair.detail is not None:
         return pair.detail
     name = printable(pair.property if pair.value is not None else pair.column, most)

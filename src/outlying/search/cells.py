@@ -176,14 +176,16 @@ def _coder(attribute: Attribute, numbers: Numbers, least: int, step: int) -> tup
     """Return how an attribute is coded, and the ranges of codes that are conditions."""
     coder: Coder
     origin = attribute.column.origin
-    if origin is not None and not origin.gives_conditions:
-        return NumberCoder(np.zeros(0)), set()
-    if isinstance(attribute, NumericAttribute):
+    gives_conditions = origin is None or origin.gives_conditions
+    if not isinstance(attribute, NumericAttribute):
+        coder, ranges = _of_categories(numbers, len(attribute.categories), least)
+    elif gives_conditions:
         coder, ranges = _of_numbers(attribute, step)
     else:
-        coder, ranges = _of_categories(numbers, len(attribute.categories), least)
-    # That the parent of a derived column is missing, the parent says.
-    return coder, ranges if origin is not None else ranges | {(MISSING, MISSING)}
+        coder, ranges = NumberCoder(np.zeros(0)), set()
+    if origin is not None:  # that its parent is missing, the parent says
+        return coder, ranges if gives_conditions else set()
+    return coder, ranges | {(MISSING, MISSING)}
 
 
 def _of_categories(codes: Numbers, count: int, least: int) -> tuple[CategoryCoder, Ranges]:

@@ -13,6 +13,7 @@ from outlying.derived.relations import with_relations
 from outlying.errors import SourceError
 from outlying.options import Options
 from outlying.parallel import in_order, usable_threads, usable_workers
+from outlying.search import model
 from outlying.search.evaluation import Exact, Groups
 from outlying.search.population import Searched, Searching, row_of
 from outlying.search.prepared import Prepared
@@ -20,11 +21,10 @@ from outlying.search.rows import Claims, claims
 from outlying.search.scoring import Progress
 from outlying.search.standing import Standing
 from outlying.search.threads import Once
-from outlying.table.asked import Asked
 from outlying.table.columns import Floats
 from outlying.table.selection import Selection, as_declared, not_empty, select_any, with_object
 from outlying.table.table import SkipReason, Table
-from outlying.table.targets import Key, Target, Targets, targets_in
+from outlying.table.targets import Key, RowRequest, Target, Targets, targets_in
 
 Result = TypeVar("Result")
 
@@ -75,11 +75,11 @@ class MemoryPopulation:
             counting = {item.name for item in skipped if item.why is SkipReason.ROW_NUMBER}
             known = self.selection().relations
         chosen = with_derived(select_any(table, self.options, counting), table, self.options)
-        return with_relations(chosen, table, self.options, known)
+        return with_relations(chosen, table, self.options, model.MOST_ROWS, known)
 
     def targets(
         self,
-        asked: Asked,
+        asked: RowRequest,
         progress: Progress | None = None,  # noqa: ARG002 - this takes no pass
         workers: int | None = None,  # noqa: ARG002
     ) -> Targets:

@@ -133,13 +133,14 @@ class Model:
                 found.append(gap)
         return found
 
-    def _fitted(self, place: int, with_empty: bool) -> _Fitted:
-        return self._once((place, with_empty), lambda: _Fitted.of(self, place, with_empty))
+    def fitted(self, place: int, *, with_empty: bool = True) -> FittedProperty:
+        """Return a property, swept once; with empty cells where rows are judged that are new."""
+        return self._once((place, with_empty), lambda: FittedProperty.of(self, place, with_empty))
 
     @functools.cached_property
     def evidence(self) -> Evidence:
         """What counts against the rows that the model is made of."""
-        with_empty = not self.is_whole  # then other rows will be judged, too: one sweep for all
+        with_empty = self.total > len(self.numbers[0])  # others will be judged: one sweep for all
         return self._judged(self.numbers, self.codes, with_empty=with_empty, progress=self.progress)
 
     def judged(self, numbers: Sequence[Numbers], progress: Progress | None = None) -> Evidence:
@@ -161,7 +162,7 @@ class Model:
         contexts = np.full((width, rows, 4), -1, dtype=np.int32)
 
         def one(place: int) -> None:
-            fitted = self._fitted(place, with_empty)
+            fitted = self.fitted(place, with_empty=with_empty)
             own = self.properties[place].numbers(numbers)
             is_own = codes is self.codes
             found = fitted.own if is_own else fitted.misfits(own, codes, self.cells)
@@ -187,7 +188,7 @@ class Model:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _Fitted:
+class FittedProperty:
     """A property, swept over the table."""
 
     bins: bins.NumericBins | bins.CategoryBins
@@ -196,7 +197,8 @@ class _Fitted:
     own: tuple[Floats, Small]  # the misfits of the rows of the model
 
     @classmethod
-    def of(cls, model: Model, place: int, with_empty: bool) -> _Fitted:
+    def of(cls, model: Model, place: int, with_empty: bool) -> FittedProperty:
+        """Sweep a property of a model."""
         own, cells = model.properties[place], model.cells
         numbers = own.numbers(model.numbers)
         if own.told and isinstance(own.attribute, NumericAttribute):
@@ -220,7 +222,9 @@ class _Fitted:
         return cls(cut, swept, judge, swept.assigned(layout, words, len(numbers)))
 
     @classmethod
-    def _of_relation(cls, own: Property, attribute: NumericAttribute, model: Model) -> _Fitted:
+    def _of_relation(
+        cls, own: Property, attribute: NumericAttribute, model: Model
+    ) -> FittedProperty:
         """Compare over the whole table only: the context of a relation is in it."""
         numbers, count = own.numbers(model.numbers), len(model.cells.spans)
         judge = NumberJudge(

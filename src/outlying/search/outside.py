@@ -133,10 +133,12 @@ class NumberJudge:
             held = self.group(context)
             if held is None:
                 continue
-            some = known if not context else known[masks(context[0])[known]]
-            if not context:
-                surprise[some] = held[1].surprise(numbers[some])[1]
-            self._look(found, context, held, some, numbers, codes)
+            if context:
+                some = known[masks(context[0])[known]]
+                self._look(found, context, held, some, numbers, codes)
+            else:
+                surprise[known] = held[1].surprise(numbers[known])[1]
+                self._take(found, context, held, known, surprise[known], numbers, codes)
         for context, some in _by_context(misfits, contexts):
             held = self.group(context)
             if held is not None:
@@ -154,11 +156,25 @@ class NumberJudge:
         codes: tuple[Codes, ...],
     ) -> None:
         """Look how far rows, in the order of their values, lie outside of a group."""
-        if context:  # distance counts there; what is rare inside of a group, rank space sees
-            below, above = held[1].outer(numbers[some])
-            some = np.concatenate([some[:below], some[above:]])
-            some = some[held[1].tail(numbers[some]) > 0]
-        strengths = held[1].surprise(numbers[some])[1] + self._bonus(context) - self.bar
+        # Distance counts there; what is rare inside of a group, rank space sees.
+        below, above = held[1].outer(numbers[some])
+        some = np.concatenate([some[:below], some[above:]])
+        some = some[held[1].tail(numbers[some]) > 0]
+        surprise = held[1].surprise(numbers[some])[1]
+        self._take(found, context, held, some, surprise, numbers, codes)
+
+    def _take(
+        self,
+        found: _Best,
+        context: Context,
+        held: tuple[Places, Group],
+        some: Places,
+        surprise: Floats,
+        numbers: Floats,
+        codes: tuple[Codes, ...],
+    ) -> None:
+        """Take what is surprising of rows, as far as nothing explains it."""
+        strengths = surprise + self.bonus(context) - self.bar
         hot = strengths > found.strengths[some]
         if hot.any():
             rest, by = self._rest(context, held, some[hot], numbers[some[hot]], codes)
@@ -166,7 +182,7 @@ class NumberJudge:
                 rest = np.where(rest > self.bar, np.inf, rest)
             found.take(some[hot], strengths[hot], rest - self.bar, by, context)
 
-    def _bonus(self, context: Context) -> float:
+    def bonus(self, context: Context) -> float:
         """Return what a context adds: of one condition its lift, less a price; of more a price."""
         if len(context) > 1:
             return -PRICE_OF_CHOICE * len(context)
@@ -241,20 +257,21 @@ class CategoryJudge:
         contexts: Small,  # noqa: ARG002
     ) -> Outside:
         """Judge rows by the frequencies of their categories."""
-        found = _Best.of(len(numbers))
-        known = np.flatnonzero(numbers >= 0)
+        found, surprise = _Best.of(len(numbers)), self.surprise(numbers)
         kinds = np.minimum(numbers, len(self.totals) - 1)
-        surprise = np.zeros(len(numbers))
-        if np.count_nonzero(self.totals) < 2:
-            return found.outside(surprise, self.bar)
-        rarities = _log_rarities(self.totals)
-        surprise[known] = rarities[kinds[known]]
         masks = _masks(self.cells, codes)
-        for kind in np.unique(kinds[known[surprise[known] > self.bar]]).tolist():
+        for kind in np.unique(kinds[surprise > self.bar]).tolist():
             rows = np.flatnonzero(kinds == kind)
             rest, by = self._rest(kind, rows, masks)
             found.take(rows, surprise[rows] - self.bar, rest - self.bar, by, ())
         return found.outside(surprise, self.bar)
+
+    def surprise(self, numbers: Numbers) -> Floats:
+        """Return ln rarity of categories; 0 of what is missing."""
+        if np.count_nonzero(self.totals) < 2:
+            return np.zeros(len(numbers))
+        kinds = np.minimum(numbers, len(self.totals) - 1)
+        return np.where(numbers >= 0, _log_rarities(self.totals)[kinds], 0.0)
 
     def _rest(self, kind: int, rows: Places, masks: Callable[[int], Mask]) -> tuple[Floats, Small]:
         """Return what is left of the surprise of a category in a group that its rows share."""

@@ -17,10 +17,9 @@ from outlying.search.attributes import Attribute
 from outlying.search.objects import CandidateCondition, ObjectProperty
 from outlying.search.scoring import Context, Outcome, Progress
 from outlying.search.standing import Standing
-from outlying.table.asked import Asked
 from outlying.table.selection import Selection
 from outlying.table.table import Table
-from outlying.table.targets import Key, Target, Targets
+from outlying.table.targets import Key, RowRequest, Target, Targets
 from outlying.table.values import Value
 
 Result = TypeVar("Result")
@@ -112,7 +111,7 @@ class Population(Protocol):
         """Return which columns take part, which may take a pass."""
 
     def targets(
-        self, asked: Asked, progress: Progress | None = None, workers: int | None = None
+        self, asked: RowRequest, progress: Progress | None = None, workers: int | None = None
     ) -> Targets:
         """Find what is asked for, and check all of it."""
 

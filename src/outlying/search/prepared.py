@@ -30,15 +30,23 @@ class Prepared:
     selection: Selection
     attributes: tuple[Attribute, ...]  # by name, so that the order of columns decides nothing
     drawn: Rows | None  # the rows that the model is made of, ascending; None for all
+    total: int  # rows that these stand for
     _once: Once = dataclasses.field(default_factory=Once)
 
     @classmethod
     def of(
-        cls, table: Table, options: Options, selection: Selection, *, has_new: bool = False
+        cls,
+        table: Table,
+        options: Options,
+        selection: Selection,
+        *,
+        has_new: bool = False,
+        total: int | None = None,
     ) -> Prepared:
         """Prepare chosen columns; of a large table, rows are drawn by what they hold.
 
         They are drawn without a new object, which is its last row, and this one joins them.
+        `total` says how many rows there are where the table itself was drawn of them.
         """
         columns = (*selection.columns, *selection.derived)
         check_width(len(columns))
@@ -50,11 +58,11 @@ class Prepared:
             drawn = np.append(rows, known) if has_new else rows
         ordered = sorted(columns, key=lambda column: column.name)
         attributes = tuple(attribute_of(column, drawn) for column in ordered)
-        return cls(table, options, selection, attributes, drawn)
+        return cls(table, options, selection, attributes, drawn, total or table.rows)
 
     def model(self, threads: int = 1) -> Model:
         """Return what rows are judged by, made once."""
-        given = self.attributes, self.drawn, self.table.rows, self.options, threads
+        given = self.attributes, self.drawn, self.total, self.options, threads
         return self._once("model", lambda: Model(*given))
 
     def evidence(self, threads: int = 1, progress: Progress | None = None) -> Evidence:

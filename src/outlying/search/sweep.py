@@ -9,6 +9,7 @@ it lies in; one with more conditions only where that is much stronger.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 from collections.abc import Callable
 
@@ -144,27 +145,30 @@ class Sweep:
         useful = (self.owners != self.family) & (self.cells.sizes >= self.least(2))
         fit = useful[first] & useful[second]
         each = np.arange(len(self.owners), dtype=np.int32)[:, None]
-        return self._counted(each, self.words, first[fit], second[fit])
+        first, second = first[fit], second[fit]
+        level = self._counted(each, self.words, first, second)
+        self.joint = np.zeros((len(each), len(each)), dtype=np.int32)
+        self.joint[first, second] = self.joint[second, first] = level.sizes
+        return level
 
     def _extended(self, beam: Small) -> _Level:
-        """Extend contexts by every condition on another column."""
-        base = np.repeat(np.arange(len(beam), dtype=np.int32), len(self.free))
-        extra = np.tile(self.free, len(beam))
-        clash = (self.owners[beam][base] == self.owners[extra][:, None]).any(axis=1)
-        base, extra = base[~clash], extra[~clash]
-        members = np.sort(np.concatenate([beam[base], extra[:, None]], axis=1), axis=1)
-        weights = len(self.owners) ** np.arange(members.shape[1])[::-1]
-        _, once = np.unique(members.astype(np.int64) @ weights, return_index=True)
-        return self._counted(beam, tally.join(self.words, _padded(beam)), base[once], extra[once])
+        """Extend contexts by every condition on another column, where enough rows may be left."""
+        shared = self.joint[beam].min(axis=1)  # with each condition; none on the same column
+        base, extra = np.nonzero(shared >= self.least(beam.shape[1] + 1))
+        key, largest = 0, extra
+        for column in beam[base].T:  # the key of a set of conditions: its numbers, ascending
+            key = key * len(self.owners) + np.minimum(column, largest)
+            largest = np.maximum(column, largest)
+        once = _first_of_each(key * len(self.owners) + largest)
+        words = tally.join(self.words, _padded(beam))
+        return self._counted(beam, words, *(item[once].astype(np.int32) for item in (base, extra)))
 
     def _counted(self, bases: Small, words: Words, base_of: Small, extra: Small) -> _Level:
         """Count contexts, and keep their rare cells."""
         conditions = bases.shape[1] + 1
         penalty = CONDITION_PENALTY * conditions
         found = tally.count(
-            *(self.layout, words, self.words),
-            np.ascontiguousarray(base_of, dtype=np.int32),
-            np.ascontiguousarray(extra, dtype=np.int32),
+            *(self.layout, words, self.words, base_of, extra),
             least=self.least(conditions),
             rarity=LEAST_RARITY,
             bar=float(np.exp(LEAST_STRENGTH + penalty)) * (1 - 1e-9),
@@ -188,12 +192,11 @@ class Sweep:
         excess = level.sizes * (level.lifts - parts)
         usable = np.flatnonzero((level.sizes >= self.least(conditions)) & (excess > 0))
         order = usable[_largest(excess[usable].round(DECIMALS), BEAM * _SPARE)]
-        members = level.members(order)
+        members, seen = level.members(order), collections.Counter[bytes]()
         chosen: list[int] = []
-        seen: dict[tuple[int, ...], int] = {}
-        for place, owners in enumerate(np.sort(self.owners[members], axis=1).tolist()):
-            key = tuple(owners)
-            seen[key] = seen.get(key, 0) + 1
+        for place, owners in enumerate(np.sort(self.owners[members], axis=1)):
+            key = owners.tobytes()
+            seen[key] += 1
             if seen[key] <= BEAM_EACH:
                 chosen.append(place)
                 if len(chosen) == BEAM:
@@ -222,6 +225,12 @@ def _largest(numbers: Floats, count: int) -> npt.NDArray[np.int64]:
     else:
         some = np.arange(len(numbers))
     return some[np.argsort(-numbers[some], kind="stable")]
+
+
+def _first_of_each(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return where each key occurs, in the order of keys; of several places, any of them."""
+    order = np.argsort(keys)
+    return np.asarray(order[np.diff(keys[order], prepend=-1) != 0])
 
 
 def _padded(members: Small) -> Small:

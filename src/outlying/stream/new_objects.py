@@ -13,11 +13,10 @@ from typing import Any, TypeAlias
 
 from outlying.options import Options
 from outlying.stream.profile.profile import Profile
-from outlying.table.asked import Asked
 from outlying.table.columns import Column, Derivation, infinities_note
 from outlying.table.selection import is_asked_for
 from outlying.table.table import SkippedColumn, Table
-from outlying.table.targets import ObjectCheck
+from outlying.table.targets import ObjectCheck, RowRequest
 from outlying.table.values import Form
 
 Object: TypeAlias = Mapping[str, Any]
@@ -33,7 +32,7 @@ class NewObject:
     notes: tuple[str, ...]
 
 
-def checked(profile: Profile, whole: Table, asked: Asked, options: Options) -> list[Object]:
+def checked(profile: Profile, whole: Table, asked: RowRequest, options: Options) -> list[Object]:
     """Check new objects against all columns; give what they hold in those that are compared."""
     compared = {column.name: column for column in profile.table.columns}
     columns = tuple(compared.get(column.name, column) for column in whole.columns)

@@ -35,10 +35,9 @@ from outlying.stream.profile.profile import Profile, finish
 from outlying.stream.profile.profile_pass import ProfilePass, ProfileState, fields_of
 from outlying.stream.score_pass import Ranked, ScorePass
 from outlying.stream.verify_run import Results, SampledTarget, VerifyRun, check_rows
-from outlying.table.asked import Asked
 from outlying.table.selection import Selection, not_empty
 from outlying.table.table import Table
-from outlying.table.targets import Target, Targets
+from outlying.table.targets import RowRequest, Target, Targets
 
 if TYPE_CHECKING:
     from outlying.sources.passes import Feeder
@@ -103,6 +102,8 @@ class StreamedPopulation:
             not_empty(profile.selection)
         if profile.is_whole:
             self._memory = MemoryPopulation(profile.table, self.options, is_of_stream=True)
+        else:
+            profile = profile.with_relations(self.options)
         self._profile = profile
 
     def _found(
@@ -128,7 +129,7 @@ class StreamedPopulation:
     # --- what is asked for ----------------------------------------------------------------------
 
     def targets(
-        self, asked: Asked, progress: Progress | None = None, workers: int | None = None
+        self, asked: RowRequest, progress: Progress | None = None, workers: int | None = None
     ) -> Targets:
         """Find what is asked for, and check all of it."""
         if asked.rows is not None:
@@ -158,7 +159,7 @@ class StreamedPopulation:
             return Target(row=_copy(home, row), key=key, values=values)
         return SampledTarget(row=row, key=key, values=values, home=home)
 
-    def _new(self, asked: Asked, profile: Profile) -> Targets:
+    def _new(self, asked: RowRequest, profile: Profile) -> Targets:
         objects = checked(profile, self.table, asked, self.options)
         if self._memory is not None:
             return Targets(tuple(Target(new=item) for item in objects), have_positions=False)
@@ -196,7 +197,7 @@ class StreamedPopulation:
         profile = self._profiled(progress, workers)
         standing = self.standing(workers, progress)
         prepared = self._run.prepared if self._memory is None else self._memory.prepared
-        work = ScorePass.of(prepared.model(), profile, standing.exceptional, top)
+        work = ScorePass(prepared.model(), profile, top)
         state = self.feeder.fold(work, work.columns, progress, workers)
         check_rows(self.feeder.source, profile.rows, state.rows, "when they were judged")
         return work.finish(state, profile, standing)

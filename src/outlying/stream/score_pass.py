@@ -1,5 +1,7 @@
 """The score pass: every row of a stream judged by the model, and the strongest kept.
 
+The rows that were drawn tell how strong these are at least: rows that cannot be so strong are not
+looked at more closely, the others wait until there are enough of them to be judged at once.
 Neither the order of rows nor how they come in batches decides anything: rows that are equally
 strong are told apart by their hashes.
 """
@@ -8,15 +10,17 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from outlying.search.bounds import StrengthBounds
+from outlying.search.cells import Numbers
 from outlying.search.model import BATCH, Evidence, Model
 from outlying.search.standing import Standing
 from outlying.sources.passes import Batch
-from outlying.sources.types.arrow import Field, arrow
+from outlying.sources.types.arrow import arrow
 from outlying.sources.types.arrow_numpy import of_numbers
 from outlying.stream.numbers import Numbering
 from outlying.stream.profile.column_facts import cells_of
@@ -34,8 +38,6 @@ if TYPE_CHECKING:
 
 #: Scores count in an order up to so many decimals.
 _DECIMALS = 9
-#: Strengths are counted in steps of a hundredth, up to the greatest.
-STEPS, MOST_STEPS = 100, 10_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -59,14 +61,16 @@ class Ranked:
     by_combination: RankedRows
     rows: int  # that were judged
     exceptional: int  # of these
-    histogram: Rows  # rows by strength, in steps of 1 / STEPS
     standing: Standing  # of the rows that were drawn
     combinations: Floats  # the second score of these
     home: Profile  # with the first rows by strength behind those that were drawn
 
-    def stronger_than(self, strength: float) -> int:
-        """Count the rows that are stronger, up to a step of the histogram."""
-        return int(self.histogram[min(int(strength * STEPS) + 1, MOST_STEPS) :].sum())
+    @property
+    def unusual(self) -> int:
+        """How many rows are unusual and not exceptional, by their share of the rows drawn."""
+        ordered = self.standing.ordered
+        drawn = len(ordered) - int(np.searchsorted(ordered, self.standing.unusual, "right"))
+        return max(round(self.rows * drawn / len(ordered)) - self.exceptional, 0)
 
 
 def scores_of(evidence: Evidence) -> tuple[Floats, Floats]:
@@ -104,8 +108,7 @@ class TopRows:
         joined, tables = np.concatenate(known), [t for t in (self.table, table) if t is not None]
         order = np.lexsort((joined, -both[1], -both[0]))[: self.most]
         self.scores, self.hashes = both[:, order], joined[order]
-        merged = arrow().concat_tables(tables, promote_options="permissive")
-        self.table = merged.combine_chunks().take(of_numbers(order))
+        self.table = _joined(tables).take(of_numbers(order))
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -114,47 +117,37 @@ class ScoreState:
 
     by_strength: TopRows
     by_combination: TopRows
-    histogram: Rows
     rows: int = 0
     exceptional: int = 0
+    waiting: list[tuple[list[Numbers], pyarrow.Table]] = dataclasses.field(default_factory=list)
+
+    @property
+    def tops(self) -> tuple[tuple[TopRows, list[int]], ...]:
+        """Both lists, and in which order the scores of rows decide there."""
+        return (self.by_strength, [0, 1]), (self.by_combination, [1, 0])
 
 
 class ScorePass:
-    """One pass that judges every row."""
+    """One pass that judges every row that may be one of the strongest."""
 
-    def __init__(
-        self,
-        model: Model,
-        fields: Sequence[Field],
-        plans: Sequence[ColumnPlan],
-        line: float,
-        most: int,
-    ) -> None:
-        """Take how each attribute of the model is read, and from where on rows are exceptional."""
+    def __init__(self, model: Model, profile: Profile, most: int) -> None:
+        """Plan by a model of the rows that were drawn, and by how many rows are kept."""
+        self.fields, self.most = profile.fields, most
+        self.plans = tuple(_plans(model, profile))
+        self.drawn = np.stack(scores_of(model.evidence))
+        self.line = round(model.standing.exceptional, _DECIMALS)  # as scores are
+        least = [_at_least(own, most) for own in self.drawn]
         self.model = copy.copy(model)
         self.model.threads, self.model.progress = 1, None  # batches are judged side by side
         for name in ("evidence", "standing"):  # of the rows drawn, which nobody asks for elsewhere
             self.model.__dict__.pop(name, None)
-        self.fields, self.plans, self.most = tuple(fields), tuple(plans), most
-        self.line = round(line, _DECIMALS)  # as scores are
+        self.bounds = StrengthBounds(self.model, min(self.line, least[0]), least[1])
         self._numbering = Numbering(model.attributes)
-
-    @classmethod
-    def of(cls, model: Model, profile: Profile, line: float, most: int) -> ScorePass:
-        """Plan by a model of the rows that were drawn."""
-        fields = {field.name: field for field in profile.fields}
-        plans = []
-        for attribute in model.attributes:
-            origin = attribute.column.origin
-            name = attribute.column.key if origin is None else origin.parent
-            plans.append(ColumnPlan(fields[name], derivation=origin))
-        return cls(model, profile.fields, plans, line, most)
 
     def __getstate__(self) -> dict[str, Any]:
         """Send what was fitted, too: elsewhere it would be fitted again in every part."""
         places = range(len(self.model.properties))
-        fitted = [self.model._fitted(place, with_empty=True) for place in places]
-        return self.__dict__ | {"fitted": fitted}
+        return self.__dict__ | {"fitted": list(map(self.model.fitted, places))}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         fitted = state.pop("fitted")
@@ -169,8 +162,7 @@ class ScorePass:
 
     def start(self) -> ScoreState:
         """Return the state of no rows."""
-        histogram = np.zeros(MOST_STEPS + 1, dtype=np.int64)
-        return ScoreState(TopRows(self.most), TopRows(self.most), histogram)
+        return ScoreState(TopRows(self.most), TopRows(self.most))
 
     def add(self, state: ScoreState, batch: Batch) -> ScoreState:
         """Take in a batch of rows."""
@@ -179,19 +171,30 @@ class ScorePass:
         return state
 
     def _add(self, state: ScoreState, batch: Batch) -> None:
-        cells = [cells_in(batch.column(plan.field.name), plan) for plan in self.plans]
-        scores = np.stack(scores_of(self.model.judged(self._numbering.of_cells(cells))))
-        strengths = scores[0]
-        steps = np.minimum(strengths * STEPS, MOST_STEPS).astype(np.int64)
-        state.histogram += np.bincount(steps, minlength=MOST_STEPS + 1)
+        cells = [cells_in(batch, plan) for plan in self.plans]
+        numbers = self._numbering.of_cells(cells)
         state.rows += batch.num_rows
-        state.exceptional += int(np.count_nonzero(strengths >= self.line))
-        arrays = takeable(batch, self.fields)
-        for top, order in ((state.by_strength, [0, 1]), (state.by_combination, [1, 0])):
+        places = self.bounds.candidates(numbers)
+        if len(places):
+            table = copied(self.fields, takeable(batch, self.fields), places)
+            state.waiting.append(([own[places] for own in numbers], table))
+            self._judge(state, BATCH)
+
+    def _judge(self, state: ScoreState, least: int) -> None:
+        """Judge the rows that wait, if they are so many."""
+        if sum(len(table) for _, table in state.waiting) < least:
+            return
+        parts = zip(*(numbers for numbers, _ in state.waiting), strict=True)
+        numbers = [np.concatenate(own) for own in parts]
+        table = _joined([own for _, own in state.waiting])
+        state.waiting.clear()
+        scores = np.stack(scores_of(self.model.judged(numbers)))
+        state.exceptional += int(np.count_nonzero(scores[0] >= self.line))
+        for top, order in state.tops:
             places = top.candidates(scores[order])
             if len(places):
-                table = copied(self.fields, arrays, places)
-                top.add(scores[order][:, places], self._hashes(table), table)
+                kept = table.take(of_numbers(places))
+                top.add(scores[order][:, places], self._hashes(kept), kept)
 
     def _hashes(self, table: pyarrow.Table) -> Hashes:
         arrays = [table.column(field.name).combine_chunks() for field in self.fields]
@@ -201,26 +204,24 @@ class ScorePass:
 
     def merge(self, state: ScoreState, other: ScoreState) -> ScoreState:
         """Put the states of two parts of the table together."""
-        for own, more in (
-            (state.by_strength, other.by_strength),
-            (state.by_combination, other.by_combination),
-        ):
+        for (own, _), (more, _) in zip(state.tops, other.tops, strict=True):
             own.add(more.scores, more.hashes, more.table)
-        state.histogram += other.histogram
         state.rows += other.rows
         state.exceptional += other.exceptional
+        state.waiting += other.waiting
+        self._judge(state, BATCH)
         return state
 
     def finish(self, state: ScoreState, profile: Profile, standing: Standing) -> Ranked:
         """Return what was found, with what the first rows hold."""
+        self._judge(state, 1)
         return Ranked(
             by_strength=self._ranked(state.by_strength, profile, [0, 1]),
             by_combination=self._ranked(state.by_combination, profile, [1, 0]),
             rows=state.rows,
             exceptional=state.exceptional,
-            histogram=state.histogram,
             standing=standing,
-            combinations=scores_of(self.model.evidence)[1],
+            combinations=self.drawn[1],
             home=profile.with_rows(state.by_strength.table, []),
         )
 
@@ -228,3 +229,22 @@ class ScorePass:
         values = tuple(values_of(self.fields, top.table))
         strengths, combinations = top.scores[order]
         return RankedRows(values, tuple(map(profile.key, values)), strengths, combinations)
+
+
+def _plans(model: Model, profile: Profile) -> Iterator[ColumnPlan]:
+    """Return how each attribute of the model is read."""
+    fields = {field.name: field for field in profile.fields}
+    for attribute in model.attributes:
+        origin = attribute.column.origin
+        name = attribute.column.key if origin is None else origin.parent
+        given = () if origin is None else tuple(fields[other] for other in origin.given)
+        yield ColumnPlan(fields[name], derivation=origin, given=given)
+
+
+def _at_least(scores: Floats, most: int) -> float:
+    """Return the least score of so many highest; no row needs more if these are all."""
+    return float(np.partition(scores, -most)[-most]) if len(scores) >= most else 0.0
+
+
+def _joined(tables: Sequence[pyarrow.Table]) -> pyarrow.Table:
+    return arrow().concat_tables(tables, promote_options="permissive").combine_chunks()

@@ -58,7 +58,8 @@ class VerifyRun:
 
     def __init__(self, feeder: Feeder, profile: Profile, options: Options) -> None:
         self.feeder, self.profile, self.options = feeder, profile, options
-        self.prepared = Prepared.of(profile.table, options, profile.known_selection)
+        chosen = profile.known_selection
+        self.prepared = Prepared.of(profile.table, options, chosen, total=profile.rows)
         self.numbering = Numbering(self.prepared.attributes)
 
     def model(self, threads: int = 1, progress: Progress | None = None) -> Model:
@@ -127,7 +128,11 @@ class Views:
         own, new = self.run.prepared.attributes, self.attributes(item)
         return len(own) == len(new) and all(
             (one.column.name, one.kind) == (other.column.name, other.kind)
-            and (not other.column.is_missing(int(item.row or 0)) or one.column.missing().any())
+            and (
+                not other.column.is_missing(int(item.row or 0))
+                or one.column.origin is not None
+                or one.column.missing().any()
+            )
             for one, other in zip(own, new, strict=True)
         )
 

@@ -1,8 +1,9 @@
-"""Columns that are no evidence: row numbers, and copies of another column.
+"""Columns that are no evidence: row numbers, copies of another column, labels of rows asked for.
 
 A copy is exact: the same values, the same up to a factor and a shift, other names of the same
 categories, or their numbers in the order of the alphabet. One that differs in a single row is a
-broken relation, and the best evidence there is.
+broken relation, and the best evidence there is. A label is handed over with the table and seems to
+say which rows are asked for; a column in which one row differs from all others may be one, too.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from outlying.table.arrays import Codes, Floats, Rows
 from outlying.table.columns import CategoricalColumn, Column, NumericColumn
-from outlying.table.table import SkippedColumn, SkipReason
+from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.values import TIMES
 
 #: Fewer rows may hold 1, 2, 3, or what goes together, by chance.
@@ -29,6 +30,8 @@ _LOOKED_AT = 64  # rows that tell most columns apart
 _DIGITS = 6
 #: Names that pandas and Arrow give to an index, too; "Unnamed: 2" is a column without a header.
 _UNNAMED = re.compile(r" *|Unnamed: 0|__index_level_[0-9]+__")
+#: A single row may be the only one with a value; that is a finding, not a label.
+_LEAST_LABELLED = 2
 
 
 def may_count_rows(column: Column, rows: int, low: float, high: float) -> bool:
@@ -264,3 +267,47 @@ def _scaled_copy(column: NumericColumn, original: NumericColumn) -> Copy | None:
     copy = Copy(column.name, original.name, False, float(factor), shift, slack)
     has_values = ((x != x[least]) & (x != x[most]) & ~np.isnan(x)).any()
     return copy if has_values and copy.holds(column, original) else None
+
+
+# --- labels of the rows asked for ----------------------------------------------------------------
+
+
+def label_columns(table: Table, rows: list[int] | None) -> tuple[str, ...]:
+    """Return the columns of two values of which the rarer one is that of exactly these rows."""
+    asked = np.unique(np.array(rows or (), dtype=np.int64))
+    if not _LEAST_LABELLED <= len(asked) < table.rows / 2:
+        return ()
+    return tuple(column.name for column in table.columns if _tells_apart(column, asked))
+
+
+def _tells_apart(column: Column, asked: Rows) -> bool:
+    cells = column.content()[1]
+    own = cells[asked]
+    if not (own == own[0]).all():  # a missing number is not equal to itself
+        return False
+    others = np.delete(cells, asked)
+    return bool((others == others[0]).all() and others[0] != own[0])
+
+
+def lone_rows(table: Table) -> dict[str, int]:
+    """Return the columns that are the same in all rows but one, and which row that is."""
+    if table.rows < LEAST_ROWS:
+        return {}
+    found = ((column.name, _lone_row(column)) for column in table.columns)
+    return {name: row for name, row in found if row is not None}
+
+
+def lone_values(table: Table, lone: Iterable[str]) -> frozenset[str]:
+    """Return those columns of lone rows in which all other rows have no value."""
+    return frozenset(name for name in lone if table.column(name).missing().sum() > 1)
+
+
+def _lone_row(column: Column) -> int | None:
+    """Return the only row that differs; None where several do, or none."""
+    few = column.first(_LOOKED_AT)
+    usual = 1 if few.same(1, np.arange(len(few))).sum() > 1 else 0
+    for some in (few, column):
+        others = np.flatnonzero(~some.same(usual, np.arange(len(some))))
+        if len(others) > 1:
+            return None
+    return int(others[0]) if len(others) else None

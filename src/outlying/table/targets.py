@@ -1,11 +1,16 @@
-"""Which rows or objects to explain: what that which was asked for means in one table."""
+"""Which rows or objects to explain: a request in the words of whoever asks, and what it means.
+
+A request is checked against one table, and becomes targets: rows by position, by values that only
+they have, or by a column that marks them; or new objects.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import operator
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -13,19 +18,92 @@ from outlying.errors import (
     InfiniteValueError,
     ObjectError,
     OptionError,
+    OutlyingError,
     RowError,
     shown,
 )
 from outlying.options import Options
-from outlying.table.asked import Asked, Where
 from outlying.table.columns import Column
-from outlying.table.evidence import is_unnamed
-from outlying.table.labels import label_columns
+from outlying.table.evidence import is_unnamed, label_columns
 from outlying.table.selection import is_asked_for, optional_columns
 from outlying.table.table import Table, where_text
-from outlying.table.values import Value
+from outlying.table.values import Value, text_of
 
+Where: TypeAlias = Mapping[str, Any]
 Key: TypeAlias = tuple[tuple[str, Value], ...]
+
+_YES = {"true", "t", "yes", "y", "1", "1.0", "on"}
+_NO = {"", "false", "f", "no", "n", "0", "0.0", "off"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class RowRequest:
+    """What is to be explained, in the words of whoever asks: by exactly one of these.
+
+    `every` stands for all rows with its values, `marks` for all that a column marks; each of
+    `wheres` names one row. `name` tells how errors name an item by its place; None where there is
+    only one, which needs no name.
+    """
+
+    rows: Sequence[Any] | None = None
+    wheres: Sequence[Any] | None = None
+    every: Where | None = None
+    marks: str | None = None
+    index: tuple[Any, ...] | None = None  # the values of one row in the columns of the index
+    objects: Sequence[Any] | None = None
+    name: Callable[[int], str] | None = None
+
+    @classmethod
+    def one(
+        cls,
+        *,
+        row: object,
+        where: object,
+        object: object,  # noqa: A002
+        index: object = None,
+    ) -> RowRequest:
+        """Ask for one row or one new object."""
+        if sum(given is not None for given in (row, object, where, index)) != 1:
+            raise OptionError("name exactly one of row=, index=, object= and where=")
+        if index is not None:
+            return cls(index=index if isinstance(index, tuple) else (index,))
+        if row is not None:
+            return cls(rows=[row])
+        return cls(wheres=[where]) if where is not None else cls(objects=[object])
+
+    @classmethod
+    def many(cls, *, rows: object, where: object, objects: object) -> RowRequest:
+        """Ask for many; one mapping as `where` stands for every row with these values."""
+        if sum(given is not None for given in (rows, where, objects)) != 1:
+            raise OptionError("name exactly one of rows=, where= and objects=")
+        if rows is not None:
+            return cls(rows=as_list("rows", rows), name="rows[{}]".format)
+        if isinstance(where, Mapping):
+            return cls(every=where)
+        if where is not None:
+            return cls(wheres=as_list("where", where), name="where[{}]".format)
+        return cls(objects=as_list("objects", objects), name="objects[{}]".format)
+
+    @contextlib.contextmanager
+    def about(self, place: int) -> Iterator[None]:
+        """Say of an error which item it is about; its type stays."""
+        try:
+            yield
+        except OutlyingError as error:
+            if self.name is not None:
+                error.args = (f"{self.name(place)}: {error}",)
+            raise
+
+
+def as_list(name: str, given: object) -> list[Any]:
+    """Make a list of what was given for an option that takes several."""
+    items = None
+    with contextlib.suppress(Exception):  # what cannot be iterated, whatever it raises
+        items = iter(cast(Any, given))
+    if items is not None and not isinstance(given, (str, bytes, Mapping)):
+        return list(items)
+    kind = "positions" if name == "rows" else "mappings of column to value"
+    raise OptionError(f"{name} is {shown(given)}; allowed: a list or other iterable of {kind}")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +165,7 @@ class Targets:
         return dataclasses.replace(self, items=self.items[done:])
 
 
-def targets_in(table: Table, options: Options, asked: Asked) -> Targets:
+def targets_in(table: Table, options: Options, asked: RowRequest) -> Targets:
     """Find what is asked for in a table in memory, and check it."""
     if asked.rows is not None:
         return Targets.of_rows(_positions(table, asked))
@@ -116,7 +194,7 @@ def _in_index(table: Table, values: tuple[Any, ...]) -> Where:
     return dict(zip(index, values, strict=True))
 
 
-def new_objects(table: Table, options: Options, asked: Asked) -> Targets:
+def new_objects(table: Table, options: Options, asked: RowRequest) -> Targets:
     """Check new objects against the columns of the table."""
     fits = ObjectCheck(table, options, optional_columns(table, options))
     for place, item in enumerate(asked.objects or ()):
@@ -151,7 +229,7 @@ def check_where(where: object, name: str = "where") -> Where:
     return where
 
 
-def _positions(table: Table, asked: Asked) -> Iterator[int]:
+def _positions(table: Table, asked: RowRequest) -> Iterator[int]:
     for place, row in enumerate(asked.rows or ()):
         if asked.name is not None and isinstance(row, (bool, np.bool_)):
             raise RowError(
@@ -169,7 +247,7 @@ def _matching(table: Table, where: Where) -> list[int]:
     return rows
 
 
-def _found(table: Table, asked: Asked) -> Iterator[int]:
+def _found(table: Table, asked: RowRequest) -> Iterator[int]:
     for place, where in enumerate(asked.wheres or ()):
         known = check_where(where, "where" if asked.name is None else asked.name(place))
         with asked.about(place):
@@ -203,3 +281,32 @@ def _refuse_infinite(column: Column, options: Options) -> None:
         column.without_infinities(as_missing=options.infinite == "missing")
     except InfiniteValueError as error:
         raise InfiniteValueError(error.column, None) from None
+
+
+# --- columns that mark rows --------------------------------------------------------------------
+
+
+def is_mark(value: Value) -> bool | None:
+    """Return whether a value marks its row; None where it says neither yes nor no."""
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    if isinstance(value, (int, float)) and value >= 0 and value % 1 == 0:
+        return value != 0
+    word = value.strip().casefold() if isinstance(value, str) else None
+    return word in _YES if word in _YES | _NO else None
+
+
+def not_a_mark(name: str, value: Value, place: str) -> str:
+    """Say what is no mark; many detectors write -1 for outliers, and 1 for all others."""
+    is_negative = isinstance(value, (int, float)) and value < 0
+    hint = "write a detector's -1 and 1 as 1 and 0" if is_negative else "make a column of these"
+    return (
+        f"--where-true: column {name!r} holds {text_of(value)!r} in {place}; allowed: true or "
+        "false, yes or no, whole numbers from 0, where 0 is not marked, or nothing; "
+        f"{hint}, or name the rows by --rows"
+    )
+
+
+def no_mark(name: str) -> str:
+    """Say that a column marks no row."""
+    return f"--where-true: column {name!r} marks no row; at least one is needed"

@@ -10,7 +10,7 @@ from typing import Any
 
 from outlying.errors import MissingExtraError
 from outlying.render.html import Report
-from outlying.results.pairs import PAIR_FIELDS
+from outlying.results.stories import PAIR_FIELDS
 from outlying.table.values import plain
 from outlying.web import payloads
 from outlying.web.jobs import Job

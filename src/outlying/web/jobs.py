@@ -14,8 +14,8 @@ from collections.abc import Callable, Hashable
 from typing import Any, Literal
 
 from outlying.results.detections import Detection
+from outlying.results.documents import Pattern, patterns
 from outlying.results.findings import Findings
-from outlying.results.patterns import Pattern, patterns
 from outlying.web.limits import BusyError, Limits, NotFoundError, NotReadyError
 from outlying.web.processes import Process
 from outlying.web.tasks import (

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, get_args
 
 import outlying
 from outlying import options
-from outlying.results.json_schema import json_schema
+from outlying.results.documents import json_schema
 from outlying.sources.duckdb.filters import FilterKind
 from outlying.web.exports import FORMATS
 from outlying.web.queries import MOST_ROWS

@@ -7,8 +7,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from outlying.results.findings import Findings
-from outlying.results.pairs import Pair
-from outlying.results.stories import Story
+from outlying.results.stories import Pair, Story
 from outlying.sources.duckdb.browse import ColumnFacts
 from outlying.table.parts import Part, part_of
 from outlying.table.values import Form, Value, number_of, plain

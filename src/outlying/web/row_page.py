@@ -9,9 +9,8 @@ from typing import Any
 from outlying.render.cells import CellStrip, cell_strip
 from outlying.render.html import terms
 from outlying.results.findings import Findings
-from outlying.results.pairs import Pair
-from outlying.results.stories import Story
-from outlying.results.terms import PYTHON
+from outlying.results.stories import Pair, Story
+from outlying.results.wording import PYTHON
 from outlying.sources.duckdb.browse import ColumnFacts
 from outlying.table.conditions import Condition
 from outlying.table.parts import Part, part_of

@@ -25,9 +25,9 @@ from outlying.options import Options
 from outlying.results.findings import Findings
 from outlying.sources.arrow.collecting import TooManyRowsError, collected
 from outlying.sources.duckdb.browse import Browser, ColumnFacts, write_copy
-from outlying.table.asked import Asked
 from outlying.table.selection import as_read, select_any
 from outlying.table.table import SkipReason, Table
+from outlying.table.targets import RowRequest
 from outlying.web.limits import LimitError
 from outlying.web.ranking import copied_table, detected
 from outlying.web.tasks import (
@@ -214,17 +214,17 @@ class Worker:
             return next(explainer.explained(explainer.targets(asked, tell, 1), 1, tell))
         return detected(explainer, task, tell, is_copy=self._facts.is_streamed)
 
-    def _asked(self, task: Explain) -> Asked:
+    def _asked(self, task: Explain) -> RowRequest:
         """Name what to explain; rows of a stream have no position, and are named by values."""
         if task.object is not None:
-            return Asked(objects=[dict(task.object)])
+            return RowRequest(objects=[dict(task.object)])
         if not self._facts.is_streamed:
-            return Asked(rows=[task.row])
+            return RowRequest(rows=[task.row])
         facts = self._facts
         with contextlib.closing(
             Browser(self._charge.copy, facts.source, facts.rows, facts.columns)
         ) as browser:
-            return Asked(wheres=[browser.key(int(task.row or 0) + 1)])
+            return RowRequest(wheres=[browser.key(int(task.row or 0) + 1)])
 
     def _explainer(self, task: Task) -> Explainer:
         """Return the population with these options; the last few are kept."""

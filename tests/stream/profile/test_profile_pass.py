@@ -26,10 +26,10 @@ from outlying.stream.profile.lookup import Lookup, LookupPass, UnreadTable, with
 from outlying.stream.profile.profile import Profile, finish
 from outlying.stream.profile.profile_pass import ProfilePass, ProfileState, fields_of
 from outlying.table import sampling, selection
-from outlying.table.asked import Asked
 from outlying.table.columns import Column
 from outlying.table.selection import is_asked_for, select_any
 from outlying.table.table import SkippedColumn, Table
+from outlying.table.targets import RowRequest
 
 REALS = [0.0, -0.0, 1.0, 2.5, 1e300, math.nan]
 DAY = dt.datetime(2024, 5, 17, 8, 30)
@@ -151,12 +151,12 @@ def named(plan: ProfilePass) -> Table:
     return Table((), 0, "t", plan.unread)
 
 
-def asked_of(where: Any, meaning: str) -> Asked:
+def asked_of(where: Any, meaning: str) -> RowRequest:
     if meaning == "every":
-        return Asked(every=where)
+        return RowRequest(every=where)
     if meaning == "each":
-        return Asked.many(rows=None, where=where, objects=None)
-    return Asked.one(row=None, where=where, object=None)
+        return RowRequest.many(rows=None, where=where, objects=None)
+    return RowRequest.one(row=None, where=where, object=None)
 
 
 def state_of(plan: Any, table: pa.Table, seed: int | None) -> Any:

@@ -19,7 +19,7 @@ from outlying.render.plots.panels import (
 )
 from outlying.render.plots.scales import DOTS_PER_INCH, NARROW
 from outlying.results.findings import Findings
-from outlying.results.pairs import Pair
+from outlying.results.stories import Pair
 
 try:
     from matplotlib.figure import Figure

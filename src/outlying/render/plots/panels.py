@@ -10,7 +10,7 @@ from outlying.method.sketches import Picture
 from outlying.render import scene
 from outlying.render.axis import AxisChoice
 from outlying.render.plots.scales import Scale, fitted, plain, wrapped_to
-from outlying.results.pairs import Pair
+from outlying.results.stories import Pair
 from outlying.results.wording import claim, members, percent
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ MOST_VALUES = 100_000
 #: The widest range of whole numbers, or days, that are all counted.
 MOST_STEPS = 131_072
 #: The least and the most bins that are asked of a grid.
-LEAST_BINS, MOST_BINS = 4_096, 1_048_576
+LEAST_BINS, MOST_BINS = 4_096, 262_144
 
 _COUNT_BYTES = 8
 _STATE_BYTES = 128 * 2**20  # of the counts of one thread or task, as far as the least bins allow

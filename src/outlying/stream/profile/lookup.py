@@ -16,9 +16,7 @@ from outlying.sources.types.arrow_numpy import of_numbers
 from outlying.stream.profile.bottom_k import RowSketch
 from outlying.stream.profile.column_facts import ColumnCounts, cells_of, typed_by_all_rows
 from outlying.stream.profile.profile_pass import copied, takeable
-from outlying.table.asked import Asked, Where
 from outlying.table.columns import Rows
-from outlying.table.marks import is_mark, no_mark, not_a_mark
 from outlying.table.row_hash import (
     MISSING_HASH,
     Cells,
@@ -30,7 +28,7 @@ from outlying.table.row_hash import (
     splitmix64,
 )
 from outlying.table.table import SkippedColumn, Table, where_text
-from outlying.table.targets import check_where
+from outlying.table.targets import RowRequest, Where, check_where, is_mark, no_mark, not_a_mark
 from outlying.table.values import (
     TIMES,
     Value,
@@ -76,13 +74,13 @@ class Lookup:
     A where has a hash, as a row has: that of the columns it names.
     """
 
-    asked: Asked
+    asked: RowRequest
     wheres: tuple[Where, ...]
     hashes: Hashes
     by_columns: HashesByColumns
 
     @classmethod
-    def of(cls, asked: Asked, unread: UnreadTable) -> Lookup:
+    def of(cls, asked: RowRequest, unread: UnreadTable) -> Lookup:
         """Check what is looked for."""
         if asked.marks is not None:
             unread.table.column(asked.marks)
@@ -190,7 +188,7 @@ def _hash_of(field: Field, value: object) -> Hashes:
 
 
 def fields_for(
-    asked: Asked, fields: Sequence[Field], typed: Callable[[], Sequence[Field]]
+    asked: RowRequest, fields: Sequence[Field], typed: Callable[[], Sequence[Field]]
 ) -> tuple[Field, ...]:
     """Return how columns are read that rows are looked for in.
 

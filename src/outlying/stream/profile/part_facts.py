@@ -13,8 +13,8 @@ import numpy as np
 
 from outlying.derived.calendar import DATES, CalendarFacts
 from outlying.derived.choosing import Facts
-from outlying.derived.keys import KeyFacts
-from outlying.derived.texts import MOST_ODD, MOST_REPEATED, TextFacts
+from outlying.derived.keys import MOST_ODD, MOST_REPEATED, KeyFacts
+from outlying.derived.texts import TextFacts
 from outlying.sources.types.arrow import Coded, Field, arrow
 from outlying.sources.types.arrow_numpy import of_numbers
 from outlying.stream.profile.bottom_k import RowSketch, estimated_count

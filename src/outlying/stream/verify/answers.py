@@ -66,10 +66,6 @@ class CategoricalGroup:
         """What a description needs."""
         return CategoricalProfile(self.counts, self.labels)
 
-    def bounds(self, place: Value) -> Bounds | None:  # noqa: ARG002
-        """Return None: categories are counted."""
-        return None
-
     @functools.cached_property
     def rows_of(self) -> dict[Value, int]:
         """The rows of each category."""
@@ -109,9 +105,9 @@ class NumericGroup:
             return None
         return NumericProfile(self.found, self.form, self.exponent)
 
-    def bounds(self, place: Value) -> Bounds | None:
-        """Return what bins leave open; None where every value was counted."""
-        return None if self.found.is_exact else Bounds(self.found, self._scaled(place))
+    def bounds(self, place: Value) -> Bounds:
+        """Return what bins leave open."""
+        return Bounds(self.found, self._scaled(place))
 
     def holds(self, place: Value) -> bool:
         """Return whether a row may be where the object is, as the object itself is."""
@@ -214,6 +210,9 @@ class Verification(Exact):
 
     def bounds(self, place: int, context: Context) -> Bounds | None:  # type: ignore[override]
         """Return what is left open of a property in a context; None where all is counted."""
-        if self._group(place, ()).bounds(self.properties[place].place) is None:
+        overall, inside = self._group(place, ()), self._group(place, context)
+        if isinstance(inside, CategoricalGroup) or isinstance(overall, CategoricalGroup):
             return None
-        return self._group(place, context).bounds(self.properties[place].place)
+        if overall.found.is_exact:
+            return None
+        return inside.bounds(self.properties[place].place)

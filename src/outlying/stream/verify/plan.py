@@ -43,6 +43,12 @@ class ColumnPlan:
     encoding: Encoding | None = None
     exponent: int = 0
     derivation: Derivation | None = None  # of a derived column, whose parent the field reads
+    given: tuple[Field, ...] = ()  # the other columns that it needs
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are read for it."""
+        return (self.field.name, *(field.name for field in self.given))
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

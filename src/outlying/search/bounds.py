@@ -1,0 +1,264 @@
+"""Upper bounds of what counts against rows, looked up in tables: most rows need no closer look.
+
+Where only the strongest rows of many are wanted, a row is judged only if it may be one of them. On
+each property, the place of its value tells how surprising it may be, and that place together with
+one other cell of the row in which cells of the sweep it may lie. Where these are strong, they are
+looked at. A bound is never too low; if it is too high, the row is judged in vain.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from outlying.kernel.sweep import located
+from outlying.search.bins import NumericBins
+from outlying.search.cells import Cells, Codes, NumberCoder, Numbers
+from outlying.search.outside import STRONG_MISFIT, CategoryJudge, NumberJudge
+from outlying.table.columns import Floats, Mask, Rows
+
+if TYPE_CHECKING:
+    from outlying.search.model import FittedProperty, Model
+
+#: Bounds this much below what is wanted are too low, whatever is lost by rounding.
+ROUNDING = 1e-6
+#: Towards the ends of a column, values have places of their own: so many of them.
+END_VALUES = 64
+#: From there on, a place is so much further from the end, in ranks.
+END_STEP = 1.05
+#: So many places between are equally wide.
+EVEN_PLACES = 512
+#: So many rows tell which condition of a cell is the rarest beside its bin.
+ENOUGH_ROWS = 32_768
+
+Places: TypeAlias = npt.NDArray[np.int32]
+Table: TypeAlias = Floats  # bins (the last: none) x codes of an attribute
+
+
+class StrengthBounds:
+    """What at most counts against rows that are judged by a model."""
+
+    def __init__(self, model: Model, strength: float, combination: float) -> None:
+        """Look for rows of at least this strength, or with as much against all of it together."""
+        self.model = model
+        self.strength, self.combination = strength - ROUNDING, combination - ROUNDING
+        fitted = [model.fitted(place) for place in range(len(model.properties))]
+        self._axes = [_Axis.of(model, place, fitted) for place in range(len(model.attributes))]
+        self._properties = [
+            _PropertyBounds.of(model, place, own, self._axes, self.strength)
+            for place, own in enumerate(fitted)
+        ]
+
+    def candidates(self, numbers: Sequence[Numbers]) -> Rows:
+        """Return which rows may be strong enough."""
+        rows = len(numbers[0])
+        if self.strength <= 0:  # nothing is known to be too weak
+            return np.arange(rows)
+        places = [axis.places(own) for axis, own in zip(self._axes, numbers, strict=True)]
+        codes = functools.cache(lambda at: self._axes[at].codes[places[at]])
+        total, is_strong = np.zeros(rows), np.zeros(rows, dtype=bool)
+        for number, own in enumerate(self._properties):
+            place = places[own.attribute]
+            total += own.surprise[place]
+            hot = np.flatnonzero((own.most[place] >= self.strength) & ~is_strong)
+            hot = hot[own.bound(place[hot], hot, codes) >= self.strength] if len(hot) else hot
+            if len(hot):
+                is_strong[hot] = self._may_be_strong(number, place, hot, numbers, codes)
+        return np.flatnonzero(is_strong | (total >= self.combination))
+
+    def _may_be_strong(
+        self,
+        number: int,
+        places: Places,
+        rows: Rows,
+        numbers: Sequence[Numbers],
+        codes: Callable[[int], Codes],
+    ) -> Mask:
+        """Find out how badly rows fit on a property, and with that how strong they may be."""
+        bounds, fitted = self._properties[number], self.model.fitted(number)
+        values = self.model.properties[number].numbers(numbers)[rows]
+        own = tuple(codes(at)[rows] for at in range(len(numbers)))
+        misfits, contexts = fitted.misfits(values, own, self.model.cells)
+        outside = bounds.outside_bound(places[rows], rows, codes)
+        if isinstance(fitted.judge, NumberJudge):  # in value space, that context knows no limit
+            outside[(misfits >= STRONG_MISFIT) & (contexts[:, 1] >= 0)] = np.inf
+        return misfits + outside >= self.strength
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Axis:
+    """The places of an attribute's values: no border between codes or bins lies inside of one."""
+
+    edges: Floats | None  # where places but the first begin; None of categories
+    examples: Numbers  # a value of each place; the last is missing
+    codes: Codes  # of each place
+
+    @classmethod
+    def of(cls, model: Model, attribute: int, fitted: Sequence[FittedProperty]) -> _Axis:
+        coder = model.cells.coders[attribute]
+        if not isinstance(coder, NumberCoder):
+            count = len(coder.places) - 2  # then comes what is new
+            examples: Numbers = np.append(np.arange(count + 1), -1).astype(np.int32)
+            return cls(None, examples, coder(examples))
+        parts = [np.nextafter(coder.borders, np.inf)]  # a value on a border belongs below
+        for own, item in zip(model.properties, fitted, strict=True):
+            if own.place == attribute and isinstance(item.judge, NumberJudge):
+                parts += [_edges_of(item), _fine_edges(item.judge.ordered)]
+        edges = np.unique(np.concatenate(parts))
+        before = np.nextafter(edges[:1], -np.inf) if len(edges) else np.zeros(1)
+        examples = np.concatenate([before, edges, [np.nan]])
+        return cls(edges, examples, coder(examples))
+
+    def places(self, numbers: Numbers) -> Places:
+        """Return the place of each value."""
+        if self.edges is not None:
+            return located(self.edges, numbers)
+        last = len(self.examples) - 1
+        return np.where(numbers < 0, last, np.minimum(numbers, last - 1)).astype(np.int32)
+
+
+def _edges_of(fitted: FittedProperty) -> Floats:
+    assert isinstance(fitted.bins, NumericBins)  # noqa: S101 - of a number
+    return fitted.bins.edges
+
+
+def _fine_edges(ordered: Floats) -> Floats:
+    """Return borders between ascending values: by value inside, by rank towards both ends."""
+    known = len(ordered)
+    if not known:
+        return ordered
+    steps = max(0, math.ceil(math.log(max(known / END_VALUES, 1)) / math.log(END_STEP)))
+    ranks = np.append(np.arange(END_VALUES), END_VALUES * END_STEP ** np.arange(steps))
+    ranks = ranks[ranks < known].astype(int)
+    middle = ordered[known // 1000], ordered[known - 1 - known // 1000]
+    even = np.linspace(*middle, EVEN_PLACES)
+    end = np.nextafter(ordered[-1:], np.inf)
+    return np.concatenate([ordered[ranks], ordered[known - 1 - ranks], even, end])
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _PropertyBounds:
+    """What at most counts against rows on one property."""
+
+    attribute: int
+    bins: Rows  # of each place of the attribute
+    surprise: Floats  # of each place, in the whole column, as far as it adds to the combination
+    whole: Floats  # of each place: how far outside of the whole column
+    misfit: Mapping[int, Table]  # by another attribute
+    outside: Mapping[int, Table]  # the same: how far outside of a group
+    most: Floats  # of each place, whatever the other attributes are
+
+    @classmethod
+    def of(
+        cls,
+        model: Model,
+        place: int,
+        fitted: FittedProperty,
+        axes: Sequence[_Axis],
+        strength: float,
+    ) -> _PropertyBounds:
+        own, cells = model.properties[place], model.cells
+        axis = axes[own.place]
+        examples = own.numbers({own.place: axis.examples})  # type: ignore[arg-type]
+        bins = fitted.bins.of(examples)
+        judge, outside = fitted.judge, np.zeros((fitted.bins.count + 1, len(cells.spans)))
+        if isinstance(judge, NumberJudge):
+            surprise = _of_numbers(judge, axis)
+            _fill_groups(outside, judge, _edges_of(fitted))
+        else:
+            assert isinstance(judge, CategoryJudge)  # noqa: S101 - there is no other
+            surprise = judge.surprise(examples)
+        whole = np.maximum(surprise - judge.bar, 0.0)
+        misfit = _misfits(model, place, fitted)
+        highest = np.maximum(outside.max(axis=1, initial=0.0)[bins], whole).max(initial=0.0)
+        misfit[misfit + highest < strength] = 0.0
+        most = misfit.max(axis=1, initial=0.0)[bins]
+        most = most + np.maximum(outside.max(axis=1, initial=0.0)[bins], whole)
+        tables = [_by_attribute(cells, table) for table in (misfit, outside)]
+        combined = np.zeros(len(surprise)) if own.told else surprise
+        return cls(own.place, bins, combined, whole, tables[0], tables[1], most)
+
+    def bound(self, places: Places, rows: Rows, codes: Callable[[int], Codes]) -> Floats:
+        """Return the most that counts against some rows, given all places and codes of these."""
+        misfit = self._largest(self.misfit, places, rows, codes)
+        return misfit + self.outside_bound(places, rows, codes)
+
+    def outside_bound(self, places: Places, rows: Rows, codes: Callable[[int], Codes]) -> Floats:
+        """Return how far outside some rows are at most, of the column and of single conditions."""
+        return np.maximum(self.whole[places], self._largest(self.outside, places, rows, codes))
+
+    def _largest(
+        self, tables: Mapping[int, Table], places: Places, rows: Rows, codes: Callable[[int], Codes]
+    ) -> Floats:
+        bins, found = self.bins[places], np.zeros(len(rows))
+        for attribute, table in tables.items():
+            found = np.maximum(found, table[bins, codes(attribute)[rows]])
+        return found
+
+
+def _of_numbers(judge: NumberJudge, axis: _Axis) -> Floats:
+    """Return the most surprise of numbers at each place; beyond all that is known, no limit."""
+    found = np.zeros(len(axis.examples))
+    held = judge.group(())
+    if held is not None and axis.edges is not None:
+        first, last = np.searchsorted(axis.edges, judge.ordered[[0, -1]], "right")
+        inner = slice(first, last + 1)
+        _, found[inner] = held[1].most_surprise(axis.edges[first - 1 : last], axis.edges[inner])
+        found[:first] = found[last + 1 : -1] = np.inf
+    return found
+
+
+def _fill_groups(table: Table, judge: NumberJudge, inner: Floats) -> None:
+    """Find out how far outside of the groups of single conditions the values of bins may be."""
+    edges = np.concatenate([judge.ordered[:1], inner, judge.ordered[-1:]])
+    for context in judge.contexts[1:]:
+        held = judge.group(context)
+        if held is not None:
+            tail, surprise = held[1].most_surprise(edges[:-1], edges[1:])
+            counts = np.where(tail > 0, surprise + judge.bonus(context) - judge.bar, 0.0)
+            table[:-1, context[0]] = np.maximum(counts, 0.0)
+
+
+def _misfits(model: Model, place: int, fitted: FittedProperty) -> Table:
+    """Return how badly the rows of a bin that satisfy a condition may fit: bins x conditions.
+
+    Each cell counts at that of its conditions which is rarest among the rows of its bin. In value
+    space, the context of several conditions that a number clearly does not fit knows no limit.
+    """
+    own, cells = model.properties[place], model.cells
+    table = np.zeros((fitted.bins.count + 1, len(cells.spans)))
+    bins = fitted.bins.of(own.numbers([numbers[:ENOUGH_ROWS] for numbers in model.numbers]))
+    some = [codes[:ENOUGH_ROWS] for codes in model.codes]
+    shares = np.zeros(table.shape)
+    for condition in range(len(cells.spans)):
+        held = bins[cells.mask(condition, some)]
+        shares[:-1, condition] = np.bincount(held[held >= 0], minlength=fitted.bins.count)
+    has_limit = not isinstance(fitted.judge, NumberJudge)
+    for level in fitted.swept.levels:
+        counts = np.where(level.members >= 0, shares[level.bins[:, None], level.members], np.inf)
+        rarest = level.members[np.arange(len(level.bins)), counts.argmin(axis=1)]
+        is_judged = (level.strengths >= STRONG_MISFIT) & (level.members[:, 1] >= 0)
+        strengths = np.where(is_judged & (not has_limit), np.inf, level.strengths)
+        np.maximum.at(table, (level.bins, rarest), strengths)
+    return table
+
+
+def _by_attribute(cells: Cells, table: Table) -> dict[int, Table]:
+    """Turn what is known of conditions into what is known of codes, attribute by attribute."""
+    found = {}
+    for attribute, coder in enumerate(cells.coders):
+        own = [c for c, span in enumerate(cells.spans) if span.attribute == attribute]
+        if own and table[:, own].any():
+            codes = np.zeros((len(table), coder.count))
+            for condition in own:
+                span = cells.spans[condition]
+                part = codes[:, span.low : span.high + 1]
+                np.maximum(part, table[:, [condition]], out=part)
+            found[attribute] = codes
+    return found
