@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from outlying.results.wording import cell_of, joint, sentence, standing
+from outlying.results.wording import cell_of, joint, not_together, sentence, standing
 from outlying.table.conditions import Condition
 from outlying.table.values import Value, plain, printable
 
@@ -266,12 +266,15 @@ class Story(Ranked):
     most ordinary. `headline` is the telling whose property is the culprit; where there is none, the
     strongest. `pairs` are all tellings of exactly these columns, strongest first, the headline
     among them; then some with further columns, or of the same rows by others, which add nothing.
+    `undecided` are columns of a broken relation of which nothing says which one is wrong; the
+    culprit, one of them, is no more than a guess.
     """
 
     columns: tuple[str, ...]
     culprit: str
     headline: Pair
     pairs: tuple[Pair, ...]
+    undecided: tuple[str, ...] = ()
 
     @property
     def strength(self) -> float:
@@ -291,6 +294,8 @@ class Story(Ranked):
     @property
     def sentence(self) -> str:
         """The story in words, as its headline tells it."""
+        if self.undecided and self.headline.given:
+            return f"{self.headline.sentence} {not_together(self.undecided)}"
         if self.culprit == self.headline.column:
             return self.headline.sentence
         return (
@@ -308,6 +313,7 @@ class Story(Ranked):
         return {
             "columns": list(self.columns),
             "culprit": self.culprit,
+            "undecided": list(self.undecided),
             "headline": place,
             "strength": self.strength,
             "exceptional": self.exceptional,

@@ -302,6 +302,12 @@ def cell_of(pair: Pair, most: int = 80) -> str:
     return f"{printable(pair.column, most)} = {printable(text_of(pair.parent_value), most)}"
 
 
+def not_together(columns: Sequence[str]) -> str:
+    """Say of columns that any of them may be the wrong one."""
+    *most, last = (printable(name, 40) for name in columns)
+    return f"{', '.join(most)} and {last} do not fit together: any of them may be wrong."
+
+
 def joint(pair: Pair) -> str:
     """Return what joins a cell and what is said of it: a relation says what is expected."""
     return ", " if pair.given else " "

@@ -21,6 +21,18 @@ from outlying.table.selection import Selection, check_width, compared
 from outlying.table.table import Table
 
 
+def knows_column(own: Attribute, new: Attribute, row: int) -> bool:
+    """Return whether a model with one attribute can judge a row of another, the same with a row.
+
+    It cannot where the row is the first to lack a value, or to break a relation.
+    """
+    if (own.column.name, own.kind) != (new.column.name, new.kind):
+        return False
+    if own.column.origin is not None:
+        return own.is_constant == new.is_constant
+    return not new.column.is_missing(row) or bool(own.column.missing().any())
+
+
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
     """A table whose columns are chosen and prepared."""
@@ -109,15 +121,8 @@ class Prepared:
         """
         if len(self.attributes) != len(other.attributes):
             return False
-        return all(
-            (own.column.name, own.kind) == (new.column.name, new.kind)
-            and (
-                not new.column.is_missing(row)
-                or own.column.origin is not None
-                or own.column.missing().any()
-            )
-            for own, new in zip(self.attributes, other.attributes, strict=True)
-        )
+        pairs = zip(self.attributes, other.attributes, strict=True)
+        return all(knows_column(own, new, row) for own, new in pairs)
 
     def numbers_of(self, other: Prepared, row: int) -> list[Numbers]:
         """Return the numbers of a row of another table on the scales of this one."""

@@ -16,7 +16,7 @@ from outlying.options import Options
 from outlying.search.attributes import Attribute, attribute_of
 from outlying.search.model import Model
 from outlying.search.population import Searched
-from outlying.search.prepared import Prepared
+from outlying.search.prepared import Prepared, knows_column
 from outlying.search.rows import Claims, claims
 from outlying.search.scoring import Progress
 from outlying.stream.numbers import Numbering
@@ -127,12 +127,7 @@ class Views:
             return True
         own, new = self.run.prepared.attributes, self.attributes(item)
         return len(own) == len(new) and all(
-            (one.column.name, one.kind) == (other.column.name, other.kind)
-            and (
-                not other.column.is_missing(int(item.row or 0))
-                or one.column.origin is not None
-                or one.column.missing().any()
-            )
+            knows_column(one, other, int(item.row or 0))
             for one, other in zip(own, new, strict=True)
         )
 
