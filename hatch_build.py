@@ -1,6 +1,6 @@
-"""Compile the screen when the package is built; without a C compiler it works by NumPy.
+"""Compile the kernel when the package is built; without a C compiler it works by NumPy.
 
-OUTLYING_BUILD_SCREEN=required makes a failure an error, OUTLYING_BUILD_SCREEN=skip does not try.
+OUTLYING_BUILD_KERNEL=required makes a failure an error, OUTLYING_BUILD_KERNEL=skip does not try.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_VARIABLE = "OUTLYING_BUILD_SCREEN"
+_VARIABLE = "OUTLYING_BUILD_KERNEL"
 _KERNEL = Path("outlying", "kernel")
 
 
-class ScreenBuildHook(BuildHookInterface[Any]):
-    """Puts the builds of the screen beside its source: in the wheel, or in place for work on it."""
+class KernelBuildHook(BuildHookInterface[Any]):
+    """Puts the builds of the kernel beside its source: in the wheel, or in place for work on it."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile, and tell what is to be shipped, for which platform."""
@@ -31,7 +31,7 @@ class ScreenBuildHook(BuildHookInterface[Any]):
             return
         source = Path(self.root, "src", _KERNEL)
         build = _module(source / "build.py")
-        folder = build.BUILDS if version == "editable" else Path(self.root, "build", "screen")
+        folder = build.BUILDS if version == "editable" else Path(self.root, "build", "kernel")
         try:
             paths = build.built(folder)
         except build.BuildError as error:
@@ -58,7 +58,7 @@ def _platform() -> str:
 
 
 def _module(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("build_screen", path)
+    spec = importlib.util.spec_from_file_location("build_kernel", path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} cannot be loaded")
     module = importlib.util.module_from_spec(spec)

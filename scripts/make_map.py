@@ -210,7 +210,7 @@ def route(source: Path) -> Route:
         orders.write_text("\n".join(["amount,items,country", *lines]), encoding="utf-8")
         done = subprocess.run(  # noqa: S603 - our own code
             [sys.executable, "-c", _RUNNER, source, "explain", orders, "--row", "17"],
-            env=os.environ | {"PYTHONPATH": str(source), "OUTLYING_SCREEN": "numpy"},
+            env=os.environ | {"PYTHONPATH": str(source), "OUTLYING_KERNEL": "numpy"},
             capture_output=True,
             check=True,
             text=True,

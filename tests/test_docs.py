@@ -92,7 +92,7 @@ def test_every_option_of_detection_is_documented_and_has_a_flag() -> None:
     command = cli.cli.commands["detect"]
     flags = {flag for item in command.params for flag in item.opts}
     for name in (*BAGGING, "top", "lowest"):
-        assert f"| `{name}` |" in page
+        assert f"`{name}`" in page
         assert f"--{name}" in flags
     for name, value in dataclasses.asdict(Bagging()).items():
         shown = f'"{value}"' if isinstance(value, str) else str(value)

@@ -107,7 +107,7 @@ def test_names_of_columns_are_texts() -> None:
     number: Any = {5: 1}
     text: Any = "a"
     with pytest.raises(outlying.OptionError, match="types holds 1; allowed: column names"):
-        outlying.explain(TABLE, row=0, types={1: "numeric"})
+        outlying.explain(TABLE, row=0, types={1: "numeric"})  # type: ignore[dict-item]
     with pytest.raises(outlying.ColumnError, match="unknown column 5; known: 'a'"):
         outlying.explain(TABLE, where=number)
     with pytest.raises(outlying.ObjectError, match="unknown column 5"):

@@ -1,12 +1,20 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
+from scripts import make_options
 
 from outlying import OptionError, Options
-from outlying.options import PaperOptions
+from outlying.cli.explain import explain
+from outlying.keywords import ExplainKeywords
+from outlying.options import EXPLAIN_OPTIONS, PaperOptions
+from outlying.web.openapi import document
+
+OPENAPI = document()
 
 
 @pytest.mark.parametrize(
@@ -25,7 +33,7 @@ from outlying.options import PaperOptions
         ({"scales": "two", "preset": "paper"}, "'several' or 'one'"),
         ({"interval": "all", "preset": "paper"}, "'run' or 'span'"),
         ({"bandwidth": "wide", "preset": "paper"}, "'fixed' or 'adaptive'"),
-        ({"bandwidth": "adaptive"}, 'add preset="paper" (--preset paper), or leave bandwidth out'),
+        ({"bandwidth": "adaptive"}, 'add preset="paper", or leave bandwidth out'),
         ({"seed": None}, 'add preset="paper"'),
         ({"search": "exhaustive"}, 'no option any more: all rows are judged at once; preset="pap'),
         ({"minimality": "strict", "preset": "paper"}, "leave minimality out"),
@@ -77,3 +85,31 @@ def test_support_is_a_share_or_a_number_of_rows() -> None:
     assert [Options().least_rows(10_000, conditions) for conditions in (2, 3, 4)] == [30, 90, 120]
     assert Options.of(min_support=0.1).least_rows(1000, 4) == 100
     assert Options.of(min_support=50).least_rows(1000, 4) == 50
+
+
+@pytest.mark.parametrize("path", make_options.pages(), ids=lambda path: path.name)
+def test_what_is_made_from_the_declaration_is_as_it_has_to_be(path: Path) -> None:
+    made = make_options.pages()[path]
+    assert path.read_text("utf-8") == made, "run python scripts/make_options.py"
+
+
+def test_every_option_is_declared_once_and_reaches_everyone() -> None:
+    """Flags, fields of addresses, keywords and schemas come from one declaration."""
+    flags = {flag for item in explain.params for flag in (*item.opts, *item.secondary_opts)}
+    for name, option in EXPLAIN_OPTIONS.items():
+        assert option.flag in flags
+        assert ExplainKeywords.__annotations__[name]
+        assert option.name in OPENAPI["components"]["schemas"]["Options"]["properties"]
+        if option.default not in (None, ()):
+            texts = option.kind.write(option.default)
+            assert option.kind.read(name, texts) == option.default
+            assert option.kind.check(name, option.default) == option.default
+
+
+def test_the_help_of_a_command_is_in_groups() -> None:
+    shown = CliRunner().invoke(explain, ["--help"]).output
+    places = [shown.index(f"\n{name}:") for name in ("What to explain", "Findings", "Columns")]
+    paper = shown.index("\nThe paper's method:")
+    assert places == sorted(places)
+    assert shown.index("--bandwidth") > paper > shown.index("--max-conditions")
+    assert "--references" not in shown

@@ -52,7 +52,7 @@ def _about() -> str:
 
 
 def _one(args: argparse.Namespace) -> Iterator[str]:
-    yield "| rows | read | histograms | a row | ratio | memory | all rows | ratio | memory | bound |"
+    yield "| rows | read | histograms | a row | ratio | memory | all rows | ratio | memory | off |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
     for millions in args.millions:
         path = table(args.folder, millions)

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator
 from benchmarks.paper.published import Claim
 from outlying.api import Explainer
 from outlying.detect.api import detect
+from outlying.options import Scale
 from outlying.results.detections import Flagged
 from outlying.table.table import Table
 
 ROUNDS = 50
 #: As they are, and divided by the standard deviation (the default of detect).
-SCALES = ("none", "deviation")
+SCALES: tuple[Scale, ...] = ("none", "deviation")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Detected:
     """The paper's object among all rows, over seeds."""
 
     claim: Claim
-    scale: str
+    scale: Scale
     results: tuple[SeedResult, ...]
 
     @property
@@ -65,7 +66,7 @@ def detected(table: Table, claim: Claim, seeds: int, on_step: Callable[[], None]
     """Return how the object ranks with some seeds; `on_step` is called before each."""
     explainer = Explainer(table)
 
-    def results(scale: str) -> Iterator[SeedResult]:
+    def results(scale: Scale) -> Iterator[SeedResult]:
         for seed in range(seeds):
             on_step()
             yield _result(_ranked(explainer, scale, seed), claim.object - 1)
@@ -79,7 +80,7 @@ def _result(ranked: tuple[Flagged, ...], row: int) -> SeedResult:
     return SeedResult(own.rank, own.votes or 0, (first.row or 0) + 1)
 
 
-def _ranked(explainer: Explainer, scale: str, seed: int) -> tuple[Flagged, ...]:
+def _ranked(explainer: Explainer, scale: Scale, seed: int) -> tuple[Flagged, ...]:
     """Return all rows, the most abnormal first."""
     found = detect(
         explainer,

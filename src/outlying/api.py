@@ -11,14 +11,15 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from outlying import sources
+from outlying.checks import check_choice
 from outlying.errors import OptionError
-from outlying.options import Engine, Options, check_choice
+from outlying.options import Engine, Options
 from outlying.parallel import usable_workers
 from outlying.results.findings import Findings
 from outlying.results.findings import Population as Description
@@ -27,6 +28,7 @@ from outlying.table.evidence import lone_rows, lone_values
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
+    from outlying.keywords import ExplainKeywords
     from outlying.search.memory import MemoryPopulation
     from outlying.search.population import Population, Searched
     from outlying.search.scoring import Progress
@@ -44,7 +46,7 @@ def explain(
     index: Any = None,
     engine: Engine = "auto",
     progress: Progress | None = None,
-    **options: Any,
+    **options: Unpack[ExplainKeywords],
 ) -> Findings:
     """Explain why one row of a table, or a new object against it, is an outlier.
 
@@ -72,7 +74,7 @@ def explain_many(
     engine: Engine = "auto",
     workers: int | None = None,
     progress: Progress | None = None,
-    **options: Any,
+    **options: Unpack[ExplainKeywords],
 ) -> Iterator[Findings]:
     """Explain many rows of a table, or many new objects against it; see Explainer.explain_many.
 
@@ -89,9 +91,12 @@ class Explainer:
     Of a table that is read as a stream, the first pass is made when it is first needed, and kept.
     """
 
-    def __init__(self, data: Any, *, engine: Engine = "auto", **options: Any) -> None:
-        given = {name: options.pop(name) for name in registry.OPTIONS if name in options}
-        self.options = Options.of(**options)
+    def __init__(
+        self, data: Any, *, engine: Engine = "auto", **options: Unpack[ExplainKeywords]
+    ) -> None:
+        own: dict[str, Any] = {**options}
+        given = {name: own.pop(name) for name in registry.OPTIONS if name in own}
+        self.options = Options.of(**own)
         self._population = _opened(data, engine, self.options, given)
 
     @property

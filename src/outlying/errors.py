@@ -9,18 +9,22 @@ OutlyingError
 ├── ObjectError         a new object that does not fit the columns of the table
 ├── OutputError         a result that cannot be written
 ├── WorkerError         a process that worked on a part has died
+├── NoMemoryError       there is not enough memory
 └── MissingExtraError   an optional dependency is not installed
 
-A message says what was given, what is allowed and what to try. The command line prints it and
-exits with code 2.
+A message says what was given, what is allowed and what to try. What Python and the command line
+call by different names is a part of it with a class of its own (`RowAt`, `Setting`), so that each
+gets its own words; these parts, the column and the row can be asked of the error. The command line
+prints the message and exits with code 2.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import unicodedata
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable
+from typing import Any
 
 
 def harmless(text: str) -> str:
@@ -52,40 +56,95 @@ def shown(value: object, most: int = 200) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class RowAt:
+    """A row by its position; Python counts from 0, people who look at a file from 1."""
+
+    position: int
+
+    def __str__(self) -> str:
+        return f"row {self.position} (counted from 0)"
+
+    @property
+    def in_shell(self) -> str:
+        """What the command line and pages call it."""
+        return f"data row {self.position + 1}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Setting:
+    """An option that would help, with the value to give it; None: whatever fits."""
+
+    name: str
+    value: str | int | bool | None = None
+
+    def __str__(self) -> str:
+        value = f'"{self.value}"' if isinstance(self.value, str) else self.value
+        return f"{self.name}={'' if value is None else value}"
+
+    @property
+    def in_shell(self) -> str:
+        """The flag of the command line."""
+        flag = "--" + self.name.replace("_", "-")
+        return flag if self.value is None or self.value is True else f"{flag} {self.value}"
+
+
+#: The only way out where infinite values are meant.
+INFINITE_AS_MISSING = Setting("infinite", "missing")
+
+
 class OutlyingError(Exception):
     """The root of all errors that a user can cause and repair.
 
-    Messages speak to users of Python. `in_shell` has the words that differ on the command line,
-    where rows are counted from 1 and options have dashes. Names in messages come from files and
-    tables: what a terminal would obey is escaped.
+    A message is made of texts, rows and settings, said as Python does by `str` and as the command
+    line does by `shell_message`. `column`, `row`, `got` and `allowed` are there where they are
+    known. Names in messages come from files and tables: what a terminal would obey is escaped.
     """
 
-    in_shell: Mapping[str, str] = MappingProxyType(
-        {
-            "with exclude=": "with --exclude",
-            'scale="none"': "--scale none",
-            'scale="deviation"': "--scale deviation",
-        }
-    )
+    column: str | None = None
+    got: object = None
+    allowed: str | None = None
+
+    @property
+    def row(self) -> int | None:
+        """The position of the row that is meant, if one is."""
+        return next((part.position for part in self.args if isinstance(part, RowAt)), None)
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """The options that would help."""
+        return tuple(part for part in self.args if isinstance(part, Setting))
 
     def __str__(self) -> str:
-        return harmless(super().__str__())
+        return harmless("".join(map(str, self.args)))
 
     def shell_message(self) -> str:
-        """Return the message in the words of the command line."""
-        said = str(self)
-        for python, shell in self.in_shell.items():
-            said = said.replace(python, shell)
-        return said
+        """Return the message in the words of the command line, which are those of pages, too."""
+        named = (
+            part.in_shell if isinstance(part, (RowAt, Setting)) else part for part in self.args
+        )
+        return harmless("".join(map(str, named)))
+
+    def __reduce__(self) -> Any:
+        return _restored, (type(self), self.args, self.__dict__)
 
 
-def row_words(row: int) -> tuple[str, dict[str, str]]:
-    """Return how Python names a row by its position from 0, and the words for the shell."""
-    return f"row {row} (counted from 0)", {f"row {row} (counted from 0)": f"data row {row + 1}"}
+def _restored(kind: type[OutlyingError], parts: tuple[Any, ...], state: Any) -> OutlyingError:
+    """Make an error anew that comes from another process, whatever its class is made from."""
+    error = kind.__new__(kind, *parts)
+    error.__dict__.update(state)
+    return error
 
 
 class OptionError(OutlyingError, ValueError):
     """An option has a value that is not allowed."""
+
+
+def not_allowed(name: str, value: object, allowed: str) -> OptionError:
+    """Make the error of an option that has a value of another kind."""
+    error = OptionError(f"{name} is {shown(value)}; allowed: {allowed}")
+    error.got, error.allowed = value, allowed
+    return error
 
 
 class SourceError(OutlyingError):
@@ -98,17 +157,17 @@ class InfiniteValueError(SourceError):
     Without a row it is in the object, or elsewhere: `place` says where.
     """
 
+    column: str
+
     def __init__(self, column: str, row: int | None, place: str = "in the object") -> None:
         self.column = column
-        self.row = row
-        words = {"with exclude=": "with --exclude", 'infinite="missing"': "--infinite missing"}
-        if row is not None:
-            name, of_row = row_words(row)
-            place, words = f"in {name}", words | of_row
-        self.in_shell = words
         super().__init__(
-            f"column {column!r} has an infinite value {place}; correct it, leave the column out "
-            'with exclude=, or treat infinite values as missing with infinite="missing"'
+            f"column {column!r} has an infinite value ",
+            *((place,) if row is None else ("in ", RowAt(row))),
+            "; correct it, leave the column out with ",
+            Setting("exclude"),
+            ", or treat infinite values as missing with ",
+            INFINITE_AS_MISSING,
         )
 
 
@@ -118,12 +177,11 @@ def not_its_own(source: str, kind: str, named: str = "") -> SourceError:
     Whoever is given it would read for the author whatever the machine lets them read.
     """
     what = named and f" ({shown(named)})"
-    error = SourceError(
+    return SourceError(
         f"{source}: {kind} may read nothing but itself, and this names something else{what}; if "
-        "you trust whoever made it, add allow_external=True"
+        "you trust whoever made it, add ",
+        Setting("allow_external", True),
     )
-    error.in_shell = {"allow_external=True": "--allow-external"}
-    return error
 
 
 class ColumnError(OutlyingError):
@@ -144,6 +202,24 @@ class OutputError(OutlyingError):
 
 class WorkerError(OutlyingError):
     """A process that worked on some of many objects has died; what is finished is kept."""
+
+
+class NoMemoryError(OutlyingError):
+    """There is not enough memory for a command; says what needs less."""
+
+    def __init__(self, *more: str) -> None:
+        super().__init__(
+            "there is not enough memory; ",
+            Setting("engine", "duckdb"),
+            " reads a large file as a stream, ",
+            Setting("workers", 1),
+            " needs the least, ",
+            Setting("columns"),
+            " or ",
+            Setting("exclude"),
+            " leave columns out",
+            *more,
+        )
 
 
 class MissingExtraError(OutlyingError, ImportError):

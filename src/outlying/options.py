@@ -1,15 +1,28 @@
-"""The options of explanations and of detection: frozen, and checked once at the door."""
+"""Every option, declared once: its name, type, default, check, words and group.
+
+The checks of Python, the flags of commands, the fields of addresses, the schema of the API, the
+tables of the docs and the keywords that editors know (`keywords`) are all made from this.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-import functools
-import math
-import operator
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, TypeAlias, cast, get_args
+from collections.abc import Iterable
+from typing import Any, Literal, get_args
 
-from outlying.errors import OptionError, shown, unknown_name
+from outlying import checks
+from outlying.checks import ColumnType as ColumnType
+from outlying.checks import (
+    Option,
+    check_choice,
+    check_names,
+    checked,
+    choice,
+    declared,
+    option,
+    whole,
+)
+from outlying.errors import OptionError, Setting, shown
 
 Preset = Literal["paper"]
 Measure = Literal["relative", "paper"]
@@ -19,7 +32,6 @@ Bandwidth = Literal["fixed", "adaptive"]
 Infinite = Literal["error", "missing"]
 Discretise = Literal["equi-width", "equi-depth"]
 Engine = Literal["auto", "memory", "duckdb", "spark"]
-ColumnType = Literal["numeric", "categorical", "datetime"]
 Base = Literal["kth-neighbour", "radius"]
 Combine = Literal["rank", "votes", "sum"]
 Scale = Literal["deviation", "range", "none"]
@@ -32,18 +44,10 @@ _LEAST_SHARE = 0.1
 #: contexts some look rare by chance, and crowd out those that are.
 MANY_CONDITIONS = 3
 
-#: Options of explanations that are still taken, but have no effect: a note says so.
-DEPRECATED = ("references", "min_confidence")
-
-#: Options that are whole numbers are no larger.
-LARGEST = 2**63 - 1
 #: So many rounds of feature bagging are no more use than fewer.
 MOST_ROUNDS = 1_000_000
 #: More bins would take memory, and hold a value each.
 MOST_BINS = 1_000_000
-
-#: Takes the name and the value of an option; returns the value to keep, or raises OptionError.
-Check: TypeAlias = Callable[[str, Any], Any]
 
 
 # --- explanations ------------------------------------------------------------------------------
@@ -56,31 +60,45 @@ class PaperOptions:
     The paper's sigma and k are `Options.min_support` and `Options.max_conditions`.
     """
 
-    min_outlierness: float = 0.9  # theta
-    measure: Measure = "paper"
-    bandwidth: Bandwidth = "fixed"
-    interval: Interval = "span"
-    scales: Scales = "one"
-    discretise: Discretise | None = None
-    bins: int = 10
-    seed: int | None = None
+    min_outlierness: float = option(
+        0.9, checks.SHARE, "Score from which a pair is exceptional (theta)."
+    )
+    measure: Measure = option("paper", choice(Measure), "Its own score, or one free of units.")
+    bandwidth: Bandwidth = option(
+        "fixed", choice(Bandwidth), "One window, or wider ones in thin places."
+    )
+    interval: Interval = option(
+        "span",
+        choice(Interval),
+        "The span of a component, or a run of neighbouring values of it.",
+    )
+    scales: Scales = option(
+        "one",
+        choice(Scales),
+        "A single interval, or several from fine to coarse, and windows of ranks.",
+    )
+    discretise: Discretise | None = option(
+        None,
+        choice(Discretise).or_none(),
+        "Cut numbers into bins first: the older method.",
+    )
+    bins: int = option(10, whole(2, MOST_BINS), "How many bins, with discretise.")
+    seed: int | None = option(
+        None,
+        whole(0).or_none(),
+        "Start the mixtures at random, as the paper does, from this seed.",
+    )
 
     @classmethod
     def of(cls, **given: Any) -> PaperOptions:
         """Check keyword options and freeze them; a wrong name or value raises OptionError."""
-        options = cls(**_checked(given, _PAPER_ONLY))
-        if options.bins > MOST_BINS:
-            raise OptionError(f"bins is {options.bins}; allowed: 2 to {MOST_BINS:,}")
+        options = cls(**checked(given, PAPER_OPTIONS))
         if options.discretise is None and options.bins != cls().bins:
             raise OptionError(
                 f"bins is {options.bins}, but nothing is cut into bins; add "
                 f"discretise={' or '.join(map(repr, get_args(Discretise)))}, or leave bins out"
             )
         return options
-
-
-#: The options that `preset="paper"` takes beside all others.
-PAPER_OPTIONS = tuple(field.name for field in dataclasses.fields(PaperOptions))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -90,17 +108,80 @@ class Options:
     `paper` is there where the paper's own method is asked for, by `preset="paper"`.
     """
 
-    min_support: float | None = None
-    min_confidence: float | None = None  # without effect, as is `references`
-    max_conditions: int = 4
-    exact: bool = False
-    columns: tuple[str, ...] | None = None
-    exclude: tuple[str, ...] = ()
-    types: tuple[tuple[str, ColumnType], ...] = ()
-    infinite: Infinite = "error"
-    derive: bool = True
-    references: int | None = None
-    top: int = 10
+    min_support: float | None = option(
+        None,
+        checks.SUPPORT.or_none(),
+        "Rows that a context must keep: a share below 1, or a number.",
+        docs="By default 30, in a table of fewer than 300 rows a tenth, from three conditions on "
+        "30 for each.",
+        usual="30 rows",
+    )
+    min_confidence: float | None = option(
+        None,
+        checks.SHARE.or_none(),
+        "Without effect.",
+        docs="Rows are no longer compared with a few drawn ones; a note says so where it is given.",
+        is_deprecated=True,
+    )
+    max_conditions: int = option(
+        4,
+        whole(0),
+        "Most conditions in a context.",
+        docs="More than 4 only in the paper's method.",
+    )
+    exact: bool = option(
+        False,
+        checks.FLAG,
+        "Judge by all rows of a large table, not by a sample.",
+        docs="That is one of more than 262,144 rows; what is told is computed from all rows in "
+        "either case.",
+    )
+    columns: tuple[str, ...] | None = option(
+        None,
+        checks.SOME_COLUMNS.or_none(),
+        "Only these columns.",
+        group="Columns",
+        metavar="NAMES",
+        usual="all",
+    )
+    exclude: tuple[str, ...] = option(
+        (),
+        checks.COLUMNS.or_empty(()),
+        "Not these columns.",
+        group="Columns",
+        metavar="NAMES",
+        usual="none",
+    )
+    types: tuple[tuple[str, ColumnType], ...] = option(
+        (),
+        checks.TYPES.or_empty({}),
+        "Read a column as numeric, categorical or datetime.",
+        group="Columns",
+        metavar="COLUMN=TYPE",
+        one="type",
+        usual="as read",
+    )
+    infinite: Infinite = option(
+        "error",
+        choice(Infinite),
+        "Refuse infinite values, or count them as missing.",
+        group="Columns",
+    )
+    derive: bool = option(
+        True,
+        checks.FLAG,
+        "Compare parts of columns, too: hours, patterns, spelling.",
+        group="Columns",
+        docs="See [columns.md](columns.md#what-derived-columns-do).",
+    )
+    references: int | None = option(
+        None,
+        whole(0).or_none(),
+        "Without effect.",
+        docs="Rows are no longer compared with a few drawn ones; a note says so where it is given.",
+        is_deprecated=True,
+    )
+    top: int = option(10, whole(1), "Most pairs to show.", beside_rows="pairs")
     paper: PaperOptions | None = None
 
     @classmethod
@@ -114,14 +195,15 @@ class Options:
         _refuse_gone(given)
         if preset is not None:
             check_choice("preset", preset, get_args(Preset))
-            return cls(**_checked(PAPER | given, _EXPLANATION), paper=PaperOptions.of(**own))
-        check_names(given, _EXPLANATION)
+            return cls(**checked(PAPER | given, _GENERAL), paper=PaperOptions.of(**own))
+        check_names(given, _GENERAL)
         for name in own:
             raise OptionError(
-                f'{name} belongs to the paper\'s own method; add preset="paper" '
-                f"(--preset paper), or leave {name} out"
+                f"{name} belongs to the paper's own method; add ",
+                Setting("preset", "paper"),
+                f", or leave {name} out",
             )
-        return cls(**_checked(given, _EXPLANATION))
+        return cls(**checked(given, _GENERAL))
 
     @classmethod
     def of_paper(cls, **given: Any) -> Options:
@@ -138,20 +220,103 @@ class Options:
             return least * conditions if conditions >= MANY_CONDITIONS else least
         return self.min_support * rows if self.min_support < 1 else self.min_support
 
+    def values(self) -> dict[str, Any]:
+        """Return the value of each option, those of the paper's method where it is asked for."""
+        own = {} if self.paper is None else dataclasses.asdict(self.paper)
+        return {name: getattr(self, name) for name in _GENERAL} | own
+
     def to_dict(self) -> dict[str, Any]:
         """Return the options as plain values, as they stand in the JSON result.
 
         These are names and values that `Options.of` takes.
         """
-        left_out = ("paper", *DEPRECATED)
-        names = [item.name for item in dataclasses.fields(self) if item.name not in left_out]
-        plain = {name: getattr(self, name) for name in names}
+        plain = {"preset": None if self.paper is None else "paper"} | self.values()
         plain["columns"] = None if self.columns is None else list(self.columns)
         plain["exclude"] = list(self.exclude)
         plain["types"] = dict(self.types)
-        if self.paper is None:
-            return {"preset": None} | plain
-        return {"preset": "paper"} | plain | dataclasses.asdict(self.paper)
+        return {name: value for name, value in plain.items() if name not in DEPRECATED}
+
+
+#: The options that `preset="paper"` takes beside all others.
+PAPER_OPTIONS = declared(PaperOptions, "The paper's method")
+_GENERAL = declared(Options, "Findings")
+_PRESET = Option(
+    name="preset",
+    kind=choice(Preset).or_none(),
+    default=None,
+    annotation="Preset | None",
+    group="The paper's method",
+    help="The paper's own method, with the settings of its experiments.",
+    docs="It has [options of its own](paper.md#definitions-and-the-functions-that-compute-them); "
+    "those given beside it come on top.",
+)
+#: All options of explanations.
+EXPLAIN_OPTIONS: dict[str, Option] = {**_GENERAL, "preset": _PRESET, **PAPER_OPTIONS}
+#: Options of explanations that are still taken, but have no effect: a note says so.
+DEPRECATED = tuple(name for name, option in EXPLAIN_OPTIONS.items() if option.is_deprecated)
+#: Options that say which columns are compared, and how.
+COLUMN_OPTIONS = {name: item for name, item in _GENERAL.items() if item.group == "Columns"}
+#: The settings of the paper's experiments: sigma, k, and columns as they are.
+PAPER: dict[str, Any] = {"min_support": 0.2, "max_conditions": 3, "derive": False}
+#: Options of former versions, and what is done now.
+_GONE = {
+    "search": 'all rows are judged at once; preset="paper" visits every context',
+    "minimality": 'what adds nothing is told as one story; preset="paper" is strict',
+}
+
+
+def _refuse_gone(given: Iterable[str]) -> None:
+    """Refuse options that there were, and say what replaces them."""
+    for name in given:
+        if name in _GONE:
+            raise OptionError(f"{name} is no option any more: {_GONE[name]}; leave {name} out")
+
+
+# --- reading -----------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How a table is read, as commands are told; sources say which of these they take."""
+
+    engine: Engine = option(
+        "auto",
+        choice(Engine),
+        "Who reads SOURCE: large files are streamed, others read into memory.",
+    )
+    table: str | None = option(None, checks.TEXT, "The table of a database.", metavar="NAME")
+    query: str | None = option(
+        None, checks.TEXT, "A query in place of a table of a database.", metavar="SQL"
+    )
+    master: str | None = option(
+        None,
+        checks.TEXT,
+        "Of Spark: spark://HOST:PORT, local[2], sc://HOST.",
+        metavar="URL",
+    )
+    snapshot: Any = option(
+        None,
+        checks.TEXT,
+        "The state of a Delta Lake or Iceberg table: its number, or a moment.",
+        metavar="VERSION",
+    )
+    sheet: str | None = option(
+        None, checks.TEXT, "The sheet of a workbook.", metavar="NAME", usual="the first"
+    )
+    encoding: str | None = option(
+        None,
+        checks.TEXT,
+        "Of a text file that is not UTF-8: cp1252, utf-16, shift_jis, ...",
+        metavar="NAME",
+    )
+    allow_external: bool | None = option(
+        None,
+        checks.FLAG,
+        "Let a DuckDB file or an Iceberg table that you trust read files elsewhere.",
+    )
+
+
+READ_OPTIONS = declared(ReadOptions, "Reading")
 
 
 # --- detection ---------------------------------------------------------------------------------
@@ -161,29 +326,59 @@ class Options:
 class Bagging:
     """How feature bagging is done; docs/detect.md says why these are the defaults."""
 
-    rounds: int = 50
-    neighbours: int = 5
-    base: Base = "kth-neighbour"
-    radius: float | None = None
-    combine: Combine = "rank"
-    scale: Scale = "deviation"
-    seed: int = 0
+    rounds: int = option(
+        50,
+        whole(1, MOST_ROUNDS),
+        "How often to compare rows, each time by other columns.",
+    )
+    neighbours: int = option(
+        5,
+        whole(1),
+        "How many neighbours a row is compared with.",
+        docs="Fewer in tables of fewer than 11 rows.",
+    )
+    base: Base = option(
+        "kth-neighbour",
+        choice(Base),
+        "Distance to the last neighbour, or neighbours in a radius.",
+        docs='The score of a round is the distance to the k-th neighbour; with "radius" it is how '
+        "many of the k nearest lie beyond a radius (Angiulli and Fassetti 2009), plus d/(1+d) for "
+        "the distance d to the k-th, which decides ties.",
+    )
+    radius: float | None = option(
+        None,
+        checks.ABOVE_0.or_none(),
+        "That radius, per attribute.",
+        docs="By default, in each round the least one in which 95% of the rows have k neighbours.",
+        usual="enough for 95% of rows",
+    )
+    combine: Combine = option(
+        "rank",
+        choice(Combine),
+        "By the best rank, by first places, or by the mean score.",
+        docs="See below.",
+    )
+    scale: Scale = option(
+        "deviation",
+        choice(Scale),
+        "What makes numbers comparable; none: their own units.",
+        docs="By default the standard deviation of the column.",
+    )
+    seed: int = option(0, whole(0), "Another seed draws other attributes in each round.")
 
     @classmethod
     def of(cls, **given: Any) -> Bagging:
         """Check keyword options and freeze them; a wrong name or value raises OptionError."""
-        bagging = cls(**_checked(given, _BAGGING))
-        if bagging.rounds > MOST_ROUNDS:
-            raise OptionError(f"rounds is {bagging.rounds}; allowed: 1 to {MOST_ROUNDS:,}")
+        bagging = cls(**checked(given, BAGGING))
         if bagging.radius is not None and bagging.base != "radius":
             raise OptionError(
-                f'radius is {shown(given["radius"])}, which needs base="radius" (--base radius)'
+                f"radius is {shown(given['radius'])}, which needs ", Setting("base", "radius")
             )
         return bagging
 
 
-#: The names of the options of feature bagging.
-BAGGING = tuple(field.name for field in dataclasses.fields(Bagging))
+#: The options of feature bagging.
+BAGGING = declared(Bagging, "Feature bagging")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -205,188 +400,3 @@ class DetectOptions:
         plain = dataclasses.asdict(self)
         del plain["by_strength"]  # the detector's name says it
         return plain
-
-
-# --- checks ------------------------------------------------------------------------------------
-
-
-def check_names(given: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse an option that does not exist, and say which are near."""
-    for name in given:
-        if name not in known:
-            raise OptionError(unknown_name("option", name, known))
-
-
-def check_choice(name: str, value: object, choices: tuple[str, ...]) -> object:
-    """Refuse what is not among the choices."""
-    if not isinstance(value, str) or value not in choices:
-        raise OptionError(f"{name} is {shown(value)}; allowed: {' or '.join(map(repr, choices))}")
-    return value
-
-
-def check_whole(name: str, value: object, least: int) -> int:
-    """Return a whole number that is not below the least, nor beyond 64 bits."""
-    number = None if isinstance(value, bool) else _whole(value)
-    if number is None or not least <= number <= LARGEST:
-        most = "" if number is None or number < least else f" and at most {LARGEST}"
-        raise OptionError(
-            f"{name} is {shown(value)}; allowed: a whole number, at least {least}{most}"
-        )
-    return number
-
-
-def _whole(value: object) -> int | None:
-    try:
-        return int(operator.index(cast(Any, value)))
-    except Exception:  # whatever a class of the user's raises
-        return None
-
-
-def _real(value: object) -> float:
-    """Return a number as floating point; NaN where there is none."""
-    if isinstance(value, (bool, str, bytes)):
-        return math.nan
-    try:
-        return float(cast(Any, value))
-    except OverflowError:
-        return math.inf
-    except Exception:  # whatever a class of the user's raises
-        return math.nan
-
-
-def check_flag(name: str, value: object) -> bool:
-    """Return True or False, and refuse what is neither."""
-    if not isinstance(value, bool):
-        raise OptionError(f"{name} is {shown(value)}; allowed: True or False")
-    return value
-
-
-def _share(name: str, value: object) -> float:
-    number = _real(value)
-    if not 0.0 < number <= 1.0:
-        raise OptionError(f"{name} is {shown(value)}; allowed: a number above 0, at most 1")
-    return number
-
-
-def _support(name: str, value: object) -> float:
-    number = _real(value)
-    is_share, is_count = 0 < number < 1, 1 <= number < math.inf and number % 1 == 0
-    if not (is_share or is_count):
-        raise OptionError(
-            f"{name} is {shown(value)}; allowed: a share of the rows (above 0, below 1), a number "
-            "of rows (1 or more), or None"
-        )
-    return number
-
-
-def _radius(name: str, value: object) -> float:
-    number = _real(value)
-    if not 0 < number < math.inf:
-        raise OptionError(f"{name} is {shown(value)}; allowed: a number above 0, or None")
-    return number
-
-
-def _names(name: str, value: object) -> tuple[str, ...]:
-    names = None if isinstance(value, (str, bytes)) else _items(value)
-    if names is None:
-        raise OptionError(f"{name} is {shown(value)}; allowed: a list of column names")
-    for item in names:
-        if not isinstance(item, str):
-            raise OptionError(f"{name} holds {shown(item)}; allowed: column names, which are texts")
-    return names
-
-
-def _items(value: object) -> tuple[Any, ...] | None:
-    try:
-        return tuple(cast(Any, value))
-    except Exception:  # a class that says it can be iterated, and cannot
-        return None
-
-
-def _some_names(name: str, value: object) -> tuple[str, ...]:
-    names = _names(name, value)
-    if not names:
-        raise OptionError(f"{name} is empty; leave it out to use every column")
-    return names
-
-
-def _types(name: str, value: object) -> tuple[tuple[str, ColumnType], ...]:
-    if not isinstance(value, Mapping):
-        raise OptionError(f"{name} is {shown(value)}; allowed: a mapping of column name to type")
-    for column, kind in value.items():
-        if not isinstance(column, str):
-            raise OptionError(
-                f"{name} holds {shown(column)}; allowed: column names, which are texts"
-            )
-        if not isinstance(kind, str) or kind not in get_args(ColumnType):
-            allowed = " or ".join(map(repr, get_args(ColumnType)))
-            raise OptionError(
-                f"{name} gives {shown(kind)} for column {column!r}; allowed: {allowed}"
-            )
-    return tuple(value.items())
-
-
-def _one_of(choices: Any) -> Check:
-    return functools.partial(check_choice, choices=get_args(choices))
-
-
-def _at_least(least: int) -> Check:
-    return functools.partial(check_whole, least=least)
-
-
-def _or_none(check: Check) -> Check:
-    return lambda name, value: None if value is None else check(name, value)
-
-
-_EXPLANATION: dict[str, Check] = {
-    "min_support": _or_none(_support),
-    "min_confidence": _or_none(_share),
-    "max_conditions": _at_least(0),
-    "exact": check_flag,
-    "columns": _or_none(_some_names),
-    "exclude": lambda name, value: _names(name, () if value is None else value),
-    "types": lambda name, value: _types(name, {} if value is None else value),
-    "infinite": _one_of(Infinite),
-    "derive": check_flag,
-    "references": _or_none(_at_least(0)),
-    "top": _at_least(1),
-}
-_PAPER_ONLY: dict[str, Check] = {
-    "min_outlierness": _share,
-    "measure": _one_of(Measure),
-    "bandwidth": _one_of(Bandwidth),
-    "interval": _one_of(Interval),
-    "scales": _one_of(Scales),
-    "discretise": _or_none(_one_of(Discretise)),
-    "bins": _at_least(2),
-    "seed": _or_none(_at_least(0)),
-}
-#: The settings of the paper's experiments: sigma, k, and columns as they are.
-PAPER: dict[str, Any] = {"min_support": 0.2, "max_conditions": 3, "derive": False}
-#: Options of former versions, and what is done now.
-_GONE = {
-    "search": 'all rows are judged at once; preset="paper" visits every context',
-    "minimality": 'what adds nothing is told as one story; preset="paper" is strict',
-}
-_BAGGING: dict[str, Check] = {
-    "rounds": _at_least(1),
-    "neighbours": _at_least(1),
-    "base": _one_of(Base),
-    "radius": _or_none(_radius),
-    "combine": _one_of(Combine),
-    "scale": _one_of(Scale),
-    "seed": _at_least(0),
-}
-
-
-def _checked(given: Mapping[str, Any], checks: Mapping[str, Check]) -> dict[str, Any]:
-    """Return the values to keep of the options that were given."""
-    check_names(given, checks)
-    return {name: checks[name](name, value) for name, value in given.items()}
-
-
-def _refuse_gone(given: Iterable[str]) -> None:
-    """Refuse options that there were, and say what replaces them."""
-    for name in given:
-        if name in _GONE:
-            raise OptionError(f"{name} is no option any more: {_GONE[name]}; leave {name} out")

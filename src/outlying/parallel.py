@@ -21,7 +21,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from outlying.errors import OptionError, WorkerError, row_words, shown
+from outlying.errors import RowAt, Setting, WorkerError, not_allowed
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -56,9 +56,7 @@ def usable_workers(workers: object) -> int:
     except Exception:  # whatever a class of the user's raises
         number = 0
     if number < 1:
-        raise OptionError(
-            f"workers is {shown(workers)}; allowed: a whole number, at least 1, or None"
-        )
+        raise not_allowed("workers", workers, "a whole number, at least 1, or None")
     return min(number, MOST_WORKERS)
 
 
@@ -70,7 +68,7 @@ def usable_threads(workers: object) -> int:
 
 
 @contextlib.contextmanager
-def mapping(threads: int) -> Iterator[Callable[..., Iterable[Any]]]:
+def thread_map(threads: int) -> Iterator[Callable[..., Iterable[Any]]]:
     """Give a `map` that works by threads, and ends them whatever happens."""
     if threads == 1:
         yield map
@@ -161,16 +159,15 @@ def _ended_at_once(processes: Sequence[BaseProcess]) -> Iterator[None]:
 
 def _died(rows: Sequence[int]) -> WorkerError:
     """Say that a process has died, and at which rows."""
-    named = [row_words(row) for row in rows]
-    said = f" while it worked on {' or '.join(name for name, _ in named)}" if named else ""
-    error = WorkerError(
-        f"a worker process died{said}; it was killed, or memory ran out; workers=1 needs the least "
-        "memory"
+    named = [part for row in rows for part in (" or ", RowAt(row))]
+    at = (" while it worked on ", *named[1:]) if named else ()
+    return WorkerError(
+        "a worker process died",
+        *at,
+        "; it was killed, or memory ran out; ",
+        Setting("workers", 1),
+        " needs the least memory",
     )
-    error.in_shell = {"workers=1": "--workers 1"}
-    for _, words in named:
-        error.in_shell = {**error.in_shell, **words}
-    return error
 
 
 class AtWork:

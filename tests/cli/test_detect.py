@@ -184,7 +184,7 @@ def test_interrupting_the_explanations_says_how_far(
         (("--resume",), "for --resume rows must be explained: add --explain"),
         (("--explain", "--resume"), "--resume continues a file of JSON lines"),
         (("--explain", "--pairs", 0), "pairs is 0; allowed: a whole number, at least 1"),
-        ((*BAGS, "--radius", 1.0), "needs base"),
+        ((*BAGS, "--radius", 1.0), "needs --base radius"),
         ((*BAGS, "--base", "radius", "--radius", -1), "radius is -1.0"),
         (("--exclude", "tmp"), "unknown column 'tmp'"),
         (("--workers", 0), "workers is 0"),

@@ -19,7 +19,7 @@ import outlying
 from benchmarks.planted import plant
 from outlying.detect import bagging, nearest
 from outlying.detect.coordinates import MOST_LABELS, Coordinates
-from outlying.options import Bagging
+from outlying.options import Bagging, Base, Combine
 from outlying.sources import read
 from outlying.table.columns import Column, categorical_column, numeric_column
 from outlying.table.sampling import sample_rows
@@ -84,7 +84,7 @@ def test_the_slow_twin_agrees(
 @pytest.mark.parametrize("digits", [9, 0])  # with copies in many rounds
 @pytest.mark.parametrize("base", ["kth-neighbour", "radius"])
 def test_the_slow_twin_agrees_on_a_sample(
-    base: str, digits: int, monkeypatch: pytest.MonkeyPatch
+    base: Base, digits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bagging, "LEAST_REFERENCES", 12)
     monkeypatch.setattr(bagging, "MOST_COMPARED", 1)
@@ -263,7 +263,7 @@ def test_copies_are_drawn_one_by_one() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("combine", ["rank", "votes", "sum"])
-def test_planted_rows_are_found(seed: int, combine: str) -> None:
+def test_planted_rows_are_found(seed: int, combine: Combine) -> None:
     planted = plant("global", seed, rows=500, noise=5)
     assert planted.row in detect(planted.data, combine=combine).positions
 
@@ -274,7 +274,7 @@ PAPER = [("ecoli", 223, ["site"]), ("yeast", 990, ["name", "site"])]
 @pytest.mark.parametrize("combine", ["rank", "votes", "sum"])
 @pytest.mark.parametrize(("name", "row", "exclude"), PAPER)
 def test_rows_of_the_paper_come_first(
-    name: str, row: int, exclude: list[str], combine: str, shared_data: Path
+    name: str, row: int, exclude: list[str], combine: Combine, shared_data: Path
 ) -> None:
     detection = detect(shared_data / f"{name}.csv", exclude=exclude, combine=combine)
     assert detection.positions[0] + 1 == row

@@ -15,7 +15,7 @@ from tests.kernel.builds import PORTABLE, SANITIZED
 def kernel(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Kernel:
     """A build of the present source; those that this processor cannot run are skipped."""
     name, folder = str(request.param), tmp_path_factory.mktemp("kernel")
-    flags = {build.GENERIC: (), PORTABLE: ("-U__SSE2__",)}.get(name, (f"-march={name}",))
+    flags = ("-U__SSE2__",) if name == PORTABLE else build.flags_of(name)
     if os.environ.get(SANITIZED):
         flags = (*build.SANITIZED, *flags)
     try:

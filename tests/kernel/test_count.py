@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from outlying.kernel import count, library
 from outlying.kernel.library import Kernel
-from outlying.stream.counting.encodings import Codes, Grid
+from outlying.stream.counting import Codes, Grid
 from outlying.table.columns import Floats
 from tests.kernel.builds import LESS
 

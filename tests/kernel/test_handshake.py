@@ -22,7 +22,7 @@ PACKAGE = Path(outlying.__file__).parent
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A build of the present source."""
     try:
-        return build.compile_to(tmp_path_factory.mktemp("made") / "screen.so", ("-O0",))
+        return build.compile_to(tmp_path_factory.mktemp("made") / "kernel.so", ("-O0",))
     except build.BuildError as error:
         pytest.skip(str(error))
 
@@ -77,7 +77,7 @@ def test_a_build_that_says_another_version_is_not_loaded(made: Path, tmp_path: P
 
 def test_a_library_that_says_nothing_is_not_loaded(made: Path, tmp_path: Path) -> None:
     source = tmp_path / "other.c"
-    source.write_text("int screen_level(void) { return 3; }\n")
+    source.write_text("int kernel_level(void) { return 3; }\n")
     path = tmp_path / made.name
     command = [*build.compiler(), "-shared", "-fPIC", "-o", str(path), str(source)]
     subprocess.run(command, check=True)
@@ -129,7 +129,7 @@ def test_without_a_fitting_build_numpy_serves(tmp_path: Path, spoil: str) -> Non
     if spoil == "older":
         (folder / "count.c").write_text("/* newer */\n")
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-    environment.pop("OUTLYING_SCREEN", None)
+    environment.pop("OUTLYING_KERNEL", None)
 
     def run(*arguments: str) -> str:
         command = [sys.executable, "-m", "outlying", *arguments]
@@ -139,6 +139,6 @@ def test_without_a_fitting_build_numpy_serves(tmp_path: Path, spoil: str) -> Non
         return done.stdout
 
     reason = {"truncated": "it is damaged", "older": "it was made of other code than this"}[spoil]
-    assert f"screen: NumPy; the compiled one is not used: {reason};" in run("--version")
+    assert f"kernel: NumPy; the compiled one is not used: {reason};" in run("--version")
     (tmp_path / "t.csv").write_text("x\n" + "1\n2\n3\n" * 10 + "90\n")
     assert "x = 90" in run("explain", "t.csv", "--row", "31")

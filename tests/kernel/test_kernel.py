@@ -34,21 +34,27 @@ def test_sweeps_are_those_of_numpy(
     values, points = values.astype(float), points.astype(float)
     points = np.sort(np.concatenate([points, values[::3]]))  # ties
     for side in ("left", "right"):
-        found = kernel.places(values, points, is_right=side == "right")
+        found = np.empty(len(points), dtype=np.int64)
+        given = values, len(values), points, len(points), int(side == "right")
+        kernel("sweep_places", *given, found, result=None)
         assert found.tolist() == np.searchsorted(values, points, side).tolist()
     expected = np.searchsorted(values, values + reach, "right").sum()
-    assert kernel.total(values, reach) == expected
+    assert kernel("sweep_total", values, len(values), reach) == expected
     before = np.concatenate(
         [[0], np.cumsum(np.random.default_rng(seed).integers(1, 5, len(values)))]
     )
     around = before[np.searchsorted(values, values + reach, "right")]
     reached = [int(np.count_nonzero(values[:at] + reach < values[at])) for at in range(len(values))]
     around -= before[np.array(reached, dtype=np.int64)]
-    assert kernel.around(values, before, reach).tolist() == around.tolist()
+    ended, found = np.zeros(len(values) + 1, np.int64), np.empty(len(values), np.int64)
+    kernel("sweep_around", values, len(values), before, reach, ended, found, result=None)
+    assert found.tolist() == around.tolist()
     rng = np.random.default_rng(seed)
     rows = rng.permutation(len(values))
     marks = rng.random(len(values)) < 0.5
-    assert kernel.taken(values, rows, marks).tolist() == values[marks[rows]].tolist()
+    taken = np.empty(len(values) + 1)
+    number = kernel("sweep_taken", values, rows, len(values), marks, taken)
+    assert taken[:number].tolist() == values[marks[rows]].tolist()
 
 
 def answers(kernel: Kernel, table: strategies.Table, row: int) -> tuple[str, str]:
@@ -119,18 +125,18 @@ def test_nothing_is_read_or_written_out_of_bounds() -> None:
     assert "skipped" not in run.stdout
 
 
-def test_a_screen_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(library.VARIABLE, "cobol")
     with pytest.raises(outlying.OptionError, match="'cobol', and there is no such build"):
         library.compiled()
 
 
-def test_it_says_which_screen_is_used(monkeypatch: pytest.MonkeyPatch, kernel: Kernel) -> None:
+def test_it_says_which_kernel_is_used(monkeypatch: pytest.MonkeyPatch, kernel: Kernel) -> None:
     monkeypatch.setenv(library.VARIABLE, "numpy")
-    assert library.said().startswith("screen: NumPy;")
+    assert library.said().startswith("kernel: NumPy;")
     monkeypatch.delenv(library.VARIABLE)
     monkeypatch.setattr(library, "_loaded", lambda _: kernel)
-    assert library.said() == f"screen: compiled ({kernel.name})"
+    assert library.said() == f"kernel: compiled ({kernel.name})"
 
 
 def test_without_a_compiler_nothing_is_built(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outlying.method.series import (
+from outlying.method.mixture import (
     LANES,
     exponential,
     logarithm,

@@ -16,7 +16,7 @@ import outlying
 from benchmarks.planted import KINDS, plant
 from outlying.method.density import bandwidth_of, parzen, parzen_at
 from outlying.method.distribution import Distribution
-from outlying.method.sketches import CategoricalSketch, NumericSketch, Picture, numeric_sketch
+from outlying.method.profiles import CategoricalSketch, NumericSketch, Picture, numeric_sketch
 from tests import naive, strategies
 
 

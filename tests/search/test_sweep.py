@@ -115,6 +115,7 @@ def test_one_more_condition_counts_only_if_much_stronger() -> None:
         places = np.arange(len(strengths), dtype=np.int32)
         context = np.array([[*members, -1, -1]] * len(strengths), dtype=np.int32)
         levels.append(RareCells(places, context, np.array(strengths)))
-    found, contexts = Swept(tuple(levels), np.zeros(2)).assigned(layout, words, 3)
-    assert found.tolist() == [3 + much + 1e-3, 3.0, 2.0]
-    assert contexts[:, :2].tolist() == [[0, 1], [0, -1], [0, 1]]
+    swept = Swept.of(levels, np.zeros(2))
+    found = swept.assigned(layout, words, 3)
+    assert swept.cells.strengths[found].tolist() == [3 + much + 1e-3, 3.0, 2.0]
+    assert swept.cells.members[found, :2].tolist() == [[0, 1], [0, -1], [0, 1]]

@@ -143,7 +143,7 @@ def test_a_spark_cluster_loses_a_worker(
 ) -> None:
     """One of two workers is killed while the pass goes on; the rows are then held in memory."""
     from outlying.sources.spark import SparkFeeder, connected
-    from outlying.stream.profile.profile_pass import ProfilePass
+    from outlying.stream.profile_pass import ProfilePass
 
     stop_spark()
     monkeypatch.setenv("PYSPARK_PYTHON", bare_python(tmp_path / "bare"))

@@ -27,10 +27,10 @@ from outlying.errors import (
 from outlying.sources import local
 from outlying.sources.types.arrow import Field
 from outlying.stream import population as streamed
-from outlying.stream.counting.encodings import Range
-from outlying.stream.verify.plan import ColumnPlan, Query, VerifyPlan
-from outlying.stream.verify.predicates import Predicate
-from outlying.stream.verify.verify_pass import VerifyPass
+from outlying.stream.contexts import Predicate
+from outlying.stream.counting import Range
+from outlying.stream.planning import ColumnPlan, Query, VerifyPlan
+from outlying.stream.verify_pass import VerifyPass
 from outlying.stream.verify_run import VerifyRun
 from tests.conftest import Run
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 from starlette.datastructures import QueryParams
 
 from outlying.errors import OptionError
-from outlying.options import PAPER_OPTIONS, Options
+from outlying.options import EXPLAIN_OPTIONS, Options
 from outlying.sources.arrays import read as read_arrays
 from outlying.sources.duckdb.browse import Browser, View, write_copy
 from outlying.web.queries import OptionsQuery, QueryFilter, TableQuery
@@ -45,8 +44,7 @@ ALL: dict[str, Any] = {
 
 
 def test_every_option_has_a_place_in_addresses() -> None:
-    known = {field.name for field in dataclasses.fields(Options)} - {"paper"}
-    assert set(ALL) == {"preset", *PAPER_OPTIONS, *known}
+    assert set(ALL) == set(EXPLAIN_OPTIONS)
     asked = OptionsQuery.checked(ALL)
     again = OptionsQuery.of(QueryParams(urlencode(asked.to_params())))
     assert again == asked

@@ -3,86 +3,70 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, get_args
+from typing import Any
 
 import click
 
-from outlying import options as choices
 from outlying.api import Explainer
+from outlying.checks import check_whole
 from outlying.cli.options import (
-    Decorator,
-    Reading,
-    column_options,
-    names,
-    source_options,
-    stream_options,
-    types,
+    GroupedCommand,
+    all_of,
+    column_choices,
+    declared,
+    given_of,
+    grouped,
+    open_source,
+    reading_options,
+    take_reading,
 )
 from outlying.cli.resume import line as json_line
 from outlying.cli.targets import Naming
 from outlying.cli.terminal import DETECT, detected, progress_line
-from outlying.cli.writing import Job, Loaded, run, writing_options
+from outlying.cli.writing import Job, Loaded, refuse_resuming, run, writing_options
 from outlying.detect.api import FEATURE_BAGGING, HOLDS_SCORES, OWN_DETECTORS, STRENGTH
 from outlying.detect.api import detect as find_odd_rows
 from outlying.detect.given_scores import ColumnScores
 from outlying.detect.strength import Progress
 from outlying.errors import OptionError
-from outlying.options import BAGGING, Bagging, Infinite, Options, check_whole
+from outlying.options import BAGGING, COLUMN_OPTIONS, EXPLAIN_OPTIONS, Bagging, Options
 from outlying.render.files import Output
 from outlying.results.detections import Detection
 from outlying.sources.passes import Feeder
 from outlying.table.table import Table
 from outlying.table.targets import RowRequest, Targets
 
-_OF_COLUMNS = ("columns", "exclude", "types", "infinite", "derive")
 _MORE = "More on each row: add --explain."
-_FOR_EXPLAIN = ("pairs", "references")
+#: Options of explanations that count with --explain only, beside those of columns.
+_FOR_EXPLAIN = ("top", "references")
+_ranking_options = all_of(
+    grouped("Ranking", "--top", type=int, default=10, show_default=True, help="Rows to flag."),
+    grouped(
+        "Ranking",
+        "--detector",
+        type=click.Choice(OWN_DETECTORS),
+        help="Rank by the findings of every row, or by the distance to neighbours.  "
+        "[default: strength]",
+    ),
+    grouped(
+        "Ranking", "--score-column", metavar="NAME", help="Rank by this column; it is not compared."
+    ),
+    grouped(
+        "Ranking", "--lowest", is_flag=True, help="With --score-column: low ones are abnormal."
+    ),
+    grouped("Ranking", "--explain", is_flag=True, help="Explain each flagged row."),
+    grouped(
+        "Ranking", "--pairs", type=int, help="With --explain: most pairs to show.  [default: 10]"
+    ),
+)
 
 
-def _choice(name: str, kind: Any, help_text: str) -> Decorator:
-    """Offer a choice; what is not given stays unknown, so that a useless one can be refused."""
-    default = getattr(Bagging(), name)
-    return click.option(
-        f"--{name}", type=click.Choice(get_args(kind)), help=f"{help_text}  [default: {default}]"
-    )
-
-
-def _number(name: str, kind: Any, help_text: str, default: object = None) -> Decorator:
-    shown = getattr(Bagging(), name) if default is None else default
-    return click.option(f"--{name}", type=kind, help=f"{help_text}  [default: {shown}]")
-
-
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("source")
-@click.option("--top", type=int, default=10, show_default=True, help="How many rows to flag.")
-@click.option(
-    "--detector",
-    type=click.Choice(OWN_DETECTORS),
-    help="Rank by the findings of every row, or by the distance to neighbours.  "
-    "[default: strength]",
-)
-@_number("rounds", int, "How often to compare rows, each time by other columns.")
-@_number("neighbours", int, "How many neighbours a row is compared with.")
-@_choice("base", choices.Base, "Distance to the last neighbour, or neighbours in a radius.")
-@_number("radius", float, "That radius, per attribute.", "one that is enough for 95% of rows")
-@_choice("combine", choices.Combine, "By the best rank, by first places, or by the mean score.")
-@_choice("scale", choices.Scale, "What makes numbers comparable; none: their own units.")
-@_number("seed", int, "Another seed draws other attributes in each round.")
-@click.option("--score-column", metavar="NAME", help="Rank by this column; it is not compared.")
-@click.option("--lowest", is_flag=True, help="With --score-column: low scores are abnormal.")
-@column_options
-@stream_options
-@source_options
-@click.option(
-    "--infinite",
-    type=click.Choice(get_args(Infinite)),
-    default="error",
-    show_default=True,
-    help="Refuse infinite values, or count them as missing.",
-)
-@click.option("--explain", is_flag=True, help="Explain each flagged row.")
-@click.option("--pairs", type=int, help="With --explain: most pairs to show.  [default: 10]")
-@click.option("--references", type=int, hidden=True)  # without effect: a note says so
+@_ranking_options
+@declared(BAGGING.values())
+@declared((*COLUMN_OPTIONS.values(), EXPLAIN_OPTIONS["references"]))
+@reading_options
 @writing_options
 def detect(
     source: str,
@@ -101,18 +85,15 @@ def detect(
     """
     resumed = resume and explain
     job = Job.of(source, Naming.found(), form, output, resumed, workers, everything, DETECT)
-    reading = Reading.taken_from(source, given)
+    reading = take_reading(given)
     request = _Request.of(given, explain, ["--resume"] * resume + ["--all"] * everything)
     if form == "html" and not explain:
         raise OptionError("--format html is a page of explanations: add --explain")
 
     def load() -> Loaded:
-        explainer = request.explainer(reading.opened())
-        if explainer.is_streamed and resumed:
-            raise OptionError(
-                f"{explainer.table.source} is read as a stream: all rows are explained at once, so "
-                "that there is nothing to continue; leave --resume out"
-            )
+        explainer = request.explainer(open_source(source, reading))
+        if explainer.is_streamed:
+            refuse_resuming(job, explainer.table)
         with progress_line() as line:
             detection = request.detection(explainer, workers, line.step)
             targets = _targets(explainer, detection, workers, line.step) if explain else Targets(())
@@ -152,7 +133,6 @@ class _Request:
 
     bagging: dict[str, Any]
     explaining: dict[str, Any]
-    columns: dict[str, Any]
     score_column: str | None
     lowest: bool
     top: int
@@ -162,23 +142,20 @@ class _Request:
     @classmethod
     def of(cls, given: dict[str, Any], explain: bool, flags: list[str]) -> _Request:
         """Check what can be checked before a large file is read."""
-        known = {name: value for name, value in given.items() if value is not None}
+        known = given_of(given)
         bagging = {name: known.pop(name) for name in BAGGING if name in known}
-        explaining = {name: known.pop(name) for name in _FOR_EXPLAIN if name in known}
-        useless = [f"--{name}" for name in explaining] + flags
+        useless = [f"--{name}" for name in ("pairs", "references") if name in known] + flags
         if useless and not explain:
             raise OptionError(f"for {' and '.join(useless)} rows must be explained: add --explain")
         Bagging.of(**bagging)
-        check_whole("top", known["top"], 1)
-        if "pairs" in explaining:
-            explaining["top"] = check_whole("pairs", explaining.pop("pairs"), 1)
-        Options.of(**explaining)
-        columns = {name: known.pop(name) for name in _OF_COLUMNS}
+        top = check_whole("top", known.pop("top"), 1)
+        if "pairs" in known:
+            known["top"] = check_whole("pairs", known.pop("pairs"), 1)
         score_column, lowest = known.pop("score_column", None), known.pop("lowest")
         _check_scores(score_column, lowest, bagging)
         detector = _checked_detector(known.pop("detector", None), score_column, bagging)
-        own = score_column, lowest, known.pop("top"), detector
-        return cls(bagging, explaining, columns, *own)
+        Options.of(**{name: known[name] for name in _FOR_EXPLAIN if name in known})
+        return cls(bagging, known, score_column, lowest, top, detector)
 
     def explainer(self, data: Table | Feeder) -> Explainer:
         """Prepare the table; a column of scores is kept apart."""
@@ -189,18 +166,10 @@ class _Request:
                 raise OptionError(
                     f"--score-column needs all rows in memory; {table.source} is read as a stream"
                 )
-            self._scores = ColumnScores.of(table, self.score_column, self.columns["infinite"])
+            infinite = self.explaining.get("infinite", "error")
+            self._scores = ColumnScores.of(table, self.score_column, infinite)
             compared = table.without(self.score_column, HOLDS_SCORES)
-        return Explainer(compared, **self.explaining, **self._columns(table))
-
-    def _columns(self, table: Table) -> dict[str, Any]:
-        return {
-            "columns": names(self.columns["columns"], table) or None,
-            "exclude": names(self.columns["exclude"], table),
-            "types": types(self.columns["types"], table),
-            "infinite": self.columns["infinite"],
-            "derive": self.columns["derive"],
-        }
+        return Explainer(compared, **column_choices(self.explaining, table))
 
     def detection(self, explainer: Explainer, workers: int | None, progress: Any) -> Detection:
         """Find the rows."""

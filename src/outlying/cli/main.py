@@ -10,7 +10,6 @@ from click.shell_completion import get_completion_class
 
 import outlying
 from outlying import loading
-from outlying.cli.demo import demo
 from outlying.cli.detect import detect
 from outlying.cli.explain import explain
 from outlying.cli.process import (
@@ -22,9 +21,8 @@ from outlying.cli.process import (
     prepare_streams,
     stopped_by_signals,
 )
-from outlying.cli.serve import serve
-from outlying.cli.writing import NO_MEMORY
-from outlying.errors import OptionError, harmless
+from outlying.cli.serve import demo, serve
+from outlying.errors import NoMemoryError, OptionError, harmless
 from outlying.kernel.library import said
 
 #: How the loader of libraries says that there is not enough memory for them.
@@ -52,13 +50,12 @@ def main() -> None:
         sys.exit(128 + (signals or [signal.SIGINT])[-1])
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
-    except MemoryError as error:
-        is_ours = str(error).startswith(NO_MEMORY)
-        _fail(click.ClickException(harmless(str(error)) if is_ours else NO_MEMORY))
+    except MemoryError:
+        _fail(click.ClickException(NoMemoryError().shell_message()))
     except ImportError as error:
         if not any(words in str(error) for words in _NOT_MAPPED):
             raise
-        _fail(click.ClickException(NO_MEMORY))
+        _fail(click.ClickException(NoMemoryError().shell_message()))
     except (BrokenPipeError, PipeClosedError):  # the reader, say `head`, has seen enough
         leave_pipe()
     except OSError as error:
@@ -90,7 +87,7 @@ def _say_version(context: click.Context) -> None:
     expose_value=False,
     is_eager=True,
     callback=lambda context, _, is_asked: _say_version(context) if is_asked else None,
-    help="Show the version, and whether the screen is compiled.",
+    help="Show the version, and whether the kernel is compiled.",
 )
 def cli() -> None:
     """Why is this row an outlier? Ranked, readable pairs of context and property.

@@ -1,30 +1,100 @@
-"""Options that commands share: which columns are compared and how, who reads the table."""
+"""Options of commands, made from their one declaration, and shown in groups."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import click
 
+from outlying.checks import Option
 from outlying.errors import ColumnError, OptionError, unknown_name
-from outlying.options import Engine
+from outlying.options import READ_OPTIONS, ReadOptions
 from outlying.sources import registry
+from outlying.sources.passes import Feeder
 from outlying.table.table import Table
-
-if TYPE_CHECKING:
-    from outlying.sources.passes import Feeder
 
 Command: TypeAlias = Callable[..., None]
 Decorator: TypeAlias = Callable[[Command], Command]
 
 
-def decorated(command: Command, options: Sequence[Decorator]) -> Command:
-    """Give a command several options, which its help shows in this order."""
-    for option in reversed(options):
-        command = option(command)
-    return command
+class GroupedOption(click.Option):
+    """An option that the help of its command shows below the name of a group."""
+
+    group = ""
+
+
+class GroupedCommand(click.Command):
+    """A command whose help shows options in groups; those of no group come last."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, the groups in the order of their first ones."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for item in self.get_params(ctx):
+            record = item.get_help_record(ctx) if isinstance(item, click.Option) else None
+            if record is not None:
+                groups.setdefault(getattr(item, "group", ""), []).append(record)
+        groups["Options"] = groups.pop("", [])
+        for name, records in groups.items():
+            with formatter.section(name):
+                formatter.write_dl(records)
+
+
+def grouped(group: str, *flags: str, **settings: Any) -> Decorator:
+    """Return what gives a command an option of a group."""
+    kind = type("Option", (GroupedOption,), {"group": group})
+    return click.option(*flags, cls=kind, **settings)
+
+
+def all_of(*options: Decorator) -> Decorator:
+    """Return what gives a command several options, which its help shows in this order."""
+
+    def give(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return give
+
+
+def declared(options: Iterable[Option], **renamed: str) -> Decorator:
+    """Return what gives a command options by their declaration, some under another flag.
+
+    What is not given stays None, so that the library's defaults, or a preset's, take its place.
+    """
+    return all_of(*(_option(item, renamed.get(item.name, item.flag)) for item in options))
+
+
+def _option(option: Option, flag: str) -> Decorator:
+    kind, settings = option.kind, dict[str, Any]()
+    if kind.base is bool:
+        flag = f"{flag}/--no-{flag[2:]}" if option.default is True else flag
+        settings["is_flag"] = True
+    else:
+        settings["type"] = click.Choice(kind.choices) if kind.choices else kind.base
+    usual = option.usual or ("" if option.default in (None, False, ()) else str(option.default))
+    words = option.help
+    if option.metavar == "NAMES":
+        words = f"{words.removesuffix('.')}; separate by commas or repeat."
+    return grouped(
+        option.group,
+        flag,
+        option.name,
+        default=None,
+        multiple=kind.is_many,
+        metavar=option.metavar,
+        hidden=option.is_deprecated,
+        help=words + (f"  [default: {usual}]" if usual else ""),
+        **settings,
+    )
+
+
+def given_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were given on the command line."""
+    return {name: value for name, value in options.items() if value not in (None, ())}
+
+
+# --- values that need the table ----------------------------------------------------------------
 
 
 def assignment(item: str, table: Table, flag: str) -> tuple[str, str]:
@@ -38,29 +108,6 @@ def assignment(item: str, table: Table, flag: str) -> tuple[str, str]:
     raise ColumnError(unknown_name("column", item[: places[0]], table.names))
 
 
-_COLUMN_OPTIONS: tuple[Decorator, ...] = tuple(
-    click.option(*flags, multiple=True, metavar=metavar, help=help_text)
-    for flags, metavar, help_text in (
-        (("--columns",), "NAMES", "Only these columns; separate by commas or repeat."),
-        (("--exclude",), "NAMES", "Not these columns; separate by commas or repeat."),
-        (("--type", "types"), "COLUMN=TYPE", "Read as numeric, categorical or datetime."),
-    )
-)
-
-
-_DERIVE: Decorator = click.option(
-    "--derive/--no-derive",
-    default=True,
-    show_default=True,
-    help="Compare parts of columns, too: hours, patterns, spelling.",
-)
-
-
-def column_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that choose columns and their types."""
-    return decorated(command, (*_COLUMN_OPTIONS, _DERIVE))
-
-
 def names(given: Sequence[str], table: Table) -> list[str]:
     """Split lists of names at commas, except in names that hold commas themselves."""
     known = {*table.names, *(item.name for item in table.skipped)}
@@ -71,72 +118,26 @@ def names(given: Sequence[str], table: Table) -> list[str]:
     ]
 
 
-def types(given: Sequence[str], table: Table) -> dict[str, str]:
-    """Read COLUMN=TYPE."""
-    return dict(assignment(item, table, "--type") for item in given)
+def column_choices(given: Mapping[str, Any], table: Table, left_out: Sequence[str] = ()) -> Any:
+    """Return options of explanations with the columns that they name found in a table."""
+    return {
+        **given,
+        "columns": names(given.get("columns", ()), table) or None,
+        "exclude": [*names(given.get("exclude", ()), table), *left_out],
+        "types": dict(assignment(item, table, "--type") for item in given.get("types", ())),
+    }
 
 
-_STREAM_OPTIONS: tuple[Decorator, ...] = (
-    click.option(
-        "--engine",
-        type=click.Choice(get_args(Engine)),
-        default="auto",
-        show_default=True,
-        help="Who reads SOURCE: large files are streamed, others read into memory.",
-    ),
-    click.option("--table", metavar="NAME", help="The table of a database."),
-    click.option("--query", metavar="SQL", help="A query in place of a table of a database."),
-    click.option(
-        "--master", metavar="URL", help="Of Spark: spark://HOST:PORT, local[2], sc://HOST."
-    ),
-)
+# --- reading -----------------------------------------------------------------------------------
+
+reading_options = declared(READ_OPTIONS.values())
 
 
-_SOURCE_OPTIONS: tuple[Decorator, ...] = (
-    click.option(
-        "--snapshot",
-        metavar="VERSION",
-        help="The state of a Delta Lake or Iceberg table: its number, or a moment.",
-    ),
-    click.option("--sheet", metavar="NAME", help="The sheet of a workbook.  [default: the first]"),
-    click.option(
-        "--encoding",
-        metavar="NAME",
-        help="Of a text file that is not UTF-8: cp1252, utf-16, shift_jis, ...",
-    ),
-    click.option(
-        "--allow-external",
-        is_flag=True,
-        default=None,
-        help="Let a DuckDB file or an Iceberg table that you trust read files elsewhere.",
-    ),
-)
+def take_reading(given: dict[str, Any]) -> ReadOptions:
+    """Take the options that say who reads the table, and how, out of all options given."""
+    return ReadOptions(**given_of({name: given.pop(name) for name in READ_OPTIONS}))
 
 
-def source_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say how a file is read."""
-    return decorated(command, _SOURCE_OPTIONS)
-
-
-def stream_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command the options that say who reads the table."""
-    return decorated(command, _STREAM_OPTIONS)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Reading:
-    """Where the table is, and who reads it."""
-
-    source: str
-    engine: Engine
-    given: dict[str, Any]
-
-    @classmethod
-    def taken_from(cls, source: str, given: dict[str, Any]) -> Reading:
-        """Take the options that say who reads the table, and how, out of all options given."""
-        names = ("table", "query", "master", *registry.OPTIONS)
-        return cls(source, given.pop("engine"), {name: given.pop(name) for name in names})
-
-    def opened(self) -> Table | Feeder:
-        """Read the table into memory, or open what is read as a stream."""
-        return registry.named(self.source, self.engine, **self.given)
+def open_source(source: str, reading: ReadOptions) -> Table | Feeder:
+    """Read the table into memory, or open what is read as a stream."""
+    return registry.named(source, **{name: getattr(reading, name) for name in READ_OPTIONS})

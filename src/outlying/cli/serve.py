@@ -1,106 +1,79 @@
-"""`outlying serve`: the web page."""
+"""`outlying serve`: the web page. `outlying demo`: the built-in example, as text or on the page."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable
+import json
+import sys
+from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import click
 
-from outlying.cli.options import Decorator, decorated, source_options, stream_options
+from outlying import sources
+from outlying.api import Explainer
+from outlying.cli.options import GroupedCommand, all_of, given_of, grouped, reading_options
 from outlying.cli.process import leave_at_once
-from outlying.errors import MissingExtraError, OptionError
-from outlying.sources import registry
+from outlying.cli.terminal import DEMO, rendered
+from outlying.errors import MissingExtraError, OptionError, OutputError, harmless
+from outlying.options import READ_OPTIONS
+from outlying.render.files import Output
+from outlying.web.limits import Limits
 
 _EXTRA = ("starlette", "uvicorn", "python_multipart", "anyio", "pyarrow")
-_LIMITS = {
-    "upload": ("MB", "Megabytes of one upload."),
-    "rows": ("N", "Rows of one table."),
-    "columns": ("N", "Columns of one table."),
-    "tables": ("N", "Tables at once."),
-    "seconds": ("N", "Seconds of one job."),
-    "jobs": ("N", "Jobs that run at once."),
-    "waiting": ("N", "Jobs that wait."),
-    "memory": ("MB", "Megabytes of memory of one worker process."),
-    "connections": ("N", "Connections at once."),
-    "pause": ("N", "Seconds for a head, or the next 64 KB, of a request to come."),
-}
-_DEFAULTS = {
-    "upload": 1024,
-    "rows": 10_000_000,
-    "columns": 2_000,
-    "tables": 20,
-    "seconds": 600,
-    "jobs": 2,
-    "waiting": 100,
-    "memory": 8192,
-    "connections": 512,
-    "pause": 30,
-}
-_SERVING: tuple[Decorator, ...] = (
+_serving_options = all_of(
     click.option("--port", type=click.IntRange(0, 65535), default=0, help="0: any that is free."),
     click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen."),
     click.option("--token", help="What opens the page.  [default: a random one]"),
     click.option("--allow-host", multiple=True, metavar="NAME", help="Another name it goes by."),
     click.option("--no-browser", is_flag=True, help="Do not open a browser."),
 )
-
-
-def _limits(command: Callable[..., None]) -> Callable[..., None]:
-    options: tuple[Decorator, ...] = tuple(
-        click.option(
-            f"--max-{name}",
+_limit_options = all_of(
+    *(
+        grouped(
+            "At most",
+            f"--max-{field.name}",
             type=click.IntRange(1),
-            default=_DEFAULTS[name],
+            default=field.default,
             show_default=True,
-            metavar=metavar,
-            help=words,
+            metavar=field.metadata["unit"],
+            help=field.metadata["help"],
         )
-        for name, (metavar, words) in _LIMITS.items()
+        for field in dataclasses.fields(Limits)
     )
-    return decorated(command, options)
+)
 
 
-def serving_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command with the options that say where and for whom to serve."""
-    return decorated(command, _SERVING)
-
-
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
-@serving_options
-@_limits
-@stream_options
-@source_options
+@_serving_options
+@_limit_options
+@reading_options
 def serve(sources: tuple[str, ...], **given: Any) -> None:
     """Open a page in the browser: see a table, find what stands out, click a row, see why.
 
     SOURCE is whatever `explain` takes; further files can be dropped on the page. The page is for
     this machine alone, unless told otherwise. Ctrl-C ends it.
     """
-    limits = {name: given.pop(f"max_{name}") for name in _LIMITS}
-    reading = {
-        name: given.pop(name) for name in ("engine", "table", "query", "master", *registry.OPTIONS)
-    }
-    own = {name: value for name, value in reading.items() if value not in (None, "auto")}
-    if own and len(sources) != 1:
-        flags = " and ".join(f"--{name}" for name in own)
+    limits = {field.name: given.pop(f"max_{field.name}") for field in dataclasses.fields(Limits)}
+    reading = given_of({name: given.pop(name) for name in READ_OPTIONS})
+    if reading and len(sources) != 1:
+        flags = " and ".join(READ_OPTIONS[name].flag for name in reading)
         raise OptionError(f"{flags}: says how one SOURCE is read; there are {len(sources)}")
-    run(sources, reading, given, limits)
+    _serve(sources, reading, given, Limits(**limits))
 
 
-def run(
+def _serve(
     sources: tuple[str, ...],
     reading: dict[str, Any],
     given: dict[str, Any],
-    limits: dict[str, int] | None = None,
+    limits: Limits,
     path: str = "/",
 ) -> None:
     """Serve some sources until a signal comes."""
     try:
-        from outlying.web.limits import Limits
         from outlying.web.serving import Settings
         from outlying.web.serving import serve as serve_all
         from outlying.web.sourcing import Sourcing
@@ -115,7 +88,7 @@ def run(
         names=given["allow_host"],
         opens_browser=not given["no_browser"],
         path=path,
-        limits=dataclasses.replace(Limits(), **(limits or {})),
+        limits=limits,
     )
     settings.check()
     engine = reading.pop("engine", "auto")
@@ -123,3 +96,48 @@ def run(
     with contextlib.suppress(KeyboardInterrupt):  # how it ends
         serve_all(found, settings, click.echo)
     leave_at_once()
+
+
+@click.command()
+@click.option(
+    "--save", metavar="FOLDER", help="Write the example's two files there instead of explaining it."
+)
+@click.option("--all", "everything", is_flag=True, help="Show weaker findings and all numbers.")
+@click.option("--web", is_flag=True, help="Open the example's table on a page in the browser.")
+@_serving_options
+def demo(save: str | None, everything: bool, web: bool, **serving: Any) -> None:
+    """Explain a sick patient against 800 healthy people: an example that is built in."""
+    files = resources.files("outlying") / "data"
+    if web:
+        with resources.as_file(files / "patients.csv") as path:
+            _serve((str(path),), {}, serving, Limits(), path="/t/patients")
+        return
+    if save is not None:
+        for name in ("patients.csv", "patient.json"):
+            _save((files / name).read_text(encoding="utf-8"), Path(save) / name)
+        said = (
+            f"Saved. Now try: outlying explain {Path(save) / 'patients.csv'} "
+            f"--object {Path(save) / 'patient.json'}"
+        )
+        click.echo(harmless(said))
+        return
+    patient = json.loads((files / "patient.json").read_text(encoding="utf-8"))
+    with resources.as_file(files / "patients.csv") as path:
+        table = dataclasses.replace(sources.read(path), source="patients.csv")
+    findings = Explainer(table).explain(object=patient)
+    click.echo(rendered(findings, sys.stdout.isatty(), DEMO, everything=everything))
+    click.echo(
+        "\nThe same on a file of your own:\n"
+        "  outlying explain FILE.csv --row 17           (data rows are counted from 1)\n"
+        "  outlying explain FILE.csv --where id=A17     (the only row with that value)\n"
+        "  outlying demo --save .                       (the files of this example)\n"
+        "  outlying demo --web                          (the same by mouse, in a browser)"
+    )
+
+
+def _save(content: str, path: Path) -> None:
+    """Write a file of the example; another one of that name, which may be anyone's, stays."""
+    if path.is_file() and path.read_bytes() != content.encode():
+        raise OutputError(f"{path} is there, and is not the example's; name another folder")
+    with Output.to(str(path)) as out:
+        out.write(content.rstrip("\n"))

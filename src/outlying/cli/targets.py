@@ -6,13 +6,11 @@ import dataclasses
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import click
-
-from outlying.cli.options import Decorator, assignment, decorated
+from outlying.cli.options import all_of, assignment, grouped
 from outlying.errors import ColumnError, ObjectError, OptionError, RowError
 from outlying.options import Options
 from outlying.table.table import Table
@@ -21,63 +19,54 @@ from outlying.table.values import Value, read_text
 
 _NUMBER_OR_RANGE = re.compile(r"([0-9]{1,15})(?:\s*-\s*([0-9]{1,15}))?")
 _ONE = ("row", "where", "object_file")
-_FLAGS = {
-    "row": "--row",
-    "where": "--where",
-    "where_file": "--where-file",
-    "object_file": "--object",
-    "rows": "--rows",
-    "rows_file": "--rows-file",
-    "where_true": "--where-true",
-    "objects_file": "--objects",
-}
-_OPTIONS: tuple[Decorator, ...] = (
-    click.option("--row", type=int, help="The row to explain: data rows are counted from 1."),
-    click.option(
-        "--where",
-        multiple=True,
-        metavar="COLUMN=VALUE",
-        help="The only row with this value; repeat to narrow.",
-    ),
-    click.option(
+_MANY_TIMES = ("where", "rows")
+#: The ways to name what to explain: by which flag, with what, in words.
+_WAYS = {
+    "row": ("--row", "N", "The row to explain: data rows are counted from 1."),
+    "where": ("--where", "COLUMN=VALUE", "The only row with this value; repeat to narrow."),
+    "where_file": (
         "--where-file",
-        metavar="FILE",
-        help='Many rows by their values: JSON lines such as {"id": 17}, or - for standard input.',
+        "FILE",
+        'Many rows by their values: JSON lines such as {"id": 17}, or - for standard input.',
     ),
-    click.option(
+    "object_file": (
         "--object",
-        "object_file",
-        metavar="FILE",
-        help="A new object, as JSON in a file or - for standard input.",
+        "FILE",
+        "A new object, as JSON in a file or - for standard input.",
     ),
-    click.option(
-        "--rows",
-        multiple=True,
-        metavar="NUMBERS",
-        help="Many rows, counted from 1, such as 3,17,40-60.",
-    ),
-    click.option(
+    "rows": ("--rows", "NUMBERS", "Many rows, counted from 1, such as 3,17,40-60."),
+    "rows_file": (
         "--rows-file",
-        metavar="FILE",
-        help="Many rows: their numbers in a file or - for standard input.",
+        "FILE",
+        "Many rows: their numbers in a file or - for standard input.",
     ),
-    click.option(
+    "where_true": (
         "--where-true",
-        metavar="COLUMN",
-        help="Every row that this column marks (true, yes, 1); it is not compared.",
+        "COLUMN",
+        "Every row that this column marks (true, yes, 1); it is not compared.",
     ),
-    click.option(
+    "objects_file": (
         "--objects",
-        "objects_file",
-        metavar="FILE",
-        help="Many new objects, as JSON lines in a file or - for standard input.",
+        "FILE",
+        "Many new objects, as JSON lines in a file or - for standard input.",
     ),
+}
+_FLAGS = {name: flag for name, (flag, _, _) in _WAYS.items()}
+#: Gives a command the options that name what to explain.
+naming_options = all_of(
+    *(
+        grouped(
+            "What to explain",
+            flag,
+            name,
+            type=int if name == "row" else str,
+            multiple=name in _MANY_TIMES,
+            metavar=metavar,
+            help=words,
+        )
+        for name, (flag, metavar, words) in _WAYS.items()
+    )
 )
-
-
-def naming_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command the options that name what to explain."""
-    return decorated(command, _OPTIONS)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -272,7 +261,7 @@ def _row(table: Table, key: Mapping[str, Any], place: str) -> int:
     try:
         return table.find(key)
     except (RowError, ColumnError) as error:
-        raise RowError(f"{place}: {error}") from None
+        raise RowError(f"{place}: ", *error.args) from None
 
 
 def json_object(file: str) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ import click
 import outlying
 from outlying.api import Explainer
 from outlying.cli import resume as jsonlines
-from outlying.cli.options import Decorator, decorated
+from outlying.cli.options import all_of, grouped
 from outlying.cli.resume import Partial
 from outlying.cli.targets import Naming
 from outlying.cli.terminal import (
@@ -27,22 +27,21 @@ from outlying.cli.terminal import (
     summed_up,
     width,
 )
-from outlying.errors import OptionError, WorkerError, harmless
+from outlying.errors import NoMemoryError, OptionError, WorkerError, harmless
 from outlying.parallel import usable_workers
 from outlying.render.files import Output
 from outlying.results.detections import Detection, Flagged
 from outlying.results.documents import Patterns, document, entry_beside
 from outlying.results.findings import Findings
 from outlying.results.wording import Terms
+from outlying.table.table import Table
 from outlying.table.targets import Targets
 
-#: What helps where memory runs out.
-NO_MEMORY = (
-    "there is not enough memory; --engine duckdb reads a large file as a stream, --workers 1 needs "
-    "the least, --columns or --exclude leave columns out"
-)
-_OPTIONS: tuple[Decorator, ...] = (
-    click.option(
+_GROUP = "Output"
+#: Gives a command the options that say what is written, where, and by how many.
+writing_options = all_of(
+    grouped(
+        _GROUP,
         "--format",
         "form",
         type=click.Choice(["text", "json", "jsonl", "html"]),
@@ -50,18 +49,17 @@ _OPTIONS: tuple[Decorator, ...] = (
         show_default=True,
         help="For people (html: a page with pictures) or for programs (jsonl: a line per object).",
     ),
-    click.option(
-        "-o", "--output", metavar="FILE", help="Write to a file instead of standard output."
+    grouped(
+        _GROUP, "-o", "--output", metavar="FILE", help="Write to a file instead of standard output."
     ),
-    click.option("--all", "everything", is_flag=True, help="Text: weaker findings, all numbers."),
-    click.option("--resume", is_flag=True, help="Continue an interrupted run with jsonl and -o."),
-    click.option("--workers", type=int, help="Processes that work.  [default: one per core]"),
+    grouped(
+        _GROUP, "--all", "everything", is_flag=True, help="Text: weaker findings, all numbers."
+    ),
+    grouped(
+        _GROUP, "--resume", is_flag=True, help="Continue an interrupted run with jsonl and -o."
+    ),
+    grouped(_GROUP, "--workers", type=int, help="Processes that work.  [default: one per core]"),
 )
-
-
-def writing_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command the options that say what is written, where, and by how many."""
-    return decorated(command, _OPTIONS)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -122,6 +120,15 @@ class Job:
     def rendered(self, findings: Findings, is_terminal: bool) -> str:
         """Write findings as text, in the terms of the command."""
         return rendered(findings, is_terminal, self.terms, everything=self.everything)
+
+
+def refuse_resuming(job: Job, table: Table) -> None:
+    """Refuse to continue what is read as a stream: its rows are explained all at once."""
+    if job.resume:
+        raise OptionError(
+            f"{table.source} is read as a stream: all rows are explained at once, so that there "
+            "is nothing to continue; leave --resume out"
+        )
 
 
 def run(job: Job, load: Callable[[], Loaded]) -> None:
@@ -274,9 +281,9 @@ def _says_how_to_continue(job: Job, partial: Partial, total: int) -> Iterator[No
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"Interrupted; {kept()}.") from None
     except MemoryError:
-        raise MemoryError(f"{NO_MEMORY}; {kept()}") from None
+        raise NoMemoryError(f"; {kept()}") from None
     except WorkerError as error:
-        error.args = (f"{error}; {kept()}",)
+        error.args = (*error.args, f"; {kept()}")
         raise
 
 

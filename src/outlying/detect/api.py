@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from outlying import sources
 from outlying.api import Explainer
+from outlying.checks import check_flag, check_names, check_whole
 from outlying.detect.given_scores import (
     ColumnScores,
     checked_scores,
@@ -16,7 +17,7 @@ from outlying.detect.given_scores import (
     detector_scores,
 )
 from outlying.errors import OptionError, shown
-from outlying.options import BAGGING, Bagging, DetectOptions, check_flag, check_names, check_whole
+from outlying.options import BAGGING, COLUMN_OPTIONS, Bagging, DetectOptions
 from outlying.parallel import usable_workers
 from outlying.results.detections import Detection, Flagged
 from outlying.results.findings import Population
@@ -26,6 +27,7 @@ from outlying.table.values import printable
 
 if TYPE_CHECKING:
     from outlying.detect.bagging import Bagged, Progress
+    from outlying.keywords import DetectKeywords
     from outlying.method.density import Counts
     from outlying.table.selection import Selection
 
@@ -38,7 +40,7 @@ _BY_STRENGTH = (STRENGTH, AUTO)  # an older name
 #: Why a column of scores is not compared.
 HOLDS_SCORES = "holds the scores by which rows are ranked"
 
-_COLUMNS = ("columns", "exclude", "types", "infinite", *registry.OPTIONS)
+_COLUMNS = (*COLUMN_OPTIONS, *registry.OPTIONS)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +62,7 @@ def detect(
     lowest: bool = False,
     workers: int | None = None,
     progress: Progress | None = None,
-    **options: Any,
+    **options: Unpack[DetectKeywords],
 ) -> Detection:
     """Find the rows of a table that stand out; the oddest first.
 
@@ -72,9 +74,9 @@ def detect(
     or low ones with `lowest`.
     Further options: columns, exclude, types, infinite, encoding, sheet, as for `explain`.
     """
-    settings = _settings(detector, scores, check_whole("top", top, 1), lowest, options)
+    settings = _settings(detector, scores, check_whole("top", top, 1), lowest, {**options})
     threads = usable_workers(workers)
-    explainer, given = _prepared(data, scores, options)
+    explainer, given = _prepared(data, scores, {**options})
     if settings.by_strength:
         from outlying.detect.strength import by_strength
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from outlying.errors import OptionError
+from outlying.errors import OptionError, Setting
 from outlying.options import Scale
 from outlying.table.columns import CategoricalColumn, Column, Floats, Mask, NumericColumn, Rows
 
@@ -100,8 +100,11 @@ def _scaled(column: NumericColumn, known: Mask, scale: Scale) -> Floats:
 def _as_they_are(column: NumericColumn, largest: float) -> Floats:
     if largest > LARGEST:
         raise OptionError(
-            f'scale="none" cannot compare column {column.name!r}, which holds numbers as large as '
-            f'{largest:g} (allowed: up to {LARGEST:g}); use scale="deviation" or leave the column '
-            "out with exclude="
+            Setting("scale", "none"),
+            f" cannot compare column {column.name!r}, which holds numbers as large as {largest:g} "
+            f"(allowed: up to {LARGEST:g}); use ",
+            Setting("scale", "deviation"),
+            " or leave the column out with ",
+            Setting("exclude"),
         )
     return column.values

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from outlying.errors import ColumnError, OptionError, row_words, shown
+from outlying.errors import ColumnError, OptionError, RowAt, shown
 from outlying.options import Infinite
 from outlying.table.columns import Column, Floats, frozen
 from outlying.table.table import Table
@@ -103,12 +103,11 @@ def checked_scores(scores: Any, rows: int, whose: str) -> Floats:
         )
     if np.isinf(numbers).any():
         place = int(np.flatnonzero(np.isinf(numbers))[0])
-        name, words = row_words(place)
-        error = OptionError(
-            f"{whose}: the score of {name} is infinite; scores must be finite, or missing"
+        raise OptionError(
+            f"{whose}: the score of ",
+            RowAt(place),
+            " is infinite; scores must be finite, or missing",
         )
-        error.in_shell = words
-        raise error
     if np.isnan(numbers).all():
         raise OptionError(f"{whose}: no row has a score")
     return np.asarray(frozen(numbers))

@@ -1,4 +1,4 @@
-"""`python -m outlying.kernel` compiles the screen."""
+"""`python -m outlying.kernel` compiles the kernel."""
 
 import sys
 

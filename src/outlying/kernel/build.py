@@ -1,6 +1,6 @@
-"""Compile the screen with the system's C compiler: `python -m outlying.kernel`.
+"""Compile the kernel with the system's C compiler: `python -m outlying.kernel`.
 
-On x86-64 Linux there are two builds, the better of which is chosen at load; elsewhere one.
+On x86-64 Linux there are three builds, the best of which is chosen at load; elsewhere one.
 None of them may reorder or fuse operations: results do not depend on the build. Every build says
 which version and source it was made of, and a record beside it what its bytes are: what is older,
 damaged or of another hand is never loaded. Nothing of the
@@ -20,7 +20,9 @@ FOLDER = Path(__file__).parent if "__file__" in globals() else Path(os.devnull)
 BUILDS = FOLDER / "builds"  # not beside the modules: they are no extension modules
 GENERIC = "generic"
 #: Builds for x86-64, and the level of processor that they need.
-LEVELS = {"x86-64-v2": 2, "x86-64-v3": 3}
+LEVELS = {"x86-64-v2": 2, "x86-64-v3": 3, "x86-64-v4": 4}
+#: The last one counts bits of several words at once.
+_MORE = {"x86-64-v4": ("-mavx512vpopcntdq", "-mprefer-vector-width=512")}
 #: No operation is reordered or fused; nobody looks at flags or traps of the processor.
 _EXACT = ("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
 FLAGS = ("-std=c11", "-O3", *_EXACT, "-fPIC", "-shared")
@@ -36,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     import argparse
 
     parser = argparse.ArgumentParser(
-        prog="python -m outlying.kernel", description="Compile the screen."
+        prog="python -m outlying.kernel", description="Compile the kernel."
     )
     parser.add_argument("--folder", type=Path, default=BUILDS, help="where the builds go")
     parser.add_argument(
@@ -47,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for path in built(args.folder):
             sys.stdout.write(f"{path}\n")
     except BuildError as error:
-        sys.stderr.write(f"the screen was not compiled: {error}\n")
+        sys.stderr.write(f"the kernel was not compiled: {error}\n")
         return 0 if args.optional else 1
     return 0
 
@@ -77,7 +79,7 @@ def path_of(name: str, folder: Path = BUILDS) -> Path:
     import sysconfig
 
     platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-    return folder / f"screen_{platform}_{name}{'.dll' if os.name == 'nt' else '.so'}"
+    return folder / f"kernel_{platform}_{name}{'.dll' if os.name == 'nt' else '.so'}"
 
 
 def identity() -> str:
@@ -136,7 +138,7 @@ def compile_to(path: Path, flags: Sequence[str]) -> Path:
 
     command = compiler()
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".screen-") as folder:
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".kernel-") as folder:
         made = Path(folder) / path.name
         named = f'-DIDENTITY="{identity()}"'
         sources = map(str, sorted(FOLDER.glob("*.c")))
@@ -158,4 +160,9 @@ def _made(name: str, folder: Path) -> Path:
     path = path_of(name, folder)
     if path.exists() and fault_of(path) is None:
         return path
-    return compile_to(path, () if name == GENERIC else (f"-march={name}",))
+    return compile_to(path, flags_of(name))
+
+
+def flags_of(name: str) -> tuple[str, ...]:
+    """Return what the compiler is told of the processor that a build is for."""
+    return () if name == GENERIC else (f"-march={name}", *_MORE.get(name, ()))

@@ -2,35 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
-import functools
-
 import numpy as np
 
-from outlying.kernel.library import Floats, Kernel, Places, address_of, compiled
+from outlying.kernel.library import Places, compiled
 
 #: A count of all places pays for at least a share of 1/2 as many codes.
 _FEW = 2
-_NUMBER, _REAL, _POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
-
-
-class _Functions:
-    """The functions of count.c."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.codes = kernel.function("count_codes", _NUMBER, _POINTER, _NUMBER, _POINTER, _NUMBER)
-        self.codes_of = kernel.function(
-            "count_codes_of", _NUMBER, _POINTER, _POINTER, _NUMBER, _POINTER, _NUMBER
-        )
-        self.bins = kernel.function(
-            "count_bins",
-            None,
-            *(_POINTER, _NUMBER, _REAL, _REAL, _REAL, _POINTER, _POINTER),
-            *(_POINTER, _POINTER, _NUMBER, _POINTER),
-        )
-
-
-_functions = functools.cache(_Functions)
 
 
 def count_codes(codes: Places, counts: Places, rows: Places | None = None) -> None:
@@ -44,36 +21,11 @@ def count_codes(codes: Places, counts: Places, rows: Places | None = None) -> No
         else:
             counts += np.bincount(codes, minlength=len(counts))
         return
-    own = np.ascontiguousarray(codes, dtype=np.int64)
-    to = address_of(counts), len(counts)
+    own = codes.astype(np.int64, copy=False)
     if rows is None:
-        beyond = _functions(kernel).codes(address_of(own), len(own), *to)
+        beyond = kernel("count_codes", own, len(own), counts, len(counts))
     else:
-        some = np.ascontiguousarray(rows, dtype=np.int64)
-        beyond = _functions(kernel).codes_of(address_of(own), address_of(some), len(some), *to)
+        some = rows.astype(np.int64, copy=False)
+        beyond = kernel("count_codes_of", own, some, len(some), counts, len(counts))
     if beyond:
         raise IndexError("a code has no place")
-
-
-def bins_of(
-    numbers: Floats,
-    scale: tuple[float, float, int],
-    lines: tuple[Floats, Floats],
-    atoms: Floats,
-    shifts: Places,
-) -> Places | None:
-    """Find the bins of numbers; None without compiled code. See `Grid.codes`.
-
-    `scale` is the first number, cells for each unit, and how many cells there are.
-    """
-    kernel = compiled()
-    if kernel is None:
-        return None
-    numbers = np.ascontiguousarray(numbers)
-    codes = np.empty(len(numbers), dtype=np.int64)
-    slopes, offsets = lines
-    _functions(kernel).bins(
-        *(address_of(numbers), len(numbers), *scale, address_of(slopes), address_of(offsets)),
-        *(address_of(atoms), address_of(shifts), len(atoms), address_of(codes)),
-    )
-    return codes

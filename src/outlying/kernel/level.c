@@ -11,7 +11,11 @@ EXPORT int kernel_level(void)
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2")
         || !__builtin_cpu_supports("fma"))
         return 2;
-    return 3;
+    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw")
+        || !__builtin_cpu_supports("avx512cd") || !__builtin_cpu_supports("avx512dq")
+        || !__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512vpopcntdq"))
+        return 3;
+    return 4;
 #else
     return 0;
 #endif

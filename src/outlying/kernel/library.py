@@ -23,7 +23,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Places: TypeAlias = npt.NDArray[np.int64]
 Marks: TypeAlias = npt.NDArray[np.bool_]
 
-VARIABLE = "OUTLYING_SCREEN"
+VARIABLE = "OUTLYING_KERNEL"
 
 
 class UnfitBuildError(Exception):
@@ -56,66 +56,28 @@ class Kernel:
 
     def __init__(self, name: str, path: Path) -> None:
         self.name, self._library = name, _open(path)
-        number, pointer = ctypes.c_int64, ctypes.c_void_p
-        self._places = self._library.sweep_places
-        self._places.argtypes = (pointer, number, pointer, number, number, pointer)
-        self._places.restype = None
-        self._total = self._library.sweep_total
-        self._total.argtypes = (pointer, number, ctypes.c_double)
-        self._total.restype = number
-        self._around = self._library.sweep_around
-        self._around.argtypes = (pointer, number, pointer, ctypes.c_double, pointer, pointer)
-        self._around.restype = None
-        self._variance = self._library.sweep_variance
-        self._variance.argtypes = (pointer, number)
-        self._variance.restype = ctypes.c_double
-        self._taken = self._library.sweep_taken
-        self._taken.argtypes = (pointer, pointer, number, pointer, pointer)
-        self._taken.restype = number
 
-    def function(self, name: str, result: Any, *arguments: Any) -> Any:
-        """Return a function of the library, given its types."""
-        found = self._library[name]
-        found.restype, found.argtypes = result, arguments
-        return found
+    def __call__(self, name: str, *given: Any, result: Any = ctypes.c_int64) -> Any:
+        """Call a function with what it takes: arrays, whole numbers, reals, structs.
+
+        An array that it writes to must be contiguous; others are made so.
+        """
+        arrays = [np.ascontiguousarray(a) if isinstance(a, np.ndarray) else None for a in given]
+        function = self._library[name]
+        function.restype = result
+        return function(*map(_argument, given, arrays))
 
     def level(self) -> int:
         """Return the level of x86-64 of this processor; 0 for others."""
         return int(self._library.kernel_level())
 
-    def places(self, values: Floats, points: Floats, *, is_right: bool) -> Places:
-        """Count the values below each of ascending points, or up to it."""
-        values, points = np.ascontiguousarray(values), np.ascontiguousarray(points)
-        places = np.empty(len(points), dtype=np.int64)
-        self._places(
-            *(address_of(values), len(values), address_of(points), len(points)),
-            *(int(is_right), address_of(places)),
-        )
-        return places
 
-    def total(self, values: Floats, reach: float) -> int:
-        """Add up, for each of ascending values, how many are at most so much larger."""
-        values = np.ascontiguousarray(values)
-        return int(self._total(address_of(values), len(values), reach))
-
-    def around(self, values: Floats, before: Places, reach: float) -> Places:
-        """Count the rows around each of ascending values, given those before each, and all."""
-        values, before = np.ascontiguousarray(values), np.ascontiguousarray(before)
-        ended, around = np.zeros(len(values) + 1, np.int64), np.empty(len(values), np.int64)
-        own = address_of(values), len(values), address_of(before)
-        self._around(*own, reach, address_of(ended), address_of(around))
-        return around
-
-    def variance(self, values: Floats) -> float:
-        """Return the variance of ascending values, not all equal, in units of their spread."""
-        values = np.ascontiguousarray(values)
-        return float(self._variance(address_of(values), len(values)))
-
-    def taken(self, values: Floats, rows: Places, marks: Marks) -> Floats:
-        """Return the values of marked rows."""
-        taken = np.empty(len(values) + 1)
-        own = address_of(values), address_of(rows), len(values)
-        return taken[: self._taken(*own, address_of(marks), address_of(taken))].copy()
+def _argument(value: Any, array: npt.NDArray[Any] | None) -> Any:
+    if array is not None:
+        return ctypes.c_void_p(address_of(array))
+    if isinstance(value, Shared):
+        return ctypes.byref(value)
+    return ctypes.c_double(value) if isinstance(value, float) else ctypes.c_int64(value)
 
 
 def address_of(array: npt.NDArray[Any]) -> int:
@@ -124,7 +86,7 @@ def address_of(array: npt.NDArray[Any]) -> int:
 
 
 def compiled() -> Kernel | None:
-    """Return the compiled screen; None where there is none that fits, or it is not wanted."""
+    """Return the compiled kernel; None where there is none that fits, or it is not wanted."""
     wanted = os.environ.get(VARIABLE, "")
     return None if wanted == "numpy" else _loaded(wanted)
 
@@ -167,14 +129,14 @@ def _at(name: str) -> Kernel | None:
 
 
 def said() -> str:
-    """Say which screen is used, and why it is not a compiled one that is there."""
+    """Say which kernel is used, and why it is not a compiled one that is there."""
     found = compiled()
     if found is not None:
-        return f"screen: compiled ({found.name})"
+        return f"kernel: compiled ({found.name})"
     fault = "" if os.environ.get(VARIABLE) else _found("")[1]
     if fault:
         return (
-            f"screen: NumPy; the compiled one is not used: {fault}; "
+            f"kernel: NumPy; the compiled one is not used: {fault}; "
             "`python -m outlying.kernel` makes it anew"
         )
-    return "screen: NumPy; a C compiler at installation makes it several times faster"
+    return "kernel: NumPy; a C compiler at installation makes it several times faster"

@@ -1,7 +1,7 @@
 /* A one-dimensional Gaussian mixture by EM with annihilation (Figueiredo & Jain 2002), as in
  * method/mixture.py, which says why each step is as it is; names are the same. Sums run in eight lanes, and
  * exponential and logarithm are our own, so that every build, every C library and the twin in NumPy
- * (method/series.py) give the same bits. */
+ * (method/mixture.py) give the same bits. */
 #include "kernel.h"
 
 enum { FEW_COMPONENTS = 8, MOST_SWEEPS = 200 };

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
-import functools
-from typing import Any
-
 import numpy as np
 
-from outlying.kernel.library import Floats, Kernel, address_of
+from outlying.kernel.library import Floats, Kernel
 
 _LANES = 8
-_NUMBER, _REAL, _POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
-
-
-@functools.cache
-def _fit(kernel: Kernel) -> Any:
-    given = (_POINTER, _POINTER, _NUMBER, _REAL, _REAL, _NUMBER, _POINTER, _POINTER, _POINTER)
-    return kernel.function("mixture_fit", _NUMBER, *given)
 
 
 def fitted(
@@ -37,10 +26,8 @@ def fitted(
     values = np.append(values, np.full(more, values[-1]))
     counts = np.append(counts, np.zeros(more))
     found = tuple(np.array(numbers, dtype=np.float64) for numbers in start)
-    count = _fit(kernel)(
-        *(address_of(values), address_of(counts), len(values), rows, floor),
-        *(len(found[0]), *map(address_of, found)),
-    )
+    points_given = values, counts, len(values), float(rows), float(floor)
+    count = kernel("mixture_fit", *points_given, len(found[0]), *found)
     if not count:
         raise MemoryError
     weights, means, widths = (numbers[:count] for numbers in found)

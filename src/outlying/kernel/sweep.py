@@ -3,37 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from outlying.kernel.library import Floats, Kernel, Marks, Places, address_of, compiled
-
-_NUMBER, _REAL, _POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
+from outlying.kernel.library import Floats, Marks, Places, compiled
 
 #: Fewer points are looked up one by one.
 _FEW = 64
-
-
-class _Functions:
-    """The functions of sweep.c that describe values."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        get, array = kernel.function, (_POINTER, _NUMBER)
-        weighted = _POINTER, _POINTER, _NUMBER
-        self.distinct = get("sweep_distinct", _NUMBER, *array, _POINTER, _POINTER, _POINTER)
-        self.variance = get("sweep_weighted_variance", _REAL, *weighted, _NUMBER)
-        self.means = get("sweep_means", None, *weighted, _REAL, _POINTER)
-        self.locate = get("sweep_locate", None, *array, *array, _POINTER)
-        self.step = get("sweep_median_step", _REAL, *array, _POINTER)
-        self.ranges = get(
-            "sweep_ranges", _NUMBER, *weighted, _REAL, _REAL, _REAL, _POINTER, _POINTER
-        )
-
-
-_functions = functools.cache(_Functions)
 
 
 def places_of(values: Floats, points: Floats, side: Literal["left", "right"]) -> Places:
@@ -41,7 +19,10 @@ def places_of(values: Floats, points: Floats, side: Literal["left", "right"]) ->
     kernel = compiled()
     if kernel is None or len(points) < _FEW:
         return values.searchsorted(points, side)
-    return kernel.places(values, points, is_right=side == "right")
+    places = np.empty(len(points), dtype=np.int64)
+    given = values, len(values), points, len(points), int(side == "right")
+    kernel("sweep_places", *given, places, result=None)
+    return places
 
 
 def located(edges: Floats, values: Floats) -> npt.NDArray[np.int32]:
@@ -51,10 +32,9 @@ def located(edges: Floats, values: Floats) -> npt.NDArray[np.int32]:
         places = edges.searchsorted(values, "right").astype(np.int32)
         places[np.isnan(values)] = len(edges) + 1
         return places
-    edges, values = np.ascontiguousarray(edges), np.ascontiguousarray(values, dtype=np.float64)
     found = np.empty(len(values), dtype=np.int32)
-    given = address_of(edges), len(edges), address_of(values), len(values)
-    _functions(kernel).locate(*given, address_of(found))
+    given = edges, len(edges), values.astype(np.float64, copy=False), len(values)
+    kernel("sweep_locate", *given, found, result=None)
     return found
 
 
@@ -63,7 +43,7 @@ def total_after(values: Floats, reach: float) -> int:
     kernel = compiled()
     if kernel is None or len(values) < _FEW:
         return int(np.add.reduce(values.searchsorted(values + reach, "right")))
-    return kernel.total(values, reach)
+    return int(kernel("sweep_total", values, len(values), float(reach)))
 
 
 def rows_around(values: Floats, before: Places, reach: float) -> Places:
@@ -74,7 +54,10 @@ def rows_around(values: Floats, before: Places, reach: float) -> Places:
     """
     kernel = compiled()
     if kernel is not None:
-        return kernel.around(values, before, reach)
+        ended, around = np.zeros(len(values) + 1, np.int64), np.empty(len(values), np.int64)
+        given = values, len(values), before, float(reach)
+        kernel("sweep_around", *given, ended, around, result=None)
+        return around
     right = values.searchsorted(values + reach, "right")
     ended = np.bincount(right, weights=np.diff(before), minlength=len(values) + 1).cumsum()
     return np.asarray(before[right] - ended[:-1].astype(np.int64))
@@ -84,7 +67,7 @@ def variance(values: Floats) -> float:
     """Return the variance of ascending values, not all equal, in units of their spread."""
     kernel, count = compiled(), len(values)
     if kernel is not None:
-        return kernel.variance(values)
+        return float(kernel("sweep_variance", values, len(values), result=ctypes.c_double))
     offsets = (values - values[0]) / (values[-1] - values[0])
     deviations = offsets - np.add.reduce(offsets) / count
     return float(np.add.reduce(deviations * deviations) / count)
@@ -93,7 +76,10 @@ def variance(values: Floats) -> float:
 def taken(values: Floats, rows: Places, marks: Marks) -> Floats:
     """Return the values of marked rows, given values and their rows."""
     kernel = compiled()
-    return values[marks[rows]] if kernel is None else kernel.taken(values, rows, marks)
+    if kernel is None:
+        return values[marks[rows]]
+    found = np.empty(len(values) + 1)
+    return found[: kernel("sweep_taken", values, rows, len(values), marks, found)].copy()
 
 
 def distinct(values: Floats) -> tuple[Floats, Places, Places]:
@@ -103,11 +89,8 @@ def distinct(values: Floats) -> tuple[Floats, Places, Places]:
         starts = np.flatnonzero(np.diff(values, prepend=-np.inf))
         before = np.append(starts, count)
         return values[starts], np.diff(before), before
-    values = np.ascontiguousarray(values)
     found, rows, before = np.empty(count), np.empty(count, np.int64), np.empty(count + 1, np.int64)
-    number = _functions(kernel).distinct(
-        *(address_of(values), count, address_of(found), address_of(rows), address_of(before))
-    )
+    number = kernel("sweep_distinct", values, count, found, rows, before)
     return found[:number], rows[:number], before[: number + 1]
 
 
@@ -115,9 +98,8 @@ def weighted_variance(values: Floats, rows: Places) -> float:
     """Return the variance of ascending values, not all equal, in units of their spread."""
     kernel, number = compiled(), int(np.add.reduce(rows))
     if kernel is not None:
-        values, rows = np.ascontiguousarray(values), np.ascontiguousarray(rows)
-        own = address_of(values), address_of(rows), len(values)
-        return float(_functions(kernel).variance(*own, number))
+        given = values, rows, len(values), number
+        return float(kernel("sweep_weighted_variance", *given, result=ctypes.c_double))
     offsets = (values - values[0]) / (values[-1] - values[0])
     deviations = offsets - np.add.reduce(offsets * rows) / number
     return float(np.add.reduce(deviations * deviations * rows) / number)
@@ -127,9 +109,8 @@ def means_around(values: Floats, rows: Places, point: float) -> tuple[float, flo
     """Return the means over rows of values, of how far they are above a point, and below it."""
     kernel = compiled()
     if kernel is not None:
-        values, rows, means = np.ascontiguousarray(values), np.ascontiguousarray(rows), np.empty(3)
-        own = address_of(values), address_of(rows), len(values)
-        _functions(kernel).means(*own, point, address_of(means))
+        means = np.empty(3)
+        kernel("sweep_means", values, rows, len(values), float(point), means, result=None)
     else:
         above, below = (np.maximum(sign * (values - point), 0.0) for sign in (1.0, -1.0))
         number = float(np.add.reduce(rows))
@@ -143,8 +124,8 @@ def median_step(values: Floats) -> float:
     kernel = compiled()
     if kernel is None:
         return float(np.median(np.diff(values)))
-    values, room = np.ascontiguousarray(values), np.empty(len(values))
-    return float(_functions(kernel).step(address_of(values), len(values), address_of(room)))
+    given = values, len(values), np.empty(len(values))
+    return float(kernel("sweep_median_step", *given, result=ctypes.c_double))
 
 
 def ranges(
@@ -160,10 +141,7 @@ def ranges(
         is_between = (kept[:-1] < point) & (point <= kept[1:])
         ends = np.flatnonzero((np.diff(kept) > widest) | is_between)
         return kept[np.append(0, ends + 1)], kept[np.append(ends, len(kept) - 1)]
-    values, densities = np.ascontiguousarray(values), np.ascontiguousarray(densities)
-    found: npt.NDArray[np.float64] = np.empty((2, len(values)))
-    number = _functions(kernel).ranges(
-        *(address_of(values), address_of(densities), len(values), least, widest, point),
-        *(address_of(found[0]), address_of(found[1])),
-    )
-    return found[0, :number], found[1, :number]
+    first, last = np.empty(len(values)), np.empty(len(values))
+    limits = float(least), float(widest), float(point)
+    number = kernel("sweep_ranges", values, densities, len(values), *limits, first, last)
+    return first[:number], last[:number]

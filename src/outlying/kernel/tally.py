@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import dataclasses
-import functools
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from outlying.kernel.library import Kernel, address_of, compiled
+from outlying.kernel.library import address_of, compiled
 from outlying.kernel.structs import AroundStruct, TallyStruct
 
 Words: TypeAlias = npt.NDArray[np.uint64]
@@ -24,8 +22,6 @@ ENOUGH = 5
 MOST_CONDITIONS = 4
 _CHUNK = 1 << 22  # words that NumPy joins at once
 _ROOM = 1 << 16  # cells, to begin with
-
-_NUMBER, _POINTER = ctypes.c_int64, ctypes.c_void_p
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -63,19 +59,6 @@ class _Limits(NamedTuple):
     with_empty: bool
 
 
-class _Functions:
-    def __init__(self, kernel: Kernel) -> None:
-        get, at = kernel.function, _POINTER
-        self.lay_out = get("tally_lay_out", None, _NUMBER, *[at] * 5, _NUMBER, at)
-        self.join = get("tally_join", None, _NUMBER, _NUMBER, at, at, at)
-        self.count = get("tally_count", _NUMBER, at, _NUMBER, *[at] * 7)
-        self.shared = get("tally_shared", _NUMBER, *[at] * 3)
-        self.assign = get("tally_assign", _NUMBER, at, _NUMBER, *[at] * 4)
-
-
-_functions = functools.cache(_Functions)
-
-
 def lay_out(
     slots: Small,
     order: Small,
@@ -87,10 +70,8 @@ def lay_out(
     """Mark the rows of conditions: a code has those listed from `first[code]` on."""
     kernel = compiled()
     if kernel is not None:
-        _functions(kernel).lay_out(
-            *(len(slots), address_of(slots), address_of(order), address_of(codes)),
-            *(address_of(first), address_of(listed), bits.shape[1], address_of(bits)),
-        )
+        given = len(slots), slots, order, codes, first, listed, bits.shape[1]
+        kernel("tally_lay_out", *given, bits, result=None)
         return
     own = codes[order]
     for condition in np.unique(listed):
@@ -106,8 +87,8 @@ def join(conditions: Words, members: Small) -> Words:
     joined = np.empty((len(members), conditions.shape[1]), dtype=np.uint64)
     kernel = compiled()
     if kernel is not None:
-        own = address_of(members), address_of(conditions), address_of(joined)
-        _functions(kernel).join(conditions.shape[1], len(members), *own)
+        given = conditions.shape[1], len(members), members, conditions
+        kernel("tally_join", *given, joined, result=None)
         return joined
     joined[:] = conditions[members[:, 0]]
     for column in members.T[1:]:
@@ -143,11 +124,8 @@ def count(
         context, own = np.empty((2, room), dtype=np.int32)
         rarities = np.empty(room)
         struct = _struct(layout, conditions, bases, room=room, **numbers)
-        arrays: tuple[npt.NDArray[Any], ...] = (base_of, condition_of, sizes, lifts)
-        arrays += (context, own, rarities)
-        found = _functions(kernel).count(
-            ctypes.addressof(struct), len(base_of), *map(address_of, arrays)
-        )
+        given = struct, len(base_of), base_of, condition_of
+        found = kernel("tally_count", *given, sizes, lifts, context, own, rarities)
         if found < 0:
             raise MemoryError
         if found <= room:
@@ -205,9 +183,7 @@ def shared(
         concentration=concentration,
         **{name: address_of(array) for name, array in arrays.items()},
     )
-    found = _functions(kernel).shared(
-        ctypes.addressof(struct), address_of(row), address_of(condition)
-    )
+    found = kernel("tally_shared", struct, row, condition)
     if found < 0:
         raise MemoryError
     return row[:found], condition[:found]
@@ -242,12 +218,8 @@ def assign(layout: Layout, conditions: Words, bins: Small, members: Small, rows:
     found = np.full(rows, -1, dtype=np.int32)
     kernel = compiled()
     if kernel is not None:
-        struct = _struct(layout, conditions, conditions)
-        arrays = (bins, members, layout.rows, found)
-        done = _functions(kernel).assign(
-            ctypes.addressof(struct), len(bins), *map(address_of, arrays)
-        )
-        if done < 0:
+        given = _struct(layout, conditions, conditions), len(bins), bins, members, layout.rows
+        if kernel("tally_assign", *given, found) < 0:
             raise MemoryError
         return found
     for place, (own, context) in enumerate(zip(bins, members, strict=True)):

@@ -13,7 +13,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from outlying.kernel.sweep import places_of, rows_around, total_after, variance
+from outlying.kernel.sweep import rows_around, total_after, variance
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Counts: TypeAlias = npt.NDArray[np.int64]
@@ -94,18 +94,11 @@ def mean_neighbours(values: Floats, width: float) -> float:
     return close_pairs(total_after(values, width / 2), len(values)) / len(values)
 
 
-def mean_around(values: Floats, everywhere: Floats, width: float) -> float:
-    """Return how many of other sorted values lie within a window of a value on average."""
-    last = places_of(everywhere, values + width / 2, "right")
-    first = places_of(everywhere, values - width / 2, "left")
-    return int(np.add.reduce(last) - np.add.reduce(first)) / len(values)
-
-
 def frequencies(counts: Counts) -> Floats:
     """Return the relative frequency of each category, which is its density, from its count."""
     return np.asarray(counts / np.add.reduce(counts))
 
 
-def alike(counts: Counts, everywhere: Counts) -> float:
+def mean_matches(counts: Counts, everywhere: Counts) -> float:
     """Return how many of other rows share a row's category on average, by counts of both."""
     return int(np.dot(counts, everywhere)) / int(np.add.reduce(counts))

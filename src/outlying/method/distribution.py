@@ -19,10 +19,10 @@ from outlying.kernel.sweep import distinct, rows_around, weighted_variance
 from outlying.method.density import (
     Counts,
     Floats,
-    alike,
     bandwidth,
     bandwidth_among,
     densities,
+    mean_matches,
 )
 from outlying.method.measure import SCALES, Typical, lift, rarity
 from outlying.method.surprise import CLIPPED, OUTER_TWENTIETHS
@@ -206,8 +206,8 @@ def typical_categories(counts: Counts, everywhere: Counts, total: int) -> Typica
     """
     if np.count_nonzero(counts) < 2:
         return None
-    known, inside = int(np.add.reduce(counts)), alike(counts, counts)
-    shares = inside / known, alike(counts, everywhere) / total
+    known, inside = int(np.add.reduce(counts)), mean_matches(counts, counts)
+    shares = inside / known, mean_matches(counts, everywhere) / total
     return Typical(known, 1.0, lift(*shares), {SCALES[0]: inside})
 
 

@@ -3,7 +3,7 @@
 `F` are the densities at the rows of the population, `f_o` that at the object, `G` the cdf of F.
 The paper's score is built on two areas under G; their difference is mean(F) - f_o, so that a mean
 is all that a search needs. Rarity, lift, strength and the threshold are written here and nowhere
-else; exact scores ask for them one by one, the screen for many contexts at once.
+else; who asks for them looks at one context or at many.
 """
 
 from __future__ import annotations

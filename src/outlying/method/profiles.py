@@ -1,24 +1,25 @@
-"""A property in a context as descriptions need it: how rare its values are, which are typical."""
+"""A property in a context as descriptions and pictures need it.
+
+A profile knows how rare values are and which are typical. A sketch is what a picture needs, in a
+few hundred numbers: a finding carries those of its property, in the context and over the whole
+table, and of the attributes of its conditions. So every picture, like every sentence, is a view of
+the finding alone. Heights share one unknown unit per attribute: they are drawn, never read off.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from typing import Literal, TypeAlias, cast
 
 import numpy as np
 
-from outlying.kernel.sweep import median_step, ranges
-from outlying.method import measure as outlierness
+from outlying.kernel.sweep import means_around, median_step, ranges
+from outlying.method import measure
 from outlying.method.density import Counts, Floats, frequencies
 from outlying.method.distribution import Distribution
 from outlying.method.measure import Summary
-from outlying.method.sketches import (
-    MOST_SKETCH_BYTES,
-    NumericSketch,
-    numeric_sketch,
-    ranked_as,
-)
 from outlying.table.values import Form, Value, value_of
 
 TYPICAL_SHARE = 0.9
@@ -26,6 +27,22 @@ _GAPS_IN_A_RANGE = 3
 _SIDES: tuple[Literal["left"], Literal["right"]] = "left", "right"
 
 Ranges: TypeAlias = tuple[tuple[Value, Value], ...]
+
+#: Of these shares of the rows a sketch knows the value: enough to choose an axis.
+SHARES = (0.0, 0.005, 0.05, 0.5, 0.95, 0.995, 1.0)
+#: The most categories that a picture can show.
+MOST_BARS = 8
+
+_EVEN_POINTS, _RANKED_POINTS = 97, 65
+_MOST_RANKS = 257
+#: The most memory that a sketch of numbers takes.
+MOST_SKETCH_BYTES = 8 * (_MOST_RANKS + 4 * (_EVEN_POINTS + _RANKED_POINTS))
+_ENOUGH_ROWS = 4096  # more rows, evenly taken by value, change no picture
+_LEAST_RATIO = 10.0  # values closer together look the same on a logarithmic axis
+_MAY_BE_LOGARITHMIC: tuple[Form, ...] = ("number", "integer", "duration")
+
+
+# --- profiles ------------------------------------------------------------------------------------
 
 
 class NumericProfile:
@@ -46,7 +63,7 @@ class NumericProfile:
         share = TYPICAL_SHARE * self.known
         rank = math.ceil(share - 1e-9) if self.known >= 10 else math.floor(share)
         place = np.searchsorted(counted, self.known - rank, side="right")
-        self.least = float(ranked[place]) * (1 - outlierness.SAME_DENSITY)
+        self.least = float(ranked[place]) * (1 - measure.SAME_DENSITY)
         self.widest_gap = max(found.width, _GAPS_IN_A_RANGE * median_step(found.values))
         self._sketches: dict[int, NumericSketch] = {}
 
@@ -59,14 +76,14 @@ class NumericProfile:
     def tail(self, summary: Summary) -> float:
         """Return the share of rows at least as rare as an object, at the scale of its summary."""
         ranked, _, counted = self._ranked(summary.scale)
-        limit = summary.at_object * (1 + outlierness.SAME_DENSITY)
+        limit = summary.at_object * (1 + measure.SAME_DENSITY)
         place = int(np.searchsorted(ranked, limit, side="right"))
         return int(counted[place - 1]) / self.known if place else 0.0
 
     def areas(self, summary: Summary) -> tuple[float, float]:
         """Return the areas above and below the cdf of the densities, at the scale of a summary."""
         ranked, rows, _ = self._ranked(summary.scale)
-        return outlierness.areas(ranked, summary.at_object, rows)
+        return measure.areas(ranked, summary.at_object, rows)
 
     def _ranked(self, scale: int) -> tuple[Floats, Counts, Counts]:
         """Return the densities at a scale from the rarest on, their rows, and these added up."""
@@ -131,11 +148,11 @@ class CategoricalProfile:
 
     def tail(self, summary: Summary) -> float:
         """Return the share of rows at least as rare as an object."""
-        return outlierness.tail(frequencies(self.counts), summary.at_object, self.counts)
+        return measure.tail(frequencies(self.counts), summary.at_object, self.counts)
 
     def areas(self, summary: Summary) -> tuple[float, float]:
         """Return the areas above and below the cdf of the frequencies."""
-        return outlierness.areas(frequencies(self.counts), summary.at_object, self.counts)
+        return measure.areas(frequencies(self.counts), summary.at_object, self.counts)
 
     def gap(self, place: Value) -> tuple[Value, Value] | None:  # noqa: ARG002
         """Return None: categories have no order."""
@@ -150,3 +167,176 @@ class CategoricalProfile:
 
 
 Profile: TypeAlias = NumericProfile | CategoricalProfile
+
+
+# --- sketches ------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """A density along an axis, by some of its points."""
+
+    points: Floats
+    heights: Floats
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class NumericSketch:
+    """How the values of a group are spread.
+
+    `logarithmic` is the density per factor, not per unit, where all values are positive and far
+    enough apart. `ranked` are the densities of the rows as multiples of their mean, from the rarest
+    row to the commonest, at even shares of the rows: the cdf G, turned on its side.
+    """
+
+    form: Form
+    known: int
+    quantiles: tuple[float, ...]  # at SHARES
+    curve: Curve
+    logarithmic: Curve | None
+    ranked: Floats
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Bar:
+    """A category and how many rows of a group have it."""
+
+    label: Value
+    count: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class CategoricalSketch:
+    """How often the categories of a group are; `ranked` as above, of frequencies."""
+
+    known: int
+    bars: tuple[Bar, ...]
+    others: int  # categories without a bar that occur
+    rest: int  # rows of these
+    ranked: Floats
+
+
+Sketch: TypeAlias = NumericSketch | CategoricalSketch
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Picture:
+    """Everything that the pictures of one pair show besides the pair itself.
+
+    `place` is the object's value as a number of the column, or its category. Densities are
+    multiples of mean(F): `densities` are f_o in the context and over the whole table, `areas` those
+    above and below G in the context (paper, section 4); their difference is the relative
+    outlierness.
+    """
+
+    place: float | Value
+    inside: Sketch
+    overall: Sketch
+    densities: tuple[float, float]
+    areas: tuple[float, ...]
+    context: tuple[Sketch, ...]  # of each condition's attribute, over the whole table
+    places: tuple[float | Value, ...]  # of the object in these
+
+
+def numeric_sketch(
+    found: Distribution,
+    form: Form,
+    exponent: int,
+    ranked: tuple[Floats, Counts] | None = None,
+) -> NumericSketch:
+    """Sketch values that were divided by 2**exponent.
+
+    `ranked` are the densities at them, sorted, with their rows, where these are known already.
+    """
+    low, high, reach = found.values[0], found.values[-1], found.width / 2
+    points = _points(low - reach, high + reach, found)
+    return NumericSketch(
+        form=form,
+        known=found.known,
+        quantiles=tuple(np.ldexp(_at_shares(found), exponent).tolist()),
+        curve=Curve(_unscaled(points, exponent), found.densities_at(points)),
+        logarithmic=_logarithmic(found, form, exponent),
+        ranked=_at_even_shares(*(ranked or _ranked(found))),
+    )
+
+
+def ranked_as(sketch: NumericSketch, densities: Floats, rows: Counts) -> NumericSketch:
+    """Return the sketch of a group with its rows ranked by other densities."""
+    return dataclasses.replace(sketch, ranked=_at_even_shares(densities, rows))
+
+
+def _ranked(found: Distribution) -> tuple[Floats, Counts]:
+    """Return the densities of some rows, sorted, one row each."""
+    densities = np.sort(found.densities_at(_thinned(found)))
+    return densities, np.ones(len(densities), dtype=np.int64)
+
+
+def _at_even_shares(densities: Floats, rows: Counts) -> Floats:
+    """Return densities at even shares of the rows, as multiples of their mean."""
+    counted = np.cumsum(rows)
+    total = int(counted[-1])
+    places = np.linspace(0, total - 1, min(total, _MOST_RANKS)).round().astype(np.int64)
+    chosen = densities[np.searchsorted(counted, places, side="right")]
+    return np.asarray(chosen / means_around(densities, rows, 0.0)[0])
+
+
+def _thinned(found: Distribution) -> Floats:
+    """Return the values of many rows, evenly by rank, the first and the last included."""
+    number = min(found.known, _ENOUGH_ROWS)
+    return found.at_ranks(np.linspace(0, found.known - 1, number).astype(np.int64))
+
+
+def _at_shares(found: Distribution) -> Floats:
+    return found.at_ranks(np.round(np.multiply(SHARES, found.known - 1)).astype(np.int64))
+
+
+def _points(low: float, high: float, found: Distribution) -> Floats:
+    """Choose where to know a density: evenly along the axis, and where the values are."""
+    number = min(found.known, _RANKED_POINTS)
+    at_ranks = found.at_ranks(np.linspace(0, found.known - 1, number).astype(np.int64))
+    return np.unique(np.concatenate((np.linspace(low, high, _EVEN_POINTS), at_ranks)))
+
+
+def _logarithmic(found: Distribution, form: Form, exponent: int) -> Curve | None:
+    low, high = found.values[[0, -1]]
+    if form not in _MAY_BE_LOGARITHMIC or low <= 0 or high < _LEAST_RATIO * low:
+        return None
+    logs = Distribution.of(np.log2(_thinned(found)))
+    reach = logs.width / 2
+    points = _points(logs.values[0] - reach, logs.values[-1] + reach, logs)
+    return Curve(_unscaled(np.exp2(points), exponent), logs.densities_at(points))
+
+
+def _unscaled(points: Floats, exponent: int) -> Floats:
+    """Return points in the unit of the column; a window may end beyond the largest number."""
+    with np.errstate(over="ignore"):
+        largest = np.finfo(np.float64).max
+        return np.clip(np.ldexp(points, exponent), -largest, largest)
+
+
+def shown_categories(counts: Counts, own: int) -> list[int]:
+    """Choose the categories to show: the most frequent ones, and always the object's."""
+    order = np.argsort(-counts, kind="stable")
+    shown = [int(code) for code in order[:MOST_BARS] if counts[code]]
+    if own not in shown:
+        shown[MOST_BARS - 1 :] = [own]
+    return shown
+
+
+def categorical_sketch(
+    counts: Counts, labels: Sequence[Value], shown: Sequence[int]
+) -> CategoricalSketch:
+    """Sketch the categories of a group by their counts."""
+    known = int(counts.sum())
+    bars = tuple(Bar(labels[code], int(counts[code])) for code in shown)
+    others = np.count_nonzero(counts) - sum(bar.count > 0 for bar in bars)
+    ordered = np.sort(counts)
+    places = np.linspace(0, known - 1, min(known, _MOST_RANKS)).round()
+    at_places = ordered[np.searchsorted(np.cumsum(ordered), places, side="right")]
+    return CategoricalSketch(
+        known=known,
+        bars=bars,
+        others=int(others),
+        rest=known - sum(bar.count for bar in bars),
+        ranked=at_places * (known / np.add.reduce(np.square(ordered, dtype=np.float64))),
+    )

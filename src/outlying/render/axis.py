@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from outlying.method.density import Floats
-from outlying.method.sketches import NumericSketch
+from outlying.method.profiles import NumericSketch
 from outlying.table.values import (
     TIMES,
     Form,

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from outlying.method.density import Floats
-from outlying.method.sketches import CategoricalSketch, Curve, NumericSketch, Picture, Sketch
+from outlying.method.profiles import CategoricalSketch, Curve, NumericSketch, Picture, Sketch
 from outlying.render.axis import Axis, AxisChoice, choose_axis, short, short_value
 from outlying.results.stories import Pair
 from outlying.results.wording import distance

@@ -11,8 +11,15 @@ import numpy as np
 
 from outlying.derived.choosing import taking_part
 from outlying.method.distribution import Between
-from outlying.method.profiles import NumericProfile, Profile, Ranges
-from outlying.method.sketches import Picture, Sketch, categorical_sketch, shown_categories
+from outlying.method.profiles import (
+    NumericProfile,
+    Picture,
+    Profile,
+    Ranges,
+    Sketch,
+    categorical_sketch,
+    shown_categories,
+)
 from outlying.options import Options
 from outlying.results import culprits
 from outlying.results.culprits import Finding, Grouping, Kind, StoryBuilder

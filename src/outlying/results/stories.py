@@ -16,8 +16,7 @@ from outlying.table.conditions import Condition
 from outlying.table.values import Value, plain, printable
 
 if TYPE_CHECKING:
-    from outlying.method.profiles import Ranges
-    from outlying.method.sketches import Picture
+    from outlying.method.profiles import Picture, Ranges
     from outlying.render.axis import AxisChoice
     from outlying.render.palette import Theme
     from outlying.render.plots import View

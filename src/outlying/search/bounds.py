@@ -84,7 +84,9 @@ class StrengthBounds:
         bounds, fitted = self._properties[number], self.model.fitted(number)
         values = self.model.properties[number].numbers(numbers)[rows]
         own = tuple(codes(at)[rows] for at in range(len(numbers)))
-        misfits, contexts = fitted.misfits(values, own, self.model.cells)
+        found = fitted.cells(values, own, self.model.cells)
+        misfits = fitted.swept.cells.strengths[found]
+        contexts = fitted.swept.cells.members[found]
         outside = bounds.outside_bound(places[rows], rows, codes)
         if isinstance(fitted.judge, NumberJudge):  # in value space, that context knows no limit
             outside[(misfits >= STRONG_MISFIT) & (contexts[:, 1] >= 0)] = np.inf

@@ -19,9 +19,9 @@ import numpy as np
 from outlying.search.attributes import Attribute, NumericAttribute
 from outlying.search.category_attributes import CategoricalAttribute
 from outlying.search.cells import MISSING, CategoryCoder, Codes
+from outlying.search.evidence import Claim, Claims
 from outlying.search.model import Model, numbers_of
 from outlying.search.objects import CandidateCondition, ObjectProperty
-from outlying.search.rows import Claim, Claims
 from outlying.search.scoring import Context, Evaluation, Hit, Outcome, View
 from outlying.search.threads import Lock, Once
 from outlying.table.columns import Mask, Rows

@@ -15,9 +15,9 @@ from outlying.options import Options
 from outlying.parallel import in_order, usable_threads, usable_workers
 from outlying.search import model
 from outlying.search.evaluation import Exact, Groups
+from outlying.search.evidence import Claims, claims
 from outlying.search.population import Searched, Searching, row_of
 from outlying.search.prepared import Prepared
-from outlying.search.rows import Claims, claims
 from outlying.search.scoring import Progress
 from outlying.search.standing import Standing
 from outlying.search.threads import Once
@@ -196,7 +196,7 @@ class MemoryPopulation:
         """Return of each row its strength, and how much counts against all of it together."""
         strengths, combinations = np.zeros((2, self.table.rows))
         for rows, found in self.prepared.all_evidence(usable_threads(workers), progress):
-            strengths[rows] = found.strengths.max(axis=1)
+            strengths[rows] = found.strongest
             combinations[rows] = found.combination
         return strengths, combinations
 

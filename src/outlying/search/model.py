@@ -17,22 +17,24 @@ import numpy as np
 from outlying.kernel.tally import MOST_CONDITIONS, Small
 from outlying.method.measure import CONDITION_PENALTY
 from outlying.options import Options
-from outlying.parallel import mapping
-from outlying.search import bins, sweep
+from outlying.parallel import thread_map
 from outlying.search.attributes import Attribute, NumericAttribute
+from outlying.search.bins import CategoryBins, NumericBins, layout_of
 from outlying.search.category_attributes import CategoricalAttribute
 from outlying.search.cells import Cells, Codes, Numbers
-from outlying.search.outside import CategoryJudge, Judge, NumberJudge
+from outlying.search.evidence import Evidence
+from outlying.search.outside import CategoryJudge, Judge, NumberJudge, Outside
 from outlying.search.standing import Standing
+from outlying.search.sweep import RareCells, Sweep, Swept, lay_out
 from outlying.search.threads import Once
-from outlying.table.columns import Floats, Rows
+from outlying.table.columns import Rows
 
 Progress: TypeAlias = Callable[[int, int], None]
 
 #: A table of more rows is represented by so many of them, drawn by what they hold.
 MOST_ROWS = 262_144
 #: So many rows are judged at once.
-BATCH = 65_536
+BATCH = 32_768
 
 
 def numbers_of(attribute: Attribute, rows: Rows | None = None) -> Numbers:
@@ -64,36 +66,6 @@ class Property:
             return own
         missing = own < 0 if own.dtype == np.int32 else np.isnan(own)
         return missing.astype(np.int32)
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
-    """What counts against rows, by property: rows x properties."""
-
-    outside: Floats  # how far the value lies outside; 0 or less where it does not
-    misfit: Floats  # how badly it fits the other columns
-    group: Small  # the condition in whose group it lies outside; -1 is the whole table
-    explained: Small  # the condition that explains some of it away; -1 where none does
-    contexts: Small  # rows x properties x 4: in which it does not fit; -1 stands for none
-    surprise: Floats  # in the whole column, whatever explains it
-
-    @property
-    def strengths(self) -> Floats:
-        """The strength of the finding on each property; 0 or less where there is none."""
-        return np.where(self.misfit > 0, self.misfit + np.maximum(self.outside, 0.0), self.outside)
-
-    @property
-    def strongest(self) -> Floats:
-        """The strength of each row: that of its strongest finding; 0 where nothing is judged."""
-        strengths = self.strengths
-        return np.asarray(strengths.max(axis=1)) if strengths.shape[1] else np.zeros(len(strengths))
-
-    @property
-    def combination(self) -> Floats:
-        """How odd each row is all over: the sum of its small surprises, whatever explains them."""
-        rows = len(self.surprise)  # added in a fixed order, however many rows there are
-        total: Floats = functools.reduce(np.add, self.surprise.T, np.zeros(rows))
-        return total
 
 
 class Model:
@@ -128,58 +100,65 @@ class Model:
             own = Property(place, attribute, family, is_gap=False)
             if not attribute.is_constant:
                 found.append(own)
-            gap = dataclasses.replace(own, attribute=attribute.missingness, is_gap=True)
+            gap = dataclasses.replace(own, is_gap=True)
             if attribute.column.origin is None and gap.numbers(self.numbers).any():
-                found.append(gap)
+                found.append(dataclasses.replace(gap, attribute=attribute.missingness))
         return found
-
-    def fitted(self, place: int, *, with_empty: bool = True) -> FittedProperty:
-        """Return a property, swept once; with empty cells where rows are judged that are new."""
-        return self._once((place, with_empty), lambda: FittedProperty.of(self, place, with_empty))
 
     @functools.cached_property
     def evidence(self) -> Evidence:
         """What counts against the rows that the model is made of."""
-        with_empty = self.total > len(self.numbers[0])  # others will be judged: one sweep for all
-        return self._judged(self.numbers, self.codes, with_empty=with_empty, progress=self.progress)
+        return self._judged(len(self.numbers[0]), self._judged_own, self.progress)
+
+    def _judged_own(self, place: int) -> tuple[RareCells, Small, Outside]:
+        # Where rows were drawn, others will be judged, too: one sweep for all.
+        is_drawn = self.total > len(self.numbers[0])
+        fitted, cells = FittedProperty.of(self, place, with_empty=is_drawn)
+        if is_drawn:
+            self._once(place, lambda: fitted)
+        return fitted.judged(cells, self.properties[place].numbers(self.numbers), self.codes)
+
+    def fitted(self, place: int) -> FittedProperty:
+        """Return a property swept, for rows that the model need not know."""
+        return self._once(place, lambda: FittedProperty.of(self, place, with_empty=True)[0])
 
     def judged(self, numbers: Sequence[Numbers], progress: Progress | None = None) -> Evidence:
         """Judge rows that the model need not know."""
         codes = self.cells.codes(numbers)
-        return self._judged(numbers, codes, with_empty=True, progress=progress)
+
+        def one(place: int) -> tuple[RareCells, Small, Outside]:
+            fitted = self.fitted(place)
+            own = self.properties[place].numbers(numbers)
+            return fitted.judged(fitted.cells(own, codes, self.cells), own, codes)
+
+        return self._judged(len(numbers[0]), one, progress)
 
     def _judged(
         self,
-        numbers: Sequence[Numbers],
-        codes: tuple[Codes, ...],
-        *,
-        with_empty: bool,
+        rows: int,
+        judge: Callable[[int], tuple[RareCells, Small, Outside]],
         progress: Progress | None,
     ) -> Evidence:
-        rows, width = len(numbers[0]), len(self.properties)
-        floats = np.zeros((3, width, rows))
-        small = np.full((2, width, rows), -1, dtype=np.int32)
-        contexts = np.full((width, rows, 4), -1, dtype=np.int32)
+        """Put together what is found on each property."""
+        width = len(self.properties)
+        floats = np.zeros((2, width, rows))
+        small = np.full((3, width, rows), -1, dtype=np.int32)
+        cells: list[RareCells] = []
 
-        def one(place: int) -> None:
-            fitted = self.fitted(place, with_empty=with_empty)
-            own = self.properties[place].numbers(numbers)
-            is_own = codes is self.codes
-            found = fitted.own if is_own else fitted.misfits(own, codes, self.cells)
-            floats[1, place], contexts[place] = found
-            outside = fitted.judge(own, codes, *found)
+        def one(place: int) -> RareCells:
+            found, small[2, place], outside = judge(place)
             floats[0, place] = outside.strengths
             if not self.properties[place].told:  # what is odd of a relation is odd of its columns
-                floats[2, place] = outside.surprise
+                floats[1, place] = outside.surprise
             small[0, place], small[1, place] = outside.condition, outside.explained
+            return found
 
-        with mapping(self.threads) as mapped:
-            for done, _ in enumerate(mapped(one, range(width)), start=1):
+        with thread_map(self.threads) as mapped:
+            for done, found in enumerate(mapped(one, range(width)), start=1):
+                cells.append(found)
                 if progress is not None:
                     progress(done, width)
-        return Evidence(
-            floats[0].T, floats[1].T, small[0].T, small[1].T, contexts.swapaxes(0, 1), floats[2].T
-        )
+        return Evidence(floats[0].T, small[0].T, small[1].T, floats[1].T, small[2].T, tuple(cells))
 
     @functools.cached_property
     def standing(self) -> Standing:
@@ -191,61 +170,64 @@ class Model:
 class FittedProperty:
     """A property, swept over the table."""
 
-    bins: bins.NumericBins | bins.CategoryBins
-    swept: sweep.Swept
+    bins: NumericBins | CategoryBins
+    swept: Swept
     judge: Judge
-    own: tuple[Floats, Small]  # the misfits of the rows of the model
 
     @classmethod
-    def of(cls, model: Model, place: int, with_empty: bool) -> FittedProperty:
-        """Sweep a property of a model."""
+    def of(cls, model: Model, place: int, *, with_empty: bool) -> tuple[FittedProperty, Small]:
+        """Sweep a property; return the cells of the model's own rows, too."""
         own, cells = model.properties[place], model.cells
         numbers = own.numbers(model.numbers)
         if own.told and isinstance(own.attribute, NumericAttribute):
             return cls._of_relation(own, own.attribute, model)
-        cut: bins.NumericBins | bins.CategoryBins
+        cut: NumericBins | CategoryBins
         if isinstance(own.attribute, CategoricalAttribute):
             count = len(own.attribute.categories)
-            cut = bins.CategoryBins.cut(numbers, count, with_new=with_empty)
+            cut = CategoryBins.cut(numbers, count, with_new=with_empty)
         else:
-            cut = bins.NumericBins.cut(np.sort(numbers[~np.isnan(numbers)]))
-        layout = bins.layout_of(cut, cut.of(numbers))
-        words = sweep.lay_out(layout, cells, model.codes)
-        swept = sweep.Sweep(
+            cut = NumericBins.cut(np.sort(numbers[~np.isnan(numbers)]))
+        layout = layout_of(cut, cut.of(numbers))
+        words = lay_out(layout, cells, model.codes)
+        swept = Sweep(
             layout, cells, words, own.family, least=model.least, with_empty=with_empty
         ).run(min(model.options.max_conditions, MOST_CONDITIONS))
         judge: Judge
-        if isinstance(cut, bins.CategoryBins):
+        if isinstance(cut, CategoryBins):
             judge = CategoryJudge(numbers, cells, model.codes, own.family, count)
         else:
             judge = NumberJudge(numbers, cells, model.codes, own.family, swept.lifts)
-        return cls(cut, swept, judge, swept.assigned(layout, words, len(numbers)))
+        return cls(cut, swept, judge), swept.assigned(layout, words, len(numbers))
 
     @classmethod
     def _of_relation(
         cls, own: Property, attribute: NumericAttribute, model: Model
-    ) -> FittedProperty:
+    ) -> tuple[FittedProperty, Small]:
         """Compare over the whole table only: the context of a relation is in it."""
-        numbers, count = own.numbers(model.numbers), len(model.cells.spans)
+        numbers, lifts = own.numbers(model.numbers), np.zeros(len(model.cells.spans))
         judge = NumberJudge(
             numbers,
             model.cells,
             model.codes,
             own.family,
-            np.zeros(count),
+            lifts,
             price=CONDITION_PENALTY * own.told,
             usual=2.0**-attribute.exponent,
         )
-        nothing = np.zeros(len(numbers)), np.full((len(numbers), 4), -1, dtype=np.int32)
-        cut = bins.NumericBins(np.zeros(0))
-        return cls(cut, sweep.Swept((), np.zeros(count)), judge, nothing)
+        fitted = cls(NumericBins(np.zeros(0)), Swept.of([], lifts), judge)
+        return fitted, fitted.cells(numbers, model.codes, model.cells)
 
-    def misfits(
-        self, numbers: Numbers, codes: tuple[Codes, ...], cells: Cells
-    ) -> tuple[Floats, Small]:
-        """Return the strongest finding of rows in rank space, and its context."""
-        if not self.swept.levels:
-            return np.zeros(len(numbers)), np.full((len(numbers), 4), -1, dtype=np.int32)
-        layout = bins.layout_of(self.bins, self.bins.of(numbers))
-        words = sweep.lay_out(layout, cells, codes)
-        return self.swept.assigned(layout, words, len(numbers))
+    def cells(self, numbers: Numbers, codes: tuple[Codes, ...], cells: Cells) -> Small:
+        """Return the strongest rare cell of each row; -1 where there is none."""
+        if not self.swept.ends:
+            return np.full(len(numbers), -1, dtype=np.int32)
+        layout = layout_of(self.bins, self.bins.of(numbers))
+        return self.swept.assigned(layout, lay_out(layout, cells, codes), len(numbers))
+
+    def judged(
+        self, found: Small, numbers: Numbers, codes: tuple[Codes, ...]
+    ) -> tuple[RareCells, Small, Outside]:
+        """Judge rows, given their cells, by how far their values lie outside, too."""
+        cells = self.swept.cells
+        outside = self.judge(numbers, codes, cells.strengths[found], cells.members[found])
+        return cells, found, outside

@@ -11,8 +11,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from outlying.method.distribution import Bounds
-from outlying.method.profiles import Profile
-from outlying.method.sketches import Sketch
+from outlying.method.profiles import Profile, Sketch
 from outlying.search.attributes import Attribute
 from outlying.search.objects import CandidateCondition, ObjectProperty
 from outlying.search.scoring import Context, Outcome, Progress

@@ -11,8 +11,8 @@ from outlying.options import Options
 from outlying.search.attributes import Attribute, attribute_of
 from outlying.search.cells import Numbers
 from outlying.search.evaluation import Groups
-from outlying.search.model import BATCH, MOST_ROWS, Evidence, Model, numbers_of
-from outlying.search.rows import interleaved, taken
+from outlying.search.evidence import Evidence
+from outlying.search.model import BATCH, MOST_ROWS, Model, numbers_of
 from outlying.search.scoring import Progress
 from outlying.search.threads import Once
 from outlying.table.columns import Rows
@@ -97,19 +97,22 @@ class Prepared:
         """Return what counts against some rows, whether or not the model is made of them."""
         known = self.evidence(threads, progress)
         if self.drawn is None:
-            return taken(known, rows)
+            return known.of_rows(rows)
         places = np.minimum(np.searchsorted(self.drawn, rows), len(self.drawn) - 1)
         is_known = self.drawn[places] == rows
         if is_known.all():
-            return taken(known, places)
+            return known.of_rows(places)
         numbers = [numbers_of(item, rows[~is_known]) for item in self.attributes]
         others = self.model().judged(numbers, progress)
-        return interleaved(is_known, taken(known, places[is_known]), others)
+        return known.of_rows(places[is_known]).interleaved(is_known, others)
 
     def all_evidence(
         self, threads: int = 1, progress: Progress | None = None
     ) -> Iterator[tuple[Rows, Evidence]]:
         """Return what counts against all rows, some of them at a time."""
+        if self.drawn is None:
+            yield np.arange(self.table.rows), self.evidence(threads, progress)
+            return
         for start in range(0, self.table.rows, BATCH):
             rows = np.arange(start, min(start + BATCH, self.table.rows))
             yield rows, self.evidence_of(rows, threads, progress)

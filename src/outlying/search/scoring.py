@@ -16,8 +16,14 @@ import numpy as np
 
 from outlying.method.distribution import Distribution, typical_categories
 from outlying.method.measure import DECIMALS, SCALES, Summary, Typical, counted_near
-from outlying.method.profiles import CategoricalProfile, NumericProfile, Profile
-from outlying.method.sketches import Sketch, categorical_sketch, shown_categories
+from outlying.method.profiles import (
+    CategoricalProfile,
+    NumericProfile,
+    Profile,
+    Sketch,
+    categorical_sketch,
+    shown_categories,
+)
 from outlying.search.attributes import unit_of
 from outlying.search.objects import CandidateCondition, ObjectProperty
 from outlying.search.sweep import LEAST_RARITY

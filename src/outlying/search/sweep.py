@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +42,7 @@ DECIMALS = 9
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class RareCells:
-    """The rare cells of contexts of equally many conditions, the strongest first."""
+    """Rare cells of contexts: of equally many conditions, the strongest first, or of all."""
 
     bins: Small
     members: Small  # cells x 4: the conditions of the context; -1 stands for none
@@ -52,24 +53,40 @@ class RareCells:
 class Swept:
     """What a sweep found on a property."""
 
-    levels: tuple[RareCells, ...]  # by number of conditions
+    cells: RareCells  # of all levels, and a last one, of no strength, for rows that are in none
+    ends: tuple[int, ...]  # of the cells of each number of conditions
     lifts: Floats  # of each single condition; 0 where it does not take part
 
-    def assigned(self, layout: Layout, words: Words, rows: int) -> tuple[Floats, Small]:
-        """Return the strongest finding of each row, 0 where there is none, and its context.
+    @classmethod
+    def of(cls, levels: Sequence[RareCells], lifts: Floats) -> Swept:
+        """Join the cells of contexts of one condition, of two, and so on."""
+        none = np.full((1, tally.MOST_CONDITIONS), -1, dtype=np.int32)
+        parts = [(item.bins, item.members, item.strengths) for item in levels]
+        parts.append((none[0, :1], none, np.zeros(1)))
+        ends = itertools.accumulate(len(item.bins) for item in levels)
+        return cls(RareCells(*map(np.concatenate, zip(*parts, strict=True))), tuple(ends), lifts)
+
+    @property
+    def levels(self) -> list[RareCells]:
+        """The cells by number of conditions."""
+        parts = [slice(*pair) for pair in itertools.pairwise((0, *self.ends))]
+        own = self.cells
+        return [RareCells(own.bins[k], own.members[k], own.strengths[k]) for k in parts]
+
+    def assigned(self, layout: Layout, words: Words, rows: int) -> Small:
+        """Return the strongest cell that holds each row, as a place in `cells`; -1 for none.
 
         The rows are laid out in the bins of the sweep, which need not have known them.
         """
-        strengths = np.zeros(rows)
-        members = np.full((rows, tally.MOST_CONDITIONS), -1, dtype=np.int32)
+        found, before = np.full(rows, -1, dtype=np.int32), 0
         for level in self.levels:
             own = tally.assign(layout, words, level.bins, level.members, rows)
             held = np.flatnonzero(own >= 0)
-            new, old = level.strengths[own[held]], strengths[held]
-            better = new > np.where(old > 0, old + MUCH_STRONGER, 0.0)
-            held, own = held[better], own[held[better]]
-            strengths[held], members[held] = new[better], level.members[own]
-        return strengths, members
+            new, old = level.strengths[own[held]], self.cells.strengths[found[held]]
+            held = held[new > np.where(old > 0, old + MUCH_STRONGER, 0.0)]
+            found[held] = own[held] + before
+            before += len(level.bins)
+        return found
 
 
 def lay_out(layout: Layout, cells: Cells, codes: tuple[Codes, ...]) -> Words:
@@ -133,7 +150,7 @@ class Sweep:
                 level = self._extended(self._all(level))
             if depth > 3:
                 level = self._extended(self._beam(level))
-        return Swept(tuple(self.found), self.lifts)
+        return Swept.of(self.found, self.lifts)
 
     def _singles(self) -> _Level:
         everything = np.full((1, self.layout.words), ~np.uint64(0))

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from outlying.errors import OptionError, SourceError, shown
+from outlying.errors import OptionError, Setting, SourceError, shown
 from outlying.sources.copies import CHUNK, PrivateCopy
 
 if TYPE_CHECKING:
@@ -38,10 +38,6 @@ _MOST_ALONE = 0.8  # of them, at least so many in runs of one or two are accents
 
 class NotUtf8Error(SourceError):
     """A text file holds bytes that are no UTF-8."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.in_shell = {f'encoding="{WESTERN}"': f"--encoding {WESTERN}"}
 
 
 def checked_encoding(encoding: object) -> str:
@@ -116,8 +112,8 @@ def check_text(file: InputFile) -> None:
             line += error.object[: error.start].count(b"\n")
             raise NotUtf8Error(
                 f"{file.source}: line {line} is not UTF-8 text (byte "
-                f"0x{error.object[error.start]:02x}); name its encoding, for example with "
-                f'encoding="{WESTERN}"'
+                f"0x{error.object[error.start]:02x}); name its encoding, for example with ",
+                Setting("encoding", WESTERN),
             ) from None
 
 

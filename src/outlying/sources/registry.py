@@ -19,8 +19,9 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, get_args
 
+from outlying.checks import check_choice, check_names
 from outlying.errors import OptionError, OutlyingError, SourceError, shown
-from outlying.options import Engine, check_choice, check_names
+from outlying.options import Engine
 from outlying.sources import compression, encodings, recognise
 from outlying.sources.copies import PrivateCopy, landed
 from outlying.sources.recognise import Test, name_of

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from outlying.options import Options
-from outlying.stream.profile.profile import Profile
+from outlying.stream.profile import Profile
 from outlying.table.columns import Column, Derivation, infinities_note
 from outlying.table.selection import is_asked_for
 from outlying.table.table import SkippedColumn, Table

@@ -8,8 +8,8 @@ import numpy as np
 
 from outlying.search.attributes import Attribute, NumericAttribute
 from outlying.search.cells import Numbers
-from outlying.stream.profile.profile import OTHER_LABEL
-from outlying.stream.verify.predicates import Cells, CodedLabels, codes_of
+from outlying.stream.contexts import Cells, CodedLabels, codes_of
+from outlying.stream.profile import OTHER_LABEL
 from outlying.table.columns import Column, Rows
 
 _MOST = 1e100  # a value, however far off: products of it stay finite

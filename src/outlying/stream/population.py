@@ -21,9 +21,8 @@ from outlying.search.memory import MemoryPopulation
 from outlying.search.population import Result, Searched, Searching
 from outlying.search.scoring import Progress
 from outlying.search.standing import Standing
-from outlying.stream.new_objects import checked, placed_objects
-from outlying.stream.profile.evidence_pass import EvidencePass
-from outlying.stream.profile.lookup import (
+from outlying.stream.evidence_pass import EvidencePass
+from outlying.stream.lookup import (
     Lookup,
     LookupPass,
     Together,
@@ -31,8 +30,9 @@ from outlying.stream.profile.lookup import (
     fields_for,
     with_found_rows,
 )
-from outlying.stream.profile.profile import Profile, finish
-from outlying.stream.profile.profile_pass import ProfilePass, ProfileState, fields_of
+from outlying.stream.new_objects import checked, placed_objects
+from outlying.stream.profile import Profile, finish
+from outlying.stream.profile_pass import ProfilePass, ProfileState, fields_of
 from outlying.stream.score_pass import Ranked, ScorePass
 from outlying.stream.verify_run import Results, SampledTarget, VerifyRun, check_rows
 from outlying.table.selection import Selection, not_empty

@@ -17,17 +17,18 @@ import numpy as np
 
 from outlying.search.bounds import StrengthBounds
 from outlying.search.cells import Numbers
-from outlying.search.model import BATCH, Evidence, Model
+from outlying.search.evidence import Evidence
+from outlying.search.model import BATCH, Model
 from outlying.search.standing import Standing
 from outlying.sources.passes import Batch
 from outlying.sources.types.arrow import arrow
 from outlying.sources.types.arrow_numpy import of_numbers
+from outlying.stream.column_facts import cells_of
 from outlying.stream.numbers import Numbering
-from outlying.stream.profile.column_facts import cells_of
-from outlying.stream.profile.profile import Profile, values_of
-from outlying.stream.profile.profile_pass import copied, takeable
-from outlying.stream.verify.plan import ColumnPlan
-from outlying.stream.verify.verify_pass import cells_in
+from outlying.stream.planning import ColumnPlan
+from outlying.stream.profile import Profile, values_of
+from outlying.stream.profile_pass import copied, takeable
+from outlying.stream.verify_pass import cells_in
 from outlying.table.columns import Floats, Rows
 from outlying.table.row_hash import Hashes, salted_sums, splitmix64
 from outlying.table.targets import Key
@@ -75,7 +76,7 @@ class Ranked:
 
 def scores_of(evidence: Evidence) -> tuple[Floats, Floats]:
     """Return of each row its strength, and how much counts against all of it together."""
-    strengths = evidence.strengths.max(axis=1, initial=0.0)
+    strengths = np.maximum(evidence.strongest, 0.0)
     return strengths.round(_DECIMALS), evidence.combination.round(_DECIMALS)
 
 
@@ -153,7 +154,7 @@ class ScorePass:
         fitted = state.pop("fitted")
         self.__dict__.update(state)
         for place, own in enumerate(fitted):
-            self.model._once((place, True), lambda own=own: own)  # type: ignore[misc]
+            self.model._once(place, lambda own=own: own)  # type: ignore[misc]
 
     @property
     def columns(self) -> list[str]:

@@ -14,17 +14,16 @@ import numpy as np
 from outlying.errors import SourceError
 from outlying.options import Options
 from outlying.search.attributes import Attribute, attribute_of
+from outlying.search.evidence import Claims, claims
 from outlying.search.model import Model
 from outlying.search.population import Searched
 from outlying.search.prepared import Prepared, knows_column
-from outlying.search.rows import Claims, claims
 from outlying.search.scoring import Progress
+from outlying.stream.answers import Answers, Verification, VerifiedGroups
 from outlying.stream.numbers import Numbering
-from outlying.stream.profile.profile import Profile
-from outlying.stream.verify.answers import Answers, Verification, VerifiedGroups
-from outlying.stream.verify.planning import plan_verification
-from outlying.stream.verify.questions import Question
-from outlying.stream.verify.verify_pass import VerifyPass
+from outlying.stream.planning import Question, plan_verification
+from outlying.stream.profile import Profile
+from outlying.stream.verify_pass import VerifyPass
 from outlying.table.columns import Column
 from outlying.table.targets import Target
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, c
 import numpy as np
 import numpy.typing as npt
 
-from outlying.errors import ColumnError, InfiniteValueError, row_words
+from outlying.errors import ColumnError, InfiniteValueError, RowAt
 from outlying.options import ColumnType
 from outlying.table.arrays import Codes as Codes
 from outlying.table.arrays import Floats as Floats
@@ -497,13 +497,11 @@ def _number_in(column: Column, row: int, form: Form) -> float:
             return float(value)
         return day_of(value) if isinstance(value, (int, float)) else number_of(form, value)
     except ValueError:
-        name, words = row_words(row)
-        error = ColumnError(
-            f"column {column.name!r} was to be read as {form}, but {name} holds "
-            f"{text_of(value)!r}; allowed there: {EXPECTS[form]}"
-        )
-        error.in_shell = words
-        raise error from None
+        raise ColumnError(
+            f"column {column.name!r} was to be read as {form}, but ",
+            RowAt(row),
+            f" holds {text_of(value)!r}; allowed there: {EXPECTS[form]}",
+        ) from None
 
 
 def infinities_note(name: str, count: int) -> str:

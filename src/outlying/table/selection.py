@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from outlying.errors import ColumnError, InfiniteValueError
+from outlying.errors import ColumnError, InfiniteValueError, Setting
 from outlying.options import ColumnType, Options
 from outlying.table.columns import CategoricalColumn, Column, infinities_note
 from outlying.table.evidence import (
@@ -123,12 +123,12 @@ def not_empty(selection: Selection) -> Selection:
 def check_width(columns: int, most: int = MOST_COLUMNS) -> None:
     """Refuse more columns than can be compared in reasonable time and memory."""
     if columns > most:
-        error = ColumnError(
-            f"{columns:,} columns would be compared; at most {most:,} can be: choose some with "
-            "columns=, or leave some out with exclude="
+        raise ColumnError(
+            f"{columns:,} columns would be compared; at most {most:,} can be: choose some with ",
+            Setting("columns"),
+            ", or leave some out with ",
+            Setting("exclude"),
         )
-        error.in_shell = {"with columns=": "with --columns", "with exclude=": "with --exclude"}
-        raise error
 
 
 def select_any(

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from outlying.errors import ColumnError, ObjectError, RowError, shown, unknown_name
+from outlying.errors import ColumnError, ObjectError, RowError, Setting, shown, unknown_name
 from outlying.table.columns import Column
 from outlying.table.values import Value, text_of
 
@@ -127,7 +127,8 @@ class Table:
         if absent:
             raise ObjectError(
                 f"the object has no value for {', '.join(map(repr, absent))}; give each column a "
-                "value (null or None where it is missing), or leave the column out with exclude="
+                "value (null or None where it is missing), or leave the column out with ",
+                Setting("exclude"),
             )
         columns = tuple(_extended(column, values.get(column.name)) for column in self.columns)
         return dataclasses.replace(self, columns=columns, rows=self.rows + 1)

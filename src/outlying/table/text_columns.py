@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from outlying.errors import ColumnError, row_words
+from outlying.errors import ColumnError, RowAt
 from outlying.options import ColumnType
 from outlying.table.columns import (
     CategoricalColumn,
@@ -69,16 +69,14 @@ def _refuse_misfits(column: CategoricalColumn, wanted: Wanted, unread: Mask) -> 
     ]
     if any(is_wrong):
         row = int(np.flatnonzero(np.append(is_wrong, False)[column.codes])[0])
-        name, words = row_words(row)
-        error = not_read(column.name, wanted, str(column.value(row)), name)
-        error.in_shell = words
-        raise error
+        raise not_read(column.name, wanted, str(column.value(row)), RowAt(row))
 
 
-def not_read(column: str, wanted: Wanted, text: str, row: str) -> ColumnError:
+def not_read(column: str, wanted: Wanted, text: str, row: str | RowAt) -> ColumnError:
     """Return the error about a text that is not what its column was declared to hold."""
     form = FORMS[wanted]
     return ColumnError(
-        f"column {column!r} was to be read as {form}, but {row} holds "
-        f"{text_of(text)!r}; allowed there: {EXPECTS[form]}"
+        f"column {column!r} was to be read as {form}, but ",
+        row,
+        f" holds {text_of(text)!r}; allowed there: {EXPECTS[form]}",
     )

@@ -11,14 +11,14 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from outlying.errors import OptionError, shown
-from outlying.options import check_choice, check_names, check_whole
+from outlying.checks import check_choice, check_names, check_whole, read_whole
+from outlying.errors import OptionError, not_allowed, shown
 from outlying.results.findings import Findings
 from outlying.web import exports, openapi, payloads, reproduce
 from outlying.web.answers import Answer
 from outlying.web.jobs import Job
 from outlying.web.limits import LimitError, NotFoundError
-from outlying.web.queries import OptionsQuery, TableQuery, whole
+from outlying.web.queries import OptionsQuery, TableQuery
 from outlying.web.row_page import copied, texts_of
 from outlying.web.service import service_of
 from outlying.web.tables import TableEntry
@@ -75,7 +75,7 @@ async def explain(request: Request) -> Response:
     if (row is None) == (values is None):
         raise OptionError("name exactly one of row and object")
     if values is not None and not isinstance(values, Mapping):
-        raise OptionError(f"object is {shown(values)}; allowed: an object of column and value")
+        raise not_allowed("object", values, "an object of column and value")
     job = service_of(request).jobs.explain(
         _name(request, "table"),
         number=None if row is None else check_whole("row", row, 1),
@@ -154,7 +154,7 @@ async def story(request: Request) -> Response:
     """Say what would be ordinary in place of a story."""
     item, number = _job(request), _number(request, "story")
     explained: tuple[Findings, ...] = item.explained
-    place = whole("object", request.query_params.get("object") or 1, 1)
+    place = read_whole("object", request.query_params.get("object") or 1, 1)
     if place > len(explained):
         raise NotFoundError(f"there is no object {place}")
     found = await service_of(request).tables.twins(item.table, explained[place - 1], number - 1)
@@ -187,7 +187,7 @@ async def _opened(request: Request) -> TableEntry:
 async def odd_twin(request: Request) -> Response:
     """Return what stands out, as the library's JSON."""
     given = request.query_params
-    top, entry = whole("top", given.get("top") or 10, 1), await _opened(request)
+    top, entry = read_whole("top", given.get("top") or 10, 1), await _opened(request)
     job = service_of(request).jobs.detect(entry.id, top=top, options=OptionsQuery.of(given))
     return await _answered(request, job)
 
@@ -206,7 +206,7 @@ async def object_twin(request: Request) -> Response:
     entry = await _opened(request)
     texts = {facts.name: given.get(f"v.{facts.name}", "") for facts in entry.columns}
     if given.get("from"):
-        number = whole("from", given["from"], 1)
+        number = read_whole("from", given["from"], 1)
         texts = copied(texts_of(await service.tables.values(entry.id, number)), entry)
     values = {name: text or None for name, text in texts.items()}
     job = service.jobs.explain(entry.id, values=values, options=OptionsQuery.of(given))
@@ -249,7 +249,7 @@ def _name(request: Request, field: str) -> str:
 
 
 def _number(request: Request, field: str) -> int:
-    return whole(field, request.path_params[field], 1)
+    return read_whole(field, request.path_params[field], 1)
 
 
 def _job(request: Request) -> Job:
@@ -259,7 +259,7 @@ def _job(request: Request) -> Job:
 def _options(body: Mapping[str, Any]) -> OptionsQuery:
     options = body.get("options") or {}
     if not isinstance(options, Mapping):
-        raise OptionError(f"options is {shown(options)}; allowed: an object of names and values")
+        raise not_allowed("options", options, "an object of names and values")
     return OptionsQuery.checked(options)
 
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Hashable
 from typing import Any, Literal
 
+from outlying.errors import Setting
 from outlying.results.detections import Detection
 from outlying.results.documents import Pattern, patterns
 from outlying.results.findings import Findings
@@ -51,6 +52,7 @@ class Job:
     done: int = 0
     total: int = 0
     error: str | None = None
+    remedies: tuple[Setting, ...] = ()
     result: Facts | Findings | Detected | None = None
     process: Process | None = None
     began: float | None = None
@@ -227,7 +229,8 @@ class Jobs:
             if isinstance(message, Done):
                 self._succeeded(job, message)
             else:
-                job.tell(state="failed", error=message.why, stage="failed", ended=time.monotonic())
+                said = {"error": message.why, "remedies": message.remedies}
+                job.tell(state="failed", stage="failed", ended=time.monotonic(), **said)
         self._begin()
 
     def died(self, process: Process, why: str) -> None:

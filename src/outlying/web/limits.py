@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from outlying.errors import OutlyingError
 
 
+def _limit(default: int, words: str, unit: str = "N") -> Any:
+    return dataclasses.field(default=default, metadata={"help": words, "unit": unit})
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Limits:
-    """How much one server takes on; each has an option of `outlying serve`."""
+    """How much one server takes on; each is an option of `outlying serve`, made from this."""
 
-    upload: int = 1024  # megabytes of one file
-    rows: int = 10_000_000
-    columns: int = 2_000
-    tables: int = 20  # at once, given and uploaded
-    seconds: int = 600  # of one job
-    jobs: int = 2  # that run at the same time
-    waiting: int = 100  # jobs that have not begun
-    memory: int = 8192  # megabytes of one worker process
-    connections: int = 512  # at once; see connections.py for who gets them
-    pause: int = 30  # seconds in which a head, or the next part of a body, has to come
+    upload: int = _limit(1024, "Megabytes of one upload.", "MB")
+    rows: int = _limit(10_000_000, "Rows of one table.")
+    columns: int = _limit(2_000, "Columns of one table.")
+    tables: int = _limit(20, "Tables at once.")
+    seconds: int = _limit(600, "Seconds of one job.")
+    jobs: int = _limit(2, "Jobs that run at once.")
+    waiting: int = _limit(100, "Jobs that wait.")
+    memory: int = _limit(8192, "Megabytes of memory of one worker process.", "MB")
+    connections: int = _limit(512, "Connections at once.")  # see connections.py for who gets them
+    pause: int = _limit(30, "Seconds for a head, or the next 64 KB, of a request to come.")
 
     @property
     def upload_bytes(self) -> int:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from outlying.checks import read_whole
 from outlying.errors import OptionError
 from outlying.render.detection_text import detector, most_in, reason
 from outlying.results.detections import Detection, Flagged, OddCombination, Word
 from outlying.web.addresses import Addresses
 from outlying.web.jobs import Job
-from outlying.web.queries import OptionsQuery, TableQuery, whole
-from outlying.web.reproduce import DETECT_OPTIONS
+from outlying.web.queries import DETECT_OPTIONS, OptionsQuery, TableQuery
 from outlying.web.service import MOST_FLAGGED
 from outlying.web.table_page import counted, size_of
 from outlying.web.tables import TableEntry
@@ -22,7 +22,7 @@ USUAL = 20
 
 def number_of(given: object) -> int:
     """Return how many rows are asked for."""
-    top = whole("top", given or USUAL, 1)
+    top = read_whole("top", given or USUAL, 1)
     if top > MOST_FLAGGED:
         raise OptionError(f"top is {top:,}; allowed: 1 to {MOST_FLAGGED}")
     return top

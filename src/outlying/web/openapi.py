@@ -49,33 +49,11 @@ def _choice(kind: Any) -> Schema:
     return {"enum": list(get_args(kind))}
 
 
-_NUMBER_ABOVE_0: Schema = {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
 _NAMES: Schema = _array(_TEXT)
 _OPTIONS: Schema = {
     "type": "object",
     "additionalProperties": False,
-    "properties": {
-        "preset": _choice(options.Preset),
-        "min_support": {"type": "number", "exclusiveMinimum": 0},
-        "min_outlierness": _NUMBER_ABOVE_0,
-        "min_confidence": _NUMBER_ABOVE_0 | {"deprecated": True},
-        "max_conditions": {"type": "integer", "minimum": 0, "maximum": 10},
-        "exact": _FLAG,
-        "measure": _choice(options.Measure),
-        "scales": _choice(options.Scales),
-        "interval": _choice(options.Interval),
-        "bandwidth": _choice(options.Bandwidth),
-        "columns": _NAMES,
-        "exclude": _NAMES,
-        "types": {"type": "object", "additionalProperties": _choice(options.ColumnType)},
-        "infinite": _choice(options.Infinite),
-        "derive": _FLAG,
-        "discretise": _choice(options.Discretise),
-        "bins": {"type": "integer", "minimum": 2, "maximum": options.MOST_BINS},
-        "references": {"type": "integer", "minimum": 0, "deprecated": True},
-        "seed": {"type": "integer", "minimum": 0},
-        "top": {"type": "integer", "minimum": 1},
-    },
+    "properties": {name: option.schema for name, option in options.EXPLAIN_OPTIONS.items()},
 }
 _COLUMN = _object(
     {

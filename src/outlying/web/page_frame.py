@@ -8,6 +8,7 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
+from outlying.errors import INFINITE_AS_MISSING
 from outlying.table.values import printable
 from outlying.web.addresses import Addresses
 from outlying.web.jobs import Job
@@ -22,8 +23,6 @@ from outlying.web.uploads import SAID, bounded
 #: A page waits so many seconds for an answer before it shows progress instead.
 PATIENCE = 0.7
 _LARGEST_FORM, _MOST_FIELDS = 4 << 20, 100_000  # bytes; a new object has one for each column
-#: Only what infinite values are refused with says so.
-_INFINITE = "--infinite missing"
 _EXPORTS = {"html": "Report", "json": "JSON", "csv": "CSV", "png": "Picture"}
 
 
@@ -108,7 +107,7 @@ def ended(job: Job) -> str:
 
 def is_infinite(job: Job) -> bool:
     """Return whether a job has failed for infinite values, which can count as missing."""
-    return _INFINITE in (job.error or "")
+    return INFINITE_AS_MISSING in job.remedies
 
 
 def along(entry: TableEntry, job: Job, json: str) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from typing import Any, TypeAlias, cast, get_args
 
 from starlette.datastructures import ImmutableMultiDict
 
-from outlying.errors import OptionError, shown
-from outlying.options import Options, check_choice, check_names, check_whole
+from outlying.checks import check_choice, check_names, read_whole
+from outlying.errors import OptionError, not_allowed, shown
+from outlying.options import COLUMN_OPTIONS, EXPLAIN_OPTIONS, Options
 from outlying.sources.duckdb import filters
 from outlying.sources.duckdb.browse import View
 from outlying.sources.duckdb.filters import FilterKind
@@ -28,20 +29,8 @@ MOST_NAMED = 5_000
 MOST_FILTERS = 50
 _PAGE = 50
 _FIELDS = ("attribute", "kind", "low", "high", "value")
-_NUMBERS = ("min_support", "min_outlierness", "min_confidence")
-_WHOLE = ("max_conditions", "references", "bins", "seed")
-_FLAGS = ("exact", "derive")
-#: Options that addresses call by another name: this word asks for odd rows.
-_CALLED = {"top": "pairs"}
-_WORDS = (
-    "preset",
-    "measure",
-    "scales",
-    "interval",
-    "bandwidth",
-    "infinite",
-    "discretise",
-)
+#: Options of `outlying detect`; its explanations have no others.
+DETECT_OPTIONS = (*COLUMN_OPTIONS, "references", "top")
 
 
 class QueryFilter(filters.Filter):
@@ -62,7 +51,7 @@ class QueryFilter(filters.Filter):
             try:
                 given = json.loads(given)
             except (ValueError, RecursionError):
-                raise OptionError(f"filter is {shown(given)}; allowed: a JSON object") from None
+                raise not_allowed("filter", given, "a JSON object") from None
         if not isinstance(given, Mapping) or not isinstance(given.get("attribute"), str):
             raise OptionError(f"filter is {shown(given)}; needed: an object with an attribute")
         check_names(given, _FIELDS)
@@ -115,7 +104,7 @@ class TableQuery:
         """Read and check a query string."""
         order = given.get("order") or "asc"
         check_choice("order", order, ("asc", "desc"))
-        limit = whole("limit", given.get("limit") or _PAGE, 1)
+        limit = read_whole("limit", given.get("limit") or _PAGE, 1)
         if limit > MOST_ROWS:
             raise OptionError(f"limit is {limit}; allowed: 1 to {MOST_ROWS}")
         filters = given.getlist("filter")
@@ -123,7 +112,7 @@ class TableQuery:
             raise OptionError(f"there are {len(filters)} filters; allowed: {MOST_FILTERS}")
         rows = given.get("rows")
         return cls(
-            offset=whole("offset", given.get("offset") or 0, 0),
+            offset=read_whole("offset", given.get("offset") or 0, 0),
             limit=limit,
             sort=given.get("sort"),
             descending=order == "desc",
@@ -157,18 +146,14 @@ class OptionsQuery:
     @classmethod
     def of(cls, params: Given) -> OptionsQuery:
         """Read the options of a query string."""
-        found: dict[str, Any] = {}
-        for names, read in ((_NUMBERS, real), (_WHOLE, _from_0), (_FLAGS, _flag), (_WORDS, _text)):
-            given = {name: params.get(_CALLED.get(name, name)) for name in names}
-            found |= {name: read(name, value) for name, value in given.items() if value}
-        if params.get(_CALLED["top"]):
-            found["top"] = whole(_CALLED["top"], params.get(_CALLED["top"]), 1)
-        for name in ("columns", "exclude"):
-            if params.getlist(name):
-                found[name] = list(params.getlist(name))
-        if params.getlist("type"):
-            found["types"] = dict(map(_declared, params.getlist("type")))
-        return cls.checked(found)
+        given = {name: params.getlist(item.field) for name, item in EXPLAIN_OPTIONS.items()}
+        return cls.checked(
+            {
+                name: EXPLAIN_OPTIONS[name].kind.read(EXPLAIN_OPTIONS[name].field, texts)
+                for name, texts in given.items()
+                if texts and (texts[-1] or EXPLAIN_OPTIONS[name].kind.is_many)
+            }
+        )
 
     @classmethod
     def checked(cls, given: Mapping[str, Any]) -> OptionsQuery:
@@ -177,8 +162,8 @@ class OptionsQuery:
             if not isinstance(name, str):
                 raise OptionError(f"options holds {shown(name)}; allowed: names of options")
         preset = {"preset"} & set(given)
-        options = _values(Options.of(**given))
-        default = _values(Options.of(**({"preset": given["preset"]} if preset else {})))
+        options = Options.of(**given).values()
+        default = Options.of(**({"preset": given["preset"]} if preset else {})).values()
         own = tuple((name, value) for name, value in options.items() if value != default[name])
         return cls(((("preset", given["preset"]),) if preset else ()) + own)
 
@@ -195,68 +180,18 @@ class OptionsQuery:
 
     def to_params(self) -> Params:
         """Write the options as pairs of an address."""
-        pairs: Params = []
-        for name, value in self.given:
-            if name in ("columns", "exclude"):
-                pairs += [(name, column) for column in value]
-            elif name == "types":
-                pairs += [("type", f"{column}={kind}") for column, kind in value]
-            elif name in _FLAGS:
-                pairs.append((name, "1" if value else "0"))
-            elif name in _WORDS:
-                pairs.append((_CALLED.get(name, name), value))
-            else:
-                pairs.append((_CALLED.get(name, name), repr(value).removesuffix(".0")))
-        return pairs
-
-
-def _values(options: Options) -> dict[str, Any]:
-    """Return all options by name, those of the paper where they count."""
-    fields = [field.name for field in dataclasses.fields(Options) if field.name != "paper"]
-    own = {} if options.paper is None else dataclasses.asdict(options.paper)
-    return {name: getattr(options, name) for name in fields} | own
-
-
-def _declared(item: str) -> tuple[str, str]:
-    """Split COLUMN=TYPE at its last equals sign: no type holds one."""
-    column, sign, kind = item.rpartition("=")
-    if not sign:
-        raise OptionError(f"type is {shown(item)}; allowed: COLUMN=TYPE")
-    return column, kind
+        return [
+            (EXPLAIN_OPTIONS[name].field, text)
+            for name, value in self.given
+            for text in EXPLAIN_OPTIONS[name].kind.write(value)
+        ]
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    numbers = tuple(whole("rows", part, 1) for part in text.split(",") if part.strip())
+    numbers = tuple(read_whole("rows", part, 1) for part in text.split(",") if part.strip())
     if len(numbers) > MOST_NAMED:
         raise OptionError(f"rows names {len(numbers):,} rows; allowed: {MOST_NAMED:,}")
     return numbers
-
-
-def whole(name: str, given: object, least: int) -> int:
-    """Read a whole number of an address."""
-    text = str(given).strip()
-    is_number = text.isascii() and text.isdigit() and len(text) < 19
-    return check_whole(name, int(text) if is_number else given, least)
-
-
-def real(name: str, given: object) -> float:
-    """Read a number of an address."""
-    try:
-        return float(str(given))
-    except ValueError:
-        raise OptionError(f"{name} is {shown(given)}; allowed: a number") from None
-
-
-def _from_0(name: str, given: object) -> int:
-    return whole(name, given, 0)
-
-
-def _flag(_: str, given: object) -> bool:
-    return given not in ("0", "false")
-
-
-def _text(_: str, given: object) -> str:
-    return str(given)
 
 
 def encoded(pairs: Sequence[tuple[str, str]]) -> str:

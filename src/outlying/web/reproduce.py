@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shlex
 from typing import Any
 
-from outlying.options import PAPER_OPTIONS, Options
+from outlying.options import EXPLAIN_OPTIONS, READ_OPTIONS
 from outlying.table.values import plain
 from outlying.web.jobs import Job
 from outlying.web.limits import NotReadyError
 from outlying.web.sourcing import Sourcing
 from outlying.web.tables import TableEntry
 from outlying.web.tasks import Detect, Explain
-
-#: Options of `outlying detect`; its explanations have no others.
-DETECT_OPTIONS = ("columns", "exclude", "types", "infinite", "derive", "references", "top")
-
 
 #: What is said in place of a command where there is none.
 RANKED_HERE = (
@@ -95,19 +90,15 @@ def _reading_flags(sourcing: Sourcing) -> list[str]:
     return _flags(engine | dict(sourcing.given))
 
 
-def _flags(options: dict[str, Any]) -> list[str]:
+def _flags(given: dict[str, Any]) -> list[str]:
     """Write options as the flags of a command."""
     flags: list[str] = []
-    for name, value in options.items():
-        flag = "--" + name.replace("_", "-")
-        if name in ("columns", "exclude"):
-            flags += [part for column in value for part in (flag, column)]
-        elif name == "types":
-            flags += [part for column, kind in value for part in ("--type", f"{column}={kind}")]
-        elif isinstance(value, bool):
-            flags.append(flag if value else flag.replace("--", "--no-", 1))
+    for name, value in given.items():
+        option = (EXPLAIN_OPTIONS | READ_OPTIONS)[name]
+        if isinstance(value, bool):
+            flags.append(option.flag if value else f"--no-{option.flag[2:]}")
         else:
-            flags += [flag, str(value)]
+            flags += [part for text in option.kind.write(value) for part in (option.flag, text)]
     return flags
 
 
@@ -135,9 +126,4 @@ def _python_target(entry: TableEntry, job: Job, task: Explain) -> str:
 
 
 def _python_options(given: tuple[tuple[str, Any], ...]) -> list[str]:
-    known = {"preset", *PAPER_OPTIONS, *(field.name for field in dataclasses.fields(Options))}
-    return [
-        f"{name}={(dict(value) if name == 'types' else value)!r}"
-        for name, value in given
-        if name in known
-    ]
+    return [f"{name}={(dict(value) if name == 'types' else value)!r}" for name, value in given]

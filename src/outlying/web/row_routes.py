@@ -8,6 +8,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from outlying.checks import read_whole
 from outlying.errors import ObjectError, OptionError
 from outlying.table.values import printable
 from outlying.web import odd_page
@@ -24,7 +25,6 @@ from outlying.web.page_frame import (
     progress,
     view,
 )
-from outlying.web.queries import whole
 from outlying.web.row_page import RowPage, Subject, copied, texts_of, too_long
 from outlying.web.service import service_of
 from outlying.web.sliders import is_moved, moved
@@ -42,7 +42,7 @@ async def row(request: Request) -> Response:
     entry, waiting = await opened(request)
     if waiting is not None:
         return waiting
-    number = whole("row", request.path_params["number"], 1)
+    number = read_whole("row", request.path_params["number"], 1)
     values = await service_of(request).tables.values(entry.id, number)
     subject = Subject(texts_of(values), number, *_among_odd(request, addresses))
     return await _explained(request, entry, subject, addresses, "")
@@ -67,7 +67,7 @@ async def new(request: Request) -> Response:
         return waiting
     params, welcome = request.query_params, _WELCOME
     if params.get("from"):
-        number = whole("from", params["from"], 1)
+        number = read_whole("from", params["from"], 1)
         found = texts_of(await service_of(request).tables.values(entry.id, number))
         values = copied(found, entry)
         left_out = ", ".join(printable(name, 60) for name in too_long(found)[:5])
@@ -148,6 +148,6 @@ async def explain_again(request: Request) -> Response:
     entry = service_of(request).tables.get(addresses.table_id)
     number = request.path_params.get("number")
     values = {column.name: params.get(f"v.{column.name}", "") for column in entry.columns}
-    subject = Subject(values, None if number is None else whole("row", number, 1))
+    subject = Subject(values, None if number is None else read_whole("row", number, 1))
     _job_of(request, entry, subject, addresses, again=True)
     return RedirectResponse(subject.address(addresses), 303)

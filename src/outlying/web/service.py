@@ -7,15 +7,14 @@ from typing import Any
 
 from starlette.requests import Request
 
+from outlying.checks import check_names, check_whole
 from outlying.errors import ObjectError, OptionError
-from outlying.options import check_names, check_whole
 from outlying.table.values import Form, read_text
 from outlying.web.jobs import Job, Jobs
 from outlying.web.limits import Limits
 from outlying.web.limits import NotFoundError as NotFoundError
 from outlying.web.limits import NotReadyError as NotReadyError
-from outlying.web.queries import OptionsQuery
-from outlying.web.reproduce import DETECT_OPTIONS
+from outlying.web.queries import DETECT_OPTIONS, OptionsQuery
 from outlying.web.sourcing import Sourcing
 from outlying.web.tables import TableEntry, Tables, check_number
 from outlying.web.tasks import Detect, Explain

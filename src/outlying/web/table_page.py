@@ -9,11 +9,12 @@ from typing import Any
 
 from starlette.datastructures import QueryParams
 
-from outlying.errors import OptionError, shown
+from outlying.checks import read_real, read_whole
+from outlying.errors import OptionError, not_allowed
 from outlying.sources.duckdb.browse import ColumnFacts
 from outlying.table.values import Form, Value, printable, read_text, text_of
 from outlying.web.addresses import Addresses
-from outlying.web.queries import OptionsQuery, Params, QueryFilter, TableQuery, real, whole
+from outlying.web.queries import OptionsQuery, Params, QueryFilter, TableQuery
 from outlying.web.tables import Page, PageRow, TableEntry
 from outlying.web.uploads import SAID
 
@@ -296,7 +297,7 @@ def _range(page: Page, rows: int) -> str:
 
 def left_of(params: QueryParams) -> int:
     """Return the first column that a page shows."""
-    return whole("left", params.get("left") or 0, 0)
+    return read_whole("left", params.get("left") or 0, 0)
 
 
 def sent(entry: TableEntry, params: QueryParams, addresses: Addresses) -> str | None:
@@ -315,7 +316,7 @@ def sent(entry: TableEntry, params: QueryParams, addresses: Addresses) -> str | 
 
 
 def _filter(entry: TableEntry, params: QueryParams) -> QueryFilter:
-    place = whole("on", params["on"], 0)
+    place = read_whole("on", params["on"], 0)
     if place >= len(entry.columns):
         raise OptionError(f"on is {place}; allowed: 0 to {len(entry.columns) - 1}")
     column, rule, text = entry.columns[place], params.get("rule", ""), params.get("to", "")
@@ -335,11 +336,11 @@ def _end(column: ColumnFacts, text: str) -> str | float:
     """Return the end of a range as an address holds it; refuse what the column cannot hold."""
     form: Form = "number" if column.type == "categorical" else column.form
     if form in ("number", "integer"):
-        return real("value", text)
+        return read_real("value", text)
     try:
         read_text(form, text)
     except ValueError as error:
-        raise OptionError(f"value is {shown(text)}; allowed: {error}") from None
+        raise not_allowed("value", text, str(error)) from None
     return text
 
 

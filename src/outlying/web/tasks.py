@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+from outlying.errors import Setting
 from outlying.options import Options
 from outlying.results.detections import Detection
 from outlying.results.findings import Findings
@@ -119,6 +120,7 @@ class Failed:
     why: str
     is_cancelled: bool = False
     limit: str | None = None  # the limit that was hit
+    remedies: tuple[Setting, ...] = ()  # options that would help
 
 
 Message = Progress | Done | Failed

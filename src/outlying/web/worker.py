@@ -104,7 +104,8 @@ class Worker:
         except LimitError as error:
             answer = Failed(name, str(error), limit=error.limit)
         except OutlyingError as error:
-            answer = Failed(name, self._without_paths(error.shell_message()))
+            said = self._without_paths(error.shell_message())
+            answer = Failed(name, said, remedies=error.settings)
         except MemoryError:
             answer = Failed(name, "there is not enough memory for it")
         except Exception as error:

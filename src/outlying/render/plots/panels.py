@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from outlying.errors import OptionError
-from outlying.method.sketches import Picture
+from outlying.method.profiles import Picture
 from outlying.render import scene
 from outlying.render.axis import AxisChoice
 from outlying.render.plots.scales import Scale, fitted, plain, wrapped_to

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from outlying.errors import MissingExtraError, SourceError, row_words
+from outlying.errors import MissingExtraError, RowAt, SourceError
 from outlying.sources.columns import Reading, skipped, table_of, unique_names
 from outlying.sources.compression import check_expanded
 from outlying.sources.passes import Batch
@@ -91,13 +91,12 @@ def _check_utf8(source: str, name: str, row: int, text: bytes | None) -> None:
     try:
         (text or b"").decode()
     except UnicodeDecodeError as error:
-        place, words = row_words(row)
-        said = SourceError(
-            f"{source}: column {name!r} holds text that is not UTF-8 in {place} (byte "
-            f"0x{error.object[error.start]:02x}); write it as UTF-8 there, or leave the column out"
-        )
-        said.in_shell = words
-        raise said from None
+        raise SourceError(
+            f"{source}: column {name!r} holds text that is not UTF-8 in ",
+            RowAt(row),
+            f" (byte 0x{error.object[error.start]:02x}); write it as UTF-8 there, or leave the "
+            "column out",
+        ) from None
 
 
 def usable(source: str, schema: pyarrow.Schema) -> tuple[list[str], list[SkippedColumn]]:

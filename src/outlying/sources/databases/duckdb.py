@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from outlying.checks import check_flag
 from outlying.errors import SourceError
-from outlying.options import check_flag
 from outlying.sources.databases.adbc import chosen_table, no_such_table
 from outlying.sources.duckdb import engine
 from outlying.sources.duckdb.feeder import DuckFeeder

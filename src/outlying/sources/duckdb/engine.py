@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from outlying.errors import ColumnError, OutlyingError, SourceError, not_its_own
+from outlying.errors import ColumnError, OutlyingError, Setting, SourceError, not_its_own
 from outlying.sources.columns import Reading, skip
 from outlying.sources.private_folders import PrivateFolder
 from outlying.sources.sql import interrupts
@@ -128,7 +128,8 @@ def _plain(
         what = f"the number {number[1]}" if number else "a number"
         return ColumnError(
             f"{source}: column {names} holds {what}, which is beyond 64 bits; turn it into text or "
-            "DOUBLE in a query, or leave the column out with exclude="
+            "DOUBLE in a query, or leave the column out with ",
+            Setting("exclude"),
         )
     if "open result" in text or "unfinished result" in text:
         return SourceError(

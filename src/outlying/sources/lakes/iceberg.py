@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from outlying.checks import check_flag
 from outlying.errors import MissingExtraError, OutlyingError, SourceError, not_its_own
-from outlying.options import check_flag
 from outlying.sources.arrow.feeder import BatchFeeder, collected
 from outlying.sources.lakes.snapshots import snapshot_of
 from outlying.sources.passes import Batch

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from outlying.parallel import mapping, usable_threads
+from outlying.parallel import thread_map, usable_threads
 from outlying.sources.columns import Reading, read_coded, read_labels, read_own_reals
 from outlying.sources.parquet.plain import has_small_dictionary, opened
 from outlying.sources.parquet.texts import MOST_KINDS
@@ -79,7 +79,7 @@ def _fill(path: Path, wanted: Mapping[str, _Column]) -> None:
     """Read columns by several threads, each of which takes some."""
     threads = min(usable_threads(None), len(wanted))
     shares = [dict(list(wanted.items())[first::threads]) for first in range(threads)]
-    with mapping(max(1, threads)) as mapped:
+    with thread_map(max(1, threads)) as mapped:
         for _ in mapped(lambda share: _fill_some(path, share), shares):
             pass
 

@@ -16,17 +16,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outlying.sources.types.arrow import Field
-from outlying.stream.counting.encodings import Dictionary, Encoding, Grid, Range
-from outlying.stream.verify.histograms import (
+from outlying.stream.contexts import Predicate, conjunction
+from outlying.stream.counting import Dictionary, Encoding, Grid, Range
+from outlying.stream.histograms import (
     BinHistograms,
     LabelHistogram,
     MissingCount,
     NumberHistogram,
     ValueHistograms,
 )
-from outlying.stream.verify.plan import ColumnPlan, Query, VerifyPlan
-from outlying.stream.verify.predicates import Predicate, conjunction
-from outlying.stream.verify.verify_pass import Verified, VerifyPass, VerifyState
+from outlying.stream.planning import ColumnPlan, Query, VerifyPlan
+from outlying.stream.verify_pass import Verified, VerifyPass, VerifyState
 
 Row = dict[str, Any]
 

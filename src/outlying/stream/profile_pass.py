@@ -16,8 +16,8 @@ from outlying.sources.columns import skipped, unique_names
 from outlying.sources.passes import Batch
 from outlying.sources.types.arrow import Field, arrow, form_of, plain_texts
 from outlying.sources.types.arrow_numpy import of_numbers
-from outlying.stream.profile.bottom_k import RowSketch
-from outlying.stream.profile.column_facts import ColumnCounts
+from outlying.stream.bottom_k import RowSketch
+from outlying.stream.column_facts import ColumnCounts
 from outlying.table.columns import Rows
 from outlying.table.parts import is_part_name
 from outlying.table.row_hash import salted_sums, splitmix64

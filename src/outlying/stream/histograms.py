@@ -17,8 +17,8 @@ import numpy.typing as npt
 from outlying.kernel.count import count_codes
 from outlying.method.density import Counts
 from outlying.sources.types import arrow_numpy as arrays
-from outlying.stream.counting.encodings import Codes, Dictionary, Edges, Encoding, Grid, Range
-from outlying.stream.verify.predicates import CodedLabels, Label, codes_of
+from outlying.stream.contexts import CodedLabels, Label, codes_of
+from outlying.stream.counting import Codes, Dictionary, Edges, Encoding, Grid, Range
 from outlying.table.columns import Floats
 
 _FIRST_SIZE = 64  # codes for which there is room at first

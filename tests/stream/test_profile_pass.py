@@ -20,11 +20,11 @@ import outlying
 from outlying import sources
 from outlying.errors import ColumnError, InfiniteValueError, OptionError, RowError, SourceError
 from outlying.options import Options
-from outlying.stream.profile import column_facts
-from outlying.stream.profile.bottom_k import DistinctCounter
-from outlying.stream.profile.lookup import Lookup, LookupPass, UnreadTable, with_found_rows
-from outlying.stream.profile.profile import Profile, finish
-from outlying.stream.profile.profile_pass import ProfilePass, ProfileState, fields_of
+from outlying.stream import column_facts
+from outlying.stream.bottom_k import DistinctCounter
+from outlying.stream.lookup import Lookup, LookupPass, UnreadTable, with_found_rows
+from outlying.stream.profile import Profile, finish
+from outlying.stream.profile_pass import ProfilePass, ProfileState, fields_of
 from outlying.table import sampling, selection
 from outlying.table.columns import Column
 from outlying.table.selection import is_asked_for, select_any

@@ -15,7 +15,7 @@ import numpy as np
 from outlying.options import Options
 from outlying.sources.passes import Batch
 from outlying.sources.types.arrow import Field
-from outlying.stream.profile.profile import Profile
+from outlying.stream.profile import Profile
 from outlying.table.columns import Column, Floats
 from outlying.table.evidence import Copy, are_codes, copies_in, may_count_rows
 from outlying.table.row_hash import float_hashes

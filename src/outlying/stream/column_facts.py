@@ -7,10 +7,13 @@ import math
 
 import numpy as np
 
+from outlying.derived.calendar import DATES, CalendarFacts
+from outlying.derived.choosing import Facts
+from outlying.derived.keys import MOST_ODD, MOST_REPEATED, KeyFacts
+from outlying.derived.texts import TextFacts
 from outlying.sources.types import arrow_numpy as arrays
 from outlying.sources.types.arrow import Array, Coded, Field, Numbers, arrow, whole
-from outlying.stream.profile.bottom_k import DistinctCounter
-from outlying.stream.profile.part_facts import PartCounts
+from outlying.stream.bottom_k import DistinctCounter, RowSketch, estimated_count
 from outlying.table.columns import Column, Floats
 from outlying.table.row_hash import (
     MISSING_HASH,
@@ -22,6 +25,7 @@ from outlying.table.row_hash import (
     are_long,
     float_hashes,
     integer_hashes,
+    splitmix64,
 )
 from outlying.table.selection import MOST_TEXTS
 from outlying.table.text_columns import not_read, tally_for, wanted_of
@@ -29,6 +33,12 @@ from outlying.table.values import LARGEST_EXACT_INTEGER, TRAILING_ZERO, are_keys
 from outlying.table.written.decision import Decision, decide
 from outlying.table.written.reading import declared_reading
 from outlying.table.written.tally import Tally
+
+#: More keys than this are not counted; nor are numbers of which more than this occur twice.
+MOST_KEYS = MOST_TEXTS
+_MOST_TWICE = MOST_REPEATED * MOST_KEYS
+#: In more rows there are more keys, or more of them occur twice.
+_MOST_KEY_ROWS = MOST_KEYS / (1 - MOST_ODD)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -64,6 +74,91 @@ class _Texts:
 
     def __getitem__(self, places: slice) -> list[str]:
         return self.coded.texts[places].to_pylist()  # type: ignore[no-any-return]
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class PartCounts:
+    """What decides on columns derived from one, counted in any part of its rows, and bounded.
+
+    Days and minutes of moments are few. Texts are kept with their counts up to a limit; of more,
+    those with the least hashes, which show shapes, but not which labels are near each other. Whole
+    numbers are counted as long as they may be keys.
+    """
+
+    days: CalendarFacts | None = None
+    keys: KeyFacts | None = None
+    are_no_keys: bool = False  # numbers are not whole, or many occur twice
+    are_many_keys: bool = False
+    texts: RowSketch | None = None
+
+    def add_numbers(self, field: Field, values: Floats) -> None:
+        """Take in numbers; NaN is missing."""
+        if field.read_as in DATES:
+            found = CalendarFacts.of(values)
+            self.days = found if self.days is None else self.days.merged(found)
+        elif field.read_as in ("integer", "number"):
+            self._add_keys(values)
+
+    def _add_keys(self, values: Floats) -> None:
+        if self.are_no_keys or self.are_many_keys:
+            return
+        known = values[~np.isnan(values)]
+        rows = len(known) + (0 if self.keys is None else self.keys.rows)
+        if rows > _MOST_KEY_ROWS or not bool(np.all(np.floor(known) == known)):
+            self._take_no_keys()
+        else:
+            self._take_keys(KeyFacts.of(known))
+
+    def _take_no_keys(self) -> None:
+        self.keys, self.are_no_keys = None, True
+
+    def _take_keys(self, found: KeyFacts) -> None:
+        """Take in keys, as long as they may be some, and are few enough."""
+        keys = found if self.keys is None else self.keys.merged(found)
+        self.are_no_keys |= bool(np.count_nonzero(keys.counts > 1) > _MOST_TWICE)
+        self.are_many_keys |= len(keys.values) > MOST_KEYS
+        self.keys = None if self.are_no_keys or self.are_many_keys else keys
+
+    def add_texts(self, coded: Coded, hashes: Hashes) -> None:
+        """Take in texts with their hashes."""
+        if self.texts is None:
+            self.texts = RowSketch(MOST_TEXTS + 1)
+        rows = np.bincount(coded.codes[coded.codes >= 0], minlength=len(hashes))
+        self.texts.add_counted(
+            splitmix64(hashes),
+            rows,
+            lambda places: arrow().table({"text": coded.texts.take(arrays.of_numbers(places))}),
+        )
+
+    def merge(self, other: PartCounts) -> None:
+        """Take in the counts of other rows."""
+        if other.days is not None:
+            self.days = other.days if self.days is None else self.days.merged(other.days)
+        self.are_many_keys |= other.are_many_keys
+        if other.are_no_keys or self.are_no_keys:
+            self._take_no_keys()
+        elif other.keys is not None and not self.are_many_keys:
+            self._take_keys(other.keys)
+        elif self.are_many_keys:
+            self.keys = None
+        if other.texts is not None:
+            if self.texts is None:
+                self.texts = RowSketch(MOST_TEXTS + 1)
+            self.texts.merge(other.texts)
+
+    def facts(self, known: int) -> Facts | None:
+        """Return the facts of a column with so many known values."""
+        if self.days is not None:
+            return self.days
+        if self.keys is not None:
+            return self.keys
+        if self.texts is None or not len(self.texts.hashes):
+            return None
+        hashes, texts = self.texts.hashes, self.texts.rows().column("text").to_pylist()
+        is_whole = len(hashes) <= MOST_TEXTS
+        counts = dict(zip(texts, self.texts.copies.tolist(), strict=True))
+        distinct = len(hashes) if is_whole else estimated_count(hashes)
+        return TextFacts(counts, distinct, known, is_whole)
 
 
 @dataclasses.dataclass(slots=True)

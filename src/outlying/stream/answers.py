@@ -17,11 +17,10 @@ from outlying.search.attributes import Attribute
 from outlying.search.evaluation import Exact, Groups
 from outlying.search.objects import CandidateCondition
 from outlying.search.scoring import Context, View
-from outlying.stream.verify.histograms import Answer, LabelHistogram, MissingCount
-from outlying.stream.verify.plan import Query, VerifyPlan
-from outlying.stream.verify.predicates import Conjunction, Predicate
-from outlying.stream.verify.questions import Question
-from outlying.stream.verify.verify_pass import Verified
+from outlying.stream.contexts import Conjunction, Predicate
+from outlying.stream.histograms import Answer, LabelHistogram, MissingCount
+from outlying.stream.planning import Query, Question, VerifyPlan
+from outlying.stream.verify_pass import Verified
 from outlying.table.columns import Mask
 from outlying.table.conditions import Condition
 from outlying.table.values import Form, Value, value_of

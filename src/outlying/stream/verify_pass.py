@@ -18,18 +18,24 @@ import numpy.typing as npt
 from outlying.method.density import Counts
 from outlying.sources.passes import Batch
 from outlying.sources.types.arrow import Field, Numbers
-from outlying.stream.counting.encodings import Codes
-from outlying.stream.counting.limits import affordable_states
-from outlying.stream.verify.contexts import BITS, ContextTrie, row_numbers
-from outlying.stream.verify.histograms import (
+from outlying.stream.contexts import (
+    BITS,
+    Cells,
+    CodedLabels,
+    Conjunction,
+    Contexts,
+    conjunction,
+    row_numbers,
+)
+from outlying.stream.counting import Codes, affordable_states
+from outlying.stream.histograms import (
     Answer,
     Histograms,
     LabelHistograms,
     MissingCount,
     numeric_histograms,
 )
-from outlying.stream.verify.plan import ColumnPlan, Query, VerifyPlan
-from outlying.stream.verify.predicates import Cells, CodedLabels, Conjunction, conjunction
+from outlying.stream.planning import ColumnPlan, Query, VerifyPlan
 from outlying.table.columns import CategoricalColumn, Column, Floats, NumericColumn
 
 _AT_ONCE = 2  # columns whose answers are made at a time
@@ -64,7 +70,7 @@ class VerifyPass:
 
     def __init__(self, plan: VerifyPlan) -> None:
         self.plan = plan
-        self._contexts = ContextTrie(_contexts_of(plan))
+        self._contexts = Contexts(_contexts_of(plan))
         self._queries = _by_column(plan.queries)
         self._asked = self._by_context()
 

@@ -13,9 +13,9 @@ from outlying.errors import RowError
 from outlying.sources.passes import Batch, Pass
 from outlying.sources.types.arrow import Array, Field
 from outlying.sources.types.arrow_numpy import of_numbers
-from outlying.stream.profile.bottom_k import RowSketch
-from outlying.stream.profile.column_facts import ColumnCounts, cells_of, typed_by_all_rows
-from outlying.stream.profile.profile_pass import copied, takeable
+from outlying.stream.bottom_k import RowSketch
+from outlying.stream.column_facts import ColumnCounts, cells_of, typed_by_all_rows
+from outlying.stream.profile_pass import copied, takeable
 from outlying.table.columns import Rows
 from outlying.table.row_hash import (
     MISSING_HASH,
@@ -42,7 +42,7 @@ from outlying.table.written.styles import styles
 if TYPE_CHECKING:
     import pyarrow
 
-    from outlying.stream.profile.profile import Profile
+    from outlying.stream.profile import Profile
 
 #: One where may stand for this many rows.
 MOST_ROWS = 10_000

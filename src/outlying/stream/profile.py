@@ -18,13 +18,13 @@ from outlying.errors import InfiniteValueError, SourceError
 from outlying.options import Options
 from outlying.sources.types.arrow import Field, arrow
 from outlying.sources.types.arrow_numpy import of_numbers
-from outlying.stream.profile.bottom_k import estimated_count
-from outlying.stream.profile.column_facts import (
+from outlying.stream.bottom_k import estimated_count
+from outlying.stream.column_facts import (
     ColumnCounts,
     ColumnFacts,
     typed_by_all_rows,
 )
-from outlying.stream.profile.profile_pass import ProfilePass, ProfileState
+from outlying.stream.profile_pass import ProfilePass, ProfileState
 from outlying.table.columns import Column, Derivation, infinities_note
 from outlying.table.evidence import Copy, row_numbers
 from outlying.table.sampling import systematic_sample

@@ -1,0 +1,131 @@
+"""What counts against rows, and what is told of each (method 5c to 5e).
+
+A property that does not fit the other columns is told in the context in which it does not; one
+whose value lies outside, in the group in which it does. Where nothing counts, what is most
+surprising in its whole column is given instead, so that there is always an answer.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from outlying.kernel.tally import Small
+from outlying.method.measure import MUCH_STRONGER
+from outlying.search.outside import MISFIT
+from outlying.search.sweep import RareCells
+from outlying.table.columns import Floats, Mask, Rows
+
+Context: TypeAlias = tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """What counts against rows, by property: rows x properties."""
+
+    outside: Floats  # how far the value lies outside; 0 or less where it does not
+    group: Small  # the condition in whose group it lies outside; -1 is the whole table
+    explained: Small  # the condition that explains some of it away; -1 where none does
+    surprise: Floats  # in the whole column, whatever explains it
+    cell: Small  # the rare cell that it lies in; -1 where there is none
+    cells: tuple[RareCells, ...]  # of each property
+
+    def misfits(self, place: int) -> Floats:
+        """Return how badly a property of the rows fits the other columns."""
+        return self.cells[place].strengths[self.cell[:, place]]
+
+    def context(self, row: int, place: int) -> Context:
+        """Return the context that a property of a row does not fit."""
+        own = self.cells[place].members[self.cell[row, place]]
+        return tuple(own[own >= 0].tolist())
+
+    def strengths(self, place: int) -> Floats:
+        """Return the strength of findings on a property; 0 or less where there is none."""
+        misfits, outside = self.misfits(place), self.outside[:, place]
+        return np.where(misfits > 0, misfits + np.maximum(outside, 0.0), outside)
+
+    @property
+    def strongest(self) -> Floats:
+        """The strength of each row: that of its strongest finding; 0 where nothing is judged."""
+        each = map(self.strengths, range(len(self.cells)))  # one at a time, as rows are many
+        return functools.reduce(np.maximum, each) if self.cells else np.zeros(len(self.outside))
+
+    @property
+    def combination(self) -> Floats:
+        """How odd each row is all over: the sum of its small surprises, whatever explains them."""
+        rows = len(self.surprise)  # added in a fixed order, however many rows there are
+        total: Floats = functools.reduce(np.add, self.surprise.T, np.zeros(rows))
+        return total
+
+    def of_rows(self, rows: Rows) -> Evidence:
+        """Return the evidence against some rows."""
+        return self._with({name: getattr(self, name)[rows] for name in _ARRAYS})
+
+    def interleaved(self, is_own: Mask, other: Evidence) -> Evidence:
+        """Return the evidence against rows of which some are here, the rest in the other one."""
+        order = np.argsort(np.concatenate([np.flatnonzero(is_own), np.flatnonzero(~is_own)]))
+        both = {name: (getattr(self, name), getattr(other, name)) for name in _ARRAYS}
+        return self._with({name: np.concatenate(both[name])[order] for name in both})
+
+    def _with(self, arrays: dict[str, Any]) -> Evidence:
+        return dataclasses.replace(self, **arrays)
+
+
+_ARRAYS = ("outside", "group", "explained", "surprise", "cell")
+
+
+class Claim(NamedTuple):
+    """A property of the model that is odd in a context of conditions of the model."""
+
+    property: int
+    context: Context
+    strength: float
+
+
+class Claims(NamedTuple):
+    """What is to be told of a row: what was found, and the surprise of each property."""
+
+    found: tuple[Claim, ...]
+    surprise: tuple[tuple[int, float], ...]  # property and ln rarity, the rarest first
+
+
+def claims(evidence: Evidence) -> list[Claims]:
+    """Return what is to be told of each row."""
+    misfits = np.zeros(evidence.outside.shape)
+    for place in range(len(evidence.cells)):
+        misfits[:, place] = evidence.misfits(place)
+    return [_claims(evidence, row, own) for row, own in enumerate(misfits)]
+
+
+def _claims(evidence: Evidence, row: int, misfit: Floats) -> Claims:
+    surprise = evidence.surprise[row]
+    outside = np.maximum(evidence.outside[row], 0.0)  # less than 0: not outside at all
+    found: dict[tuple[int, Context], Claim] = {}
+    for place in np.flatnonzero(outside + misfit > 0).tolist():
+        parts = []
+        if misfit[place] > 0:
+            parts.append((float(misfit[place]), evidence.context(row, place)))
+        if outside[place] > 0:
+            parts.append((float(outside[place]), _group(evidence, row, place)))
+        # The stronger part tells of all that counts; where a value is not much rarer than in its
+        # whole column, it needs no context.
+        if outside[place] > misfit[place] or surprise[place] + MUCH_STRONGER >= misfit[place]:
+            parts.reverse()
+        strengths = [float(outside[place] + misfit[place]), parts[-1][0]]
+        for strength, (_, context) in zip(strengths, parts, strict=False):
+            found.setdefault((place, context), Claim(place, context, strength))
+    order = np.argsort(-surprise, kind="stable")
+    order = order[surprise[order] > 0]
+    rarest = zip(order.tolist(), surprise[order].tolist(), strict=True)
+    return Claims(tuple(found.values()), tuple(rarest))
+
+
+def _group(evidence: Evidence, row: int, place: int) -> Context:
+    """Return the group in which a value lies outside: what explains some of it, first of all."""
+    if evidence.explained[row, place] < 0 and evidence.group[row, place] == MISFIT:
+        return evidence.context(row, place)
+    named = evidence.explained[row, place], evidence.group[row, place]
+    return next(((int(item),) for item in named if item >= 0), ())
