@@ -250,16 +250,19 @@ def local(expected: Sequence[float], away: Sequence[float]) -> list[tuple[float,
     """Return places along what is expected, each with the 60% quantile of distances there."""
     (overall,) = quantiles(away, 0.6)
     count = max(4, min(12, len(away) // 40))
-    order = sorted(range(len(away)), key=lambda row: expected[row])
-    size, more = divmod(len(order), count)
-    places, spreads, start = [], [], 0
-    for part in range(count):
-        members = order[start : start + size + (part < more)]
-        start += len(members)
+    rounded = sorted(round(value, 9) for value in expected)
+    cuts = sorted({rounded[part * len(away) // count] for part in range(1, count)})
+    places, spreads = [], []
+    for low, high in pairwise([-math.inf, *cuts, math.inf]):
+        members = [row for row in range(len(away)) if low <= round(expected[row], 9) < high]
+        if not members:
+            continue
         places.append(median([expected[row] for row in members]))
         (own,) = quantiles([away[row] for row in members], 0.6)
         spreads.append(max(own, 0.2 * max(overall, 1e-7)))
-    smooth = [median(spreads[place - 1 : place + 2]) for place in range(1, count - 1)]
+    if len(places) < 3:
+        return list(zip(places, spreads, strict=True))
+    smooth = [median(spreads[place - 1 : place + 2]) for place in range(1, len(places) - 1)]
     smooth = [max(spreads[:2]), *smooth, max(spreads[-2:])]
     return list(zip(places, smooth, strict=True))
 

@@ -275,11 +275,16 @@ def _fitted(
 def _local_spreads(expected: Floats, away: Floats) -> tuple[Floats, Floats]:
     """Return places along what is expected, and how far rows usually are from it there."""
     usual = max(float(np.quantile(away, USUAL)), DUST)
-    parts = np.array_split(
-        np.argsort(expected, kind="stable"), max(4, min(MOST_PLACES, len(away) // LOCAL_ROWS))
-    )
+    rounded = expected.round(9)  # what is expected alike stays together
+    order = np.argsort(rounded, kind="stable")
+    count = max(4, min(MOST_PLACES, len(away) // LOCAL_ROWS))
+    cuts = rounded[order[np.arange(1, count) * len(away) // count]]
+    starts = np.searchsorted(rounded[order], np.unique(cuts), "left")
+    parts = [part for part in np.split(order, starts) if len(part)]
     places = np.array([np.median(expected[part]) for part in parts])
     own = np.array([max(np.quantile(away[part], USUAL), LEAST_SPREAD * usual) for part in parts])
+    if len(own) < 3:
+        return places, own
     inner = np.median(np.stack([own[:-2], own[1:-1], own[2:]]), axis=0)
     return places, np.concatenate([[own[:2].max()], inner, [own[-2:].max()]])
 

@@ -127,7 +127,8 @@ def _order(hit: Hit, exact: Measured, look: bool) -> Order:
 def _finding(hit: Hit, exact: Measured, number: int = 0, group: Hashable = None) -> Finding:
     columns = exact.families_of(hit.property, hit.context)
     origin = exact.properties[hit.property].attribute.column.origin
-    is_relation = origin is not None and bool(origin.given)
+    given = () if origin is None else origin.given
+    is_relation = any(own.name in given and _kind(own) is Kind.NUMBER for own in exact.properties)
     return Finding(columns[0], frozenset(columns), hit.strength, number, group, is_relation)
 
 

@@ -98,7 +98,7 @@ class Model:
         for place, attribute in enumerate(self.attributes):
             family = int(self.cells.families[place])
             own = Property(place, attribute, family, is_gap=False)
-            if not attribute.is_constant:
+            if own.told or not attribute.is_constant:  # a row to come may break a relation
                 found.append(own)
             gap = dataclasses.replace(own, is_gap=True)
             if attribute.column.origin is None and gap.numbers(self.numbers).any():

@@ -112,7 +112,7 @@ class NumberJudge:
                 places = places[own[self.order[places]]]
             values = self.ordered[places]
             is_large = len(values) >= LEAST_GROUP
-            fits = is_large and values[0] < values[-1]
+            fits = is_large and (values[0] < values[-1] or (self.is_relation and not context))
             if is_large and not fits:
                 self._constants[context] = float(values[0])
             self._groups[context] = (places, Group(values, self.facts)) if fits else None
@@ -126,7 +126,7 @@ class NumberJudge:
         found = _Best.of(rows)
         known = self.order if numbers is self.numbers else _by_value(numbers)
         surprise = np.zeros(rows)
-        if len(self.ordered) < 2 or self.ordered[0] == self.ordered[-1]:
+        if not self.is_relation and (len(self.ordered) < 2 or self.ordered[0] == self.ordered[-1]):
             return found.outside(surprise, self.bar)
         masks = _masks(self.cells, codes)
         for context in self.contexts:

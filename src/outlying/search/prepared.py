@@ -24,13 +24,12 @@ from outlying.table.table import Table
 def knows_column(own: Attribute, new: Attribute, row: int) -> bool:
     """Return whether a model with one attribute can judge a row of another, the same with a row.
 
-    It cannot where the row is the first to lack a value, or to break a relation.
+    It cannot where the row is the first to lack a value; whether it may, the column itself says.
     """
     if (own.column.name, own.kind) != (new.column.name, new.kind):
         return False
-    if own.column.origin is not None:
-        return own.is_constant == new.is_constant
-    return not new.column.is_missing(row) or bool(own.column.missing().any())
+    is_part = own.column.origin is not None
+    return is_part or not new.column.is_missing(row) or bool(own.column.missing().any())
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
