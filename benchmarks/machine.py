@@ -15,7 +15,7 @@ def header(title: str) -> str:
 
 def machine(*others: str) -> str:
     """Name hardware and versions, those of other packages as far as they are installed."""
-    names = ("numpy", "duckdb", "narwhals", *(name for name in others if is_installed(name)))
+    names = ("numpy", "duckdb", "pyarrow", *(name for name in others if is_installed(name)))
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in names)
     return (
         f"{_processor()}, {os.cpu_count()} cores; {platform.system()}; "

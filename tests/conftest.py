@@ -15,11 +15,28 @@ from outlying.cli import main as cli
 settings.register_profile(
     "house", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
+settings.register_profile("few", settings.get_profile("house"), max_examples=15)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 
 Run = Callable[..., tuple[int, str, str]]
 
-SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+TESTS = Path(__file__).resolve().parent
+SHARED = TESTS.parent.parent / "shared" / "data"
+
+
+#: The core tier, `pytest -m core`: what explains, without files, servers and engines.
+CORE = {"method", "derived", "table", "results", "search", "reference"} | {
+    f"test_{name}.py" for name in ("blame", "explain", "exports", "imports", "options")
+}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the core tier by folder, slow tests excepted."""
+    for item in items:
+        home = item.path.relative_to(TESTS).parts[0] if TESTS in item.path.parents else ""
+        if home in CORE and item.get_closest_marker("slow") is None:
+            item.add_marker("core")
 
 
 @pytest.fixture(scope="session")
@@ -34,9 +51,9 @@ def shared_data() -> Path:
 @pytest.fixture
 def few_drawn(monkeypatch: pytest.MonkeyPatch) -> int:
     """Draw fewer rows of tables, so that tables of a test are large; tell how many."""
-    from outlying.search import model, prepared
+    from outlying.search import memory, model
 
-    for module in (model, prepared):
+    for module in (model, memory):
         monkeypatch.setattr(module, "MOST_ROWS", 3000)
     return 3000
 

@@ -82,6 +82,10 @@ def _cells(rng: np.random.Generator, kind: str, group: Any, latent: Any, bits: A
     rows = len(group)
     if kind == "labels":
         return rng.choice(["a", "b", "c", "d"], rows, p=[0.5, 0.3, 0.15, 0.05]).tolist()
+    if kind == "many labels":  # one row of three has a label that hardly any other has
+        own = np.where(group, "y", "x")
+        rare = np.array([f"v{k}" for k in rng.integers(4 * rows, size=rows)])
+        return np.where(rng.random(rows) < 1 / 3, rare, own).tolist()
     if kind == "by group":
         wrong = rng.random(rows) < 0.05
         return np.array(["x", "y", "z"])[

@@ -186,7 +186,8 @@ class Judged:
     def strength(self) -> float:
         """The strength of the finding; 0 or less where there is none."""
         if self.misfit > 0:
-            return self.misfit + max(self.outside.strength, 0.0)
+            weaker, stronger = sorted((self.misfit, max(self.outside.strength, 0.0)))
+            return stronger + max(weaker - math.log(2), 0.0)
         return self.outside.strength
 
 

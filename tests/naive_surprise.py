@@ -28,8 +28,18 @@ def deviation(values: Sequence[float]) -> float:
 def width(ordered: Sequence[float]) -> float:
     """Return the Parzen window by a spread without the outer twentieths."""
     low, high = quantile(ordered, 0.05), quantile(ordered, 0.95)
-    spread = 1.13 * deviation([min(max(x, low), high) for x in ordered])
-    return 1.06 * (spread or deviation(ordered)) * math.pow(len(ordered), -0.2)
+    if low == high:
+        reach = 3 * off_spike(ordered, low)
+        spread = deviation([clip(x, low - reach, low + reach) for x in ordered])
+    else:
+        spread = 1.13 * deviation([clip(x, low, high) for x in ordered])
+    return 1.06 * spread * math.pow(len(ordered), -0.2)
+
+
+def off_spike(values: Sequence[float], spike: float) -> float:
+    """Return the lower median of the distinct distances from a spike."""
+    distances = sorted({abs(x - spike) for x in values} - {0.0})
+    return distances[(len(distances) - 1) // 2] if distances else 0.0
 
 
 @dataclass(frozen=True)
@@ -71,13 +81,15 @@ class Group:
         distinct = sorted(set(self.column))
         enough = max(3, 0.01 * len(self.column))
         shared = [x for x in distinct if sum(other == x for other in self.column) >= enough]
-        if len(shared) > 1:
+        on_grid = sum(x in set(shared) for x in self.column)
+        if len(shared) > 1 and on_grid >= len(self.column) / 2:
             return quantile(sorted(b - a for a, b in pairwise(shared)), 0.5)
         return 0.0
 
     def off(self, spike: float) -> float:
         """Return how far rows off a spike typically lie from it."""
         away = sorted(abs(x - spike) for x in self.column if x != spike)
+        away = [distance for distance in away if distance <= 10 * off_spike(self.column, spike)]
         return quantile(away, 0.5) if len(away) >= max(5, 0.03 * len(self.column)) else 0.0
 
     @cached_property
@@ -90,8 +102,9 @@ class Group:
         q05, q10, q25, q50, q75, q90, q95 = (quantile(core, share) for share in shares)
         floor = max(self.step, (q95 - q05) / 10)
         off = self.off(q50) if q50 in (q25, q75) else 0.0
-        above = _Tail(q75 - q50, q90 - q75, q95 - q90, q90, floor, off, len(self.values))
-        below = _Tail(q50 - q25, q25 - q10, q10 - q05, q10, floor, off, len(self.values))
+        upper, lower = (max(c - self.step / 2, 0.0) for c in (q95 - q90, q10 - q05))
+        above = _Tail(q75 - q50, q90 - q75, upper, q90, floor, off, len(self.values))
+        below = _Tail(q50 - q25, q25 - q10, lower, q10, floor, off, len(self.values))
         return above, below
 
     def tail(self, x: float) -> float:
@@ -143,7 +156,9 @@ class _Tail:
         if xi > 0:
             xi = clip(xi, 0.01, 1.5)
             return ln10 + math.log(1 + xi * d / scale) / xi
-        power = clip(0.843 / math.log(1 + b / a), 1, 1.4)
+        tenth = math.log(math.log(5) / ln2) / math.log((a + b) / a)
+        twentieth = math.log(math.log(10) / ln2) / math.log((a + b + c) / a)
+        power = clip(max(tenth, twentieth), 1, 2)
         power = 1 + self.rows / (self.rows + 50) * (power - 1)
         return ln2 * (1 + math.pow((d + a + b) / a, power))
 

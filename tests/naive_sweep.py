@@ -101,6 +101,7 @@ class Bins:
     of_row: list[int | None]
     count: int
     windows: list[list[list[int]]]  # windows x bins: the bins in the window
+    pool: int | None = None  # the bin of many labels, which are not alike
 
     @cached_property
     def mass(self) -> list[int]:
@@ -116,7 +117,8 @@ def bins_of(cells: Sequence[Value]) -> Bins:
         places = {value: min(place, 127) for place, value in enumerate(order)}
         count = max(places.values()) + 1
         of_row = [None if cell is None else places[cell] for cell in cells]
-        return Bins(of_row, count, [[[own] for own in range(count)]])
+        pool = 127 if len(order) > 128 else None
+        return Bins(of_row, count, [[[own] for own in range(count)]], pool)
     numbers = sorted(float(cell) for cell in known)
     edges = _edges(numbers)
     found = [None if c is None else sum(edge <= float(c) for edge in edges) for c in cells]
@@ -175,8 +177,9 @@ def counted(bins: Bins, rows: frozenset[int] | set[int], least: int, with_empty:
     lift, rarities = 0.0, [0.0] * bins.count
     for window in bins.windows:
         near = [sum(here[b] for b in around) for around in window]
-        usual = sum(here[a] * sum(bins.mass[b] for b in window[a]) for a in range(bins.count))
-        pairs = sum(here[a] * near[a] for a in range(bins.count))
+        alike = [a for a in range(bins.count) if a != bins.pool]
+        usual = sum(here[a] * sum(bins.mass[b] for b in window[a]) for a in alike)
+        pairs = sum(here[a] * near[a] for a in alike)
         if usual >= 5 * n:
             lift = max(lift, pairs * n / (size * usual))
         if pairs >= 10 * size:

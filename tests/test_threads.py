@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import outlying
-from outlying.search.threads import Lock, Once
+from outlying.search.threads import LazyValues, Lock
 
 THREADS = 8
 ROWS = 200
@@ -92,7 +92,7 @@ def test_threads_answer_as_one_does(name: str, shared: bool) -> None:
 
 
 def test_a_value_is_made_once() -> None:
-    once, made = Once(), list[int]()
+    once, made = LazyValues(), list[int]()
 
     def make() -> int:
         made.append(len(made))

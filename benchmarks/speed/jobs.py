@@ -28,10 +28,8 @@ BINS = 64
 
 def everything() -> None:
     """Import all of this package and what it works with, so that no import is timed."""
-    for name in ("pandas", "pyarrow", "duckdb", "narwhals", "concurrent.futures"):
+    for name in ("pandas", "pyarrow", "duckdb", "concurrent.futures"):
         importlib.import_module(name)
-    narwhals, pandas = (importlib.import_module(name) for name in ("narwhals", "pandas"))
-    narwhals.from_native(pandas.DataFrame())  # it loads what is for pandas with the first frame
     for module in pkgutil.walk_packages(outlying.__path__, "outlying."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import outlying
 from benchmarks.planted import plant
-from outlying.detect import bagging, nearest
+from outlying.detect import bagging
 from outlying.detect.coordinates import MOST_LABELS, Coordinates
 from outlying.options import Bagging, Base, Combine
 from outlying.sources import read
@@ -47,7 +47,7 @@ def rounds_of(names: list[str], seed: int) -> list[list[str]]:
     return [[ordered[place] for place in places] for places in drawn_places]
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(
     table=strategies.tables(max_rows=14),
     base=st.sampled_from(["kth-neighbour", "radius"]),
@@ -145,7 +145,7 @@ def test_sizes_are_drawn_evenly() -> None:
     assert np.bincount(sizes)[4:] == pytest.approx(np.full(5, 1000), rel=0.1)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     table=strategies.tables(),
     order=st.randoms(use_true_random=False),
@@ -332,24 +332,24 @@ def test_an_interrupt_ends_it_without_a_crash(workers: int) -> None:
 
 def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     points = np.random.default_rng(0).normal(size=(500, 3))
-    alone = nearest.nearest_distances(points, np.arange(500), 4, 1)
-    monkeypatch.setattr(nearest, "_AT_ONCE", 500 * 7)
+    alone = bagging.nearest_distances(points, np.arange(500), 4, 1)
+    monkeypatch.setattr(bagging, "_AT_ONCE", 500 * 7)
     for workers in (1, 3):
-        assert (nearest.nearest_distances(points, np.arange(500), 4, workers) == alone).all()
+        assert (bagging.nearest_distances(points, np.arange(500), 4, workers) == alone).all()
 
 
 def test_a_row_is_not_its_own_neighbour() -> None:
     points = np.array([[0.0], [1.0], [1.0], [5.0]])
-    everything = nearest.nearest_distances(points, np.arange(4), 2, 1)
+    everything = bagging.nearest_distances(points, np.arange(4), 2, 1)
     assert everything.tolist() == [[1, 1], [0, 1], [0, 1], [4, 4]]
-    some = nearest.nearest_distances(points, np.array([0, 1, 2]), 2, 1)
+    some = bagging.nearest_distances(points, np.array([0, 1, 2]), 2, 1)
     assert some[3].tolist() == [4, 4]
 
 
 @pytest.mark.parametrize("drawn_rows", [[0, 1, 2, 4], [3, 0, 4, 2], [1, 3, 4, 0]])
 def test_which_of_several_copies_is_drawn_does_not_matter(drawn_rows: list[int]) -> None:
     points = np.array([[0.0], [1.0], [1.0], [1.0], [5.0]])
-    found = nearest.nearest_distances(points, np.array(drawn_rows), 2, 1)
+    found = bagging.nearest_distances(points, np.array(drawn_rows), 2, 1)
     assert found.tolist() == [[1, 1], [0, 0], [0, 0], [0, 0], [4, 4]]
 
 

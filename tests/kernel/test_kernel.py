@@ -16,7 +16,7 @@ import outlying
 from outlying.kernel import build, library
 from outlying.kernel.library import Kernel
 from outlying.method.density import Floats
-from outlying.search import prepared
+from outlying.search import memory
 from tests import naive, strategies
 from tests.kernel.builds import LESS, SANITIZED
 
@@ -81,7 +81,7 @@ def test_answers_have_the_same_bytes(kernel: Kernel, table: strategies.Table, pl
 def test_answers_by_a_sample_have_the_same_bytes(
     kernel: Kernel, table: strategies.Table, place: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prepared, "MOST_ROWS", 60)
+    monkeypatch.setattr(memory, "MOST_ROWS", 60)
     rows = len(next(iter(table.values())))
     assume(any(naive.takes_part(cells) for cells in table.values()))
     by_numpy, compiled = answers(kernel, table, place % rows)

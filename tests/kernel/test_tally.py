@@ -50,7 +50,7 @@ class Case:
             cut = NumericBins.cut(np.sort(values[~np.isnan(values)]))
             own = cut.of(values)
         else:
-            categories = int(rng.integers(1, 9))
+            categories = int(rng.integers(1, 9)) if rng.random() < 0.7 else 200
             codes = rng.integers(-1, max(1, categories - 2), rows).astype(np.int32)
             cut = CategoryBins.cut(codes, categories)  # some of them hold no row
             own = cut.of(codes)

@@ -38,7 +38,7 @@ def test_bins_are_those_of_the_twin(values: list[float], kind: Discretise, bins:
     assert len(set(column.labels)) == len(used)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(
     table=strategies.tables(),
     place=st.integers(0, 1000),

@@ -174,7 +174,7 @@ OPTIONS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(table=strategies.tables(), place=st.integers(0, 1000), options=OPTIONS)
 def test_explain(table: strategies.Table, place: int, options: dict[str, Any]) -> None:
     rows = len(next(iter(table.values())))

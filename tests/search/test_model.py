@@ -188,6 +188,28 @@ def test_a_table_without_properties_has_no_exceptional_row() -> None:
     assert model.standing.exceptional > 0
 
 
+@pytest.mark.parametrize("sentinels", [1, 5, 30])
+@pytest.mark.parametrize("size", [999.0, 99_999.0, 1e9, -1e6])
+@pytest.mark.parametrize("shape", ["rounded", "whole", "spike"])
+def test_codes_hide_no_error_in_a_column_of_few_values(
+    sentinels: int, size: float, shape: str
+) -> None:
+    """A code that many rows share, and a round value, are neither a grid nor a wide window."""
+    rng = np.random.default_rng(5)
+    values = {
+        "rounded": rng.normal(100, 10, 1_000).round(1),
+        "whole": rng.poisson(6, 1_000).astype(float),
+        "spike": np.where(np.arange(1_000) < 980, 2.0, rng.integers(1, 5, 1_000)),
+    }[shape]
+    values = rng.permutation(values)
+    values[-2:] = np.median(values) + 20 * max(values.std(), 0.3)
+    values[:sentinels] = size
+    noise = {f"n{i}": rng.normal(size=1_000) for i in range(3)}
+    table = {name: column.tolist() for name, column in ({"value": values} | noise).items()}
+    found = models.model_of(table)
+    assert found.evidence.strongest[-2:].min() >= found.standing.exceptional
+
+
 @pytest.mark.parametrize("sentinels", [0, 1, 5, 30])
 @pytest.mark.parametrize("sentinel", [-999.0, 9999.0])
 @pytest.mark.parametrize("seed", range(3))

@@ -12,7 +12,7 @@ from tests import models
 rents = st.builds(
     models.random_table,
     seed=st.integers(0, 10**6),
-    rows=st.integers(200, 420),
+    rows=st.integers(200, 300),
     kinds=st.lists(
         st.sampled_from(["rent", "by group", "labels", "few", "spike"]), min_size=1, max_size=2
     ).map(lambda kinds: ["rent", "by group", *kinds]),
@@ -20,7 +20,7 @@ rents = st.builds(
 )
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(table=rents)
 def test_what_groups_explain_is_what_the_twin_says(table: models.Table) -> None:
     """Larger tables, whose groups are large enough to explain something."""

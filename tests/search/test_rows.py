@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import outlying
-from outlying.search import prepared
+from outlying.search import memory
 
 
 @pytest.fixture(scope="module")
@@ -83,8 +83,8 @@ def test_a_new_object_holds_what_no_row_does(
 def test_rows_that_were_not_drawn_are_judged(
     table: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prepared, "MOST_ROWS", 200)
-    monkeypatch.setattr(prepared, "BATCH", 70)
+    monkeypatch.setattr(memory, "MOST_ROWS", 200)
+    monkeypatch.setattr(memory, "BATCH", 70)
     explainer = outlying.Explainer(table)
     strengths = explainer.strengths()
     assert len(strengths) == 300
@@ -100,7 +100,7 @@ def test_all_rows_make_the_model_if_that_is_asked_for(
     table: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = outlying.explain(table, row=0)
-    monkeypatch.setattr(prepared, "MOST_ROWS", 200)
+    monkeypatch.setattr(memory, "MOST_ROWS", 200)
     drawn, exact = (outlying.explain(table, row=0, exact=is_exact) for is_exact in (False, True))
     assert exact.stories == whole.stories
     assert not any("200 of the 300 rows" in note for note in exact.notes)

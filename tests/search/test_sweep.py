@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import outlying
 from outlying.kernel.tally import Layout
 from outlying.search import bins
-from outlying.search.category_attributes import CategoricalAttribute
+from outlying.search.attributes import CategoricalAttribute
 from outlying.search.model import Model
 from outlying.search.sweep import ALL_TRIPLES, RareCells, Sweep, Swept, lay_out
 from tests import models, naive_engine
@@ -88,6 +89,25 @@ def test_what_only_three_conditions_show_is_found(seed: int) -> None:
     table = models.random_table(seed, 320, ["parity", "bits", "more bits", "sign"])
     by_size = check(table, 3, 10, with_empty=True)
     assert by_size[2] > 0
+
+
+@pytest.mark.parametrize("with_empty", [False, True])
+def test_labels_that_share_a_bin_are_not_alike(with_empty: bool) -> None:
+    """No pairs are counted among them; they may be rare in a context together."""
+    table = models.random_table(2, 500, ["many labels", "by group", "tied"])
+    assert len(set(table["c0"])) > 129
+    assert check(table, 2, 8, with_empty)[0] > 0
+
+
+def test_a_label_is_not_rare_among_labels_that_are_all_different() -> None:
+    """Hardly any rows of a gazetteer share a postcode: those that do are no oddity."""
+    rng, rows = np.random.default_rng(4), 6000
+    table = {
+        "postcode": [f"{3000 * share**1.5:05.0f}" for share in rng.random(rows)],
+        "country": rng.choice(["AT", "DE", "CH"], rows).tolist(),
+        "height": rng.normal(300, 50, rows).tolist(),
+    }
+    assert len(outlying.detect(table).exceptional) == 0
 
 
 def test_a_beam_goes_on_to_four_conditions() -> None:

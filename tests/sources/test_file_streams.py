@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,9 +20,8 @@ from hypothesis import strategies as st
 
 import outlying
 from outlying.errors import ColumnError, SourceError
-from outlying.sources import local, paths, read
+from outlying.sources import local, read
 from outlying.sources.csv.layout import NO_HEADER
-from outlying.sources.parquet.streaming import ParquetFeeder
 from outlying.sources.passes import Feeder
 from tests.feeding import Collect, Count, rows_of, table_of, types_of
 
@@ -76,12 +74,12 @@ class TestParquet:
         pq.write_table(table, tmp_path / "t.parquet")
         feeder = outlying.scan(tmp_path / "t.parquet")
         assert types_of(feeder) == {
-            "decimal": "double",
+            "decimal": "decimal128(38, 10)",
             "time": "time64[us]",
-            "instant": "timestamp[us, tz=UTC]",
-            "category": "large_string",
-            "nothing": "large_string",
-            "half": "float",
+            "instant": "timestamp[ms, tz=Asia/Tokyo]",
+            "category": "dictionary<values=string, indices=int32, ordered=0>",
+            "nothing": "null",
+            "half": "halffloat",
             "far": "date32[day]",
         }
         assert rows_of(feeder, ["far"]) == [(dt.date(1, 1, 1),), (dt.date(9999, 12, 31),)]
@@ -112,19 +110,12 @@ class TestParquet:
         write(root / "k=1" / "1.parquet", x=[1])
         assert outlying.scan(root).schema().names == ["x", "k"]
         write(tmp_path / "x=7" / "table" / "k=1" / "1.parquet", x=[1])
-        with pytest.raises(
-            SourceError, match=r"above the table is called x=\.\.\., as is a column"
-        ):
-            outlying.scan(tmp_path / "x=7" / "table").schema()
+        assert rows_of(outlying.scan(tmp_path / "x=7" / "table")) == [(1, 1)]
 
     def test_a_key_that_is_also_in_the_files(self, tmp_path: Path) -> None:
         write(tmp_path / "k=1" / "1.parquet", x=[1], k=[5])
         write(tmp_path / "k=2" / "1.parquet", x=[1], k=[5])
         feeder = outlying.scan(tmp_path)
-        if duckdb.__version__.startswith("1."):
-            with pytest.raises(SourceError, match="'k' is in the files and in the names"):
-                feeder.schema()
-            return
         assert rows_of(feeder, ["k"]) == [(1,), (2,)]
         assert any("'k': in the files and in the names" in note for note in notes_of(feeder))
 
@@ -201,7 +192,7 @@ class TestParquet:
         path = tmp_path / "t.parquet"
         pq.write_table(table, path, row_group_size=len(table), use_dictionary=False)
         assert path.stat().st_size > 90_000_000
-        feeder = ParquetFeeder(paths.find(path), memory="64MB")
+        feeder = outlying.scan(path)
         assert feeder.fold(Count(), table.column_names, None) == 3_000_000
 
     def test_files_that_change_between_two_scans(self, tmp_path: Path) -> None:

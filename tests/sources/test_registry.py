@@ -28,11 +28,11 @@ from outlying import sources
 from outlying.errors import ColumnError, OptionError, SourceError
 from outlying.sources import local
 from outlying.sources import registry as feeders
-from outlying.sources.columns import read_labels
 from outlying.sources.columns import table_of as table_in_memory
 from outlying.sources.duckdb.feeder import DuckFeeder
 from outlying.sources.files import InputFile
 from outlying.sources.passes import Batch, Feeder
+from outlying.sources.python_values import read_values
 from outlying.table.table import Table
 from tests.feeding import Collect, Count, Fails, Total, rows_of, table_of, types_of
 
@@ -377,7 +377,7 @@ class TestTables:
     ) -> None:
         def read(file: InputFile) -> Table:
             words = file.path.read_text().split()
-            return table_in_memory(file.source, [read_labels("word", words)])
+            return table_in_memory(file.source, [read_values("word", words)])
 
         toy: Any = types.ModuleType("toy")
         toy.read = read
@@ -408,12 +408,12 @@ class TestTables:
             "if registry._is_streamed(path): pass\n"
             "else: outlying.explain(path, row=1)\n"
             "heavy = ('adbc_driver_manager', 'adbc_driver_sqlite', 'adbc_driver_postgresql',\n"
-            "         'pyarrow', 'pyspark', 'polars', 'pandas', 'narwhals')\n"
+            "         'pyspark', 'polars', 'pandas', 'narwhals')\n"
             "print([name for name in heavy if name in sys.modules])\n"
             "print([name for name in sys.modules if name.startswith('outlying.sources.databases')])"
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-        by_engine = "['pyarrow', 'pandas']" if OLD and name == "t.csv" else "[]"
+        by_engine = "['pandas']" if OLD and name == "t.csv" else "[]"
         assert done.stdout == f"{by_engine}\n[]\n", done.stderr
 
 

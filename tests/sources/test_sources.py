@@ -211,7 +211,7 @@ def test_a_table_passes_through() -> None:
 
 def test_importing_the_package_loads_no_library() -> None:
     code = (
-        "import sys, outlying.sources; outlying.sources.read({'a': [1, 2]}); "
+        "import sys, outlying.sources; "
         "print(sorted({'duckdb', 'narwhals', 'pandas', 'polars', 'pyarrow'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

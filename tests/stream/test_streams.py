@@ -521,3 +521,22 @@ def test_states_of_all_threads_fit_the_memory() -> None:
         )
         assert VerifyPass(plan).affordable(8) in (threads, threads - 1)
         assert VerifyPass(plan).affordable(1) == 1
+
+
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_numbers_of_rows_are_known_in_the_first_pass(
+    is_broken: bool, tmp_path: Path, few_drawn: int
+) -> None:
+    """Each occurs once; where one is written twice instead of another, they are evidence."""
+    rows = 2 * few_drawn
+    rng = np.random.default_rng(4)
+    number = rng.permutation(rows) + 1
+    if is_broken:  # the sum stays the same
+        number[np.isin(number, [701, 703])] = 702
+    pd.DataFrame({"nr": number, "x": rng.normal(size=rows), "y": rng.normal(size=rows)}).to_parquet(
+        tmp_path / "t.parquet"
+    )
+    scan = outlying.scan(tmp_path / "t.parquet")
+    found = outlying.explain(scan, where={"nr": 4})
+    assert scan.traffic.scans == 2
+    assert ("nr" in found.population.columns) == is_broken

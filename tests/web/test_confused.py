@@ -21,11 +21,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from outlying.sources.duckdb.browse import Browser, View
 from outlying.sources.files import read as read_file
 from outlying.web import worker
+from outlying.web.browse import Browser, View
 from outlying.web.sourcing import Sourcing
-from outlying.web.tasks import Charge, Done, Failed, Progress
+from outlying.web.tasks import Done, Failed, Progress, WorkerSpec
 from tests.serving import Served, finished, opened, served, uploaded
 
 NAMES = [
@@ -251,8 +251,8 @@ def read_by_worker(tmp_path: Path) -> list[Any]:
     path, sent = tmp_path / "t.csv", Sent()
     path.write_bytes(table(("a", "b")))
     sourcing = Sourcing.uploaded("t.csv", path, {})
-    charge = Charge("job", sourcing, tmp_path, tmp_path / "copy", None, 1_000, 100)
-    at_work = worker.Worker(sent, charge)  # type: ignore[arg-type]
+    spec = WorkerSpec("job", sourcing, tmp_path, tmp_path / "copy", None, 1_000, 100)
+    at_work = worker.Worker(sent, spec)  # type: ignore[arg-type]
     at_work.attempt("job", at_work.read)
     return sent.messages
 
@@ -284,7 +284,7 @@ def test_reading_tells_sizes(tmp_path: Path) -> None:
 def test_a_copy_holds_what_the_table_holds(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,b\n" + "\n".join(f"{row},x{row}" for row in range(30)), encoding="utf-8")
-    from outlying.sources.duckdb.browse import read_copy, write_copy
+    from outlying.web.browse import read_copy, write_copy
 
     before = read_file(path)
     facts = write_copy(before, tmp_path / "copy")

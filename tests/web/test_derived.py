@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 import outlying
 from outlying.errors import OptionError
 from outlying.sources import read
-from outlying.sources.duckdb.browse import Browser, View, write_copy
 from outlying.table.values import number_of, plain, read_text
-from outlying.web.queries import QueryFilter
+from outlying.web.browse import Browser, View, write_copy
+from outlying.web.filters import Filter
 from tests.serving import finished, opened, served, uploaded
 
 #: Rows, from 1, whose amount is odd for the hour and the code.
@@ -71,7 +71,7 @@ def browser(path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Br
 
 
 def rows_of(browser: Browser, **fields: Any) -> list[int]:
-    item = QueryFilter.read(json.dumps(fields))
+    item = Filter.read(json.dumps(fields))
     return browser.page(View(filters=(item,)), 0, 5_000).numbers
 
 
@@ -98,7 +98,7 @@ def test_every_condition_leads_to_as_many_rows_as_it_keeps(
         asked = parse_qs(urlsplit(link).query)
         shown = reader.get(link).text
         assert "that match, of 1,200 in all" in shown
-        assert QueryFilter.read(asked["filter"][0]).attribute in html.unescape(shown)
+        assert Filter.read(asked["filter"][0]).attribute in html.unescape(shown)
 
 
 def test_hours_across_midnight(browser: Browser) -> None:
@@ -126,9 +126,9 @@ def test_parts_are_those_of_a_plain_loop(browser: Browser, name: str, data: st.D
 
 
 def test_derived_conditions_go_with_others_and_twins(browser: Browser) -> None:
-    at_night = QueryFilter("when (hour)", "interval", "21:00", "04:00")
-    coded = QueryFilter("code (pattern)", "equals", value="A-9999")
-    dear = QueryFilter("amount", "interval", 400, None)
+    at_night = Filter("when (hour)", "interval", "21:00", "04:00")
+    coded = Filter("code (pattern)", "equals", value="A-9999")
+    dear = Filter("amount", "interval", 400, None)
     found = browser.page(View("amount", True, "N-0", (at_night, coded, dear)), 0, 2_000)
     wanted = [
         row

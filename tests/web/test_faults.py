@@ -16,19 +16,19 @@ import pytest
 import uvicorn
 
 from outlying.web import page_frame
-from outlying.web.app import application
-from outlying.web.safety import POLICY, Door
+from outlying.web.safety import POLICY, Credentials
+from outlying.web.serving import application
 
 TOKEN = "long enough, at last"  # noqa: S105
 SECRET = "the secret of row 7"  # noqa: S105
 
 
 @contextlib.contextmanager
-def running(service: Any, door_of: Any = Door.of) -> Iterator[httpx.Client]:
+def running(service: Any, credentials_of: Any = Credentials.of) -> Iterator[httpx.Client]:
     """Serve in a thread of this process, where faults can be made."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
-        app = application(service, door_of(TOKEN, ["127.0.0.1"], port))
+        app = application(service, credentials_of(TOKEN, ["127.0.0.1"], port))
         config = uvicorn.Config(app, log_level="error", access_log=False, lifespan="off")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -56,12 +56,12 @@ class Broken:
         """Nothing is open."""
 
 
-class BrokenDoor(Door):
-    """A door that fails at every request."""
+class BrokenCredentials(Credentials):
+    """Credentials that fail at every request."""
 
     __slots__ = ()
 
-    def at(self, server: object) -> Door:
+    def at(self, server: object) -> Credentials:
         raise RuntimeError(SECRET)
 
 
@@ -96,12 +96,12 @@ def test_a_fault_is_told_plainly_and_logged(path: str, capfd: pytest.CaptureFixt
 
 @pytest.mark.parametrize("path", ["/", "/api/v1/tables"])
 def test_a_fault_of_the_door_is_fenced_in_too(path: str, capfd: pytest.CaptureFixture[str]) -> None:
-    def door(*given: Any) -> Door:
-        found = Door.of(*given)
+    def credentials(*given: Any) -> Credentials:
+        found = Credentials.of(*given)
         fields = dataclasses.fields(found)
-        return BrokenDoor(**{field.name: getattr(found, field.name) for field in fields})
+        return BrokenCredentials(**{field.name: getattr(found, field.name) for field in fields})
 
-    with running(SimpleNamespace(), door) as client:
+    with running(SimpleNamespace(), credentials) as client:
         answer = client.get(path)
     assert answer.status_code == 500
     assert is_fenced(answer)

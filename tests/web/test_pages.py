@@ -21,14 +21,12 @@ import pytest
 from outlying.api import Explainer
 from outlying.options import Options
 from outlying.sources import read
-from outlying.sources.duckdb.browse import write_copy
-from outlying.web import ranking
-from outlying.web.addresses import Addresses
-from outlying.web.queries import OptionsQuery
-from outlying.web.row_page import RowPage, Subject
-from outlying.web.sliders import moved, sliders
+from outlying.web.browse import write_copy
+from outlying.web.queries import Addresses, OptionsQuery
+from outlying.web.row_page import RowPage, Subject, moved, sliders
 from outlying.web.table_page import MOST_COLUMNS, column_texts
 from outlying.web.tasks import Detect, Facts
+from outlying.web.worker import ProgressReporter, copied_table, detected
 from tests.serving import opened, served, uploaded
 
 
@@ -303,17 +301,20 @@ def test_the_copy_of_a_stream_is_ranked(tmp_path: Path) -> None:
     numbers = np.where(np.arange(400) % 150 == 0, 90.0, rng.normal(size=400))
     table = read({"v": numbers, "kind": np.array(list("ab") * 200)})
     facts = Facts("t", 400, write_copy(table, tmp_path / "copy"), (), (), is_streamed=True)
-    explainer = Explainer(ranking.copied_table(tmp_path / "copy", facts))
+    explainer = Explainer(copied_table(tmp_path / "copy", facts))
     task = Detect(OptionsQuery.checked({}), 3)
-    found = ranking.detected(explainer, task, Silent(), is_copy=True)
+    found = detected(explainer, task, Silent(), is_copy=True)
     assert found.detection.notes[0].startswith("The table is a stream: what was ranked is the copy")
     assert [numbers[row] for row in found.detection.positions] == [90.0] * 3
     assert [item.population.rows for item in found.explained] == [400] * 3
     assert [item.object["v"] for item in found.explained] == [90.0] * 3
 
 
-class Silent:
+class Silent(ProgressReporter):
     """Nobody listens."""
+
+    def __init__(self) -> None:
+        pass
 
     def __call__(self, done: int, total: int) -> None:
         """Say nothing."""

@@ -15,9 +15,10 @@ from starlette.datastructures import QueryParams
 
 from outlying.errors import OptionError
 from outlying.options import EXPLAIN_OPTIONS, Options
-from outlying.sources.arrays import read as read_arrays
-from outlying.sources.duckdb.browse import Browser, View, write_copy
-from outlying.web.queries import OptionsQuery, QueryFilter, TableQuery
+from outlying.sources import read as read_arrays
+from outlying.web.browse import Browser, View, write_copy
+from outlying.web.filters import Filter
+from outlying.web.queries import OptionsQuery, TableQuery
 
 ALL: dict[str, Any] = {
     "preset": "paper",
@@ -62,7 +63,7 @@ def test_no_option_is_mistaken_for_what_is_asked_of_a_table() -> None:
 
 
 def test_a_query_is_read_as_it_was_written() -> None:
-    filters = (QueryFilter("a b", "interval", 1, None), QueryFilter("c", "equals", value="x & y"))
+    filters = (Filter("a b", "interval", 1, None), Filter("c", "equals", value="x & y"))
     query = TableQuery(100, 20, "a=b", True, "text & more", filters, (3, 7))
     assert TableQuery.of(QueryParams(urlencode(query.to_params()))) == query
     assert [str(item) for item in filters] == ["a b is at least 1", "c = x & y"]
@@ -143,7 +144,7 @@ def test_filters_find_what_conditions_mean(tmp_path: Path) -> None:
     browser = Browser(tmp_path / "c", "", 4, write_copy(table, tmp_path / "c"))
 
     def rows(**fields: Any) -> list[int]:
-        item = QueryFilter.read(json.dumps(fields))
+        item = Filter.read(json.dumps(fields))
         return browser.page(View(filters=(item,)), 0, 9).numbers
 
     assert rows(attribute="x", kind="interval", low=2, high=4) == [2, 4]
@@ -161,7 +162,7 @@ def test_filters_find_what_conditions_mean(tmp_path: Path) -> None:
 def test_a_text_is_found_by_itself_in_any_case(tmp_path: Path, text: str) -> None:
     table = read_arrays({"t": np.array([text, "x", "x"], dtype=object)})
     browser = Browser(tmp_path / "c", "", 3, write_copy(table, tmp_path / "c"))
-    containing = View(filters=(QueryFilter("t", "contains", value=text),))
+    containing = View(filters=(Filter("t", "contains", value=text),))
     for view in (View(search=text), containing):
         assert browser.page(view, 0, 9).numbers == [1]
     browser.close()

@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from outlying.errors import OptionError
-from outlying.web.safety import POLICY, Door
+from outlying.web.safety import POLICY, Credentials
 from outlying.web.serving import Settings
 from tests.serving import PATIENTS, Served, descendants, finished, opened, served
 
@@ -203,10 +203,10 @@ def test_a_server_for_all_goes_by_the_address_that_is_asked() -> None:
 
 
 def test_a_proxy_goes_by_its_own_name() -> None:
-    door = Door.of(None, ["127.0.0.1", "::1"], 8000, ["odd.example"])
-    assert door.hosts == {"127.0.0.1:8000", "[::1]:8000", "odd.example:8000", "odd.example"}
-    assert "https://odd.example" in door.origins
-    assert "https://127.0.0.1:8000" not in door.origins
+    known = Credentials.of(None, ["127.0.0.1", "::1"], 8000, ["odd.example"])
+    assert known.hosts == {"127.0.0.1:8000", "[::1]:8000", "odd.example:8000", "odd.example"}
+    assert "https://odd.example" in known.origins
+    assert "https://127.0.0.1:8000" not in known.origins
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "example.org", "128.0.0.1"])  # noqa: S104
@@ -278,7 +278,7 @@ def test_nothing_is_left_after_a_signal_and_nothing_open_after_a_kill(short: Pat
 
 
 def test_another_folder_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from outlying.web.workspace import Workspace
+    from outlying.web.sourcing import Workspace
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with Workspace() as running:

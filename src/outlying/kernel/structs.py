@@ -23,6 +23,7 @@ class TallyStruct(Shared):
     _fields_ = (
         *((name, ctypes.c_int64) for name in ("words", "bins", "windows", "known", "least")),
         ("with_empty", ctypes.c_int64),
+        ("alike", ctypes.c_int64),
         ("rarity", ctypes.c_double),
         ("bar", ctypes.c_double),
         *((name, ctypes.c_void_p) for name in ("starts", "low", "high", "mass")),

@@ -12,6 +12,7 @@ enum { MOST_WINDOWS = 8, SMALL = 65535, ENOUGH = 5 };
 
 struct tally {
     int64_t words, bins, windows, known, least, with_empty;
+    int64_t alike; /* the first bins, whose rows are alike; those of a last one are not */
     double rarity; /* the least rarity of a cell */
     double bar;    /* the least product of rarity and lift */
     const int32_t *starts; /* bins + 1: the first word of each bin */
@@ -90,7 +91,7 @@ static int32_t histogram(const struct tally *t, const uint64_t *base, const uint
     return count;
 }
 
-/* Pairs of rows of contexts within a window, and what to expect of it. */
+/* Pairs of alike rows of contexts within a window, and what to expect of it. */
 static void pairs_within(const struct tally *t, int64_t window, const few *before, many *own, many *usual)
 {
     const int32_t *low = t->low + window * t->bins, *high = t->high + window * t->bins;
@@ -98,7 +99,7 @@ static void pairs_within(const struct tally *t, int64_t window, const few *befor
     if (t->known <= SMALL) { /* 32 bits are enough, without a sign, and lanes are twice as many */
         typedef uint32_t small __attribute__((vector_size(AT_ONCE * 4)));
         small some = {0}, all = {0};
-        for (int64_t i = 0; i < t->bins; i++) {
+        for (int64_t i = 0; i < t->alike; i++) {
             const small here = (small)(before[i + 1] - before[i]);
             some += here * (small)(before[high[i]] - before[low[i]]);
             all += here * (uint32_t)mass[i];
@@ -108,7 +109,7 @@ static void pairs_within(const struct tally *t, int64_t window, const few *befor
         return;
     }
     *own = *usual = (many){0};
-    for (int64_t i = 0; i < t->bins; i++) {
+    for (int64_t i = 0; i < t->alike; i++) {
         const many here = __builtin_convertvector(before[i + 1] - before[i], many);
         *own += here * __builtin_convertvector(before[high[i]] - before[low[i]], many);
         *usual += here * (int64_t)mass[i];

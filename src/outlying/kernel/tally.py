@@ -30,6 +30,7 @@ class Layout:
 
     known: int  # rows that have the property
     words: int
+    alike: int  # the first bins, whose rows are alike; those of a last one are not
     starts: Small  # the first word of each bin, and the end
     low: Small  # windows x bins: the window around a bin, from this bin
     high: Small  # up to but not including this one
@@ -238,6 +239,7 @@ def _struct(layout: Layout, conditions: Words, bases: Words, **numbers: Any) -> 
         bins=layout.bins,
         windows=len(layout.mass),
         known=layout.known,
+        alike=layout.alike,
         conditions=address_of(conditions),
         bases=address_of(bases),
         **{name: address_of(array) for name, array in arrays.items()},
@@ -270,8 +272,9 @@ def _figures(layout: Layout, joined: Words, limits: _Limits) -> Tallied:
     before = before[:, layout.starts]
     here, sizes = np.diff(before, axis=1), before[:, -1]
     near = before[:, layout.high] - before[:, layout.low]  # contexts x windows x bins
-    pairs = np.einsum("eb,ewb->ew", here, near).astype(float)
-    expected = (here @ layout.mass.T.astype(np.int64)).astype(float)
+    alike = here[:, : layout.alike]
+    pairs = np.einsum("eb,ewb->ew", alike, near[:, :, : layout.alike]).astype(float)
+    expected = (alike @ layout.mass.T[: layout.alike].astype(np.int64)).astype(float)
     is_large, size = sizes >= limits.least, sizes.astype(float)[:, None]
     known = expected >= ENOUGH * layout.known
     useful = pairs >= limits.rarity * size

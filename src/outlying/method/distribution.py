@@ -25,7 +25,7 @@ from outlying.method.density import (
     mean_matches,
 )
 from outlying.method.measure import SCALES, Typical, lift, rarity
-from outlying.method.surprise import CLIPPED, OUTER_TWENTIETHS
+from outlying.method.surprise import CLIPPED, OUTER_TWENTIETHS, SPIKE_REACH, distance_off
 
 #: Numbers up to so many, and so many for each of them, are counted one by one.
 _FEW, _FEW_FOR_EACH = 1 << 16, 4
@@ -84,9 +84,10 @@ class Distribution:
         places = np.multiply(OUTER_TWENTIETHS, self.known - 1)
         least, next_one = self.at_ranks(np.floor(places)), self.at_ranks(np.ceil(places))
         low, high = least + (places - np.floor(places)) * (next_one - least)
-        return CLIPPED * self._width_of(np.clip(self.values, low, high)) or self._width_of(
-            self.values
-        )
+        if low < high:
+            return CLIPPED * self._width_of(np.clip(self.values, low, high))
+        reach = SPIKE_REACH * distance_off(self.values, float(low))
+        return self._width_of(np.clip(self.values, low - reach, low + reach))
 
     def _width_of(self, values: Floats) -> float:
         """Return the bandwidth of other values of the same rows; 0 where all are equal."""

@@ -20,6 +20,8 @@ from outlying.method.measure import SCALES
 
 #: What the standard deviation of clipped normal values is to be multiplied by.
 CLIPPED = 1.13
+#: Beside a spike, values are clipped at so many times the typical distance from it.
+SPIKE_REACH = 3.0
 #: Where they are clipped.
 OUTER_TWENTIETHS = (0.05, 0.95)
 #: Nats from the median to the quartile, and on to the outer tenth, of an exponential tail.
@@ -27,6 +29,8 @@ TO_QUARTILE, TO_TENTH = math.log(2), math.log(2.5)
 TENTH = math.log(10)
 #: From the tenth to the twentieth, in units of that from the quartile to the tenth.
 TO_LAST = math.log(2) / math.log(2.5)
+#: How often nats double from the quartile to the tenth, and to the twentieth, in powers of e.
+TO_TENTH_POWER, TO_LAST_POWER = math.log(math.log2(5)), math.log(math.log2(10))
 #: Distances count up to so many times the spread, so that their powers are finite.
 FARTHEST = 1e100
 #: What distance beyond what can be counted is worth.
@@ -34,6 +38,8 @@ DISTANCE = 1.5
 #: Half the standard error of the logarithm of that ratio, times the root of the rows: spacings of a
 #: twentieth and of three twentieths of them.
 SLACK = 0.5 * math.sqrt(20 + 20 / 3)
+#: A light tail is no lighter than with this power of the distance, that of a Gaussian far out.
+LIGHTEST = 2.0
 #: Nats of a value off a spike that hardly any row of the table is off.
 OFF_A_SPIKE = TENTH + math.expm1(3)
 #: Values further out than so many times the distance from the median to a tenth are no part of a
@@ -67,8 +73,22 @@ def robust_width(ordered: Floats) -> float:
     """Return the Parzen bandwidth by a spread without the outer twentieths; 0 of equal values."""
     low, high = quantiles(ordered, OUTER_TWENTIETHS)
     # The mean of equal values may be off by a rounding error, and then so is their deviation.
-    spread = CLIPPED * np.clip(ordered, low, high).std() if low < high else ordered.std()
+    if low < high:
+        spread = CLIPPED * np.clip(ordered, low, high).std()
+    else:
+        reach = SPIKE_REACH * distance_off(ordered, low)
+        spread = np.clip(ordered, low - reach, low + reach).std() if reach else 0.0
     return bandwidth(float(spread), len(ordered))
+
+
+def distance_off(values: Floats, spike: float) -> float:
+    """Return the typical distance of values off a spike; 0 if all are equal.
+
+    Values count once each, so that copies of a code for unknown do not change it.
+    """
+    away = np.unique(np.abs(values - spike))
+    away = away[away > 0]
+    return float(away[(len(away) - 1) // 2]) if len(away) else 0.0
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -80,20 +100,28 @@ class ColumnFacts:
 
     @functools.cached_property
     def step(self) -> float:
-        """The resolution: the typical gap between values that several rows share; 0: not known."""
+        """The resolution: the typical gap between values that several rows share.
+
+        0 where it is not known: most rows must hold such values.
+        """
         starts = np.flatnonzero(np.diff(self.ordered, prepend=-np.inf))
         values = self.ordered[starts]
         counts = np.diff(np.append(starts, len(self.ordered)))
-        shared = values[counts >= max(3, 0.01 * len(self.ordered))]
-        return float(np.median(np.diff(shared))) if len(shared) > 1 else 0.0
+        is_shared = counts >= max(3, 0.01 * len(self.ordered))
+        if np.count_nonzero(is_shared) < 2 or 2 * counts[is_shared].sum() < len(self.ordered):
+            return 0.0  # a code that many rows share and a round value are no grid
+        return float(np.median(np.diff(values[is_shared])))
 
     @functools.cache  # noqa: B019 - lives as long as the column
     def off(self, spike: float) -> float:
-        """Return how far rows off a spike typically lie from it; 0 if hardly any row does."""
+        """Return how far rows off a spike typically lie from it; 0 if hardly any row does.
+
+        Codes for unknown, far away, do not count.
+        """
         if self.usual is not None:
             return self.usual
         away = np.abs(self.ordered - spike)
-        away = away[away > 0]
+        away = away[(away > 0) & (away <= FAR * distance_off(self.ordered, spike))]
         enough = len(away) >= max(5, 0.03 * len(self.ordered))
         return float(np.median(away)) if enough else 0.0
 
@@ -163,8 +191,9 @@ class Group:
         q05, q10, q25, q50, q75, q90, q95 = self._quantiles
         floor = max(self.facts.step, (q95 - q05) / 10)
         spike = self.facts.off(q50) / TO_QUARTILE if q50 in (q25, q75) else 0.0
-        known = len(self.ordered)
-        above_q90, below_q10 = (q75 - q50, q90 - q75, q95 - q90), (q50 - q25, q25 - q10, q10 - q05)
+        known, half = len(self.ordered), self.facts.step / 2  # rounding alone may part quantiles
+        above_q90 = q75 - q50, q90 - q75, max(q95 - q90 - half, 0.0)
+        below_q10 = q50 - q25, q25 - q10, max(q10 - q05 - half, 0.0)
         upper = _beyond(values - q90, above_q90, floor, spike, known)
         return upper, _beyond(q10 - values, below_q10, floor, spike, known)
 
@@ -245,7 +274,9 @@ def _beyond(
             shape = min(max(shape, 0.01), 1.5)
             nats = TENTH + np.log1p(shape * distance / scale) / shape
         else:
-            power = min(max(0.843 / math.log1p(outer / inner), 1.0), 1.4)
+            by_tenth = TO_TENTH_POWER / math.log1p(outer / inner)
+            by_last = TO_LAST_POWER / math.log1p((outer + last) / inner)
+            power = min(max(by_tenth, by_last, 1.0), LIGHTEST)
             power = 1 + known / (known + 50) * (power - 1)
             nats = TO_QUARTILE * (1 + ((distance + inner + outer) / inner) ** power)
     return np.where(is_out, nats, 0.0)

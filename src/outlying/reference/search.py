@@ -31,10 +31,15 @@ from outlying.reference.formulas import (
     score,
     window_rows,
 )
-from outlying.search.attributes import Attribute, NumericAttribute
-from outlying.search.category_attributes import CategoricalAttribute
-from outlying.search.objects import CandidateCondition, ObjectProperty
-from outlying.search.scoring import Context, Evaluation, Hit, Outcome
+from outlying.search.attributes import Attribute, CategoricalAttribute, NumericAttribute
+from outlying.search.scoring import (
+    CandidateCondition,
+    Context,
+    Evaluation,
+    Hit,
+    ObjectProperty,
+    Outcome,
+)
 from outlying.table.columns import Mask, Rows
 from outlying.table.conditions import Condition
 from outlying.table.values import value_of
@@ -59,7 +64,7 @@ class _LevelWise:
 
     def __init__(self, scores: Scores) -> None:
         self.scores, self.theta = scores, scores.paper.min_outlierness
-        self.families = [scores.families[place] for place in scores.own]  # of conditions
+        self.family_of_condition = [scores.families[k] for k in scores.property_of_condition]
         self.reported: list[Hit] = []
         self.closest: dict[int, Hit] = {}
 
@@ -68,7 +73,7 @@ class _LevelWise:
         grown: dict[Context, frozenset[int]] = {}
         for done, context in enumerate(alive):
             progress(done, len(alive))
-            for added in range(context[-1] + 1 if context else 0, len(self.families)):
+            for added in range(context[-1] + 1 if context else 0, len(self.family_of_condition)):
                 joined = (*context, added)
                 if living := self.living(joined, alive):
                     grown[joined] = self.visit(joined, living)
@@ -76,7 +81,7 @@ class _LevelWise:
 
     def living(self, context: Context, alive: Alive) -> frozenset[int]:
         """Return the properties that are alive in all subsets, and in none of the conditions."""
-        families = {self.families[item] for item in context}
+        families = {self.family_of_condition[item] for item in context}
         if len(families) < len(context):
             return _NONE  # one condition per attribute
         subsets = itertools.combinations(context, len(context) - 1)
@@ -238,9 +243,6 @@ class Scores(Evaluation):
             return CategoricalProfile(attribute.counts(mask), attribute.categories)
         found = distribution(_values(attribute, mask), self.paper.bandwidth)
         return NumericProfile(found, attribute.column.form, attribute.exponent)
-
-    def bounds(self, place: int, context: Context) -> None:
-        """Return None: all rows are counted, and nothing is left open."""
 
 
 def _values(attribute: NumericAttribute, mask: Mask) -> Floats:

@@ -26,9 +26,8 @@ from outlying.results.culprits import Finding, Grouping, Kind, StoryBuilder
 from outlying.results.findings import Findings, Population
 from outlying.results.notes import hints_on, notes_on
 from outlying.results.stories import LEAST_STRENGTH, Pair, Rank, Story
-from outlying.search.objects import ObjectProperty
-from outlying.search.population import Measured, Searched
-from outlying.search.scoring import Hit
+from outlying.search.population import Searched
+from outlying.search.scoring import Evaluation, Hit, ObjectProperty
 from outlying.search.standing import Standing
 from outlying.table.arrays import Mask
 from outlying.table.values import Form, Value, lies_between
@@ -93,7 +92,9 @@ def _is_among(standing: Standing, reported: Sequence[Hit]) -> bool:
     return standing.at_least(top) > standing.at_least(top + LEAST_STRENGTH)
 
 
-def grouped(hits: Iterable[Hit], exact: Measured, top: int) -> tuple[list[Hit], list[StoryBuilder]]:
+def grouped(
+    hits: Iterable[Hit], exact: Evaluation, top: int
+) -> tuple[list[Hit], list[StoryBuilder]]:
     """Order hits, the strongest first, and join those that tell the same story.
 
     Who comes first among equals is worth a closer look only while it decides what is shown.
@@ -114,7 +115,7 @@ def _rank(hit: Hit) -> tuple[float, int]:
     return -hit.score, len(hit.context)
 
 
-def _order(hit: Hit, exact: Measured, look: bool) -> Order:
+def _order(hit: Hit, exact: Evaluation, look: bool) -> Order:
     """Return what orders a hit: score, conditions, tail (if looked at), rows, then names."""
     families = exact.families_of(hit.property, hit.context)
     tail = 0.0
@@ -124,7 +125,7 @@ def _order(hit: Hit, exact: Measured, look: bool) -> Order:
     return *_rank(hit), tail, -hit.group, families, is_gap, (hit.property, *hit.context)
 
 
-def _finding(hit: Hit, exact: Measured, number: int = 0, group: Hashable = None) -> Finding:
+def _finding(hit: Hit, exact: Evaluation, number: int = 0, group: Hashable = None) -> Finding:
     columns = exact.families_of(hit.property, hit.context)
     origin = exact.properties[hit.property].attribute.column.origin
     given = () if origin is None else origin.given
@@ -189,7 +190,7 @@ def _story(
     return Story(columns, names[culprit], pairs[place], pairs, doubtful)
 
 
-def _kinds(exact: Measured) -> list[Kind]:
+def _kinds(exact: Evaluation) -> list[Kind]:
     """Return what each column is: that of the column itself, or of its first part."""
     kinds: dict[int, Kind] = {}
     for family, own in zip(exact.families, exact.properties, strict=True):
@@ -207,7 +208,7 @@ def _kind(own: ObjectProperty) -> Kind:
 
 def pair_of(
     hit: Hit,
-    exact: Measured,
+    exact: Evaluation,
     values: Mapping[str, Value],
     *,
     is_finding: bool = True,
@@ -279,7 +280,7 @@ def _reach(own: ObjectProperty, reach: float | None) -> float | None:
     return reach / MICROSECONDS
 
 
-def _bound(hit: Hit, profile: Profile, exact: Measured) -> float:
+def _bound(hit: Hit, profile: Profile, exact: Evaluation) -> float:
     """Return how far the numbers of a pair may be off, where values were counted in bins.
 
     Rarity and lift as shares of themselves, outlierness and tail as they are; the largest of them.
@@ -302,10 +303,10 @@ def _bound(hit: Hit, profile: Profile, exact: Measured) -> float:
     )
 
 
-def _picture(hit: Hit, profile: Profile, exact: Measured) -> Picture:
+def _picture(hit: Hit, profile: Profile, exact: Evaluation) -> Picture:
     """Sketch a pair: its property inside and outside of the context, and the context itself."""
     own = exact.properties[hit.property]
-    around = [exact.own[item] for item in hit.context]
+    around = [exact.property_of_condition[item] for item in hit.context]
     inside, overall = _sketches(hit, profile, exact)
     return Picture(
         place=own.place,
@@ -318,7 +319,7 @@ def _picture(hit: Hit, profile: Profile, exact: Measured) -> Picture:
     )
 
 
-def _sketches(hit: Hit, profile: Profile, exact: Measured) -> tuple[Sketch, Sketch]:
+def _sketches(hit: Hit, profile: Profile, exact: Evaluation) -> tuple[Sketch, Sketch]:
     """Sketch a property inside of a context and over the whole table, with the same categories."""
     if isinstance(profile, NumericProfile):
         return profile.sketch(hit.summary.scale), exact.sketch(hit.property)

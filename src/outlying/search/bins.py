@@ -8,7 +8,6 @@ several shares of all rows: the dilations of method 3, in ranks.
 from __future__ import annotations
 
 import dataclasses
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -27,17 +26,6 @@ TAIL_STEP = 4
 WIDEST = 1 / 4
 #: So many categories have a bin of their own, the others one together.
 MOST_CATEGORIES = 127
-
-
-class Bins(Protocol):
-    """The bins of a property."""
-
-    @property
-    def count(self) -> int:
-        """How many there are."""
-
-    def of(self, values: npt.NDArray[np.float64] | npt.NDArray[np.int32]) -> Places:
-        """Return the bin of each of some values; -1 where there is none."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -63,6 +51,11 @@ class NumericBins:
     def count(self) -> int:
         """How many bins there are."""
         return len(self.edges) + 1
+
+    @property
+    def alike(self) -> int:
+        """All: neighbours in rank are alike."""
+        return self.count
 
     def of(self, values: npt.NDArray[np.float64] | npt.NDArray[np.int32]) -> Places:
         """Return the bin of each of some numbers; -1 where they are missing."""
@@ -106,6 +99,12 @@ class CategoryBins:
         """How many bins there are."""
         return int(self.places.max(initial=-1)) + 1
 
+    @property
+    def alike(self) -> int:
+        """All but the one of many labels: two of them have nothing in common."""
+        others = np.count_nonzero(self.places[:-2] == MOST_CATEGORIES)
+        return MOST_CATEGORIES if others > 1 else self.count
+
     def of(self, values: npt.NDArray[np.float64] | npt.NDArray[np.int32]) -> Places:
         """Return the bin of each of some codes; -1 where there is none."""
         return self.places[np.minimum(values.astype(np.int64), len(self.places) - 2)]
@@ -131,6 +130,7 @@ def layout_of(bins: NumericBins | CategoryBins, own: Places) -> Layout:
     return Layout(
         known=len(order),
         words=int(first[-1]),
+        alike=bins.alike,
         starts=first.astype(np.int32),
         low=np.ascontiguousarray(low, dtype=np.int32),
         high=np.ascontiguousarray(high, dtype=np.int32),

@@ -16,14 +16,20 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from outlying.search.attributes import Attribute, NumericAttribute
-from outlying.search.category_attributes import CategoricalAttribute
+from outlying.search.attributes import Attribute, CategoricalAttribute, NumericAttribute
 from outlying.search.cells import MISSING, CategoryCoder, Codes
 from outlying.search.evidence import Claim, Claims
 from outlying.search.model import Model, numbers_of
-from outlying.search.objects import CandidateCondition, ObjectProperty
-from outlying.search.scoring import Context, Evaluation, Hit, Outcome, View
-from outlying.search.threads import Lock, Once
+from outlying.search.scoring import (
+    CandidateCondition,
+    Context,
+    Evaluation,
+    Hit,
+    ObjectProperty,
+    Outcome,
+    View,
+)
+from outlying.search.threads import LazyValues, Lock
 from outlying.table.columns import Mask, Rows
 from outlying.table.conditions import Condition
 from outlying.table.values import Value, value_of
@@ -72,7 +78,7 @@ class Groups:
         self.attributes = tuple(item.whole for item in attributes)
         self.model, self.base = model, base
         self.rows = len(self.attributes[0].column)
-        self._once = Once()
+        self._once = LazyValues()
         self._masks: Recent[int, Mask] = Recent(MOST_MASKS)
         self._views: Recent[tuple[Attribute, Context], View] = Recent(MOST_VIEWS)
 
@@ -196,6 +202,3 @@ class Exact(Evaluation):
     def _hit(self, place: int, claim: Claim) -> Hit | None:
         context = tuple(bisect.bisect_left(self.numbers, number) for number in claim.context)
         return self.hit(place, context, claim.strength, claim.strength)
-
-    def bounds(self, place: int, context: Context) -> None:
-        """Return None: all rows are counted, value by value, and nothing is left open."""

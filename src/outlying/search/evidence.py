@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,6 +21,15 @@ from outlying.search.sweep import RareCells
 from outlying.table.columns import Floats, Mask, Rows
 
 Context: TypeAlias = tuple[int, ...]
+
+#: The weaker of two kinds of evidence counts beyond this: whoever looks twice sees twice as much.
+PRICE_OF_TWO = math.log(2)
+
+
+def joined(outside: Floats, misfit: Floats) -> Floats:
+    """Return what both kinds of evidence are worth together: their sum, less a price."""
+    outside = np.maximum(outside, 0.0)
+    return np.maximum(outside + misfit - PRICE_OF_TWO, np.maximum(outside, misfit))
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +55,7 @@ class Evidence:
     def strengths(self, place: int) -> Floats:
         """Return the strength of findings on a property; 0 or less where there is none."""
         misfits, outside = self.misfits(place), self.outside[:, place]
-        return np.where(misfits > 0, misfits + np.maximum(outside, 0.0), outside)
+        return np.where(misfits > 0, joined(outside, misfits), outside)
 
     @property
     def strongest(self) -> Floats:
@@ -103,6 +113,7 @@ def claims(evidence: Evidence) -> list[Claims]:
 def _claims(evidence: Evidence, row: int, misfit: Floats) -> Claims:
     surprise = evidence.surprise[row]
     outside = np.maximum(evidence.outside[row], 0.0)  # less than 0: not outside at all
+    strongest = joined(outside, misfit)
     found: dict[tuple[int, Context], Claim] = {}
     for place in np.flatnonzero(outside + misfit > 0).tolist():
         parts = []
@@ -114,7 +125,7 @@ def _claims(evidence: Evidence, row: int, misfit: Floats) -> Claims:
         # whole column, it needs no context.
         if outside[place] > misfit[place] or surprise[place] + MUCH_STRONGER >= misfit[place]:
             parts.reverse()
-        strengths = [float(outside[place] + misfit[place]), parts[-1][0]]
+        strengths = [float(strongest[place]), parts[-1][0]]
         for strength, (_, context) in zip(strengths, parts, strict=False):
             found.setdefault((place, context), Claim(place, context, strength))
     order = np.argsort(-surprise, kind="stable")

@@ -18,15 +18,14 @@ from outlying.kernel.tally import MOST_CONDITIONS, Small
 from outlying.method.measure import CONDITION_PENALTY
 from outlying.options import Options
 from outlying.parallel import thread_map
-from outlying.search.attributes import Attribute, NumericAttribute
+from outlying.search.attributes import Attribute, CategoricalAttribute, NumericAttribute
 from outlying.search.bins import CategoryBins, NumericBins, layout_of
-from outlying.search.category_attributes import CategoricalAttribute
 from outlying.search.cells import Cells, Codes, Numbers
 from outlying.search.evidence import Evidence
 from outlying.search.outside import CategoryJudge, Judge, NumberJudge, Outside
 from outlying.search.standing import Standing
 from outlying.search.sweep import RareCells, Sweep, Swept, lay_out
-from outlying.search.threads import Once
+from outlying.search.threads import LazyValues
 from outlying.table.columns import Rows
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -90,7 +89,7 @@ class Model:
         self.cells = Cells.of(self.attributes, self.numbers, self.least(1))
         self.codes = self.cells.codes(self.numbers)
         self.properties = tuple(self._properties())
-        self._once = Once()
+        self._once = LazyValues()
         self.progress = progress
 
     def _properties(self) -> list[Property]:

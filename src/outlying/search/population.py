@@ -10,11 +10,8 @@ import dataclasses
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from outlying.method.distribution import Bounds
-from outlying.method.profiles import Profile, Sketch
 from outlying.search.attributes import Attribute
-from outlying.search.objects import CandidateCondition, ObjectProperty
-from outlying.search.scoring import Context, Outcome, Progress
+from outlying.search.scoring import Evaluation, Outcome, Progress
 from outlying.search.standing import Standing
 from outlying.table.selection import Selection
 from outlying.table.table import Table
@@ -22,42 +19,6 @@ from outlying.table.targets import Key, RowRequest, Target, Targets
 from outlying.table.values import Value
 
 Result = TypeVar("Result")
-
-
-class Measured(Protocol):
-    """What a description asks of the exact scores of an object's pairs."""
-
-    @property
-    def properties(self) -> Sequence[ObjectProperty]:
-        """The properties of the object."""
-
-    @property
-    def candidates(self) -> Sequence[CandidateCondition]:
-        """The conditions that it satisfies."""
-
-    @property
-    def own(self) -> Sequence[int]:
-        """The property that each condition belongs to."""
-
-    @property
-    def rows(self) -> int:
-        """The rows of the population."""
-
-    @property
-    def families(self) -> Sequence[int]:
-        """The family of each property: the column of the table whose cell it tells of."""
-
-    def families_of(self, place: int, context: Context) -> tuple[int, ...]:
-        """Return the families of a pair, that of its property first."""
-
-    def profile(self, place: int, context: Context) -> Profile:
-        """Describe a property in a context."""
-
-    def bounds(self, place: int, context: Context) -> Bounds | None:
-        """Return what is left open of a property in a context; None where all is counted."""
-
-    def sketch(self, place: int, shown: Sequence[Value] | None = None) -> Sketch:
-        """Sketch a property over the whole table, with the given categories or the usual ones."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +36,7 @@ class Searched:
     is_new: bool
     notes: tuple[str, ...]  # on the table and the object
     outcome: Outcome
-    exact: Measured
+    exact: Evaluation
     standing: Standing | None = None  # None where rows are not judged, as by the paper
 
 

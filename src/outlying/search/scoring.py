@@ -9,12 +9,13 @@ numbers by which people are told: rarity, lift, tail, what is typical.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias, cast
 
 import numpy as np
 
-from outlying.method.distribution import Distribution, typical_categories
+from outlying.method.distribution import Bounds, Distribution, typical_categories
 from outlying.method.measure import DECIMALS, SCALES, Summary, Typical, counted_near
 from outlying.method.profiles import (
     CategoricalProfile,
@@ -24,13 +25,70 @@ from outlying.method.profiles import (
     categorical_sketch,
     shown_categories,
 )
-from outlying.search.attributes import unit_of
-from outlying.search.objects import CandidateCondition, ObjectProperty
+from outlying.options import Options
+from outlying.search.attributes import Attribute, unit_of
 from outlying.search.sweep import LEAST_RARITY
+from outlying.table.columns import Mask, Rows
+from outlying.table.conditions import Condition
 from outlying.table.values import Value
 
 Context: TypeAlias = tuple[int, ...]
 Progress: TypeAlias = Callable[[int, int], None]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class CandidateCondition:
+    """A condition that the object satisfies, and which other rows do."""
+
+    condition: Condition
+    rows: int  # that satisfy it
+    test: Callable[[Rows | None], Mask]  # tells which of some rows, or of all, satisfy it
+    bounds: tuple[float, float] = (math.nan, math.nan)  # of an interval, as numbers of the column
+
+    @property
+    def attribute(self) -> str:
+        """The attribute it is about."""
+        return self.condition.attribute
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class ObjectProperty:
+    """A property of the object: an attribute seen from its row."""
+
+    attribute: Attribute
+    row: int
+    options: Options
+
+    @classmethod
+    def of(cls, attribute: Attribute, row: int, options: Options) -> ObjectProperty:
+        """Return the property of a row in an attribute: its value, or that it has none."""
+        is_missing = attribute.column.is_missing(row)
+        return cls(attribute.missingness if is_missing else attribute, row, options)
+
+    @property
+    def name(self) -> str:
+        """The attribute it belongs to."""
+        return self.attribute.column.name
+
+    @property
+    def key(self) -> str:
+        """What a pass over all rows knows the attribute by."""
+        return self.attribute.column.key
+
+    @property
+    def family(self) -> str:
+        """The column of the table it is about: of a derived attribute, its parent."""
+        return self.attribute.column.family
+
+    @property
+    def value(self) -> Value:
+        """The object's value; None where the property is that it is missing."""
+        return self.attribute.column.value(self.row)
+
+    @property
+    def place(self) -> float | Value:
+        """The object's value as a number of the column, or its category."""
+        return self.attribute.place(self.row)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -115,11 +173,12 @@ class Evaluation:
         self,
         properties: Sequence[ObjectProperty],
         candidates: Sequence[CandidateCondition],
-        own: Sequence[int],
+        property_of_condition: Sequence[int],
         rows: int,
     ) -> None:
         """Take what is true of an object, and to which property each condition belongs."""
-        self.properties, self.candidates, self.own, self.rows = properties, candidates, own, rows
+        self.properties, self.candidates, self.rows = properties, candidates, rows
+        self.property_of_condition = property_of_condition
         names = sorted({item.family for item in properties})
         self._names = {name: place for place, name in enumerate(names)}
         self.families = [self._names[item.family] for item in properties]
@@ -133,6 +192,10 @@ class Evaluation:
         found = self.view(place, context).profile
         assert found is not None  # noqa: S101 - or there were no hit
         return found
+
+    def bounds(self, place: int, context: Context) -> Bounds | None:  # noqa: ARG002
+        """Return what is left open of a property in a context; None where all is counted."""
+        return None
 
     def sketch(self, place: int, shown: Sequence[Value] | None = None) -> Sketch:
         """Sketch a property over the whole table, with the given categories or the usual ones."""
@@ -151,7 +214,7 @@ class Evaluation:
         A column and what is derived from it are one family: they tell of the same cell.
         """
         families = self.families
-        told = (families[self.own[item]] for item in context)
+        told = (families[self.property_of_condition[item]] for item in context)
         return tuple(dict.fromkeys((families[place], *self._given(place), *told)))
 
     def _given(self, place: int) -> Iterator[int]:

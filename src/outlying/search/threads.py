@@ -44,7 +44,7 @@ if hasattr(os, "register_at_fork"):  # elsewhere there are no forks
     os.register_at_fork(after_in_child=_count_fork)
 
 
-class Once:
+class LazyValues:
     """Values by name, each made once, when it is first asked for; copies begin without any."""
 
     def __init__(self) -> None:
@@ -59,5 +59,5 @@ class Once:
                     self._values[name] = make()
         return cast(Value, self._values[name])
 
-    def __reduce__(self) -> tuple[type[Once], tuple[()]]:
-        return Once, ()
+    def __reduce__(self) -> tuple[type[LazyValues], tuple[()]]:
+        return LazyValues, ()

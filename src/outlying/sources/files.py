@@ -119,7 +119,7 @@ def stream(data: Name | Sequence[Name], **given: Any) -> Feeder:
         if form.stream is None:
             raise paths.unknown_kind(file.source)
         file = _as_text(file, encoding, is_whole=False) if form.is_text else file
-        files = paths.of_file(file)
+        files = paths.of_file(file, file.notes)
     else:
         files = paths.find(data)
         form = registry.format_of(files.suffix)

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from outlying.errors import ColumnError
-from outlying.sources.columns import Reading, read_form, table_of
+from outlying.sources.columns import Reading, table_of
 from outlying.sources.encodings import check_text
 from outlying.sources.files import InputFile
-from outlying.sources.types.python import read_objects
-from outlying.sources.types.text import form_and_times
+from outlying.sources.plain_texts import TIMES, type_texts
+from outlying.sources.python_values import array_of, reading_of
 from outlying.table.table import Table
 
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -84,9 +84,10 @@ def _objects(file: InputFile, values: list[Any]) -> list[dict[str, Any]]:
 
 
 def _column(name: str, values: Sequence[Any]) -> Reading:
-    known = [value for value in values if value is not None]
-    if known and all(isinstance(value, str) for value in known):
-        found = form_and_times(values)
-        if found is not None:
-            return read_form(name, *found)
-    return read_objects(name, values)
+    made = array_of(name, values)
+    known = (value for value in values if value is not None)
+    if not isinstance(made, str) and all(isinstance(value, str) for value in known):
+        field, array, note = made
+        array = type_texts({name: array}, TIMES)[name]
+        made = field.with_type(array.type), array, note
+    return reading_of(name, made)

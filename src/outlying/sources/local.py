@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from outlying.errors import ColumnError, MissingExtraError, SourceError, unknown_name
 from outlying.parallel import usable_workers
+from outlying.sources.columns import Reading, read_all, table_of
 from outlying.sources.passes import Batch, Pass, Progress, Traffic
-from outlying.table.table import FrameLibrary, SkippedColumn
+from outlying.table.table import FrameLibrary, SkippedColumn, Table
 
 if TYPE_CHECKING:
     import pyarrow
@@ -138,6 +139,19 @@ class LocalFeeder(abc.ABC):
         with contextlib.closing(self._counted(fields)) as batches:
             return fold(batches, work, workers, progress, self._total())
 
+    def to_table(self) -> Table:
+        """Read all rows into memory."""
+        fields = self.shape.fields
+        parts: list[list[Any]] = [[] for _ in fields]
+        with contextlib.closing(self._counted(fields)) as batches:
+            for batch in batches:
+                for part, array in zip(parts, batch.columns, strict=True):
+                    part.append(array)
+        schema = self.schema()
+        arrays = [chunked(parts.pop(0), field.type) for field in schema]
+        readings = [*read_all(schema, arrays), *map(Reading, self.skipped)]
+        return table_of(self.source, readings, self.notes, self.frame_library)
+
     @abc.abstractmethod
     def _inspect(self) -> Shape:
         """Look at the table."""
@@ -181,6 +195,16 @@ class LocalFeeder(abc.ABC):
             return batch.select([])
         arrays = [f.finished(a) for f, a in zip(fields, batch.columns, strict=True)]
         return pyarrow.RecordBatch.from_arrays(arrays, names=[field.name for field in fields])
+
+
+def chunked(arrays: list[Any], kind: pyarrow.DataType) -> Any:
+    """Put the arrays of a column together; texts may come as dictionaries, or not."""
+    import pyarrow as pa
+
+    kinds = {array.type for array in arrays}
+    if len(kinds) > 1:
+        arrays = [array.cast(kind) for array in arrays]
+    return pa.chunked_array(arrays, kind if len(kinds) != 1 else kinds.pop())
 
 
 def changed(source: str, how: str) -> SourceError:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
-from outlying.errors import SourceError
+from outlying.errors import ColumnError, SourceError
 from outlying.sources import compression, registry
 from outlying.sources.copies import PrivateCopy
 from outlying.sources.files import InputFile, check_readable
@@ -105,10 +105,10 @@ class Files:
         return Files(self.source, copies, suffix, notes)
 
 
-def of_file(file: InputFile) -> Files:
+def of_file(file: InputFile, notes: tuple[str, ...]) -> Files:
     """Return one file that has arrived already as a table of its own."""
     suffix = file.suffix + (".gz" if file.compressed else "")
-    return Files(file.source, (_copy(file),), suffix, file.notes)
+    return Files(file.source, (_copy(file),), suffix, notes)
 
 
 def _unpacked(file: InputFile) -> InputFile:
@@ -296,4 +296,16 @@ def _check_keys(source: str, files: list[File]) -> None:
             raise SourceError(
                 f"{source}: the folders of {first.name} and {file.name} do not give the same keys "
                 "(key=value); every file of a partitioned table needs the same"
+            )
+
+
+def check_spelling(source: str, names: Sequence[str]) -> None:
+    """Refuse names that differ only in case: in several files, hardly two columns are meant."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.casefold(), name)
+        if other != name:
+            raise ColumnError(
+                f"{source}: columns {other!r} and {name!r} differ only in case, which cannot "
+                "be told apart across several files; rename one of them"
             )

@@ -65,7 +65,7 @@ CSV = Format(
     "CSV",
     (".csv", ".tsv"),
     "csv.reading",
-    "csv.streaming",
+    "csv.reading",
     takes=("encoding",),
     is_text=True,
     may_be_empty=True,
@@ -74,7 +74,7 @@ JSON = Format("JSON", (".json", ".jsonl", ".ndjson"), "json", takes=("encoding",
 FORMATS = (
     CSV,
     JSON,
-    Format("Parquet", (".parquet",), "parquet.reading", "parquet.streaming", (b"PAR1",)),
+    Format("Parquet", (".parquet",), "parquet", "parquet", (b"PAR1",)),
     Format(
         "Arrow",
         (".feather", ".arrow", ".arrows", ".ipc"),
@@ -134,11 +134,11 @@ SPARK = Source(recognise.is_of_spark, stream="spark")
 
 #: The first that recognises the data, and can do what is asked for, does it.
 SOURCES = (
-    Source(recognise.is_array_or_mapping, read="arrays"),
+    Source(recognise.is_array_or_mapping, read="frames"),
     _streamed(recognise.is_a("ibis", "Table"), "ibis"),
     _database(recognise.has_scheme("postgresql", "postgres"), "databases.postgres"),
     SPARK,
-    Source(recognise.has_scheme(*recognise.REMOTE), read="remote.parquet", stream="remote.parquet"),
+    Source(recognise.has_scheme(*recognise.REMOTE), read="parquet", stream="parquet"),
     Source(recognise.is_address, stream="files"),  # which says which addresses are known
     _database(recognise.begins_with(b"SQLite format 3\0"), "databases.sqlite"),
     _database(recognise.begins_with(b"DUCK", offset=8), "databases.duckdb", "allow_external"),

@@ -15,8 +15,7 @@ from outlying.method.distribution import Bounds, Distribution
 from outlying.method.profiles import CategoricalProfile, NumericProfile
 from outlying.search.attributes import Attribute
 from outlying.search.evaluation import Exact, Groups
-from outlying.search.objects import CandidateCondition
-from outlying.search.scoring import Context, View
+from outlying.search.scoring import CandidateCondition, Context, View
 from outlying.stream.contexts import Conjunction, Predicate
 from outlying.stream.histograms import Answer, LabelHistogram, MissingCount
 from outlying.stream.planning import Query, Question, VerifyPlan
@@ -207,7 +206,7 @@ class Verification(Exact):
         numbers = tuple(self.numbers[item] for item in context)
         return self.groups.group(self.properties[place].attribute, numbers)
 
-    def bounds(self, place: int, context: Context) -> Bounds | None:  # type: ignore[override]
+    def bounds(self, place: int, context: Context) -> Bounds | None:
         """Return what is left open of a property in a context; None where all is counted."""
         overall, inside = self._group(place, ()), self._group(place, context)
         if isinstance(inside, CategoricalGroup) or isinstance(overall, CategoricalGroup):

@@ -41,6 +41,9 @@ _MOST_TWICE = MOST_REPEATED * MOST_KEYS
 _MOST_KEY_ROWS = MOST_KEYS / (1 - MOST_ODD)
 
 
+_CHUNK = 1 << 20  # numbers that are hashed at a time
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class ColumnFacts:
     """What one column holds in all rows."""
@@ -50,6 +53,7 @@ class ColumnFacts:
     high: float | int
     distinct: int | None  # of categories; None: numbers, which are not counted
     is_exact: bool  # whether they were counted, not estimated
+    counts_rows: bool = False  # whether its numbers are those of the rows, in any order
 
     def joined(self, new: Column, labels: int) -> ColumnFacts:
         """Take in one more row, the only one of a column with the labels that are known."""
@@ -171,6 +175,7 @@ class ColumnCounts:
     high: float | int = math.nan
     long: int = 0  # whole numbers that floating point does not hold
     is_whole: bool = True  # whether this is known of all numbers; of times, nobody asks
+    hash_sum: int | None = 0  # of numbers, as long as they may be those of the rows
     distinct: DistinctCounter = dataclasses.field(
         default_factory=lambda: DistinctCounter(MOST_TEXTS)
     )
@@ -199,12 +204,29 @@ class ColumnCounts:
         self.infinite += other.infinite
         self.long += other.long
         self.is_whole &= other.is_whole
+        self._add_hashes(other.hash_sum)
         self._widen(other.low, other.high)
         self.distinct.merge(other.distinct)
         if self.tally is not None and other.tally is not None:
             self.tally.merge(other.tally)
         if self.parts is not None and other.parts is not None:
             self.parts.merge(other.parts)
+
+    def counts_rows(self, rows: int) -> bool:
+        """Return whether numbers are those of all rows, from the least on, each once.
+
+        They are if their hashes add up to those of these numbers.
+        """
+        if self.hash_sum is None or self.missing or self.high - self.low != rows - 1:
+            return False
+        low = int(self.low)
+        starts = range(low, low + rows, _CHUNK)
+        numbers = (np.arange(s, min(s + _CHUNK, low + rows), dtype=float) for s in starts)
+        return self.hash_sum == sum(map(_hash_sum, numbers)) % 2**64
+
+    def _add_hashes(self, total: int | None) -> None:
+        both = None if self.hash_sum is None or total is None else self.hash_sum + total
+        self.hash_sum = None if both is None else both % 2**64
 
     def _widen(self, low: float | int, high: float | int) -> None:
         """Widen the range of known numbers."""
@@ -234,6 +256,8 @@ class ColumnCounts:
         self.missing += found.missing
         self.infinite += found.infinite
         self._look_at(field, found, array)
+        if self.hash_sum is not None:
+            self._add_hashes(_hash_sum(found.values) if _may_count_rows(field, found) else None)
         if self.parts is not None:
             self.parts.add_numbers(field, found.values)
         cells = _number_cells(field, found, array)
@@ -259,6 +283,16 @@ class ColumnCounts:
         if self.distinct.is_exact:
             hashes = arrays.held(arrays.of_numbers(hashes).unique())
         self.distinct.add(hashes[hashes != MISSING_HASH])
+
+
+def _may_count_rows(field: Field, found: Numbers) -> bool:
+    """Return whether some numbers may be those of rows, of which there are no two alike."""
+    is_wide = found.low >= 0 and found.high - found.low >= len(found.values) - 1
+    return field.read_as == "integer" and is_wide and not found.has_gaps
+
+
+def _hash_sum(values: Floats) -> int:
+    return int(splitmix64(float_hashes(values)).sum(dtype=np.uint64))
 
 
 def cells_of(field: Field, array: Array) -> Cells:

@@ -1,7 +1,7 @@
 """Columns of a stream that are no evidence: what a sample suggests is tried on all rows.
 
-Row numbers and copies show themselves in the sample, too. Only where it has some, a pass over
-their columns tells whether that holds in every row: one that differs in a single row does not.
+Copies show themselves in the sample, too. Only where it has some, a pass over their columns tells
+whether that holds in every row: one that differs in a single row does not.
 """
 
 from __future__ import annotations
@@ -16,12 +16,9 @@ from outlying.options import Options
 from outlying.sources.passes import Batch
 from outlying.sources.types.arrow import Field
 from outlying.stream.profile import Profile
-from outlying.table.columns import Column, Floats
+from outlying.table.columns import Column
 from outlying.table.evidence import Copy, are_codes, copies_in, may_count_rows
-from outlying.table.row_hash import float_hashes
 from outlying.table.values import Value
-
-_CHUNK = 1 << 20
 
 
 @dataclasses.dataclass(slots=True)
@@ -30,7 +27,6 @@ class EvidenceState:
 
     broken: set[str]  # copies that are none
     pairs: dict[str, set[tuple[Value, Value]]]  # categories beside those of the original
-    sums: dict[str, int]  # of the hashes of numbers that may count rows
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +35,7 @@ class EvidencePass:
 
     fields: tuple[Field, ...]
     copies: tuple[Copy, ...]
-    counting: tuple[str, ...]
+    counting: tuple[str, ...]  # columns that hold the numbers of the rows
 
     @classmethod
     def of(cls, profile: Profile, options: Options) -> EvidencePass:
@@ -49,8 +45,10 @@ class EvidencePass:
         counting = tuple(
             column.name
             for column in used
-            if column.name not in declared and _may_count(column, profile)
+            if column.name not in declared and _counts_rows(column, profile)
         )
+        if len(counting) == len(used):
+            counting = ()  # what else is there?
         others = [column for column in used if column.name not in counting]
         drawn = [column.first(profile.drawn) for column in others]
         suggested = copies_in(drawn, are_drawn=True)
@@ -61,14 +59,12 @@ class EvidencePass:
     def columns(self) -> list[str]:
         """The columns to be read."""
         pairs = (name for copy in self.copies for name in (copy.name, copy.original))
-        return list(dict.fromkeys((*self.counting, *pairs)))
+        return list(dict.fromkeys(pairs))
 
     def start(self) -> EvidenceState:
         """Return the state of no rows."""
         renamed = [copy.name for copy in self.copies if self._is_renamed(copy)]
-        return EvidenceState(
-            set(), {name: set() for name in renamed}, dict.fromkeys(self.counting, 0)
-        )
+        return EvidenceState(set(), {name: set() for name in renamed})
 
     def _is_renamed(self, copy: Copy) -> bool:
         return not copy.is_same and not copy.tolerance
@@ -81,10 +77,6 @@ class EvidencePass:
             for field in self.fields
             if field.name in wanted
         }
-        for name in self.counting:
-            column = columns[name]
-            if column.is_numeric:
-                state.sums[name] = (state.sums[name] + _hash_sum(column.values)) % 2**64
         for copy in self.copies:
             self._try(copy, columns[copy.name], columns[copy.original], state)
         return state
@@ -105,23 +97,12 @@ class EvidencePass:
         state.broken |= other.broken
         for name, pairs in other.pairs.items():
             state.pairs[name] |= pairs
-        for name, total in other.sums.items():
-            state.sums[name] = (state.sums[name] + total) % 2**64
         return state
 
     def finish(self, state: EvidenceState, profile: Profile) -> Profile:
         """Return the profile without the columns that are no evidence."""
-        counting = [name for name in self.counting if self._counts(name, state, profile)]
-        if len(counting) == len(profile.used):
-            counting = []  # what else is there?
         copies = [copy for copy in self.copies if self._holds(copy, state)]
-        return profile.without_evidence(counting, copies)
-
-    def _counts(self, name: str, state: EvidenceState, profile: Profile) -> bool:
-        low = int(profile.facts[name].low)
-        starts = range(low, low + profile.rows, _CHUNK)
-        numbers = (np.arange(s, min(s + _CHUNK, low + profile.rows), dtype=float) for s in starts)
-        return sum(map(_hash_sum, numbers)) % 2**64 == state.sums[name]
+        return profile.without_evidence(self.counting, copies)
 
     def _holds(self, copy: Copy, state: EvidenceState) -> bool:
         pairs = state.pairs.get(copy.name, set())
@@ -132,14 +113,10 @@ class EvidencePass:
         return not copy.is_code or are_codes({text: float(number) for text, number in ordered})
 
 
-def _may_count(column: Column, profile: Profile) -> bool:
+def _counts_rows(column: Column, profile: Profile) -> bool:
     facts = profile.facts[column.name]
     low, high = float(facts.low), float(facts.high)
-    return facts.missing == 0 and may_count_rows(column, profile.rows, low, high)
-
-
-def _hash_sum(values: Floats) -> int:
-    return int(float_hashes(values).sum(dtype=np.uint64))
+    return facts.counts_rows and may_count_rows(column, profile.rows, low, high)
 
 
 def _pairs(column: Column, original: Column) -> set[tuple[Value, Value]]:

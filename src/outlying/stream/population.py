@@ -96,11 +96,14 @@ class StreamedPopulation:
                 f"{self.feeder.source} has {profile.rows} rows; a row is explained by comparing it "
                 "with others, so at least two are needed"
             )
-        plan = EvidencePass.of(profile, self.options)
-        if plan.columns and not profile.is_whole:
-            profile = plan.finish(self.feeder.fold(plan, plan.columns, None, workers), profile)
+        if not profile.is_whole:
+            plan = EvidencePass.of(profile, self.options)
+            seen = plan.start()
+            if plan.columns:
+                seen = self.feeder.fold(plan, plan.columns, None, workers)
+            profile = plan.finish(seen, profile)
             not_empty(profile.selection)
-        if profile.is_whole:
+        else:
             self._memory = MemoryPopulation(profile.table, self.options, is_of_stream=True)
         else:
             profile = profile.with_relations(self.options)

@@ -209,7 +209,7 @@ def finish(plan: ProfilePass, state: ProfileState, empty: Table) -> Profile:
     columns = _columns(fields, [sample])
     notes = tuple(_notes(plan, state))
     table = dataclasses.replace(empty, columns=columns, rows=len(places), notes=notes)
-    facts = {field.name: _facts(field, state.counts[field.name]) for field in fields}
+    facts = {field.name: _facts(field, state.counts[field.name], state.rows) for field in fields}
     skipped = (*plan.unusable, *_left_out(plan.options, state.rows, columns, facts))
     parts = {
         field.name: found
@@ -290,14 +290,15 @@ def values_of(fields: Sequence[Field], rows: pyarrow.Table) -> Iterator[dict[str
         yield {column.name: column.cell(row) for column in columns}
 
 
-def _facts(field: Field, counts: ColumnCounts) -> ColumnFacts:
+def _facts(field: Field, counts: ColumnCounts, rows: int) -> ColumnFacts:
     missing = counts.missing + counts.infinite
     if field.written is not None:
         decision = counts.decision()
         unread, ends = (0, (math.nan, math.nan)) if decision is None else decision.facts
         return ColumnFacts(missing + unread, *ends, None, is_exact=True)
     if field.is_numeric:
-        return ColumnFacts(missing, float(counts.low), float(counts.high), None, is_exact=True)
+        ends, counts_rows = (float(counts.low), float(counts.high)), counts.counts_rows(rows)
+        return ColumnFacts(missing, *ends, None, is_exact=True, counts_rows=counts_rows)
     seen = counts.distinct
     return ColumnFacts(missing, math.nan, math.nan, seen.count, seen.is_exact)
 

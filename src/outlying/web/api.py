@@ -14,15 +14,14 @@ from starlette.routing import Route
 from outlying.checks import check_choice, check_names, check_whole, read_whole
 from outlying.errors import OptionError, not_allowed, shown
 from outlying.results.findings import Findings
-from outlying.web import exports, openapi, payloads, reproduce
-from outlying.web.answers import Answer
+from outlying.web import exports, openapi, payloads
 from outlying.web.jobs import Job
 from outlying.web.limits import LimitError, NotFoundError
+from outlying.web.payloads import Answer
 from outlying.web.queries import OptionsQuery, TableQuery
 from outlying.web.row_page import copied, texts_of
-from outlying.web.service import service_of
+from outlying.web.service import bounded, received, service_of
 from outlying.web.tables import TableEntry
-from outlying.web.uploads import bounded, received
 
 _LARGEST_BODY = 4 << 20
 _PATIENCE = 15.0  # seconds without news after which a stream of them says that it lives
@@ -146,7 +145,7 @@ async def reproduced(request: Request) -> Response:
     """Return the command and the Python that give the same result."""
     item = _job(request)
     entry = service_of(request).tables.get(item.table)
-    said = {"command": reproduce.command_line(entry, item), "python": reproduce.python(entry, item)}
+    said = {"command": exports.command_line(entry, item), "python": exports.python(entry, item)}
     return Answer(said)
 
 

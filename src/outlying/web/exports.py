@@ -1,20 +1,25 @@
-"""What people take along: the result of a job as a page, JSON, a table of findings, a picture."""
+"""What people take along: the result of a job as a file, the command and Python that give it."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import shlex
 import threading
 from typing import Any
 
 from outlying.errors import MissingExtraError
+from outlying.options import EXPLAIN_OPTIONS, READ_OPTIONS
 from outlying.render.html import Report
 from outlying.results.stories import PAIR_FIELDS
 from outlying.table.values import plain
 from outlying.web import payloads
 from outlying.web.jobs import Job
-from outlying.web.tasks import Detected
+from outlying.web.limits import NotReadyError
+from outlying.web.sourcing import Sourcing
+from outlying.web.tables import TableEntry
+from outlying.web.tasks import Detect, Detected, Explain
 
 FORMATS = {
     "html": "text/html; charset=utf-8",
@@ -88,3 +93,120 @@ def _picture(job: Job) -> bytes:
 
         plt.close(figure)
     return out.getvalue()
+
+
+# --- as a command, in Python -----------------------------------------------------------------
+
+#: What is said in place of a command where there is none.
+RANKED_HERE = (
+    "This page ranks its copy of the stream, whose rows have numbers; `outlying detect` ranks the "
+    "stream itself, and names rows by what they hold. Open a row for the command that explains it."
+)
+
+
+def command_line(entry: TableEntry, job: Job) -> str:
+    """Return the command that prints the result of a job as JSON."""
+    _check_can_be_reproduced(entry, job)
+    source = _source(entry.sourcing)
+    reading = _reading_flags(entry.sourcing)
+    task = job.task
+    if isinstance(task, Detect):
+        options = dict(task.options.given)
+        pairs = ["--pairs", str(options.pop("top"))] if "top" in options else []
+        flags = [*reading, "--top", str(task.top), *_flags(options), "--explain", *pairs]
+        return shlex.join(["outlying", "detect", source, *flags, "--format", "json"])
+    if not isinstance(task, Explain):
+        raise NotReadyError("this job reads a table: there is nothing to reproduce")
+    before, target = "", []
+    if task.object is not None:
+        content = json.dumps({n: plain(v) for n, v in task.object}, ensure_ascii=True)
+        before, target = f"printf '%s' {shlex.quote(content)} | ", ["--object", "-"]
+    elif entry.is_streamed:
+        target = [part for each in job.findings.key for part in ("--where", _where(*each))]
+    else:
+        target = ["--row", str((task.row or 0) + 1)]
+    flags = [*reading, *target, *_flags(dict(task.options.given))]
+    return before + shlex.join(["outlying", "explain", source, *flags, "--format", "json"])
+
+
+def python(entry: TableEntry, job: Job) -> str:
+    """Return the lines of Python that print the result of a job as JSON."""
+    _check_can_be_reproduced(entry, job)
+    task = job.task
+    if isinstance(task, Explain):
+        data, reading = _python_data(entry.sourcing)
+        arguments = [
+            data,
+            _python_target(entry, job, task),
+            *reading,
+            *_python_options(task.options.given),
+        ]
+        call = f"outlying.explain({', '.join(arguments)})"
+        return f"import outlying\n\nfindings = {call}\nprint(findings.to_json(indent=2))\n"
+    if not isinstance(task, Detect):
+        raise NotReadyError("this job reads a table: there is nothing to reproduce")
+    data, reading = _python_data(entry.sourcing)
+    explainer = ", ".join([data, *reading, *_python_options(task.options.given)])
+    return (
+        "import json\n\nimport outlying\n\n"
+        f"explainer = outlying.Explainer({explainer})\n"
+        f"detection = outlying.detect(explainer, top={task.top})\n"
+        "findings = explainer.explain_many(rows=detection.positions)\n"
+        "print(json.dumps([item.to_dict() for item in findings], indent=2))\n"
+    )
+
+
+def _check_can_be_reproduced(entry: TableEntry, job: Job) -> None:
+    if job.kind == "detect" and entry.is_streamed:
+        raise NotReadyError(RANKED_HERE)
+
+
+def _source(sourcing: Sourcing) -> str:
+    """Return how a shell names the source; what came by standard input is there again."""
+    if sourcing.file is not None and not sourcing.is_upload:
+        return "-"
+    return f"./{sourcing.name}" if sourcing.name.startswith("-") else sourcing.name
+
+
+def _reading_flags(sourcing: Sourcing) -> list[str]:
+    engine = {} if sourcing.engine == "auto" else {"engine": sourcing.engine}
+    return _flags(engine | dict(sourcing.given))
+
+
+def _flags(given: dict[str, Any]) -> list[str]:
+    """Write options as the flags of a command."""
+    flags: list[str] = []
+    for name, value in given.items():
+        option = (EXPLAIN_OPTIONS | READ_OPTIONS)[name]
+        if isinstance(value, bool):
+            flags.append(option.flag if value else f"--no-{option.flag[2:]}")
+        else:
+            flags += [part for text in option.kind.write(value) for part in (option.flag, text)]
+    return flags
+
+
+def _where(name: str, value: Any) -> str:
+    return f"{name}={'' if value is None else plain(value)}"
+
+
+def _python_data(sourcing: Sourcing) -> tuple[str, list[str]]:
+    """Write the data as Python names them, and the options of reading them."""
+    given = dict(sourcing.given)
+    source = repr(_source(sourcing))
+    if "table" in given or "query" in given:
+        named = ", ".join(f"{name}={value!r}" for name, value in given.items())
+        return f"outlying.scan({source}, {named})", []
+    engine = [] if sourcing.engine == "auto" else [f"engine={sourcing.engine!r}"]
+    return source, [*engine, *(f"{name}={value!r}" for name, value in given.items())]
+
+
+def _python_target(entry: TableEntry, job: Job, task: Explain) -> str:
+    if task.object is not None:
+        return f"object={ {name: plain(value) for name, value in task.object}!r}"
+    if entry.is_streamed:
+        return f"where={ {name: plain(value) for name, value in job.findings.key}!r}"
+    return f"row={task.row}"
+
+
+def _python_options(given: tuple[tuple[str, Any], ...]) -> list[str]:
+    return [f"{name}={(dict(value) if name == 'types' else value)!r}" for name, value in given]

@@ -9,9 +9,8 @@ from outlying.checks import read_whole
 from outlying.errors import OptionError
 from outlying.render.detection_text import detector, most_in, reason
 from outlying.results.detections import Detection, Flagged, OddCombination, Word
-from outlying.web.addresses import Addresses
 from outlying.web.jobs import Job
-from outlying.web.queries import DETECT_OPTIONS, OptionsQuery, TableQuery
+from outlying.web.queries import DETECT_OPTIONS, Addresses, OptionsQuery, TableQuery
 from outlying.web.service import MOST_FLAGGED
 from outlying.web.table_page import counted, size_of
 from outlying.web.tables import TableEntry

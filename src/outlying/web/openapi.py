@@ -12,11 +12,10 @@ from typing import Any, TypeAlias, get_args
 import outlying
 from outlying import options
 from outlying.results.documents import json_schema
-from outlying.sources.duckdb.filters import FilterKind
 from outlying.web.exports import FORMATS
+from outlying.web.filters import FilterKind
 from outlying.web.queries import MOST_ROWS
-from outlying.web.service import MOST_FLAGGED
-from outlying.web.uploads import SAID
+from outlying.web.service import MOST_FLAGGED, SAID
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -240,7 +239,7 @@ _VIEW: tuple[tuple[str, Schema], ...] = (
     ("sort", _TEXT),
     ("order", {"enum": ["asc", "desc"]}),
     ("search", {"type": "string", "maxLength": 200}),
-    ("filter", _array({"type": "string", "description": "A filter as JSON; see QueryFilter."})),
+    ("filter", _array({"type": "string", "description": "A filter as JSON; see Filter."})),
     ("rows", {"type": "string", "description": "Numbers of rows, such as 3,17,25."}),
 )
 _FORMAT = ("format", {"enum": list(FORMATS)})

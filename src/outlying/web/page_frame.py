@@ -1,24 +1,75 @@
-"""What all pages have in common: the frame around a view, and what it shows of work in progress."""
+"""What all pages have in common: templates that escape every value, and the frame around a view."""
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+import hashlib
+from importlib import resources
+from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
+import outlying
 from outlying.errors import INFINITE_AS_MISSING
+from outlying.render import html
+from outlying.render import templating as shared
 from outlying.table.values import printable
-from outlying.web.addresses import Addresses
+from outlying.web.exports import RANKED_HERE, command_line, python
 from outlying.web.jobs import Job
 from outlying.web.limits import LimitError
-from outlying.web.queries import encoded
-from outlying.web.reproduce import RANKED_HERE, command_line, python
-from outlying.web.service import service_of
+from outlying.web.queries import Addresses, encoded
+from outlying.web.service import SAID, bounded, service_of
 from outlying.web.tables import TableEntry
-from outlying.web.templating import page
-from outlying.web.uploads import SAID, bounded
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def page(template: str, status: int = 200, **context: Any) -> Response:
+    """Return a page."""
+    text = _environment().get_template(template).render(**context)
+    return HTMLResponse(text.encode("utf-8", "backslashreplace"), status)
+
+
+async def style_sheet(request: Request) -> Response:  # noqa: ARG001 - as all routes are called
+    """Send the style of all pages: that of the cards, and what is around them."""
+    return Response(_style(), media_type="text/css")
+
+
+@functools.cache
+def _style() -> str:
+    return _environment().get_template("page.css").render(cards=html.style_sheet())
+
+
+@functools.cache
+def _environment() -> Environment:
+    found = html.with_cards(shared.environment("outlying.web"))
+    found.filters["percent_of"] = _percent_of
+    script = resources.files("outlying.web") / "static" / "page.js"
+    found.globals["version"] = outlying.__version__
+    found.globals["assets"] = {
+        "style": f"/style.css?{outlying.__version__}",
+        "script": f"/static/page.js?{_digest(script.read_bytes())}",
+        "icon": "/static/icon.svg",
+    }
+    return found
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=4).hexdigest()
+
+
+def _percent_of(number: float, name: str) -> Any:
+    """Return a percentage as an attribute that the style sheet knows."""
+    from markupsafe import Markup
+
+    step = 1 if name == "heat" else 0.5
+    return Markup('data-{}="{:g}"').format(name, round(number / step) * step)
+
+
+# --- the frame -------------------------------------------------------------------------------
 
 #: A page waits so many seconds for an answer before it shows progress instead.
 PATIENCE = 0.7

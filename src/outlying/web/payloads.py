@@ -1,14 +1,26 @@
-"""What the API says of tables, rows and jobs: plain values for JSON."""
+"""What the API says of tables, rows and jobs: plain values, and answers that hold them as JSON."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
+
+from starlette.responses import JSONResponse
 
 from outlying.results.documents import document, entry_beside
 from outlying.table.values import plain
 from outlying.web.jobs import Job
 from outlying.web.tables import Page, PageRow, TableEntry, Twins
 from outlying.web.tasks import Detected
+
+
+class Answer(JSONResponse):
+    """A JSON answer."""
+
+    def render(self, content: Any) -> bytes:
+        """Write the content; what UTF-8 does not have is escaped, as JSON knows it."""
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode("utf-8", "backslashreplace")
 
 
 def table(entry: TableEntry) -> dict[str, Any]:

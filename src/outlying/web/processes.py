@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from outlying.web import worker
-from outlying.web.tasks import Charge, Message, Task
+from outlying.web.tasks import Message, Task, WorkerSpec
 
 _LONGEST_FOLDER = 75  # of the 107 bytes that the path of a socket may have
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
@@ -55,13 +55,13 @@ class Process:
 
     def __init__(
         self,
-        charge: Charge,
+        spec: WorkerSpec,
         heard: Callable[[Process, Message], None],
         died: Callable[[Process, str], None],
     ) -> None:
         context = _context()
         self._connection, self._theirs = context.Pipe()
-        given = self._theirs, charge
+        given = self._theirs, spec
         self._process = context.Process(target=worker.main, args=given, daemon=True)
         self._heard, self._died, self._loop = heard, died, asyncio.get_running_loop()
         self._why = ""

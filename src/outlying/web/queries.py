@@ -1,22 +1,23 @@
-"""What an address asks for: rows of a table, options of an explanation; read and written."""
+"""What an address asks for: rows of a table, options of an explanation; read and written.
+
+Every view of a table has an address that says all that is shown.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-import json
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias, cast, get_args
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+from urllib.parse import quote
 
 from starlette.datastructures import ImmutableMultiDict
+from starlette.requests import Request
 
-from outlying.checks import check_choice, check_names, read_whole
-from outlying.errors import OptionError, not_allowed, shown
+from outlying.checks import check_choice, read_whole
+from outlying.errors import OptionError, shown
 from outlying.options import COLUMN_OPTIONS, EXPLAIN_OPTIONS, Options
-from outlying.sources.duckdb import filters
-from outlying.sources.duckdb.browse import View
-from outlying.sources.duckdb.filters import FilterKind
-from outlying.table.conditions import Condition
-from outlying.table.values import plain, printable, range_text, text_of
+from outlying.web.browse import View
+from outlying.web.filters import Filter
 
 Params: TypeAlias = list[tuple[str, str]]
 #: A query string, or a form.
@@ -28,63 +29,8 @@ MOST_NAMED = 5_000
 """Rows that an address may name."""
 MOST_FILTERS = 50
 _PAGE = 50
-_FIELDS = ("attribute", "kind", "low", "high", "value")
 #: Options of `outlying detect`; its explanations have no others.
 DETECT_OPTIONS = (*COLUMN_OPTIONS, "references", "top")
-
-
-class QueryFilter(filters.Filter):
-    """A condition on rows as an address holds it: JSON with the fields of a finding's condition."""
-
-    __slots__ = ()
-
-    @classmethod
-    def of_condition(cls, condition: Condition) -> QueryFilter:
-        """Return the filter that finds the rows of a condition."""
-        ends = plain(condition.low), plain(condition.high)
-        return cls(condition.attribute, condition.kind, *ends, plain(condition.value))
-
-    @classmethod
-    def read(cls, given: object) -> QueryFilter:
-        """Check a filter that comes from outside: JSON, or what was read from it."""
-        if isinstance(given, str):
-            try:
-                given = json.loads(given)
-            except (ValueError, RecursionError):
-                raise not_allowed("filter", given, "a JSON object") from None
-        if not isinstance(given, Mapping) or not isinstance(given.get("attribute"), str):
-            raise OptionError(f"filter is {shown(given)}; needed: an object with an attribute")
-        check_names(given, _FIELDS)
-        check_choice("filter's kind", given.get("kind"), get_args(FilterKind))
-        found = cls(*(cast(Any, given.get(name)) for name in _FIELDS))
-        for end in (found.low, found.high, found.value):
-            if not isinstance(end, (str, int, float, bool, type(None))):
-                raise OptionError(f"filter holds {shown(end)}; allowed: a text or a number")
-        return found
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the filter as plain values."""
-        return {name: getattr(self, name) for name in _FIELDS}
-
-    def to_json(self) -> str:
-        """Write the filter as it stands in an address."""
-        known = {name: value for name, value in self.to_dict().items() if value is not None}
-        return json.dumps(known, ensure_ascii=False)
-
-    def __str__(self) -> str:
-        name = printable(self.attribute)
-        if self.kind in ("missing", "present"):
-            return f"{name} is {'missing' if self.kind == 'missing' else 'known'}"
-        if self.kind == "contains":
-            return f"{name} contains {text_of(self.value)}"
-        if self.kind == "equals":
-            return f"{name} = {text_of(self.value)}"
-        if self.low is None or self.high is None:
-            end = self.high if self.low is None else self.low
-            return f"{name} is at {'most' if self.low is None else 'least'} {text_of(end)}"
-        if self.low == self.high:
-            return f"{name} = {text_of(self.low)}"
-        return f"{name} is {range_text(self.low, self.high)}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -96,7 +42,7 @@ class TableQuery:
     sort: str | None = None
     descending: bool = False
     search: str = ""
-    filters: tuple[QueryFilter, ...] = ()
+    filters: tuple[Filter, ...] = ()
     rows: tuple[int, ...] | None = None
 
     @classmethod
@@ -117,7 +63,7 @@ class TableQuery:
             sort=given.get("sort"),
             descending=order == "desc",
             search=str(given.get("search") or "")[:200],
-            filters=tuple(map(QueryFilter.read, filters)),
+            filters=tuple(map(Filter.read, filters)),
             rows=None if not rows else _numbers(rows),
         )
 
@@ -199,3 +145,63 @@ def encoded(pairs: Sequence[tuple[str, str]]) -> str:
     from urllib.parse import urlencode
 
     return f"?{urlencode(pairs)}" if pairs else ""
+
+
+# --- addresses -------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Addresses:
+    """The views of one table under the same options, with the same columns switched off."""
+
+    table_id: str
+    options: OptionsQuery = dataclasses.field(default_factory=OptionsQuery)
+    hidden: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, request: Request) -> Addresses:
+        """Read what all views of a table have in common."""
+        return cls.posted(request, request.query_params)
+
+    @classmethod
+    def posted(cls, request: Request, form: Given) -> Addresses:
+        """Read the same from a form that was sent."""
+        hidden = tuple(dict.fromkeys(map(str, form.getlist("hide"))))
+        return cls(request.path_params["table"], OptionsQuery.of(form), hidden)
+
+    @property
+    def kept(self) -> Params:
+        """What every address of these views holds."""
+        return self.options.to_params() + [("hide", name) for name in self.hidden]
+
+    @property
+    def without_infinite(self) -> Addresses:
+        """The same views where infinite values count as missing."""
+        options = OptionsQuery.checked(self.options.keywords | {"infinite": "missing"})
+        return dataclasses.replace(self, options=options)
+
+    def path(self, view: str = "") -> str:
+        """Return the address of a view without its query."""
+        return f"/t/{quote(self.table_id)}{view}"
+
+    def to(self, view: str = "", pairs: Iterable[tuple[str, str]] = (), suffix: str = "") -> str:
+        """Return the address of a view."""
+        return f"{self.path(view)}{suffix}{encoded([*pairs, *self.kept])}"
+
+    def table(self, query: TableQuery | None = None, suffix: str = "") -> str:
+        """Return the address of the table, or of a part of it."""
+        return self.to(pairs=() if query is None else query.to_params(), suffix=suffix)
+
+    def row(self, number: int, suffix: str = "", top: int | None = None) -> str:
+        """Return the address of an explained row, from 1; picked among so many odd ones or not."""
+        pairs = () if top is None else (("odd", str(top)),)
+        return self.to(f"/row/{number}", pairs, suffix)
+
+    def odd(self, top: int | None = None, suffix: str = "") -> str:
+        """Return the address of what stands out: to be asked for, or so many rows of it."""
+        return self.to("/odd", () if top is None else (("top", str(top)),), suffix)
+
+    def new(self, values: Mapping[str, str], suffix: str = "") -> str:
+        """Return the address of a new object."""
+        pairs = [(f"v.{name}", value) for name, value in values.items() if value != ""]
+        return self.to("/new", pairs, suffix)

@@ -45,8 +45,8 @@ _COME_IN = "open the address that `outlying serve` has printed: it holds the tok
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Door:
-    """What opens the door: the token, the names of this server, the cookie of this run."""
+class Credentials:
+    """What lets a request in: the token, the names of this server, the cookie of this run."""
 
     token: str
     hosts: frozenset[str]
@@ -63,8 +63,8 @@ class Door:
         port: int,
         further: Iterable[str] = (),
         is_everywhere: bool = False,
-    ) -> Door:
-        """Make a door for some names of this machine, with a token of its own unless given.
+    ) -> Credentials:
+        """Return those for some names of this machine, with a token of their own unless given.
 
         `further` names are those of a proxy, perhaps with TLS, and at another port.
         """
@@ -75,8 +75,8 @@ class Door:
         own = token or secrets.token_urlsafe(24)
         return cls(own, frozenset(hosts | proxied), frozenset(origins), port, is_everywhere)
 
-    def at(self, server: tuple[str, int | None] | None) -> Door:
-        """Return the door as a request finds it that came to an address of this machine.
+    def at(self, server: tuple[str, int | None] | None) -> Credentials:
+        """Return what counts for a request that came to an address of this machine.
 
         A name may be made to lead here by somebody else; a literal address cannot.
         """
@@ -99,8 +99,8 @@ def _bracketed(name: str) -> str:
 class Safety:
     """What stands around the whole application, and around what it says of its own failures."""
 
-    def __init__(self, app: ASGIApp, door: Door) -> None:
-        self._app, self._door, self._guesses = app, door, _Guesses()
+    def __init__(self, app: ASGIApp, credentials: Credentials) -> None:
+        self._app, self._credentials, self._guesses = app, credentials, _Guesses()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -122,12 +122,12 @@ class Safety:
                 await _refused(scope, 500, UNEXPECTED)(scope, receive, fenced)
 
     async def _refusal(self, scope: Scope) -> Response | None:
-        headers, door = Headers(scope=scope), self._door.at(scope.get("server"))
-        if headers.get("host", "").lower() not in door.hosts:
+        headers, known = Headers(scope=scope), self._credentials.at(scope.get("server"))
+        if headers.get("host", "").lower() not in known.hosts:
             return _refused(scope, 403, "this server does not go by that name (Host)")
         if _is_hostile(scope):
             return _refused(scope, 400, "the address holds .. or a zero byte")
-        if not _is_from_here(scope, headers, door):
+        if not _is_from_here(scope, headers, known):
             return _refused(scope, 403, "the request comes from another site (Origin)")
         if scope["method"] in _SAFE and b"token" in scope["query_string"]:
             try:
@@ -152,15 +152,17 @@ class Safety:
         rest = urlencode([(name, value) for name, value in query if name != "token"])
         path = "/" + scope["raw_path"].decode("latin-1").lstrip("/")  # never another host
         answer = RedirectResponse(f"{path}?{rest}" if rest else path, 303)
-        answer.set_cookie(self._door.cookie, self._door.session, httponly=True, samesite="strict")
+        answer.set_cookie(
+            self._credentials.cookie, self._credentials.session, httponly=True, samesite="strict"
+        )
         return answer
 
     async def _is_known(self, scope: Scope, headers: Headers) -> bool:
         token = _bearer(headers)
         if token is not None:
             return await self._is_right(scope, token)
-        values = _cookies(headers.get("cookie", ""), self._door.cookie)
-        if not any(_same(value, self._door.session) for value in values):
+        values = _cookies(headers.get("cookie", ""), self._credentials.cookie)
+        if not any(_same(value, self._credentials.session) for value in values):
             return False
         _let_in(scope)
         return True
@@ -174,7 +176,7 @@ class Safety:
         peer = (scope.get("client") or ("",))[0] if visit is None else visit.peer
         if visit is None or not visit.is_known:
             await asyncio.sleep(self._guesses.delay(peer))
-        if not _same(token, self._door.token):
+        if not _same(token, self._credentials.token):
             self._guesses.add(peer)
             return False
         _let_in(scope)
@@ -238,7 +240,7 @@ def _is_hostile(scope: Scope) -> bool:
     return is_climbing or b"\0" in path or b"\0" in unquote_to_bytes(scope["query_string"])
 
 
-def _is_from_here(scope: Scope, headers: Headers, door: Door) -> bool:
+def _is_from_here(scope: Scope, headers: Headers, credentials: Credentials) -> bool:
     """Return whether the request may change something, judged by where it comes from.
 
     Browsers tell that by themselves. A program that does not has to show the token.
@@ -247,7 +249,7 @@ def _is_from_here(scope: Scope, headers: Headers, door: Door) -> bool:
     is_navigation = headers.get("sec-fetch-mode") == "navigate"
     if scope["method"] in _SAFE:
         return site in (None, *_OWN_SITE) or (is_navigation and site is not None)
-    if origin is not None and origin.lower() not in door.origins:
+    if origin is not None and origin.lower() not in credentials.origins:
         return False
     if site is not None and site not in _OWN_SITE:
         return False

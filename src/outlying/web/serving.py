@@ -1,4 +1,4 @@
-"""The server: a socket, the door's token, one line that says where it is, and a clean end."""
+"""The server: its application, a socket, one line that says where it is, and a clean end."""
 
 from __future__ import annotations
 
@@ -6,26 +6,128 @@ import asyncio
 import contextlib
 import dataclasses
 import functools
+import hashlib
 import ipaddress
 import logging
+import mimetypes
 import os
 import socket
 import time
 import webbrowser
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from importlib import resources
 from typing import Any
 from urllib.parse import quote
 
 import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
 
-from outlying.errors import OptionError
-from outlying.web.app import application
+from outlying.errors import OptionError, OutlyingError
+from outlying.web import api, page_frame, pages
 from outlying.web.connections import Crowd, Visit, peer_of
-from outlying.web.limits import Limits
-from outlying.web.safety import Door
+from outlying.web.limits import LimitError, Limits, NotFoundError, NotReadyError, SlowError
+from outlying.web.payloads import Answer
+from outlying.web.processes import warm_up
+from outlying.web.safety import UNEXPECTED, Credentials, Safety
 from outlying.web.service import Service
-from outlying.web.sourcing import Sourcing
-from outlying.web.workspace import Workspace
+from outlying.web.sourcing import Sourcing, Workspace
+
+_STATUS: dict[type[Exception], int] = {NotFoundError: 404, NotReadyError: 409}
+
+
+def application(service: Service, credentials: Credentials, *, is_local: bool = True) -> ASGIApp:
+    """Put the parts together; what keeps others out is outermost: no answer goes around it.
+
+    `is_local`: readers are at this machine, so that what they open does not leave it.
+    """
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        warm_up(service.workspace.folder)
+        try:
+            yield
+        finally:
+            service.close()
+
+    app = Starlette(
+        routes=[*api.ROUTES, Route("/static/{name}", _asset), *pages.ROUTES],
+        exception_handlers={
+            OutlyingError: _told,
+            HTTPException: _http_error,
+            ClientDisconnect: _gone,
+            Exception: _unexpected,
+        },
+        lifespan=lifespan,
+    )
+    app.router.redirect_slashes = False
+    app.state.service, app.state.assets, app.state.is_local = service, _assets(), is_local
+    return Safety(app, credentials)
+
+
+def _assets() -> dict[str, tuple[bytes, str, str]]:
+    """Read the files of pages once: no name from an address ever reaches the file system."""
+    folder = resources.files("outlying.web") / "static"
+    found = {}
+    for file in folder.iterdir():
+        if file.is_file():
+            content = file.read_bytes()
+            kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+            found[file.name] = content, kind, f'"{hashlib.sha256(content).hexdigest()[:16]}"'
+    return found
+
+
+async def _asset(request: Request) -> Response:
+    found = request.app.state.assets.get(request.path_params["name"])
+    if found is None:
+        raise NotFoundError("there is no such file")
+    content, kind, tag = found
+    headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=kind, headers=headers)
+
+
+async def _told(request: Request, error: Exception) -> Response:
+    """Say what went wrong in words, and with the status that fits."""
+    status = error.status if isinstance(error, LimitError) else _STATUS.get(type(error), 400)
+    said = error.shell_message() if isinstance(error, OutlyingError) else str(error)
+    answer = _answer(request, status, said)
+    if isinstance(error, SlowError):
+        answer.headers["Connection"] = "close"
+    return answer
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    answer = _answer(request, status, str(getattr(error, "detail", error)))
+    answer.headers.update(getattr(error, "headers", None) or {})
+    return answer
+
+
+async def _gone(_: Request, error: Exception) -> Response:  # noqa: ARG001 - as all are called
+    """Say nothing where nobody listens: a reader has gone back while a file was sent."""
+    return Response(status_code=400)
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    """Say that something failed, and nothing of how: the log of the server has it."""
+    return _answer(request, 500, UNEXPECTED)
+
+
+def _answer(request: Request, status: int, said: str) -> Response:
+    path, is_form = request.url.path, "text/html" in request.headers.get("accept", "")
+    is_of_api = path.startswith("/api/") and not (is_form and request.method == "POST")
+    if is_of_api or path.endswith(".json"):
+        return Answer({"error": said}, status)
+    return page_frame.error_page(request, status, said)
+
+
+# --- the server ------------------------------------------------------------------------------
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 _SHORTEST_TOKEN = 16  # characters
@@ -84,12 +186,14 @@ def serve(
         with Workspace() as workspace, _listening(settings) as listening:
             port = int(listening.getsockname()[1])
             everywhere = settings.host in _EVERYWHERE
-            door = Door.of(settings.token, _names(settings), port, settings.names, everywhere)
+            credentials = Credentials.of(
+                settings.token, _names(settings), port, settings.names, everywhere
+            )
             service = Service(workspace, settings.limits, sources)
-            token = quote(door.token, safe="")
+            token = quote(credentials.token, safe="")
             address = f"http://{_shown_host(settings.host)}:{port}{settings.path}?token={token}"
             config = uvicorn.Config(
-                application(service, door, is_local=settings.is_local),
+                application(service, credentials, is_local=settings.is_local),
                 log_level="error",
                 access_log=False,
                 server_header=False,

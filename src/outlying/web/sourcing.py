@@ -1,12 +1,17 @@
-"""Where the table of a page comes from: named by whoever started the server, or uploaded."""
+"""Where the table of a page comes from: named by whoever started the server, or uploaded.
+
+Uploads, and copies of tables, are in a private folder that is gone when the server is.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from outlying.options import Engine
@@ -14,6 +19,7 @@ from outlying.sources import registry
 from outlying.sources.copies import PrivateCopy, landed
 from outlying.sources.excel.reading import sheet_names
 from outlying.sources.files import check_readable
+from outlying.sources.private_folders import PrivateFolder
 from outlying.sources.recognise import REMOTE, are_files, name_of, path_of, scheme_of
 from outlying.table.table import Table
 
@@ -152,3 +158,31 @@ def _check_there(source: str) -> None:
     """Refuse a file that cannot be read before the server starts; folders are looked at later."""
     if not are_files(source):
         check_readable(source, path_of(source))
+
+
+class Workspace:
+    """A folder for one server; names of its files are our own, never those of a client."""
+
+    def __init__(self) -> None:
+        self._private = PrivateFolder("serve")
+        self.folder = self._private.path
+        self._numbers = itertools.count(1)
+
+    def new_path(self, suffix: str) -> Path:
+        """Return a path that nothing has been written to."""
+        return self.folder / f"{next(self._numbers)}{suffix}"
+
+    def close(self) -> None:
+        """Remove the folder and all that is in it."""
+        self._private.remove()
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -11,12 +11,12 @@ from starlette.datastructures import QueryParams
 
 from outlying.checks import read_real, read_whole
 from outlying.errors import OptionError, not_allowed
-from outlying.sources.duckdb.browse import ColumnFacts
 from outlying.table.values import Form, Value, printable, read_text, text_of
-from outlying.web.addresses import Addresses
-from outlying.web.queries import OptionsQuery, Params, QueryFilter, TableQuery
+from outlying.web.cells import ColumnFacts
+from outlying.web.filters import Filter
+from outlying.web.queries import Addresses, OptionsQuery, Params, TableQuery
+from outlying.web.service import SAID
 from outlying.web.tables import Page, PageRow, TableEntry
-from outlying.web.uploads import SAID
 
 #: A page of more columns is slow to draw; the others are some steps to the right.
 MOST_COLUMNS = 60
@@ -315,21 +315,21 @@ def sent(entry: TableEntry, params: QueryParams, addresses: Addresses) -> str | 
     return None
 
 
-def _filter(entry: TableEntry, params: QueryParams) -> QueryFilter:
+def _filter(entry: TableEntry, params: QueryParams) -> Filter:
     place = read_whole("on", params["on"], 0)
     if place >= len(entry.columns):
         raise OptionError(f"on is {place}; allowed: 0 to {len(entry.columns) - 1}")
     column, rule, text = entry.columns[place], params.get("rule", ""), params.get("to", "")
     if rule in ("missing", "present"):
-        return QueryFilter.read({"attribute": column.name, "kind": rule})
+        return Filter.read({"attribute": column.name, "kind": rule})
     if rule in ("least", "most"):
         end = _end(column, text)
         ends = (end, None) if rule == "least" else (None, end)
-        return QueryFilter(column.name, "interval", *ends)
+        return Filter(column.name, "interval", *ends)
     if rule == "equals" and column.type != "categorical":
         end = _end(column, text)
-        return QueryFilter(column.name, "interval", end, end)
-    return QueryFilter(column.name, "equals" if rule == "equals" else "contains", value=text)
+        return Filter(column.name, "interval", end, end)
+    return Filter(column.name, "equals" if rule == "equals" else "contains", value=text)
 
 
 def _end(column: ColumnFacts, text: str) -> str | float:

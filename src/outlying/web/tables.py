@@ -14,16 +14,16 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import anyio.to_thread
 
 from outlying.results.findings import Findings
-from outlying.sources.duckdb.browse import Browser, ColumnFacts, Rows
 from outlying.table.values import Value
-from outlying.web import ordinary
+from outlying.web.browse import Browser, Rows
+from outlying.web.cells import ColumnFacts
+from outlying.web.filters import TWINS, Filter, Wanted
 from outlying.web.jobs import Job, Jobs
 from outlying.web.limits import BusyError, Limits, NotFoundError, NotReadyError
 from outlying.web.processes import Process
-from outlying.web.queries import QueryFilter, TableQuery
-from outlying.web.sourcing import Sourcing
-from outlying.web.tasks import Charge, Explain, Facts, Failed, Message, Task
-from outlying.web.workspace import Workspace
+from outlying.web.queries import TableQuery
+from outlying.web.sourcing import Sourcing, Workspace
+from outlying.web.tasks import Explain, Facts, Failed, Message, Task, WorkerSpec
 
 State = Literal["closed", "reading", "ready", "failed"]
 Result = TypeVar("Result")
@@ -61,7 +61,7 @@ class Twins:
 
     ordinary_at: Value
     twins: list[PageRow]
-    group_filters: list[QueryFilter]
+    group_filters: list[Filter]
     sentence: str
 
 
@@ -254,10 +254,8 @@ class Tables:
         if not 0 <= place < len(findings.stories):
             raise NotFoundError(f"there is no story {place + 1}")
         story = findings.stories[place]
-        wanted = ordinary.Wanted.of(findings, story, entry.columns)
-        found = await _apart(
-            browser.first_by, wanted.filters, wanted.distance, wanted.row, ordinary.TWINS
-        )
+        wanted = Wanted.of(findings, story, entry.columns)
+        found = await _apart(browser.first_by, wanted.filters, wanted.distance, wanted.row, TWINS)
         return Twins(wanted.value, _page_rows(entry, found), wanted.group, story.sentence)
 
     def asked(self, name: str, task: Task, *, again: bool) -> Job:
@@ -285,8 +283,8 @@ class Tables:
     def _started(self, entry: TableEntry, task: str) -> Process:
         self._make_room()
         most, folder = (self._limits.rows, self._limits.columns), self._workspace.folder
-        charge = Charge(task, entry.sourcing, folder, entry.copy, entry.facts, *most)
-        return Process(charge, self._heard, self._died)
+        spec = WorkerSpec(task, entry.sourcing, folder, entry.copy, entry.facts, *most)
+        return Process(spec, self._heard, self._died)
 
     def _make_room(self) -> None:
         """End processes that are idle where there are many; their tables are read again."""

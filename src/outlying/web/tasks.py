@@ -10,8 +10,8 @@ from outlying.errors import Setting
 from outlying.options import Options
 from outlying.results.detections import Detection
 from outlying.results.findings import Findings
-from outlying.sources.duckdb.browse import ColumnFacts
 from outlying.table.values import plain
+from outlying.web.cells import ColumnFacts
 from outlying.web.queries import OptionsQuery, encoded
 from outlying.web.sourcing import Sourcing
 
@@ -31,7 +31,7 @@ class Facts:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Charge:
+class WorkerSpec:
     """The table that a worker process holds, and where its copy to look around in is.
 
     `task` names the reading of it; where the facts are `known`, there is a copy already.

@@ -1,4 +1,4 @@
-"""A worker process: it holds one table, prepared once, and explains its rows.
+"""A worker process: it holds one table, prepared once, and explains or ranks its rows.
 
 Tasks run in threads, which share what is prepared; each is stopped through its progress. Whatever
 a table does to this process, the server lives on and starts another one.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import dataclasses
 import os
 import shutil
 import signal
@@ -17,21 +18,24 @@ import threading
 import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from outlying.api import Explainer
+from outlying.detect.api import detect
 from outlying.errors import OutlyingError, SourceError
 from outlying.options import Options
 from outlying.results.findings import Findings
 from outlying.sources.arrow.collecting import TooManyRowsError, collected
-from outlying.sources.duckdb.browse import Browser, ColumnFacts, write_copy
 from outlying.table.selection import as_read, select_any
-from outlying.table.table import SkipReason, Table
+from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.targets import RowRequest
+from outlying.web.browse import Browser, read_copy, write_copy
+from outlying.web.cells import ColumnFacts
 from outlying.web.limits import LimitError
-from outlying.web.ranking import copied_table, detected
 from outlying.web.tasks import (
-    Charge,
     Detect,
     Detected,
     Done,
@@ -40,8 +44,10 @@ from outlying.web.tasks import (
     Failed,
     Progress,
     Task,
+    WorkerSpec,
 )
 
+_OF_COPY = "The table is a stream: what was ranked is the copy of its rows that the page shows."
 _POLITE = 5  # how far threads that explain stand back behind those who look around
 _LONGEST_HEADER = 4 << 20  # bytes
 _KEPT = 3  # populations, each prepared with options of its own
@@ -59,13 +65,13 @@ class _CancelledError(Exception):
     """Nobody wants the result any more."""
 
 
-def main(connection: Connection, charge: Charge) -> None:
+def main(connection: Connection, spec: WorkerSpec) -> None:
     """Hold the table until the server closes the connection."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.umask(0o077)
-    tempfile.tempdir = str(charge.folder)
-    worker = Worker(connection, charge)
-    if worker.attempt(charge.task, worker.read):
+    tempfile.tempdir = str(spec.folder)
+    worker = Worker(connection, spec)
+    if worker.attempt(spec.task, worker.read):
         with contextlib.suppress(EOFError, OSError):
             while True:
                 worker.take(*connection.recv())
@@ -75,8 +81,8 @@ def main(connection: Connection, charge: Charge) -> None:
 class Worker:
     """The table, its populations by options, and what is being done."""
 
-    def __init__(self, connection: Connection, charge: Charge) -> None:
-        self._connection, self._charge = connection, charge
+    def __init__(self, connection: Connection, spec: WorkerSpec) -> None:
+        self._connection, self._spec = connection, spec
         self._sending, self._making = threading.Lock(), threading.Lock()
         self._cancelled: set[str] = set()
         self._data: Any = None
@@ -95,10 +101,10 @@ class Worker:
             os.nice(_POLITE)
         self.attempt(name, lambda tell: self._done(task, tell))
 
-    def attempt(self, name: str, work: Callable[[_Teller], Any]) -> bool:
+    def attempt(self, name: str, work: Callable[[ProgressReporter], Any]) -> bool:
         """Work on a task, and send what comes of it, be it an error."""
         try:
-            answer: Done | Failed = Done(name, work(_Teller(self, name)))
+            answer: Done | Failed = Done(name, work(ProgressReporter(self, name)))
         except _CancelledError:
             answer = Failed(name, "cancelled", is_cancelled=True)
         except LimitError as error:
@@ -116,10 +122,10 @@ class Worker:
 
     def _without_paths(self, said: str) -> str:
         """Return a message of an engine without the places of our files, which are nobody's."""
-        sourcing = self._charge.sourcing
+        sourcing = self._spec.sourcing
         if sourcing.file is not None:
             said = said.replace(str(sourcing.file), sourcing.name)
-        return said.replace(f"{self._charge.folder}/", "")
+        return said.replace(f"{self._spec.folder}/", "")
 
     def send(self, message: Progress | Done | Failed) -> None:
         """Tell the server something; where it is gone, nobody needs this process."""
@@ -133,12 +139,12 @@ class Worker:
         """Return whether the server wants a task no more."""
         return name in self._cancelled
 
-    def read(self, tell: _Teller) -> Facts:
+    def read(self, tell: ProgressReporter) -> Facts:
         """Read the table, and write a copy of it to look around in."""
-        tell.say(f"reading {self._charge.sourcing.size}".strip())
+        tell.say(f"reading {self._spec.sourcing.size}".strip())
         self._check_header()
-        self._data = self._charge.sourcing.opened()
-        known = self._charge.known
+        self._data = self._spec.sourcing.opened()
+        known = self._spec.known
         if known is None:
             is_streamed = not isinstance(self._data, Table)
             known = self._copied(self._collected(tell) if is_streamed else self._data, tell)
@@ -147,19 +153,19 @@ class Worker:
 
     def _check_header(self) -> None:
         """Refuse a text with far too many columns before it is read, which would take minutes."""
-        path, most = self._charge.sourcing.file, self._charge.most_columns
+        path, most = self._spec.sourcing.file, self._spec.most_columns
         if path is None:
             return
         with path.open("rb") as stream:
             line = stream.readline(_LONGEST_HEADER)
         columns = 1 + max(line.count(delimiter) for delimiter in (b",", b";", b"\t"))
         if b"\0" not in line and columns > most:
-            name = self._charge.sourcing.name
+            name = self._spec.sourcing.name
             raise LimitError(
                 f"{name} has {columns:,} columns, this server takes {most:,}", "columns"
             )
 
-    def _copied(self, table: Table, tell: _Teller) -> Facts:
+    def _copied(self, table: Table, tell: ProgressReporter) -> Facts:
         self._check_size(table)
         tell.say(f"copying {table.rows:,} rows to look around in, column by column")
         is_streamed = not isinstance(self._data, Table)
@@ -174,13 +180,15 @@ class Worker:
             skipped,
             table.notes,
             is_streamed,
-            choices=self._charge.sourcing.choices(),
+            choices=self._spec.sourcing.choices(),
             declarable=frozenset(item.name for item in left_out if item.why in _DECLARABLE),
         )
 
-    def _written(self, table: Table, tell: _Teller, *, with_texts: bool) -> tuple[ColumnFacts, ...]:
+    def _written(
+        self, table: Table, tell: ProgressReporter, *, with_texts: bool
+    ) -> tuple[ColumnFacts, ...]:
         """Write the copy; where that fails, nothing of it is left."""
-        copy = self._charge.copy
+        copy = self._spec.copy
         try:
             return write_copy(table, copy, tell, with_texts=with_texts)
         except OSError as error:
@@ -190,22 +198,22 @@ class Worker:
                 f"{error.strerror or error}; start the server with TMPDIR set to one with more room"
             ) from None
 
-    def _collected(self, tell: _Teller) -> Table:
+    def _collected(self, tell: ProgressReporter) -> Table:
         try:
-            return collected(self._data, self._charge.most_rows, tell)
+            return collected(self._data, self._spec.most_rows, tell)
         except TooManyRowsError as error:
             raise LimitError(str(error), "rows") from None
 
     def _check_size(self, table: Table) -> None:
         for what, count, most in (
-            ("rows", table.rows, self._charge.most_rows),
-            ("columns", len(table.columns) + len(table.skipped), self._charge.most_columns),
+            ("rows", table.rows, self._spec.most_rows),
+            ("columns", len(table.columns) + len(table.skipped), self._spec.most_columns),
         ):
             if count > most:
                 said = f"{table.source} has {count:,} {what}, this server takes {most:,}"
                 raise LimitError(said, what)
 
-    def _done(self, task: Task, tell: _Teller) -> Findings | Detected:
+    def _done(self, task: Task, tell: ProgressReporter) -> Findings | Detected:
         explainer = self._explainer(task)
         if isinstance(task, Explain):
             tell.say("judging all rows")
@@ -223,7 +231,7 @@ class Worker:
             return RowRequest(rows=[task.row])
         facts = self._facts
         with contextlib.closing(
-            Browser(self._charge.copy, facts.source, facts.rows, facts.columns)
+            Browser(self._spec.copy, facts.source, facts.rows, facts.columns)
         ) as browser:
             return RowRequest(wheres=[browser.key(int(task.row or 0) + 1)])
 
@@ -233,7 +241,7 @@ class Worker:
         key = task.options, is_copy
         with self._making:
             if key not in self._explainers:
-                data = copied_table(self._charge.copy, self._facts) if is_copy else self._data
+                data = copied_table(self._spec.copy, self._facts) if is_copy else self._data
                 self._explainers[key] = Explainer(data, **task.options.keywords)
             self._explainers.move_to_end(key)
             while len(self._explainers) > _KEPT:
@@ -241,7 +249,7 @@ class Worker:
             return self._explainers[key]
 
 
-class _Teller:
+class ProgressReporter:
     """Tells the server how far a task is; ends it where nobody wants it any more."""
 
     def __init__(self, worker: Worker, name: str) -> None:
@@ -265,3 +273,30 @@ class _Teller:
         if stage != self._stage:
             self._stage, self._last = stage, 0.0
         self(done, total)
+
+
+def detected(
+    explainer: Explainer, task: Detect, tell: ProgressReporter, *, is_copy: bool
+) -> Detected:
+    """Rank all rows, or those of a stream's copy, and explain the oddest."""
+    tell.say("ranking rows")
+    detection = detect(explainer, top=task.top, workers=1, progress=tell)
+    tell.say("explaining")
+    found = explainer.explain_many(rows=detection.positions, workers=1, progress=tell)
+    notes = (_OF_COPY, *detection.notes) if is_copy else detection.notes
+    no_scores = np.zeros(0)  # of a million rows nobody asks for all
+    detection = dataclasses.replace(
+        detection, notes=notes, scores=no_scores, combination_scores=no_scores
+    )
+    return Detected(detection, tuple(found), explainer.options)
+
+
+def copied_table(folder: Path, facts: Facts) -> Table:
+    """Read the copy of a table back; columns that cannot be used are not in it.
+
+    It is read from texts once more, and tells that itself: notes of the table would be doubled.
+    """
+    names = {column.name for column in facts.columns}
+    skipped = tuple(SkippedColumn(*item) for item in facts.skipped if item[0] not in names)
+    columns = read_copy(folder, facts.columns)
+    return Table(columns, facts.rows, facts.source, skipped)

@@ -36,7 +36,7 @@ def coded(array: Any) -> tuple[Any, list[Any]]:
 DAY = 86_400_000_000.0
 _NEWER = [
     (getattr(pa, name)(), form)
-    for name, form in {"json_": "text", "uuid": "values of type extension<arrow.uuid>"}.items()
+    for name, form in {"json_": "text", "uuid": "text"}.items()
     if hasattr(pa, name)  # from Arrow 18 and 19
 ]
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from outlying.errors import MissingExtraError, RowAt, SourceError
-from outlying.sources.columns import Reading, skipped, table_of, unique_names
+from outlying.sources.columns import read_all, skipped, table_of, unique_names
 from outlying.sources.compression import check_expanded
 from outlying.sources.passes import Batch
 from outlying.sources.sql import first_line, plain_errors
 from outlying.sources.types.arrow import unusable
-from outlying.sources.types.narwhals import read_series
 from outlying.table.table import SkippedColumn, Table
 
 if TYPE_CHECKING:
@@ -131,20 +130,8 @@ def read_batches(
     batches: Iterable[Batch],
 ) -> Table:
     """Make a table of batches; columns that are not used stay in their places as left out."""
-    import narwhals as nw
     import pyarrow
 
     wanted = pyarrow.schema([schema.field(name) for name in names])
     found = pyarrow.Table.from_batches(list(batches) if names else [], wanted)
-    left_out = {column.name: column for column in unused}
-    return table_of(
-        source,
-        [
-            Reading(left_out[name]) if name in left_out else _column(nw, found, name)
-            for name in dict.fromkeys([*schema.names, *left_out])
-        ],
-    )
-
-
-def _column(nw: Any, table: pyarrow.Table, name: str) -> Reading:
-    return read_series(name, nw.from_native(table.column(name), series_only=True))
+    return table_of(source, read_all(schema, found.columns, unused))

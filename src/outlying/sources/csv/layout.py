@@ -9,18 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from outlying.errors import SourceError
-from outlying.sources.csv.types import UNTYPED_WORDS, Sniffed
 from outlying.sources.duckdb import engine
 from outlying.sources.files import LONGEST_LINE, InputFile
 from outlying.sources.sql import literal
 from outlying.table.selection import MOST_FIELDS
 from outlying.table.values import printable
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
 
 NO_HEADER = "no header line found: columns are named column0, column1, ..."
 
@@ -49,18 +45,6 @@ def table_of_texts(
     given = {"auto_detect": "false", "header": str(header).lower(), **more}
     settings = _settings(file, layout, columns="{" + columns + "}", **given)
     return f"read_csv({paths}, {settings})"
-
-
-def sniff(connected: DuckDBPyConnection, file: InputFile, layout: Layout, **more: str) -> Sniffed:
-    """Return the header and types that the engine finds, in all rows unless told otherwise."""
-    words = ", ".join(map(literal, UNTYPED_WORDS))
-    settings = _settings(file, layout, **{"sample_size": "-1", "nullstr": f"[{words}]", **more})
-    found = connected.execute(
-        f"SELECT HasHeader, Columns FROM sniff_csv(?, {settings})",  # noqa: S608
-        [engine.literal_path(file.path)],
-    ).fetchall()
-    header, columns = found[0]
-    return Sniffed(header, [column["type"] for column in columns])
 
 
 def _settings(file: InputFile, layout: Layout, **more: str) -> str:

@@ -1,36 +1,51 @@
-"""CSV and TSV files in memory: all fields are loaded as text, and then looked at."""
+"""CSV and TSV files, one or many: read as texts by DuckDB's strict parser, then typed.
+
+In memory the texts are parsed once and then looked at; a stream is scanned once to find the types,
+which are those that lose no value in any row (`plain_texts`).
+"""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import itertools
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import functools
+from collections.abc import Generator, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from outlying.sources.columns import Reading, table_of, unique_names
-from outlying.sources.csv import types
+from outlying.errors import SourceError
+from outlying.parallel import thread_map, usable_threads
+from outlying.sources import local, plain_texts
+from outlying.sources.columns import KEYS, Reading, from_arrow, table_of, unique_names
 from outlying.sources.csv.layout import (
     NO_HEADER,
     Layout,
+    first_record,
     layout_of,
     lines_note,
     named,
     numbered,
+    records,
     rewritten,
-    sniff,
     table_of_texts,
 )
 from outlying.sources.duckdb import engine
 from outlying.sources.encodings import check_text
-from outlying.sources.files import InputFile
+from outlying.sources.files import InputFile, check_compression
+from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape
+from outlying.sources.passes import Batch
+from outlying.sources.paths import Files, check_spelling
+from outlying.sources.plain_texts import PlainTally, PlainType
 from outlying.sources.private_folders import PrivateFolder
-from outlying.sources.sql import literal
+from outlying.sources.sql import literal, selected
+from outlying.sources.types.arrow_numpy import of_texts
 from outlying.table.table import Table
+from outlying.table.values import is_gap
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    import pyarrow
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-_ALL = "fields"
+_LOOKED_AT = 20_480  # rows that tell whether there is a header
 
 
 def read(file: InputFile) -> Table:
@@ -46,7 +61,9 @@ def read(file: InputFile) -> Table:
     with engine.plain_errors(file.source), engine.connection() as connected:
         try:
             return _read(connected, file, layout)
-        except (duckdb.InvalidInputException, duckdb.NotImplementedException):
+        except (duckdb.Error, OSError) as error:
+            if not engine.is_fault_of_text(error):
+                raise
             check_text(file)
             with PrivateFolder("copy") as folder:
                 footers: list[str] = []
@@ -56,62 +73,255 @@ def read(file: InputFile) -> Table:
 
 
 def _read(connected: DuckDBPyConnection, file: InputFile, layout: Layout) -> Table:
-    _load(connected, file, layout)
-    sniffed = _sniffed(connected, file, layout)
-    kinds = types.kinds_of(connected, sniffed)
-    header = sniffed.has_header and types.is_header(connected, kinds)
-    names = _header(connected, file, layout.fields) if header else numbered(layout)
-    columns = list(_columns(connected, names, kinds, header))
-    return table_of(file.source, columns, [*layout.notes, *([] if header else [NO_HEADER])])
+    rows = table_of_texts(_path_of(file), file, layout, header=False)
+    parts: list[list[Any]] = [[] for _ in range(layout.fields)]
+    with reader_of(connected.sql(f"FROM {rows}")) as reader:
+        for batch in reader:
+            for part, array in zip(parts, batch.columns, strict=True):
+                part.append(array)
+    texts = [local.chunked(part, reader.schema.types[0]) for part in parts]
+    del parts
+    first = [
+        "" if (cell := text.slice(0, 1).to_pylist()) in ([], [None]) else cell[0] for text in texts
+    ]
+    header = is_header(first, [text.slice(1, _LOOKED_AT) for text in texts])
+    names = named(first) if header else numbered(layout)
+    unique_names(file.source, names)
+    body = [text.slice(1) for text in texts] if header else texts
+    del texts
+    notes = [*layout.notes, *([] if header else [NO_HEADER])]
+    return table_of(file.source, _typed(names, body, layout), notes)
 
 
-def _load(connected: DuckDBPyConnection, file: InputFile, layout: Layout) -> None:
-    """Load all fields as text, into one table or, where they are many, into several."""
-    rows, path = table_of_texts("?", file, layout, header=False), engine.literal_path(file.path)
-    parts = types.blocks(layout.fields)
-    whole = types.table_at(0) if len(parts) == 1 else _ALL
-    connected.execute(f"CREATE OR REPLACE TEMP TABLE {whole} AS FROM {rows}", [path])
-    if len(parts) == 1:
-        return
-    for places in parts:
-        fields = ", ".join(f"c{place}" for place in places)
-        block = types.table_at(places[0])
-        some = f"SELECT {fields} FROM {_ALL}"  # noqa: S608 (names are our own)
-        connected.execute(f"CREATE OR REPLACE TEMP TABLE {block} AS {some}")
-    connected.execute(f"DROP TABLE {_ALL}")
+def _typed(names: Sequence[str], texts: list[Any], layout: Layout) -> list[Reading]:
+    """Type all columns, by several threads."""
+    import pyarrow as pa
+
+    def tally_of(text: Any) -> PlainTally:
+        tally = PlainTally()
+        tally.add(text)
+        return tally
+
+    def reading_of(place: int) -> Reading:
+        kind, text = decided[place], waiting.pop(place)
+        array = kind.read(text)
+        del text
+        field = pa.field(names[place], array.type, metadata=KEYS if kind.kind == "keys" else None)
+        reading = from_arrow(field, array)
+        said = "; ".join(filter(None, (reading.note, kind.note)))
+        return Reading(reading.column, said or None)
+
+    with thread_map(max(1, min(usable_threads(None), len(texts)))) as mapped:
+        tallies = list(mapped(tally_of, texts))
+        decided = plain_texts.decide(tallies, commas=layout.delimiter == ";")
+        waiting = dict(enumerate(texts))
+        texts.clear()
+        return list(mapped(reading_of, range(len(names))))
 
 
-def _sniffed(connected: DuckDBPyConnection, file: InputFile, layout: Layout) -> types.Sniffed:
-    """Return header and types as the engine finds them, also with decimal commas between ;."""
-    sniffed = sniff(connected, file, layout)
-    if layout.delimiter != ";" or "VARCHAR" not in sniffed.types:
-        return sniffed
-    commas = sniff(connected, file, layout, decimal_separator=literal(",")).types
-    both = zip(sniffed.types, commas, strict=True)
-    names = [types.COMMAS if pair == ("VARCHAR", "DOUBLE") else pair[0] for pair in both]
-    return dataclasses.replace(sniffed, types=names)
+@contextlib.contextmanager
+def reader_of(relation: DuckDBPyRelation) -> Iterator[pyarrow.RecordBatchReader]:
+    """Read a relation as batches of Arrow; closed whatever happens."""
+    modern = hasattr(relation, "to_arrow_reader")
+    read = relation.to_arrow_reader if modern else relation.fetch_record_batch
+    with contextlib.closing(read(BATCH_ROWS)) as reader:
+        yield reader
 
 
-def _header(connected: DuckDBPyConnection, file: InputFile, fields: int) -> list[str]:
-    tables = (types.table_at(places[0]) for places in types.blocks(fields))
-    firsts = (connected.execute(f"FROM {t} WHERE rowid = 0").fetchone() or () for t in tables)
-    first = itertools.chain.from_iterable(firsts)
-    return unique_names(file.source, named("" if name is None else name for name in first))
+def _path_of(file: InputFile) -> str:
+    return literal(engine.literal_path(file.path))
 
 
-def _columns(
-    connected: DuckDBPyConnection, names: list[str], kinds: list[types.Kind], header: bool
-) -> Iterator[Reading]:
-    # ordered here as well: where the engine makes a join of an expression (it does so of a long
-    # IN), preserve_insertion_order does not keep rows in their places
-    for places in types.blocks(len(kinds)):
-        rows = f"{types.table_at(places[0])} WHERE rowid >= {int(header)}"
-        wanted = [(names[place], kinds[place].plan(f"c{place}")) for place in places]
-        readings = engine.fetch(connected, f"{rows} ORDER BY rowid", [], wanted)
-        found = list(zip(places, readings, strict=True))
-        gaps = [
-            place for place, reading in found if kinds[place] is not types.TEXT and reading.has_gaps
+def is_header(first: Sequence[str], body: Sequence[Any]) -> bool:
+    """Return whether a first line is a header: one that does not read like the lines below it.
+
+    Where these hold nothing but texts it is one, too.
+    """
+    fits: set[bool] = set()
+    for cell, texts in zip(first, body, strict=True):
+        tally = PlainTally()
+        tally.add(texts)
+        kind = plain_texts.decide([tally], commas=True)[0].kind
+        if is_gap(cell) or (kind == "text" and tally.known):
+            continue
+        alone = PlainTally(tally.kinds if tally.known else plain_texts.ALL)
+        alone.add(of_texts([cell]))
+        if tally.known or alone.kinds:
+            fits.add(bool(alone.kinds))
+    return False in fits or True not in fits
+
+
+def stream(files: Files) -> CsvFeeder:
+    """Feed from files of delimited text."""
+    return CsvFeeder(files)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Contents:
+    """What the files hold: how lines are divided, what columns are called and hold."""
+
+    layout: Layout
+    header: bool
+    names: tuple[str, ...]
+    kinds: tuple[PlainType, ...]
+
+
+class _TallyPass:
+    """A pass that finds the types of all columns."""
+
+    def start(self) -> list[PlainTally]:
+        return []
+
+    def add(self, state: list[PlainTally], batch: Batch) -> list[PlainTally]:
+        state = state or [PlainTally() for _ in batch.columns]
+        for tally, array in zip(state, batch.columns, strict=True):
+            tally.add(array)
+        return state
+
+    def merge(self, state: list[PlainTally], other: list[PlainTally]) -> list[PlainTally]:
+        for one, two in zip(state, other, strict=False):
+            one.merge(two)
+        return state or other
+
+
+class CsvFeeder(LocalFeeder):
+    """Files of delimited text that are one table."""
+
+    def __init__(self, files: Files) -> None:
+        super().__init__(files.source)
+        self.files = files
+
+    def _inspect(self) -> Shape:
+        contents = self._contents
+        fields = [
+            Field(name, f"c{place}", kind.arrow, kind.arrow)
+            for place, (name, kind) in enumerate(zip(contents.names, contents.kinds, strict=True))
         ]
-        words = types.missing_words(connected, rows, gaps)
-        for place, reading in found:
-            yield reading.with_note(kinds[place].note).with_note(words.get(place))
+        fields += [Field(key, key, values.type, values.type) for key, values in self._keys.items()]
+        notes = [
+            *self.files.notes,
+            *contents.layout.notes,
+            *([] if contents.header else [NO_HEADER]),
+            *plain_texts.notes_of(contents.names, contents.kinds),
+        ]
+        return Shape(tuple(fields), (), tuple(notes))
+
+    @functools.cached_property
+    def _keys(self) -> dict[str, Any]:
+        return plain_texts.type_keys([dict(file.keys) for file in self.files.files])
+
+    @functools.cached_property
+    def _texts(self) -> list[InputFile]:
+        suffix = self.files.suffix
+        return [InputFile.of(file.name, file.path, suffix) for file in self.files.files]
+
+    @functools.cached_property
+    def _contents(self) -> Contents:
+        """What the files hold, found in all their rows."""
+        for text in self._texts:
+            check_compression(text)
+        layout = self._layout()
+        first = first_record(self._texts[0], layout)
+        with self._told(layout), engine.streaming_connection() as connected:
+            rows = table_of_texts(_path_of(self._texts[0]), self._texts[0], layout, header=False)
+            with reader_of(connected.sql(f"FROM {rows} LIMIT {_LOOKED_AT}")) as reader:
+                some = reader.read_all().columns
+            header = is_header(first, [text.slice(1) for text in some])
+            names = named(self._header(layout, first)) if header else numbered(layout)
+            if self.files.keys:
+                check_spelling(self.source, [*names, *self.files.keys])
+            unique_names(self.source, [*names, *self.files.keys])
+            places = [f"c{place}" for place in range(layout.fields)]
+            batches = self._batches(connected, layout, header, places)
+            tallies = local.fold((batch for _, batch in batches), _TallyPass())
+        tallies = tallies or [PlainTally() for _ in names]
+        kinds = plain_texts.decide(tallies, commas=layout.delimiter == ";")
+        return Contents(layout, header, tuple(names), tuple(kinds))
+
+    def _layout(self) -> Layout:
+        """Find what divides the fields, which must be the same in all files."""
+        layout = layout_of(self._texts[0])
+        for text in self._texts[1:]:
+            other = layout_of(text)
+            if other != layout:
+                raise SourceError(
+                    f"{self.source}: {self._texts[0].source} begins with {layout}, "
+                    f"{text.source} with {other}; write all files alike"
+                )
+        return layout
+
+    def _header(self, layout: Layout, first: list[str]) -> list[str]:
+        """Return the names in the first file, which all others must have too."""
+        for text in self._texts[1:]:
+            other = first_record(text, layout)
+            if other != first:
+                raise SourceError(
+                    f"{self.source}: {text.source} has the columns {', '.join(other)}, but "
+                    f"{self._texts[0].source} has {', '.join(first)}; write all files alike"
+                )
+        return first
+
+    def _batches(
+        self, connected: DuckDBPyConnection, layout: Layout, header: bool, columns: Sequence[str]
+    ) -> Generator[tuple[int, Batch], None, None]:
+        """Read some fields as texts, with the number of the file where folders give keys."""
+        paths = [_path_of(text) for text in self._texts]
+        if not self.files.keys:
+            paths = [f"[{', '.join(paths)}]"]
+        for number, path in enumerate(paths):
+            rows = table_of_texts(path, self._texts[0], layout, header=header)
+            with reader_of(connected.sql(f"SELECT {selected(columns)} FROM {rows}")) as reader:  # noqa: S608
+                for batch in reader:
+                    yield number, batch
+
+    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+        import pyarrow as pa
+
+        contents = self._contents
+        kinds = dict(zip(contents.names, contents.kinds, strict=True))
+        own = [field for field in fields if field.name in kinds]
+        self.files.check_unchanged()
+        with self._told(contents.layout), engine.streaming_connection() as connected:
+            wanted = [field.sql for field in own]
+            for number, batch in self._batches(connected, contents.layout, contents.header, wanted):
+                texts = dict(zip((field.name for field in own), batch.columns, strict=False))
+                arrays = [
+                    kinds[f.name].read(texts[f.name])
+                    if f.name in texts
+                    else pa.repeat(self._keys[f.name][number], batch.num_rows)
+                    for f in fields
+                ]
+                names = [field.name for field in fields]
+                yield pa.RecordBatch.from_arrays(arrays, names) if fields else batch
+        self.files.check_unchanged()
+
+    @contextlib.contextmanager
+    def _told(self, layout: Layout) -> Iterator[None]:
+        """Say what is wrong with a line, in the words that hold for small files."""
+        import duckdb
+
+        try:
+            with engine.plain_errors(self.source):
+                try:
+                    yield
+                except (duckdb.Error, OSError) as error:
+                    if not engine.is_fault_of_text(error):
+                        raise
+                    raise self._fault(layout, error) from None
+        except SourceError:
+            for text in self._texts:  # a byte that is no text may be in any row
+                check_text(text)
+            raise
+
+    def _fault(self, layout: Layout, error: Exception) -> SourceError:
+        for text in self._texts:
+            check_text(text)
+            for _ in records(text, layout):
+                pass
+        return SourceError(
+            f"{self.source}: cannot be read: {engine.reason(error)}; the lines may have different "
+            "ends, or a delimiter too many at their end"
+        )
+
+    def _bytes(self, fields: Sequence[Field]) -> int:  # noqa: ARG002
+        return sum(file.size for file in self.files.files)

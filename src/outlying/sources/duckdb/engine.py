@@ -6,15 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-import numpy as np
+from typing import TYPE_CHECKING, TypeAlias
 
 from outlying.errors import ColumnError, OutlyingError, Setting, SourceError, not_its_own
-from outlying.sources.columns import Reading, skip
 from outlying.sources.private_folders import PrivateFolder
 from outlying.sources.sql import interrupts
-from outlying.sources.types.duckdb import Plan
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -148,6 +144,15 @@ def _is_conversion(error: Exception) -> bool:
     return is_own or str(error).startswith("Conversion Error")  # so it comes through Arrow
 
 
+def is_fault_of_text(error: Exception) -> bool:
+    """Return whether the strict parser refuses a line; errors also come through Arrow."""
+    import duckdb
+
+    kinds = (duckdb.InvalidInputException, duckdb.NotImplementedException)
+    words = ("Invalid Input Error", "Not implemented Error")
+    return isinstance(error, kinds) or (isinstance(error, OSError) and str(error).startswith(words))
+
+
 def reason(error: Exception) -> str:
     """Return the useful lines of an engine error: the first, and what was wrong with a line."""
     text = str(error).strip()
@@ -164,34 +169,3 @@ def literal_path(path: Path) -> str:
 def settings(given: dict[str, str]) -> str:
     """Write the settings of a table function as its arguments."""
     return ", ".join(f"{name} = {value}" for name, value in given.items())
-
-
-def fetch(
-    connected: DuckDBPyConnection,
-    relation: str,
-    parameters: Sequence[str],
-    columns: Sequence[tuple[str, Plan | str]],
-) -> list[Reading]:
-    """Select the planned columns of a relation, in the order of its rows.
-
-    Instead of a plan, a column may have the reason for leaving it out.
-    """
-    wanted = [
-        f"{plan.sql} AS c{place}"
-        for place, (_, plan) in enumerate(columns)
-        if isinstance(plan, Plan)
-    ]
-    arrays: dict[str, Any] = {}
-    if wanted:
-        query = f"SELECT {', '.join(wanted)} FROM {relation}"  # noqa: S608 (names are our own)
-        arrays = connected.execute(query, parameters).fetchnumpy()
-    return [
-        skip(name, plan) if isinstance(plan, str) else _finished(name, plan, arrays[f"c{place}"])
-        for place, (name, plan) in enumerate(columns)
-    ]
-
-
-def _finished(name: str, plan: Plan, array: Any) -> Reading:
-    if isinstance(array, np.ma.MaskedArray):
-        return plan.finish(name, array.data, np.ma.getmaskarray(array))
-    return plan.finish(name, array, None)

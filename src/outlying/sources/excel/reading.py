@@ -19,8 +19,8 @@ from outlying.sources.columns import table_of, unique_names
 from outlying.sources.compression import check_expanded
 from outlying.sources.excel.layout import Merged, is_filled, layout_of, values_of
 from outlying.sources.files import InputFile
+from outlying.sources.python_values import read_values
 from outlying.sources.sql import first_line, plain_errors
-from outlying.sources.types.python import read_objects
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
@@ -152,5 +152,5 @@ def _table(file: InputFile, sheet: CalamineSheet, notes: list[str]) -> Table:
     except ValueError as error:
         raise file.error(f"sheet {sheet.name!r}: {error}") from None
     unique_names(file.source, [name for name, _ in found.columns])
-    columns = [read_objects(name, values_of(cells)) for name, cells in found.columns]
+    columns = [read_values(name, values_of(cells)) for name, cells in found.columns]
     return table_of(file.source, columns, [*notes, *found.notes])

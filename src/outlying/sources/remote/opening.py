@@ -11,7 +11,9 @@ from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from outlying.errors import MissingExtraError, OutlyingError, SourceError
+from outlying.sources.arrow.reading import arrow_errors
 from outlying.sources.recognise import name_of, scheme_of
+from outlying.sources.sql import first_line
 
 SECONDS_TO_CONNECT = 15.0
 SECONDS_OF_SILENCE = 30.0
@@ -104,6 +106,23 @@ def told(source: str) -> Iterator[None]:
         raise
     except Exception as error:
         raise SourceError(f"{source}: {_reason(list(_chain_of(error)))}") from None
+
+
+@contextlib.contextmanager
+def remote_errors(source: str) -> Iterator[None]:
+    """Tell errors of Arrow in its words, which know no address, and others in ours."""
+    with told(source), quiet(), arrow_errors(source, reason=_arrows_reason):
+        yield
+
+
+def _arrows_reason(error: Exception) -> str:
+    import pyarrow
+
+    said = first_line(error)
+    is_arrows = isinstance(error, pyarrow.ArrowException) or type(error) is OSError
+    if not is_arrows or getattr(error, "errno", None) is not None or "://" in said:
+        raise error  # of the file system: for `told`
+    return said
 
 
 def _chain_of(error: BaseException | None) -> Iterator[BaseException]:

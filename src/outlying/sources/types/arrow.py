@@ -14,7 +14,6 @@ import numpy as np
 from outlying.errors import ColumnError, MissingExtraError
 from outlying.options import ColumnType
 from outlying.sources.types import arrow_numpy as arrays
-from outlying.sources.types.numpy import microseconds
 from outlying.table.columns import (
     CategoricalColumn,
     Codes,
@@ -46,6 +45,8 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = "pyarrow.Array | pyarrow.ChunkedArray"
 
+_NOT_A_TIME = np.iinfo(np.int64).min
+_MOST_BYTES = 1 << 31  # that texts of Arrow's shorter type may have
 _FEW = 64  # texts that are soon compared
 _FIRST = 4096  # rows that tell whether nearly all texts differ, or whether all are used
 
@@ -101,7 +102,7 @@ class Coded:
     @property
     def labels(self) -> list[str] | list[bool]:
         """The labels that the texts stand for."""
-        texts = self.texts.to_pylist()
+        texts: list[Any] = arrays.labels(self.texts)
         return [text == "True" for text in texts] if self.form == "boolean" else texts
 
     @property
@@ -257,7 +258,8 @@ def form_of(kind: pyarrow.DataType) -> Form | str:
     """Return the form of an Arrow type, or what it holds that cannot be compared."""
     types: Any = arrow().types
     if isinstance(kind, arrow().BaseExtensionType):
-        return "text" if is_text(kind.storage_type) else f"values of type {kind}"
+        is_known = is_text(kind.storage_type) or kind.extension_name == "arrow.uuid"
+        return "text" if is_known else f"values of type {kind}"
     if types.is_dictionary(kind):
         inner = form_of(kind.value_type)
         return "text" if inner in EXPECTS else inner
@@ -292,9 +294,12 @@ def unusable(kind: pyarrow.DataType) -> str | None:
 
 def numbers(array: Array, form: Form) -> Floats:
     """Read what is a number inside as the core computes with it; NaN is missing."""
-    pa, array = arrow(), _joined(array)
+    pa = arrow()
+    if isinstance(array, pa.ChunkedArray):
+        return np.concatenate([np.zeros(0), *(numbers(chunk, form) for chunk in array.chunks)])
+    array = joined(array)
     if form in TIMES:
-        return microseconds(_moments(array))
+        return arrays.microseconds(_moments(array))
     if pa.types.is_decimal(array.type):  # a direct cast may miss the nearest number
         array = array.cast(pa.string())
     if pa.types.is_integer(array.type):
@@ -305,24 +310,41 @@ def numbers(array: Array, form: Form) -> Floats:
 
 def whole(array: Array) -> tuple[Any, Mask | None]:
     """Read whole numbers as they are, and mark those that are missing, if there are any."""
-    array = _joined(array)
+    array = joined(array)
     return arrays.filled(array, 0), arrays.gaps(array)
+
+
+def _encoded(array: Any) -> Any:
+    """Return texts as codes and a dictionary, in one piece."""
+    pa = arrow()
+    if isinstance(array, pa.ChunkedArray):
+        if is_text(array.type) and array.nbytes >= _MOST_BYTES:
+            array = array.cast(pa.large_string())
+        array = joined(array.dictionary_encode()) if is_text(array.type) else joined(array)
+    return array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
 
 
 def categories(array: Array, form: Form = "text", are_distinct: bool = True) -> Coded:
     """Read texts or booleans; texts may come several times where nearly all differ anyway."""
-    pa, array = arrow(), _joined(array)
+    pa = arrow()
+    kind = array.type
+    if getattr(kind, "extension_name", "") == "arrow.uuid":
+        array = arrays.of_texts([x and str(x) for x in array.to_pylist()])
+        kind = array.type
+    if isinstance(kind, pa.BaseExtensionType) or form == "boolean" or not is_text(kind):
+        array = joined(array)
+        kind = array.type
     if form == "boolean":
         encoded = arrays.filled(array.cast(pa.int8()), -1).astype(np.int32)
         texts = arrays.of_texts(["False", "True"])
         are_both = array.true_count and array.false_count
         return Coded(encoded, texts, form) if are_both else _used(encoded, texts, form)
-    if not are_distinct and is_text(array.type) and _mostly_differ(array):
-        return _as_they_are(array)
-    encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+    if not are_distinct and is_text(kind) and _mostly_differ(array):
+        return _as_they_are(joined(array))
+    encoded = _encoded(array)
     codes = arrays.filled(encoded.indices.cast(pa.int32()), -1)
     texts = _texts(encoded.dictionary)
-    return Coded(codes, texts) if is_text(array.type) else _used(codes, texts)
+    return Coded(codes, texts) if is_text(kind) else _used(codes, texts)
 
 
 def plain_texts(array: Array) -> pyarrow.Array:
@@ -331,7 +353,7 @@ def plain_texts(array: Array) -> pyarrow.Array:
     return found.texts.take(arrays.of_numbers(found.codes, found.codes < 0))
 
 
-def _joined(array: Any) -> Any:
+def joined(array: Any) -> Any:
     """Return an array in one piece, without what a user's type adds to it."""
     pa = arrow()
     if isinstance(array, pa.ChunkedArray):
@@ -365,8 +387,7 @@ def _texts(values: Any) -> Any:
     pa = arrow()
     if is_text(values.type):
         return values.cast(pa.large_string())
-    texts = [None if is_missing(value) else str(value) for value in values.to_pylist()]
-    return pa.array(texts, pa.large_string())
+    return arrays.of_texts([None if is_missing(v) else str(v) for v in values.to_pylist()])
 
 
 def _used(codes: Codes, texts: Any, form: Form = "text") -> Coded:
@@ -390,14 +411,15 @@ def _are_used(codes: Codes, count: int) -> Mask:
 
 def _of_numbers(array: Array, form: Form) -> Coded:
     """Read what is a number inside as categories: the texts of the values."""
-    pa, array = arrow(), _joined(array)
+    pa, array = arrow(), joined(array)
     if pa.types.is_integer(array.type):
         encoded = array.dictionary_encode()
         texts = encoded.dictionary.cast(pa.large_string())
     else:
-        encoded = pa.array(numbers(array, form), from_pandas=True).dictionary_encode()
+        known = numbers(array, form)
+        encoded = arrays.of_numbers(known, np.isnan(known)).dictionary_encode()
         values = [value_of(form, number) for number in encoded.dictionary.to_pylist()]
-        texts = pa.array([label_text(value) for value in values], pa.large_string())
+        texts = arrays.of_texts([label_text(value) for value in values])
     return _used(arrays.filled(encoded.indices, -1), texts)
 
 
@@ -408,10 +430,12 @@ def _moments(array: Any) -> Any:
     unit = "D" if pa.types.is_date32(kind) else "ms" if pa.types.is_date64(kind) else kind.unit
     counts, missing = whole(array.view(pa.int32() if kind.bit_width == 32 else pa.int64()))
     sort = "m8" if pa.types.is_duration(kind) or pa.types.is_time(kind) else "M8"
-    moments = counts.astype(np.int64).view(f"{sort}[{unit}]")
+    most = 2 ** (kind.bit_width - 1) - 1  # with either sign an infinite moment, as DuckDB has it
+    moments = counts.astype(np.int64)
+    moments[np.abs(moments) == most] = _NOT_A_TIME
     if missing is not None:
-        moments[missing] = np.array("NaT", dtype=moments.dtype)
-    return moments
+        moments[missing] = _NOT_A_TIME
+    return moments.view(f"{sort}[{unit}]")
 
 
 def _with_gaps(values: Floats, missing: Mask | None) -> Floats:

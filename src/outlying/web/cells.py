@@ -1,12 +1,14 @@
-"""The cells of a table in files, mapped into memory: any row is there at once, none has to be held.
+"""What pages show of a table: facts of its columns, and its cells in files mapped into memory.
 
-One file for the numbers of each numeric column, three for a categorical one: its codes, the texts
-of its labels one after the other, and where each of these ends. A numeric column that was read from
-texts has all of them, and one more: the rows whose text is no number.
+Any row is there at once, none has to be held. One file for the numbers of each numeric column,
+three for a categorical one: its codes, the texts of its labels one after the other, and where each
+of these ends. A numeric column that was read from texts has all of them, and one more: the rows
+whose text is no number.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,63 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from outlying.options import ColumnType
 from outlying.table.columns import CategoricalColumn, Column, NumericColumn
-from outlying.table.values import Form, Value, value_of
+from outlying.table.values import TIMES, Form, Value, plain, value_of
+
+MOST_CATEGORIES = 30
+"""So many of the commonest categories are named."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ColumnFacts:
+    """What a column holds; `low` and `high` are those of numbers."""
+
+    name: str
+    form: Form
+    type: ColumnType
+    missing: int
+    distinct: int
+    low: Value = None
+    high: Value = None
+    categories: tuple[str, ...] = ()
+    unread: int = 0  # rows with a text that is no number; they count as missing, too
+    spread: float = 1.0  # from the 1st to the 99th percentile, by which differences are measured
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facts as plain values."""
+        own = {name: getattr(self, name) for name in ("name", "form", "type", "missing", "unread")}
+        return own | {
+            "distinct": self.distinct,
+            "low": plain(self.low),
+            "high": plain(self.high),
+            "categories": list(self.categories),
+        }
+
+
+def facts_of(column: Column) -> ColumnFacts:
+    """Look at a column once."""
+    missing = int(np.count_nonzero(column.missing()))
+    if not column.is_numeric:
+        counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.labels))
+        common = np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]
+        names = tuple(str(plain(column.labels[place])) for place in common)
+        return ColumnFacts(
+            column.name, column.form, "categorical", missing, len(column.labels), categories=names
+        )
+    kind: ColumnType = "datetime" if column.form in TIMES else "numeric"
+    known = column.values[np.isfinite(column.values)]
+    if not len(known):
+        return ColumnFacts(column.name, column.form, kind, missing, 0)
+    low, near, far, high = (float(x) for x in np.quantile(known, (0, 0.01, 0.99, 1)))
+    distinct = len(np.unique(known))
+    ends = value_of(column.form, low), value_of(column.form, high)
+    spread = (far - near) or (high - low) or 1.0
+    facts = ColumnFacts(column.name, column.form, kind, missing, distinct, *ends, spread=spread)
+    return dataclasses.replace(facts, unread=len(column.unread_rows()))
+
+
+# --- cells in files --------------------------------------------------------------------------
 
 
 def write_cells(columns: Sequence[Column], folder: Path, *, with_texts: bool = False) -> None:

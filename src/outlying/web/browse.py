@@ -20,23 +20,21 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.errors import ColumnError, OptionError, RowError, SourceError, unknown_name
-from outlying.sources.cell_files import CellFiles, write_cells
 from outlying.sources.duckdb import engine
-from outlying.sources.duckdb.derived import DerivedColumns
-from outlying.sources.duckdb.facts import ColumnFacts as ColumnFacts
-from outlying.sources.duckdb.facts import facts_of
-from outlying.sources.duckdb.filters import (
+from outlying.sources.passes import Progress
+from outlying.sources.types.arrow_numpy import of_texts
+from outlying.table.columns import Column
+from outlying.table.table import Table
+from outlying.table.values import Value
+from outlying.web.cells import CellFiles, ColumnFacts, facts_of, write_cells
+from outlying.web.filters import (
+    DerivedColumns,
     Filter,
     condition_sql,
     containing,
     label_in_copy,
     number_in_copy,
 )
-from outlying.sources.passes import Progress
-from outlying.sources.types.arrow_numpy import of_texts
-from outlying.table.columns import Column
-from outlying.table.table import Table
-from outlying.table.values import Value
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -1,0 +1,394 @@
+"""Parquet files, one or many, here or on other machines: read by Arrow, batch by batch.
+
+Files may lack columns that others have, which are missing values there. A column must hold the
+same sort of values in all of them: numbers in one file and texts in the next are no column.
+Folders may give columns (key=value), typed by the values of all of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from outlying.errors import SourceError
+from outlying.sources import plain_texts, registry
+from outlying.sources.arrow.reading import arrow_errors, check_arrow, check_batch
+from outlying.sources.columns import skipped, unique_names
+from outlying.sources.compression import check_expanded
+from outlying.sources.files import InputFile
+from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape, changed
+from outlying.sources.passes import Batch
+from outlying.sources.paths import File, Files, check_spelling, of_file
+from outlying.sources.recognise import name_of
+from outlying.sources.remote.copying import expanded, is_several, path_in
+from outlying.sources.remote.opening import Place, opened, remote_errors
+from outlying.sources.types import arrow as types
+from outlying.sources.types.arrow_numpy import gaps, of_numbers
+from outlying.table.table import Table
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_BUFFER = 1 << 18  # bytes of a column that are read at a time
+_SMALL = 1 << 16  # bytes of a dictionary with few labels
+_BYTES = 8  # that a value takes in memory, or so
+_VALUES = {
+    "boolean": "booleans",
+    **dict.fromkeys(("integer", "number"), "numbers"),
+    "text": "texts",
+    "date": "dates",
+    "datetime": "timestamps",
+    "instant": "timestamps with a zone",
+    "time": "times of day",
+    "duration": "durations",
+}
+_MONTH, _DAY = 30 * 86_400_000_000, 86_400_000_000  # microseconds
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Part:
+    """A file of the table: what messages call it, how it is opened, what its folders say."""
+
+    name: str
+    open: Callable[[], AbstractContextManager[Any]]
+    """Opens what Arrow reads from: a path, or a stream."""
+    size: int
+    keys: tuple[tuple[str, str | None], ...] = ()
+    check_unchanged: Callable[[], None] = lambda: None
+
+
+def read(data: InputFile | str) -> Table:
+    """Read all usable columns of one file, here or on another machine by its address."""
+    return stream(data if isinstance(data, str) else of_file(data, notes=())).to_table()
+
+
+def stream(data: Files | str) -> ParquetFeeder:
+    """Feed from files, or from a file, a pattern or a folder on another machine."""
+    check_arrow("Parquet files")
+    if isinstance(data, str):
+        return ParquetFeeder(name_of(data), lambda: _remote_parts(data), remote_errors)
+    return ParquetFeeder(data.source, lambda: _local_parts(data), arrow_errors, data.notes)
+
+
+def is_large(address: str) -> bool:
+    """Return whether a file, a pattern or a folder is rather streamed than read into memory."""
+    if _is_several(address):
+        return True
+    return (opened(address, is_part=True).state()[0] or 0) > registry.LARGE
+
+
+def _is_several(address: str) -> bool:
+    return is_several(address, registry.suffix_of(PurePosixPath(path_in(address)), (".parquet",)))
+
+
+def _local_parts(files: Files) -> list[Part]:
+    for file in files.files:
+        check_magic(file.name, file.path)
+    return [_local_part(files, file) for file in files.files]
+
+
+def _local_part(files: Files, file: File) -> Part:
+    return Part(
+        file.name,
+        lambda: contextlib.nullcontext(file.path),
+        file.size,
+        file.keys,
+        files.check_unchanged,
+    )
+
+
+def _remote_parts(address: str) -> list[Part]:
+    places = expanded(address) if _is_several(address) else [opened(address, is_part=True)]
+    return [_remote_part(name_of(address), place) for place in places]
+
+
+def _remote_part(source: str, place: Place) -> Part:
+    """Describe a file of another machine; what Arrow asks for is asked for, no byte more."""
+    state = place.state()
+
+    def check_unchanged() -> None:
+        if place.state() != state:
+            raise changed(source, f"{place.source} was written to")
+
+    def open_stream() -> AbstractContextManager[Any]:
+        stream: AbstractContextManager[Any] = place.files.open(
+            place.path, "rb", block_size=1 << 20, cache_type="none"
+        )
+        return stream
+
+    return Part(place.source, open_stream, state[0] or 0, (), check_unchanged)
+
+
+def check_magic(source: str, path: Path) -> None:
+    """Refuse what is cut off or no Parquet file at all, in clearer words than the library's."""
+    with path.open("rb") as stream:
+        start = stream.read(4)
+        stream.seek(max(0, path.stat().st_size - 4))
+        end = stream.read(4)
+    if start != b"PAR1":
+        raise SourceError(f"{source}: is not a Parquet file (it does not start with PAR1)")
+    if end != b"PAR1":
+        raise SourceError(
+            f"{source}: the Parquet file is cut off (its end is missing); copy it again"
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Contents:
+    """What the footer of a file tells."""
+
+    part: Part
+    metadata: Any
+    schema: pyarrow.Schema
+
+    @property
+    def rows(self) -> int:
+        rows: int = self.metadata.num_rows
+        return rows
+
+    def sizes(self) -> Counter[str]:
+        """Return the compressed bytes of every column."""
+        found: Counter[str] = Counter()
+        for number in range(self.metadata.num_row_groups):
+            group = self.metadata.row_group(number)
+            for place in range(group.num_columns):
+                chunk = group.column(place)
+                found[chunk.path_in_schema] += chunk.total_compressed_size
+        return found
+
+    def coded(self, names: Sequence[str]) -> list[str]:
+        """Name the columns of texts that have a small dictionary: they stay as they are stored."""
+        if not self.metadata.num_row_groups:
+            return []
+        first = self.metadata.row_group(0)
+        chunks = (first.column(place) for place in range(first.num_columns))
+        small = {chunk.path_in_schema for chunk in chunks if _has_small_dictionary(chunk)}
+        plain = {field.name for field in self.schema if types.is_text(field.type)}
+        return [name for name in names if name in small & plain]
+
+
+def _has_small_dictionary(chunk: Any) -> bool:
+    start = chunk.dictionary_page_offset
+    return start is not None and 0 < chunk.data_page_offset - start <= _SMALL
+
+
+class ParquetFeeder(LocalFeeder):
+    """Parquet files that are one table."""
+
+    def __init__(
+        self,
+        source: str,
+        parts: Callable[[], list[Part]],
+        told: Callable[[str], AbstractContextManager[None]],
+        notes: Sequence[str] = (),
+    ) -> None:
+        """Feed from what `parts` finds; `told` turns errors of whoever reads into ours."""
+        super().__init__(source)
+        self._find, self._told, self._said = parts, told, tuple(notes)
+
+    def to_table(self) -> Table:
+        """Read all rows into memory, unless they would need far more of it than they should."""
+        cells = sum(contents.rows * len(contents.schema) for contents in self._contents)
+        check_expanded(self.source, cells * _BYTES, sum(c.part.size for c in self._contents))
+        return super().to_table()
+
+    @functools.cached_property
+    def _contents(self) -> list[_Contents]:
+
+        contents = []
+        for part in self._find():
+            part.check_unchanged()
+            with self._told(part.name), part.open() as place, self._opened(place) as file:
+                contents.append(_Contents(part, file.metadata, _schema_of(file)))
+        return contents
+
+    def _opened(self, place: Any, **more: Any) -> Any:
+        """Open a file that is read in small parts, a stream as it asks for."""
+        import pyarrow.parquet as pq
+
+        is_path = isinstance(place, Path)
+        settings = {"buffer_size": _BUFFER} if is_path else {}
+        return pq.ParquetFile(
+            place, pre_buffer=not is_path, coerce_int96_timestamp_unit="us", **settings, **more
+        )
+
+    @functools.cached_property
+    def _keys(self) -> dict[str, Any]:
+        """The columns that folders give, a value for each file."""
+        return plain_texts.type_keys([dict(contents.part.keys) for contents in self._contents])
+
+    def _inspect(self) -> Shape:
+        schemas = [contents.schema for contents in self._contents]
+        for schema in schemas:
+            unique_names(self.source, schema.names)
+        names = list(dict.fromkeys(name for schema in schemas for name in schema.names))
+        if len(schemas) > 1 or self._keys:
+            check_spelling(self.source, [*names, *self._keys])
+        unified = {name: self._unified(name) for name in names if name not in self._keys}
+        kinds = {**unified, **{key: values.type for key, values in self._keys.items()}}
+        reasons = {name: types.unusable(kind) for name, kind in kinds.items()}
+        fields = [Field(n, n, kinds[n], kinds[n]) for n, what in reasons.items() if what is None]
+        unused = [skipped(name, what) for name, what in reasons.items() if what is not None]
+        return Shape(tuple(fields), tuple(unused), (*self._said, *self._notes(names)))
+
+    def _unified(self, name: str) -> Any:
+        """Return the type of a column in all files, which must fit together."""
+        import pyarrow as pa
+
+        first: tuple[Any, str, str] | None = None
+        for contents in self._contents:
+            if name not in contents.schema.names:
+                continue
+            kind = contents.schema.field(name).type
+            form = types.form_of(kind)
+            values = _VALUES.get(form, "lists or records")
+            if pa.types.is_null(kind):
+                continue
+            if first is None:
+                first = kind, values, contents.part.name
+            elif first[1] != values:
+                raise SourceError(
+                    f"{self.source}: column {name!r} holds {first[1]} in {first[2]} and {values} "
+                    f"in {contents.part.name}; write both alike, or name only files that fit "
+                    "together"
+                )
+            elif first[0] != kind:
+                first = _common(first[0], kind), *first[1:]
+        return pa.null() if first is None else first[0]
+
+    def _notes(self, names: Sequence[str]) -> list[str]:
+        """Say which columns are not in all files, or in the names of their folders as well."""
+        files = len(self._contents)
+        counts = Counter(name for contents in self._contents for name in contents.schema.names)
+        lacking = [
+            f"column {name!r}: not in {files - counts[name]} of {files} files, read as missing "
+            "there"
+            for name in names
+            if counts[name] < files and name not in self._keys
+        ]
+        return lacking + [
+            f"column {key!r}: in the files and in the names of their folders, which are taken"
+            for key in self._keys
+            if key in counts
+        ]
+
+    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+        for place, contents in enumerate(self._contents):
+            contents.part.check_unchanged()
+            yield from self._read_part(place, contents, fields)
+            contents.part.check_unchanged()
+
+    def _read_part(
+        self, number: int, contents: _Contents, fields: Sequence[Field]
+    ) -> Generator[Batch, None, None]:
+
+        part, rows = contents.part, 0
+        own = [
+            f.name for f in fields if f.name in contents.schema.names and f.name not in self._keys
+        ]
+        if not own:
+            for start in range(0, contents.rows, BATCH_ROWS):
+                yield self._with_others(
+                    None, min(BATCH_ROWS, contents.rows - start), number, fields
+                )
+            return
+        with (
+            self._told(part.name),
+            part.open() as place,
+            self._opened(
+                place, metadata=contents.metadata, read_dictionary=contents.coded(own)
+            ) as file,
+        ):
+            for batch in file.iter_batches(BATCH_ROWS, columns=own):
+                batch = batch.select(own)
+                check_batch(part.name, batch, own, rows)
+                rows += batch.num_rows
+                yield self._with_others(batch, batch.num_rows, number, fields)
+
+    def _with_others(
+        self, batch: Batch | None, rows: int, number: int, fields: Sequence[Field]
+    ) -> Batch:
+        """Return a batch with columns of folders, and of other files."""
+        import pyarrow as pa
+
+        arrays = []
+        for field in fields:
+            if field.name in self._keys:
+                arrays.append(pa.repeat(self._keys[field.name][number], rows))
+            elif batch is None or field.name not in batch.schema.names:
+                arrays.append(pa.nulls(rows, field.comes))
+            else:
+                arrays.append(_as_promised(batch.column(field.name), field.comes))
+        if not arrays:
+            return pa.RecordBatch.from_arrays([pa.nulls(rows)], ["nothing"]).select([])
+        return pa.RecordBatch.from_arrays(arrays, [field.name for field in fields])
+
+    def _bytes(self, fields: Sequence[Field]) -> int:
+        return sum(self._sizes[field.name] for field in fields)
+
+    @functools.cached_property
+    def _sizes(self) -> Counter[str]:
+        found: Counter[str] = Counter()
+        for contents in self._contents:
+            found.update(contents.sizes())
+        return found
+
+    def _total(self) -> int:
+        return sum(contents.rows for contents in self._contents)
+
+
+def _schema_of(file: Any) -> Any:
+    """Return the columns as they will come: intervals, bytes to Arrow, as durations."""
+    import pyarrow as pa
+
+    schema = file.schema_arrow.remove_metadata()
+    logical = {
+        column.path: column.converted_type
+        for column in map(file.schema.column, range(len(file.schema)))
+    }
+    for place, field in enumerate(schema):
+        if logical.get(field.name) == "INTERVAL":
+            schema = schema.set(place, pa.field(field.name, pa.duration("us")))
+    return schema
+
+
+def _common(one: Any, other: Any) -> Any:
+    """Return a type that holds the values of two others of the same sort."""
+    import pyarrow as pa
+
+    fields = [pa.schema([("x", kind)]) for kind in (one, other)]
+    try:
+        return pa.unify_schemas(fields, promote_options="permissive").field("x").type
+    except pa.ArrowTypeError:
+        return (
+            pa.float64()
+            if pa.types.is_floating(one) or pa.types.is_decimal(one)
+            else pa.large_string()
+        )
+
+
+def _as_promised(array: Any, wanted: Any) -> Any:
+    """Return an array with the type of its column; texts may stay dictionaries."""
+    import pyarrow as pa
+
+    if array.type == wanted or (pa.types.is_dictionary(array.type) and types.is_text(wanted)):
+        return array
+    if pa.types.is_fixed_size_binary(array.type) and pa.types.is_duration(wanted):
+        parts = np.frombuffer(array.buffers()[1], "<u4").reshape(-1, 3)[array.offset :][
+            : len(array)
+        ]
+        months, days, milliseconds = parts.astype(np.int64).T
+        return of_numbers(months * _MONTH + days * _DAY + milliseconds * 1000, gaps(array)).view(
+            wanted
+        )
+    if pa.types.is_decimal(array.type):
+        array = array.cast(pa.string())
+    return array.cast(wanted)

@@ -1,1 +1,0 @@
-"""Parquet files, read by DuckDB, or by Arrow itself where both agree on the types."""
