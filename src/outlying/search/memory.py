@@ -135,7 +135,7 @@ class Prepared:
         if len(self.attributes) != len(other.attributes):
             return False
         pairs = zip(self.attributes, other.attributes, strict=True)
-        return all(_knows_column(own, new, row) for own, new in pairs)
+        return all(knows_column(own, new, row) for own, new in pairs)
 
     def numbers_of(self, other: Prepared, row: int) -> list[Numbers]:
         """Return the numbers of a row of another table on the scales of this one."""
@@ -143,7 +143,7 @@ class Prepared:
         return [own.number_of(new.column, row) for own, new in pairs]
 
 
-def _knows_column(own: Attribute, new: Attribute, row: int) -> bool:
+def knows_column(own: Attribute, new: Attribute, row: int) -> bool:
     """Return whether a model with one attribute can judge a row of the same with a new object.
 
     That a derived column has no value is no property: its own columns say it.

@@ -15,7 +15,7 @@ from outlying.errors import SourceError
 from outlying.options import Options
 from outlying.search.attributes import Attribute, attribute_of
 from outlying.search.evidence import Claims, claims
-from outlying.search.memory import Prepared
+from outlying.search.memory import Prepared, knows_column
 from outlying.search.model import Model
 from outlying.search.population import Searched
 from outlying.search.scoring import Progress
