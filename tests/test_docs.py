@@ -13,7 +13,7 @@ import pytest
 
 from outlying import Options
 from outlying.cli import main as cli
-from outlying.cli.explain import explain
+from outlying.cli.commands import explain
 from outlying.options import BAGGING, Bagging
 
 ROOT = Path(__file__).parent.parent
