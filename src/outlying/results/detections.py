@@ -41,7 +41,9 @@ class Reason:
             return None
         story, odd = findings.stories[0], findings.stories[0].culprit
         hint = (
-            "" if odd == story.headline.column else f"most likely {printable(odd)} is the odd one"
+            ""
+            if odd == story.headline.column or (story.undecided and story.headline.given)
+            else f"most likely {printable(odd)} is the odd one"
         )
         return cls(odd, findings.object.get(odd), *headline(story.headline), hint)
 
@@ -189,7 +191,7 @@ class Detection:
 
         It is pandas, or polars for a table that came as polars or where only that is there.
         """
-        from outlying.render.frames import frame
+        from outlying.render.report import frame
 
         columns = {name: [getattr(item, name) for item in self.rows] for name in FLAGGED_FIELDS}
         columns["key"] = [key_of(item) or None for item in columns["key"]]
