@@ -35,8 +35,8 @@ def executable(path: Path, script: str) -> str:
 
 
 def bare_python(path: Path, *before: Path) -> str:
-    """Make a Python for executors that has libraries, but not the package under test."""
-    libraries = ":".join(map(str, [*before, sysconfig.get_path("purelib"), ROOT]))
+    """Make a Python for executors that finds packages in some folders before any others."""
+    libraries = ":".join(map(str, [*before, sysconfig.get_path("purelib"), ROOT, ROOT / "src"]))
     return executable(path, f'PYTHONPATH="{libraries}" exec "{sys.executable}" -S "$@"')
 
 

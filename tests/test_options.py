@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from scripts import make_options
 
 from outlying import OptionError, Options
-from outlying.cli.explain import explain
+from outlying.cli.commands import explain
 from outlying.keywords import ExplainKeywords
 from outlying.options import EXPLAIN_OPTIONS, PaperOptions
 from outlying.web.openapi import document

@@ -111,23 +111,6 @@ class Bulky(Rows):
 
 
 @dataclasses.dataclass(frozen=True)
-class Origin:
-    """Return what has loaded the package where the pass runs."""
-
-    def start(self) -> set[str]:
-        return set()
-
-    def add(self, state: set[str], batch: Batch) -> set[str]:
-        import outlying
-
-        assert outlying.__spec__ is not None
-        return state | {type(outlying.__spec__.loader).__name__}
-
-    def merge(self, state: set[str], other: set[str]) -> set[str]:
-        return state | other
-
-
-@dataclasses.dataclass(frozen=True)
 class Broken(Rows):
     """Fail as no pass should."""
 

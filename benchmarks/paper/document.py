@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from outlying.render.palette import PALETTE
-from outlying.render.templating import environment
+from outlying.render.html import environment
+from outlying.render.scene import PALETTE
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import outlying
-from outlying.cli import detect as cli_detect
+from outlying.cli import commands
 from tests.conftest import Run
 
 QUICK = ("--explain",)
@@ -147,7 +147,7 @@ def test_interrupting_the_detection_writes_nothing(
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli_detect, "find_odd_rows", interrupted)
+    monkeypatch.setattr(commands, "find_odd_rows", interrupted)
     file = tmp_path / "out.json"
     file.write_text("older")
     code, out, err = run("detect", table, "--format", "json", "-o", file)

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import outlying
 from outlying.render import scene
-from outlying.render.sparkline import sparkline
-from outlying.render.text_width import text_width, wrapped
+from outlying.render.text import sparkline, text_width, wrapped
 from tests import naive, strategies
 
 RNG = np.random.default_rng(7)

@@ -12,8 +12,7 @@ import pytest
 
 import outlying
 from outlying.cli.terminal import DETECT, EXPLAIN
-from outlying.render.text import render
-from outlying.render.text_width import text_width
+from outlying.render.text import render, text_width
 from outlying.results.stories import Rank
 from outlying.results.wording import Hint, figure, headline, percent, times
 from outlying.table.values import Value, number_text, printable, range_text, text_of

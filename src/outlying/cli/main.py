@@ -10,8 +10,7 @@ from click.shell_completion import get_completion_class
 
 import outlying
 from outlying import loading
-from outlying.cli.detect import detect
-from outlying.cli.explain import explain
+from outlying.cli.commands import detect, explain
 from outlying.cli.process import (
     Commands,
     PipeClosedError,

@@ -15,7 +15,7 @@ import click
 
 from outlying.render import detection_text as flags
 from outlying.render import text
-from outlying.render.sparkline import CHARACTERS
+from outlying.render.text import CHARACTERS
 from outlying.results.detections import Detection, Flagged
 from outlying.results.documents import Pattern
 from outlying.results.findings import Findings

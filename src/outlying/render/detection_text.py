@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from outlying.options import DetectOptions
-from outlying.render.text import Style, no_style, notes_paragraph, values
-from outlying.render.text_width import wrapped
+from outlying.render.text import Style, no_style, notes_paragraph, values, wrapped
 from outlying.results.detections import Detection, Flagged, OddCombination, Word
 from outlying.results.wording import PYTHON, Terms, figure, key_of
 from outlying.table.values import number_text, printable

@@ -19,8 +19,7 @@ from outlying.options import Options
 from outlying.render import detection_text, scene, svg
 from outlying.render.axis import Axis
 from outlying.render.cells import BLAME, cell_strip, numbered
-from outlying.render.palette import PALETTE
-from outlying.render.templating import environment
+from outlying.render.scene import PALETTE
 from outlying.results.detections import Detection, Flagged
 from outlying.results.documents import Patterns
 from outlying.results.findings import Findings, Population
@@ -45,6 +44,25 @@ from outlying.table.values import Value, printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+_SHARED = "outlying.render"
+
+
+@functools.cache
+def environment(package: str = _SHARED) -> Environment:
+    """Return the environment with the templates of a package, and those that all pages share."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=ChoiceLoader([PackageLoader(name) for name in dict.fromkeys((package, _SHARED))]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
 
 _RIGHT_TO_LEFT = re.compile(
     "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+(?: [\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+)*"

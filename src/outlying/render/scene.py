@@ -1,4 +1,4 @@
-"""What the pictures of a pair show, before anyone decides how to draw it.
+"""What the pictures of a pair show, before anyone decides how to draw it; and their colours.
 
 Axes, curves, marks and texts are chosen here once; the web page, the plots and the sparklines only
 draw them. All texts are short and safe to show.
@@ -7,7 +7,7 @@ draw them. All texts are short and safe to show.
 from __future__ import annotations
 
 import dataclasses
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,39 @@ from outlying.results.stories import Pair
 from outlying.results.wording import distance
 from outlying.table.conditions import Condition
 from outlying.table.values import TIMES, Form, Value, number_of, printable, value_of
+
+Theme = Literal["light", "dark"]
+
+#: Texts and marks have a contrast of 4.5 at least against page and paper.
+PALETTE: dict[Theme, dict[str, str]] = {
+    "light": {
+        "ink": "#1b1f24",
+        "quiet": "#59626d",
+        "line": "#d5dae0",
+        "page": "#f6f7f9",
+        "paper": "#ffffff",
+        "group": "#0072b2",
+        "above": "#9cc7e2",
+        "below": "#e0c08a",
+        "typical": "#dcebf5",
+        "mark": "#b34700",
+        "hot": "#f7b27e",
+    },
+    "dark": {
+        "ink": "#e8eaed",
+        "quiet": "#a3abb5",
+        "line": "#3b424b",
+        "page": "#15181c",
+        "paper": "#1e2329",
+        "group": "#56b4e9",
+        "above": "#2c6d95",
+        "below": "#7a5a1e",
+        "typical": "#24394a",
+        "mark": "#f0a04b",
+        "hot": "#8f4a10",
+    },
+}
+
 
 _DAY = 86_400e6
 _MICROSECONDS = 1e6  # in a second: times are microseconds inside

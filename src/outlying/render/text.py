@@ -1,17 +1,149 @@
-"""Findings as text for a terminal or a log."""
+"""Findings as text for a terminal or a log, with small pictures of block characters."""
 
 from __future__ import annotations
 
+import textwrap
+import unicodedata
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from outlying.render.sparkline import sparkline
-from outlying.render.text_width import cut, text_width, wrapped
+import numpy as np
+
+from outlying.render import scene
+from outlying.render.axis import short
 from outlying.results.documents import Pattern
 from outlying.results.findings import Findings, Population
 from outlying.results.stories import Pair, Story
-from outlying.results.wording import PYTHON, Terms, figures, headline, name_of, title, told_as
+from outlying.results.wording import (
+    PYTHON,
+    Terms,
+    figures,
+    headline,
+    name_of,
+    percent,
+    title,
+    told_as,
+)
 from outlying.table.values import Value, printable, text_of
+
+_FILLER = "\uffff"  # stands for the second cell of a wide character; no text that is shown has it
+
+
+def text_width(text: str) -> int:
+    """Return how many cells of a terminal a text takes."""
+    wide = sum(_is_wide(char) for char in text)
+    return len(text) + wide - sum(unicodedata.combining(char) > 0 for char in text)
+
+
+def cut(text: str, width: int) -> str:
+    """Return a text of at most a width; one that was longer ends in an ellipsis."""
+    if text_width(text) <= width:
+        return text
+    while text_width(text) >= width:
+        text = text[:-1]
+    return text + "…"
+
+
+def wrapped(text: str, width: int, first: str = "", rest: str = "") -> str:
+    """Return a text in lines of at most a width; the first and the others have their own margin."""
+    spread = "".join(char + _FILLER if _is_wide(char) else char for char in text)
+    wrapper = _Wrapper(width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    return wrapper.fill(spread).replace(_FILLER, "")
+
+
+class _Wrapper(textwrap.TextWrapper):
+    """Never parts the two cells of a wide character."""
+
+    def _handle_long_word(
+        self, reversed_chunks: list[str], cur_line: list[str], cur_len: int, width: int
+    ) -> None:
+        room = width - cur_len
+        if reversed_chunks[-1][room : room + 1] == _FILLER:
+            if room == 1 and cur_line:
+                return  # the word begins on the next line
+            width -= room > 1
+        super()._handle_long_word(reversed_chunks, cur_line, cur_len, width)
+
+
+def _is_wide(char: str) -> bool:
+    return unicodedata.east_asian_width(char) in "WF"
+
+
+#: What a terminal must be able to show.
+CHARACTERS = "▁▂▃▄▅▆▇█▲◀▏▎▍▌▋▊▉"
+
+_LEVELS = " ▁▂▃▄▅▆▇█"
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_MOST_CELLS = 48
+_MOST_BARS = 4
+_BAR_CELLS = 24
+_LEAST_BAR_CELLS = 6
+_BESIDE_BAR = 10  # a share and a mark
+_LABEL_CELLS = 20
+
+
+def sparkline(pair: Pair, width: int) -> list[str]:
+    """Return the group of a pair and where the object is, in lines of at most a width.
+
+    Empty where there is nothing to draw, or no room for it.
+    """
+    if pair.picture is None:
+        return []
+    chart = scene.property_chart(pair, pair.picture)
+    lines = _density(chart, width) if isinstance(chart, scene.DensityChart) else _bars(chart, width)
+    return lines if all(text_width(line) <= width for line in lines) else []
+
+
+def _density(chart: scene.DensityChart, width: int) -> list[str]:
+    low, high = chart.axis.ends
+    count = min(_MOST_CELLS, width - text_width(low) - text_width(high) - 2)
+    if count < 10:
+        return []
+    at = min(int(chart.axis.place(chart.mark) * count), count - 1)
+    margin = " " * (text_width(low) + 1)
+    label = _marked(at, chart.mark_text, count)
+    return [f"{low} {_levels(chart.inside, count)} {high}", margin + label]
+
+
+def _levels(line: scene.Line, count: int) -> str:
+    """Return a curve as blocks of eight heights; whatever is not empty shows."""
+    fine = np.interp((np.arange(8 * count) + 0.5) / (8 * count), line.x, line.y)
+    heights = fine.reshape(count, 8).max(axis=1)
+    levels = np.where(heights > 0, np.maximum(np.rint(heights * 8), 1), 0).astype(int)
+    return "".join(_LEVELS[level] for level in levels)
+
+
+def _marked(at: int, text: str, count: int) -> str:
+    """Return a line that marks a place, the label on the side where there is room."""
+    if at > count // 2 and at > text_width(text):
+        return " " * (at - text_width(text) - 1) + f"{text} ▲"
+    return " " * at + f"▲ {text}"
+
+
+def _bars(chart: scene.BarChart, width: int) -> list[str]:
+    """Return bars for the most frequent categories, and the object's."""
+    shown = list(chart.bars[:_MOST_BARS])
+    if not any(bar.is_object for bar in shown):
+        shown[-1:] = [bar for bar in chart.bars if bar.is_object]
+    labels = [short(bar.label, _LABEL_CELLS) for bar in shown]
+    widest = max(text_width(label) for label in labels)
+    most = min(_BAR_CELLS, width - widest - _BESIDE_BAR)
+    if most < _LEAST_BAR_CELLS:
+        return []
+    return [
+        label
+        + " " * (widest - text_width(label))
+        + f" {_bar(bar.inside, most)} {percent(bar.inside)}"
+        + (" ◀" if bar.is_object else "")
+        for label, bar in zip(labels, shown, strict=True)
+    ]
+
+
+def _bar(share: float, most: int) -> str:
+    eighths = max(1, round(share * 8 * most))
+    full, part = divmod(eighths, 8)
+    return "█" * full + (_EIGHTHS[part] if part else "")
+
 
 Style: TypeAlias = Callable[[str, str], str]
 

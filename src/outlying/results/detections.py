@@ -189,7 +189,7 @@ class Detection:
 
         It is pandas, or polars for a table that came as polars or where only that is there.
         """
-        from outlying.render.frames import frame
+        from outlying.render.report import frame
 
         columns = {name: [getattr(item, name) for item in self.rows] for name in FLAGGED_FIELDS}
         columns["key"] = [key_of(item) or None for item in columns["key"]]

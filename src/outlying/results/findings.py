@@ -18,7 +18,7 @@ from outlying.table.values import Value, plain, printable
 
 if TYPE_CHECKING:
     from outlying.render.axis import AxisChoice
-    from outlying.render.palette import Theme
+    from outlying.render.scene import Theme
     from outlying.table.selection import Selection
 
 SCHEMA = 3
@@ -234,7 +234,7 @@ class Findings:
 
         A population that came as a polars frame gives a polars frame.
         """
-        from outlying.render.frames import frame
+        from outlying.render.report import frame
 
         rows = [pair.to_dict() for pair in self.pairs]
         for row, story in zip(rows, self.stories, strict=True):

@@ -18,8 +18,8 @@ from outlying.table.values import Value, plain, printable
 if TYPE_CHECKING:
     from outlying.method.profiles import Picture, Ranges
     from outlying.render.axis import AxisChoice
-    from outlying.render.palette import Theme
     from outlying.render.plots import View
+    from outlying.render.scene import Theme
     from outlying.search.standing import Standing
 
 

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from outlying.kernel.sweep import located
 from outlying.search.bins import NumericBins
 from outlying.search.cells import Cells, Codes, NumberCoder, Numbers
+from outlying.search.evidence import joined
 from outlying.search.outside import STRONG_MISFIT, CategoryJudge, NumberJudge
 from outlying.table.columns import Floats, Mask, Rows
 
@@ -90,7 +91,7 @@ class StrengthBounds:
         outside = bounds.outside_bound(places[rows], rows, codes)
         if isinstance(fitted.judge, NumberJudge):  # in value space, that context knows no limit
             outside[(misfits >= STRONG_MISFIT) & (contexts[:, 1] >= 0)] = np.inf
-        return misfits + outside >= self.strength
+        return joined(outside, misfits) >= self.strength
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -188,7 +189,7 @@ class _PropertyBounds:
     def bound(self, places: Places, rows: Rows, codes: Callable[[int], Codes]) -> Floats:
         """Return the most that counts against some rows, given all places and codes of these."""
         misfit = self._largest(self.misfit, places, rows, codes)
-        return misfit + self.outside_bound(places, rows, codes)
+        return joined(self.outside_bound(places, rows, codes), misfit)
 
     def outside_bound(self, places: Places, rows: Rows, codes: Callable[[int], Codes]) -> Floats:
         """Return how far outside some rows are at most, of the column and of single conditions."""

@@ -100,9 +100,9 @@ class NumberJudge:
         """Return the places of a group in the order of values, and the group; None if too small."""
         if context not in self._groups:
             places = np.arange(len(self.ordered))
-            for condition in context:
+            for number, condition in enumerate(context):
                 own = self.cells.mask(condition, self.codes)
-                places = places[own[self.order[places]]]
+                places = places[own[self.order[places] if number else self.order]]
             values = self.ordered[places]
             is_large = len(values) >= LEAST_GROUP
             fits = is_large and values[0] < values[-1]

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 _FIRST = 1000  # rows to look at before all
 _MANY = 100_000  # cells that are worth several threads
-KEYS = {b"outlying": b"keys"}
-"""Marks a field of texts that are whole numbers, too long for quantities."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ def read_all(
     `schema` names all columns, `arrays` are those of the ones that are not left out.
     """
     unused = {column.name: column for column in left_out}
-    fields = [field for field in schema if field.name not in unused]
+    fields = [name for name in schema.names if name not in unused]
     cells = sum(map(len, arrays))
     threads = min(usable_threads(None), len(fields)) if cells > _MANY else 1
     with thread_map(max(1, threads)) as mapped:
@@ -61,14 +59,17 @@ def read_all(
             arrays.clear()  # so that each array goes when its column is there
         places = range(len(fields))
         read = list(mapped(lambda place: from_arrow(fields[place], waiting.pop(place)), places))
-    found = {field.name: reading for field, reading in zip(fields, read, strict=True)}
+    found = dict(zip(fields, read, strict=True))
     names = dict.fromkeys([*schema.names, *unused])
     return [Reading(unused[name]) if name in unused else found[name] for name in names]
 
 
-def from_arrow(field: pyarrow.Field, array: types.Array) -> Reading:
-    """Make a column of an Arrow array: the one place that decides what its type means."""
-    name, form = field.name, types.form_of(field.type)
+def from_arrow(name: str, array: types.Array, *, are_keys: bool = False) -> Reading:
+    """Make a column of an Arrow array: the one place that decides what its type means.
+
+    `are_keys`: texts are whole numbers, too long for quantities.
+    """
+    form = types.form_of(array.type)
     if form == "integer":
         column = integer_column(name, *types.whole(array))
         note = None if column.is_numeric else "whole numbers beyond 2**53 read as categories"
@@ -80,7 +81,6 @@ def from_arrow(field: pyarrow.Field, array: types.Array) -> Reading:
         return Reading(NumericColumn(name, form, frozen(types.numbers(array, form))))
     if form in ("text", "boolean"):
         column = _categorical(name, types.categories(array, form))  # type: ignore[arg-type]
-        are_keys = (field.metadata or {}).items() >= KEYS.items()
         return Reading(dataclasses.replace(column, are_of_numbers=are_keys))
     return Reading(skipped(name, form))
 

@@ -42,7 +42,7 @@ def read(data: Any) -> Table:
     data = data.to_native() if _is_of(data, "narwhals") else data
     source, frame = name_of(data), _frame(data)
     columns = dict(zip(unique_names(source, _names(frame)), _series(frame), strict=True))
-    readings = [reading_of(name, _of_series(name, series)) for name, series in columns.items()]
+    readings = [reading_of(name, _of_series(series)) for name, series in columns.items()]
     library: FrameLibrary = "polars" if _is_of(data, "polars") else "pandas"
     return table_of(source, readings, (), library, _index(frame, set(columns)))
 
@@ -98,7 +98,7 @@ def _series(frame: Any) -> Iterator[Any]:
     return iter(frame.columns if hasattr(frame, "column_names") else frame.get_columns())
 
 
-def _of_series(name: str, series: Any) -> Made:
+def _of_series(series: Any) -> Made | str:
     """Return a series of any library as an array; what Arrow refuses by its Python values."""
     import pyarrow as pa
 
@@ -108,9 +108,9 @@ def _of_series(name: str, series: Any) -> Made:
         # without any value: what pandas makes of texts
         if dtype.kind == "O" and all(map(is_missing, values.tolist())):
             values = np.full(len(values), None, dtype=object)
-        return _of_numpy(name, values)
+        return _of_numpy(values)
     if _is_of(dtype, "pandas") and type(dtype).__name__ in ("PeriodDtype", "IntervalDtype"):
-        return array_of(name, series.tolist())
+        return array_of(series.tolist())
     try:
         if isinstance(series, (pa.Array, pa.ChunkedArray)):
             array = series
@@ -121,20 +121,20 @@ def _of_series(name: str, series: Any) -> Made:
         else:
             array = pa.chunked_array(series) if hasattr(series, _STREAM) else pa.array(series)
     except (pa.ArrowException, TypeError, ValueError, OverflowError, NotImplementedError):
-        return _of_values(name, series)
+        return _of_values(series)
     except Exception as error:  # a panic of polars is no Exception of Python's, but its errors are
         if not _is_of(error, "polars"):
             raise
-        return _of_values(name, series)
-    return pa.field(name, array.type), array, None
+        return _of_values(series)
+    return Made(array)
 
 
-def _of_values(name: str, series: Any) -> Made:
+def _of_values(series: Any) -> Made | str:
     try:
         values = series.to_list()
     except (OverflowError, ValueError):
         return f"values of type {series.dtype} that Python does not hold"
-    return array_of(name, values)
+    return array_of(values)
 
 
 def _index(native: Any, names: set[str]) -> list[Column]:
@@ -163,7 +163,7 @@ def _counts_rows(index: Any) -> bool:
 # --- dicts of columns, and arrays of NumPy ------------------------------------------------------
 
 
-def _in_memory(source: str, data: Any) -> list[tuple[str, Made]]:
+def _in_memory(source: str, data: Any) -> list[tuple[str, Made | str]]:
     """Return the columns of a dict, a structured array or a two-dimensional array."""
     if isinstance(data, Mapping):
         return _of_mapping(source, data)
@@ -174,7 +174,7 @@ def _in_memory(source: str, data: Any) -> list[tuple[str, Made]]:
                 "one record per row"
             )
         fields = ((name, data[name]) for name in data.dtype.names)
-        return [(n, _of_numpy(n, column) if column.ndim == 1 else "lists") for n, column in fields]
+        return [(n, _of_numpy(column) if column.ndim == 1 else "lists") for n, column in fields]
     if data.ndim != 2:
         shape = "x".join(map(str, data.shape)) or "a single value"
         raise SourceError(
@@ -182,10 +182,10 @@ def _in_memory(source: str, data: Any) -> list[tuple[str, Made]]:
             "a single column is array.reshape(-1, 1)"
         )
     table = data if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
-    return [(f"x{i}", _of_numpy(f"x{i}", table[:, i])) for i in range(table.shape[1])]
+    return [(f"x{i}", _of_numpy(table[:, i])) for i in range(table.shape[1])]
 
 
-def _of_mapping(source: str, data: Mapping[Any, Any]) -> list[tuple[str, Made]]:
+def _of_mapping(source: str, data: Mapping[Any, Any]) -> list[tuple[str, Made | str]]:
     names = unique_names(source, data)
     pairs = zip(names, data.values(), strict=True)
     columns = [_one_dimensional(source, name, column) for name, column in pairs]
@@ -195,7 +195,7 @@ def _of_mapping(source: str, data: Mapping[Any, Any]) -> list[tuple[str, Made]]:
                 f"{source}: column {names[0]!r} has {len(columns[0])} values but {name!r} has "
                 f"{len(column)}; all columns need the same length"
             )
-    return [(name, _of_any(name, column)) for name, column in zip(names, columns, strict=True)]
+    return [(name, _of_any(column)) for name, column in zip(names, columns, strict=True)]
 
 
 def _one_dimensional(source: str, name: str, column: Any) -> Any:
@@ -220,13 +220,13 @@ def _is_series(column: Any) -> bool:
     return (speaks_arrow or hasattr(column, "iloc")) and not is_table
 
 
-def _of_any(name: str, column: Any) -> Made:
+def _of_any(column: Any) -> Made | str:
     if isinstance(column, np.ndarray):
-        return _of_numpy(name, column)
-    return array_of(name, column) if isinstance(column, Sequence) else _of_series(name, column)
+        return _of_numpy(column)
+    return array_of(column) if isinstance(column, Sequence) else _of_series(column)
 
 
-def _of_numpy(name: str, values: npt.NDArray[Any]) -> Made:
+def _of_numpy(values: npt.NDArray[Any]) -> Made | str:
     """Return a one-dimensional array of NumPy as one of Arrow, by its dtype."""
     missing: Mask | None = None
     if isinstance(values, np.ma.MaskedArray):
@@ -234,17 +234,14 @@ def _of_numpy(name: str, values: npt.NDArray[Any]) -> Made:
         values = values.filled(None) if values.dtype.kind == "O" else values.data
     kind = values.dtype.kind
     if kind == "O":
-        return array_of(name, values.tolist())
+        return array_of(values.tolist())
     if kind in _UNUSABLE:
         return _UNUSABLE[kind]
     if kind == "m" and np.datetime_data(values.dtype)[0] in ("Y", "M"):
         return "durations in months or years"
     if kind not in "biufUTMm":
         return f"values of type {values.dtype}"
-    array = _typed(values, missing)
-    import pyarrow as pa
-
-    return pa.field(name, array.type), array, None
+    return Made(_typed(values, missing))
 
 
 def _typed(values: npt.NDArray[Any], missing: Mask | None) -> pyarrow.Array:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from outlying.errors import OutlyingError, SourceError
-from outlying.sources.arrow.feeder import BatchFeeder, collected
+from outlying.sources.batches import BatchFeeder
 from outlying.sources.databases.adbc import reason
 from outlying.sources.duckdb.feeder import DuckFeeder
-from outlying.sources.local import BATCH_ROWS, LocalFeeder
+from outlying.sources.local import BATCH_ROWS, LocalFeeder, collected
 from outlying.sources.passes import Batch
 from outlying.sources.sql import interrupts
 from outlying.table.table import Table

@@ -8,6 +8,7 @@ every number exact. Texts that are all dates or times in ISO 8601 are read as su
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -84,10 +85,8 @@ def _objects(file: InputFile, values: list[Any]) -> list[dict[str, Any]]:
 
 
 def _column(name: str, values: Sequence[Any]) -> Reading:
-    made = array_of(name, values)
+    made = array_of(values)
     known = (value for value in values if value is not None)
     if not isinstance(made, str) and all(isinstance(value, str) for value in known):
-        field, array, note = made
-        array = type_texts({name: array}, TIMES)[name]
-        made = field.with_type(array.type), array, note
+        made = dataclasses.replace(made, array=type_texts({name: made.array}, TIMES)[name])
     return reading_of(name, made)

@@ -10,14 +10,15 @@ import abc
 import contextlib
 import dataclasses
 import functools
+import math
 from collections.abc import Generator, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from outlying.errors import ColumnError, MissingExtraError, SourceError, unknown_name
+from outlying.errors import ColumnError, SourceError, unknown_name
 from outlying.parallel import usable_workers
 from outlying.sources.columns import Reading, read_all, table_of
-from outlying.sources.passes import Batch, Pass, Progress, Traffic
+from outlying.sources.passes import Batch, Feeder, Pass, Progress, Traffic
 from outlying.table.table import FrameLibrary, SkippedColumn, Table
 
 if TYPE_CHECKING:
@@ -92,7 +93,6 @@ class LocalFeeder(abc.ABC):
     frame_library: FrameLibrary = "pandas"
 
     def __init__(self, source: str) -> None:
-        _check_extra()
         self.source = source
         self.traffic = Traffic()
         self._rows = 0
@@ -139,19 +139,6 @@ class LocalFeeder(abc.ABC):
         with contextlib.closing(self._counted(fields)) as batches:
             return fold(batches, work, workers, progress, self._total())
 
-    def to_table(self) -> Table:
-        """Read all rows into memory."""
-        fields = self.shape.fields
-        parts: list[list[Any]] = [[] for _ in fields]
-        with contextlib.closing(self._counted(fields)) as batches:
-            for batch in batches:
-                for part, array in zip(parts, batch.columns, strict=True):
-                    part.append(array)
-        schema = self.schema()
-        arrays = [chunked(parts.pop(0), field.type) for field in schema]
-        readings = [*read_all(schema, arrays), *map(Reading, self.skipped)]
-        return table_of(self.source, readings, self.notes, self.frame_library)
-
     @abc.abstractmethod
     def _inspect(self) -> Shape:
         """Look at the table."""
@@ -197,6 +184,44 @@ class LocalFeeder(abc.ABC):
         return pyarrow.RecordBatch.from_arrays(arrays, names=[field.name for field in fields])
 
 
+class TooManyRowsError(SourceError):
+    """A stream has more rows than were wanted."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Collect:
+    """A pass that keeps all batches, up to a number of rows."""
+
+    source: str
+    most_rows: float
+
+    def start(self) -> list[Batch]:
+        return []
+
+    def add(self, state: list[Batch], batch: Batch) -> list[Batch]:
+        state.append(batch)
+        if sum(item.num_rows for item in state) > self.most_rows:
+            raise TooManyRowsError(f"{self.source} has more than {self.most_rows:,} rows")
+        return state
+
+    def merge(self, state: list[Batch], other: list[Batch]) -> list[Batch]:
+        return [*state, *other]
+
+
+def collected(
+    feeder: Feeder, most_rows: float = math.inf, progress: Progress | None = None
+) -> Table:
+    """Read all rows of a stream into memory, in the order they come."""
+    schema = feeder.schema()
+    work = _Collect(feeder.source, most_rows)
+    batches = feeder.fold(work, schema.names, progress, 1)
+    parts = [[batch.column(place) for batch in batches] for place in range(len(schema))]
+    del batches
+    arrays = [chunked(parts.pop(0), field.type) for field in schema]
+    readings = [*read_all(schema, arrays), *map(Reading, feeder.skipped)]
+    return table_of(feeder.source, readings, feeder.notes, feeder.frame_library)
+
+
 def chunked(arrays: list[Any], kind: pyarrow.DataType) -> Any:
     """Put the arrays of a column together; texts may come as dictionaries, or not."""
     import pyarrow as pa
@@ -213,10 +238,3 @@ def changed(source: str, how: str) -> SourceError:
         f"{source}: has changed since it was first looked at: {how}; start again, and let nobody "
         "write to it meanwhile"
     )
-
-
-def _check_extra() -> None:
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("tables larger than memory", "big") from None

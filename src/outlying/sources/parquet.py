@@ -20,11 +20,11 @@ import numpy as np
 
 from outlying.errors import SourceError
 from outlying.sources import plain_texts, registry
-from outlying.sources.arrow.reading import arrow_errors, check_arrow, check_batch
+from outlying.sources.batches import arrow_errors, check_batch
 from outlying.sources.columns import skipped, unique_names
 from outlying.sources.compression import check_expanded
 from outlying.sources.files import InputFile
-from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape, changed
+from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape, changed, collected
 from outlying.sources.passes import Batch
 from outlying.sources.paths import File, Files, check_spelling, of_file
 from outlying.sources.recognise import name_of
@@ -67,12 +67,13 @@ class Part:
 
 def read(data: InputFile | str) -> Table:
     """Read all usable columns of one file, here or on another machine by its address."""
-    return stream(data if isinstance(data, str) else of_file(data, notes=())).to_table()
+    feeder = stream(data if isinstance(data, str) else of_file(data, notes=()))
+    feeder.check_size()
+    return collected(feeder)
 
 
 def stream(data: Files | str) -> ParquetFeeder:
     """Feed from files, or from a file, a pattern or a folder on another machine."""
-    check_arrow("Parquet files")
     if isinstance(data, str):
         return ParquetFeeder(name_of(data), lambda: _remote_parts(data), remote_errors)
     return ParquetFeeder(data.source, lambda: _local_parts(data), arrow_errors, data.notes)
@@ -194,11 +195,10 @@ class ParquetFeeder(LocalFeeder):
         super().__init__(source)
         self._find, self._told, self._said = parts, told, tuple(notes)
 
-    def to_table(self) -> Table:
-        """Read all rows into memory, unless they would need far more of it than they should."""
+    def check_size(self) -> None:
+        """Refuse files whose rows would need far more memory than they should."""
         cells = sum(contents.rows * len(contents.schema) for contents in self._contents)
         check_expanded(self.source, cells * _BYTES, sum(c.part.size for c in self._contents))
-        return super().to_table()
 
     @functools.cached_property
     def _contents(self) -> list[_Contents]:

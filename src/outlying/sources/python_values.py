@@ -8,6 +8,7 @@ dates.
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import decimal
 import math
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from outlying.sources.columns import KEYS, Reading, from_arrow, skipped, text_of_any
+from outlying.sources.columns import Reading, from_arrow, skipped, text_of_any
 from outlying.sources.types.arrow_numpy import microseconds, of_mask, of_numbers, of_texts
 from outlying.table.columns import Floats, Mask
 from outlying.table.row_hash import are_long
@@ -43,13 +44,17 @@ _KINDS: tuple[tuple[Any, Kind], ...] = (
 _DAY_US = 86_400_000_000
 _DAYS_ONLY = ("Y", "M", "W", "D")  # resolutions of NumPy that know no time of day
 
-Found: TypeAlias = "tuple[pyarrow.Field, pyarrow.Array, str | None]"
-"""An array under its name, and what a reader should know about it."""
-Made: TypeAlias = "Found | str"
-"""An array, or why the values cannot be used."""
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Made:
+    """An array, and what a reader should know about it."""
+
+    array: Any
+    note: str | None = None
+    are_keys: bool = False  # whole numbers, too long for quantities
 
 
-def array_of(name: str, values: Sequence[object]) -> Made:
+def array_of(values: Sequence[object]) -> Made | str:
     """Return Python values, of one kind or mixed, as an array; or say why they cannot be used."""
     missing = np.fromiter((is_missing(value) for value in values), dtype=bool, count=len(values))
     known = [value for value, gap in zip(values, missing, strict=True) if not gap]
@@ -61,39 +66,31 @@ def array_of(name: str, values: Sequence[object]) -> Made:
     if len(kinds) > 1:
         found = ", ".join(sorted({type(value).__name__ for value in known}))
         note = f"mixed values ({found}) taken as texts"
-        texts = _texts(values, missing)
-        return _field(name, texts), texts, note
+        return Made(_texts(values, missing), note)
     kind = kinds.pop() if kinds else _kind_of_gaps(values)
     try:
-        return _of_kind(name, kind, values, missing)
+        return _of_kind(kind, values, missing)
     except Exception:  # a class of the user's that is a number by its name only
         return f"values of a class that does not let itself be read as {kind}"
 
 
 def read_values(name: str, values: Sequence[object]) -> Reading:
     """Make a column of Python values."""
-    return reading_of(name, array_of(name, values))
+    return reading_of(name, array_of(values))
 
 
-def reading_of(name: str, made: Made) -> Reading:
+def reading_of(name: str, made: Made | str) -> Reading:
     """Make a column of what was found, or say why not."""
     if isinstance(made, str):
         return Reading(skipped(name, made))
-    field, array, note = made
-    reading = from_arrow(field, array)
-    return reading if note is None else Reading(reading.column, note)
+    reading = from_arrow(name, made.array, are_keys=made.are_keys)
+    return reading if made.note is None else Reading(reading.column, made.note)
 
 
-def _field(name: str, array: pyarrow.Array) -> pyarrow.Field:
-    import pyarrow
-
-    return pyarrow.field(name, array.type)
-
-
-def _of_kind(name: str, kind: Kind, values: Sequence[Any], missing: Mask) -> Found:
+def _of_kind(kind: Kind, values: Sequence[Any], missing: Mask) -> Made:
     if kind == "integer":
         pairs = zip(values, missing.tolist(), strict=True)
-        return _integers(name, [0 if gap else int(value) for value, gap in pairs], missing)
+        return _integers([0 if gap else int(value) for value, gap in pairs], missing)
     if kind == "text":
         array = _texts(values, missing)
     elif kind == "boolean":
@@ -105,7 +102,7 @@ def _of_kind(name: str, kind: Kind, values: Sequence[Any], missing: Mask) -> Fou
     else:
         form: Form = kind  # type: ignore[assignment]
         array = moments(form, _filled(values, missing, lambda v: _time(form, v)), missing)
-    return _field(name, array), array, None
+    return Made(array)
 
 
 def _texts(values: Sequence[object], missing: Mask) -> pyarrow.Array:
@@ -113,10 +110,8 @@ def _texts(values: Sequence[object], missing: Mask) -> pyarrow.Array:
     return of_texts([None if gap else v if type(v) is str else text_of_any(v) for v, gap in pairs])
 
 
-def _integers(name: str, whole: list[int], missing: Mask) -> Found:
+def _integers(whole: list[int], missing: Mask) -> Made:
     """Return whole numbers; those beyond 64 bits are keys, or rounded where they are few."""
-    import pyarrow as pa
-
     try:
         array = of_numbers(np.array(whole, dtype=np.int64), missing)
     except OverflowError:
@@ -125,12 +120,12 @@ def _integers(name: str, whole: list[int], missing: Mask) -> Found:
         if are_keys(int(np.count_nonzero(are_long(known))), len(known)):
             array = _texts(whole, missing)
             note = "whole numbers beyond 2**53 read as categories"
-            return pa.field(name, array.type, metadata=KEYS), array, note
+            return Made(array, note, are_keys=True)
         most = int(np.finfo(np.float64).max)
         array = of_numbers(
             np.array([min(max(v, -most), most) for v in whole], dtype=float), missing
         )
-    return _field(name, array), array, None
+    return Made(array)
 
 
 def moments(form: Form, counts: Floats, missing: Mask) -> pyarrow.Array:

@@ -78,11 +78,11 @@ FORMATS = (
     Format(
         "Arrow",
         (".feather", ".arrow", ".arrows", ".ipc"),
-        "arrow.ipc",
-        "arrow.ipc",
+        "arrow_files",
+        "arrow_files",
         (b"ARROW1", b"\xff\xff\xff\xff"),
     ),
-    Format("ORC", (".orc",), "arrow.orc", "arrow.orc", (b"ORC",)),
+    Format("ORC", (".orc",), "arrow_files", "arrow_files", (b"ORC",)),
     Format(
         "a workbook",
         (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),

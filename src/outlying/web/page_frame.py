@@ -14,7 +14,6 @@ from starlette.responses import HTMLResponse, Response
 import outlying
 from outlying.errors import INFINITE_AS_MISSING
 from outlying.render import html
-from outlying.render import templating as shared
 from outlying.table.values import printable
 from outlying.web.exports import RANKED_HERE, command_line, python
 from outlying.web.jobs import Job
@@ -45,7 +44,7 @@ def _style() -> str:
 
 @functools.cache
 def _environment() -> Environment:
-    found = html.with_cards(shared.environment("outlying.web"))
+    found = html.with_cards(html.environment("outlying.web"))
     found.filters["percent_of"] = _percent_of
     script = resources.files("outlying.web") / "static" / "page.js"
     found.globals["version"] = outlying.__version__

@@ -28,7 +28,7 @@ from outlying.detect.api import detect
 from outlying.errors import OutlyingError, SourceError
 from outlying.options import Options
 from outlying.results.findings import Findings
-from outlying.sources.arrow.collecting import TooManyRowsError, collected
+from outlying.sources.local import TooManyRowsError, collected
 from outlying.table.selection import as_read, select_any
 from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.targets import RowRequest

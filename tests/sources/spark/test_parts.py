@@ -6,7 +6,6 @@ import itertools
 import pickle
 import random
 import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -17,7 +16,6 @@ from outlying.sources.spark import connected
 from outlying.sources.spark.faults import words
 from outlying.sources.spark.feeder import FAN_IN, widths
 from outlying.sources.spark.parts import Failure, merged, pieces_of
-from outlying.sources.spark.shipping import sources
 from tests.toy_pass import Rows
 
 
@@ -60,17 +58,6 @@ def test_a_tree_of_merges_narrows_to_one_task(cores: int) -> None:
     found = widths(cores)
     assert (found[0], found[-1]) == (cores, 1)
     assert all(one <= other * FAN_IN for one, other in itertools.pairwise(found))
-
-
-def test_all_modules_are_shipped() -> None:
-    import outlying
-
-    folder = Path(outlying.__file__).parent
-    assert len(sources()) == len(list(folder.rglob("*.py")))
-    package, text = sources()["outlying"]
-    assert package
-    assert text == Path(outlying.__file__).read_text(encoding="utf-8")
-    assert not sources()["outlying.sources.passes"][0]
 
 
 @pytest.mark.parametrize(

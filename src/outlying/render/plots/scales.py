@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from outlying.render.axis import Axis
-from outlying.render.text_width import wrapped
+from outlying.render.text import wrapped
 from outlying.table.values import TIMES, Form, printable, value_of
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from outlying.errors import SourceError
 from outlying.parallel import thread_map, usable_threads
 from outlying.sources import local, plain_texts
-from outlying.sources.columns import KEYS, Reading, from_arrow, table_of, unique_names
+from outlying.sources.columns import Reading, from_arrow, table_of, unique_names
 from outlying.sources.csv.layout import (
     NO_HEADER,
     Layout,
@@ -95,7 +95,6 @@ def _read(connected: DuckDBPyConnection, file: InputFile, layout: Layout) -> Tab
 
 def _typed(names: Sequence[str], texts: list[Any], layout: Layout) -> list[Reading]:
     """Type all columns, by several threads."""
-    import pyarrow as pa
 
     def tally_of(text: Any) -> PlainTally:
         tally = PlainTally()
@@ -106,8 +105,7 @@ def _typed(names: Sequence[str], texts: list[Any], layout: Layout) -> list[Readi
         kind, text = decided[place], waiting.pop(place)
         array = kind.read(text)
         del text
-        field = pa.field(names[place], array.type, metadata=KEYS if kind.kind == "keys" else None)
-        reading = from_arrow(field, array)
+        reading = from_arrow(names[place], array, are_keys=kind.kind == "keys")
         said = "; ".join(filter(None, (reading.note, kind.note)))
         return Reading(reading.column, said or None)
 

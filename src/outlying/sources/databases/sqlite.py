@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 from outlying.errors import MissingExtraError, SourceError
-from outlying.sources.arrow.reading import check_batch
+from outlying.sources.batches import check_batch
 from outlying.sources.columns import skipped
 from outlying.sources.databases.adbc import AdbcFeeder, chosen_table, no_such_table
 from outlying.sources.local import BATCH_ROWS, Field, Shape

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from outlying.errors import MissingExtraError, OutlyingError, SourceError
-from outlying.sources.arrow.feeder import BatchFeeder, collected
+from outlying.sources.batches import BatchFeeder
 from outlying.sources.lakes.snapshots import snapshot_of
-from outlying.sources.local import BATCH_ROWS
+from outlying.sources.local import BATCH_ROWS, collected
 from outlying.sources.passes import Batch
 from outlying.sources.recognise import is_address, name_of, path_of
 from outlying.sources.sql import first_line

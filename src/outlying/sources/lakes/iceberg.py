@@ -13,8 +13,9 @@ from urllib.parse import urlsplit
 
 from outlying.checks import check_flag
 from outlying.errors import MissingExtraError, OutlyingError, SourceError, not_its_own
-from outlying.sources.arrow.feeder import BatchFeeder, collected
+from outlying.sources.batches import BatchFeeder
 from outlying.sources.lakes.snapshots import snapshot_of
+from outlying.sources.local import collected
 from outlying.sources.passes import Batch
 from outlying.sources.recognise import name_of, path_of
 from outlying.sources.sql import first_line

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from outlying.errors import MissingExtraError, OutlyingError, SourceError
-from outlying.sources.arrow.reading import arrow_errors
+from outlying.sources.batches import arrow_errors
 from outlying.sources.recognise import name_of, scheme_of
 from outlying.sources.sql import first_line
 

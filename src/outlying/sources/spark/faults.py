@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from outlying.errors import MissingExtraError, OutlyingError, SourceError
 
 _LIBRARIES = {"pyspark", "py4j", "grpc"}
-_PYTHON = "install it there, or set PYSPARK_PYTHON to a Python that has numpy, pandas and pyarrow"
+_PYTHON = "install it there, or set PYSPARK_PYTHON to a Python that has outlying[spark]"
 #: What Spark's text holds, and what is said instead; groups of the pattern fill the braces.
 _WORDS = (
     (r"Permission denied: (user.+)", "permission denied ({0}); ask for the right to read it"),
@@ -53,8 +53,12 @@ _WORDS = (
         "same version on all machines",
     ),
     (
-        r"No module named '(pyarrow|numpy|pandas)",
+        r"No module named '(pyarrow|numpy|pandas|outlying)",
         "Python on the executors has no {0}; " + _PYTHON,
+    ),
+    (
+        r"executors have outlying (\S+), not (\S+)",
+        "executors have outlying {0}, but this is {1}; install the same version on all machines",
     ),
     (
         r"PACKAGE_NOT_INSTALLED\] (\w+)",

@@ -13,9 +13,8 @@ from outlying.errors import ColumnError, SourceError, unknown_name
 from outlying.sources.columns import skipped, unique_names
 from outlying.sources.passes import Pass, Progress, State, Traffic
 from outlying.sources.spark.faults import plain_errors
-from outlying.sources.spark.parts import PIECES, Failure, fold_part, merge_parts, merged
-from outlying.sources.spark.shipping import task_of
-from outlying.sources.spark.watch import is_remote, run, watch_of
+from outlying.sources.spark.jobs import is_remote, run
+from outlying.sources.spark.parts import PIECES, Failure, Task, fold_part, merge_parts, merged
 from outlying.sources.types.spark import Plan, plan_of
 from outlying.table.table import FrameLibrary, SkippedColumn
 
@@ -62,7 +61,7 @@ class SparkFeeder:
 
     @property
     def traffic(self) -> Traffic:
-        """What was moved so far; with Spark Connect nobody tells."""
+        """How often the table was scanned; what that moved, Spark shows on its own page."""
         return self._traffic
 
     @property
@@ -87,12 +86,10 @@ class SparkFeeder:
     ) -> State:
         """Run a pass on the executors; the driver receives a single state."""
         with plain_errors(self._source):
-            watch = watch_of(self._frame.sparkSession)
             self._look_again(columns)
             states = self._states(work, columns)
-            rows = run(states.collect, watch, progress)
+            rows = run(states.collect, self._frame.sparkSession, progress)
             self._traffic.scans += 1
-            watch.add_to(self._traffic)
         return _received(rows, work)
 
     @cached_property
@@ -106,10 +103,7 @@ class SparkFeeder:
         """Refuse a table that has lost columns, or has them with another type, since."""
         if self._again is None:
             return
-        before, fresh = (
-            self._frame.schema,
-            run(self._again, watch_of(self._frame.sparkSession), None),
-        )
+        before, fresh = self._frame.schema, run(self._again, self._frame.sparkSession)
         now = {field.name: field.dataType for field in fresh.schema.fields}
         changed = [
             f.name for f in before.fields if f.name in columns and now.get(f.name) != f.dataType
@@ -127,8 +121,8 @@ class SparkFeeder:
 
         fields = [(name, self._plan(name).type) for name in columns]
         size = self._size()
-        fold = task_of(fold_part, work, pyarrow.schema(fields), size)
-        merge = task_of(merge_parts, work, size)
+        fold = Task(fold_part, (work, pyarrow.schema(fields), size))
+        merge = Task(merge_parts, (work, size))
         cores = self._cores()
         parts = self._selected(columns).coalesce(max(LEAST_TASKS, cores * _TASKS_PER_CORE))
         with without_warnings():

@@ -10,9 +10,10 @@ import dataclasses
 import itertools
 import pickle
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import outlying
 from outlying.errors import OutlyingError
 from outlying.sources.passes import Batch, Pass, State
 
@@ -24,6 +25,7 @@ Piece: TypeAlias = tuple[int, int, int, bytes]
 
 _COLUMNS = {"part": "int", "piece": "int", "pieces": "int", "bytes": "binary"}
 PIECES = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
+_OTHER_VERSION = "executors have outlying"
 _ROWS = 65_536  # to add at once
 _BYTES = 64 * 2**20  # in one batch, either way
 
@@ -42,6 +44,24 @@ class Failure:
         error = self.kind.__new__(self.kind, *self.args)
         error.__dict__.update(self.attributes)
         return error
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """What an executor runs: step(batches, *given), by the version that the driver has.
+
+    Executors need this package: states are values of its classes.
+    """
+
+    step: Callable[..., Iterator[Batch]]
+    given: tuple[Any, ...]
+    version: str = outlying.__version__
+
+    def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Run the step."""
+        if self.version != outlying.__version__:
+            raise RuntimeError(f"{_OTHER_VERSION} {outlying.__version__}, not {self.version}")
+        return self.step(batches, *self.given)
 
 
 def fold_part(

@@ -18,7 +18,7 @@ from outlying.errors import MissingExtraError, SourceError
 from outlying.sources.registry import SUFFIXES, format_of, suffix_of
 from outlying.sources.spark.faults import plain_errors
 from outlying.sources.spark.feeder import SparkFeeder, without_warnings
-from outlying.sources.spark.watch import VECTORED, run, watch_of
+from outlying.sources.spark.jobs import run
 
 _ADDRESSES = (
     "allowed: spark://HOST:PORT/TABLE, spark://HOST:PORT//folder/of.parquet, or a master "
@@ -30,7 +30,6 @@ _SETTINGS = {
     "spark.log.level": "OFF",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    f"spark.hadoop.{VECTORED}": "false",  # or what is read could not be told
 }
 _OWN = {".orc": "orc", ".pq": "parquet"}  # formats that only Spark knows by their suffix
 _PACKED = {".gz", ".bz2", ".zst", ".lz4", ".deflate"}
@@ -47,7 +46,7 @@ def connected(url: str, source: str | None = None) -> SparkFeeder:
     _require_packages()
     with plain_errors(name):
         session = _session(master)
-        frame, again = run(partial(_read, session, what), watch_of(session), None)
+        frame, again = run(partial(_read, session, what), session)
     return SparkFeeder(frame, name, again)
 
 

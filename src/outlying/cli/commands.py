@@ -1,4 +1,4 @@
-"""The command `detect`: arguments -> detect -> flagged rows, explained where asked for."""
+"""`outlying explain`: why rows are odd. `outlying detect`: which are, explained if asked for."""
 
 from __future__ import annotations
 
@@ -21,20 +21,69 @@ from outlying.cli.options import (
     take_reading,
 )
 from outlying.cli.resume import line as json_line
-from outlying.cli.targets import Naming
-from outlying.cli.terminal import DETECT, detected, progress_line
+from outlying.cli.targets import Naming, naming_options
+from outlying.cli.terminal import DETECT, EXPLAIN, detected, progress_line
 from outlying.cli.writing import Job, Loaded, refuse_resuming, run, writing_options
 from outlying.detect.api import FEATURE_BAGGING, HOLDS_SCORES, OWN_DETECTORS, STRENGTH
 from outlying.detect.api import detect as find_odd_rows
 from outlying.detect.given_scores import ColumnScores
 from outlying.detect.strength import Progress
 from outlying.errors import OptionError
-from outlying.options import BAGGING, COLUMN_OPTIONS, EXPLAIN_OPTIONS, Bagging, Options
+from outlying.options import BAGGING, COLUMN_OPTIONS, EXPLAIN_OPTIONS, Bagging, Options, ReadOptions
 from outlying.render.files import Output
 from outlying.results.detections import Detection
 from outlying.sources.passes import Feeder
 from outlying.table.table import Table
 from outlying.table.targets import RowRequest, Targets
+
+
+@click.command(cls=GroupedCommand)
+@click.argument("source")
+@naming_options
+@declared(EXPLAIN_OPTIONS.values())
+@reading_options
+@writing_options
+def explain(
+    source: str,
+    form: str,
+    output: str | None,
+    resume: bool,
+    workers: int | None,
+    everything: bool,
+    **given: Any,
+) -> None:
+    """Explain one row of SOURCE, or many: a CSV, TSV, JSON, Parquet, Arrow, ORC or Excel file.
+
+    SOURCE may be compressed, an address (https://, s3://, gs://, az://), or - for standard input.
+    Or what is read as a stream: a folder or pattern of such files, a Delta Lake or Iceberg table,
+    a database (DuckDB, SQLite, postgresql://...) with --table, spark://HOST:PORT/path-or-table.
+    Name the row by --row, by --where, or give a new object by --object; name many by --rows,
+    --rows-file, --where-file, --where-true or --objects.
+    """
+    naming = Naming.taken_from(given)
+    naming.check_standard_input(source)
+    reading = take_reading(given)
+    job = Job.of(source, naming, form, output, resume, workers, everything, EXPLAIN)
+    options = given_of(given)
+    of_columns = ("columns", "exclude", "types")  # the table is needed to read these
+    Options.of(**{name: options[name] for name in options if name not in of_columns})
+    run(job, lambda: _load(source, reading, job, options))
+
+
+def _load(source: str, reading: ReadOptions, job: Job, options: dict[str, Any]) -> Loaded:
+    """Open the table, and find what is named in it."""
+    data = open_source(source, reading)
+    if isinstance(data, Table):
+        compared = job.naming.compared(data)
+        explainer = Explainer(compared, **column_choices(options, data))
+        targets = job.naming.targets(data, explainer.table, explainer.options)
+        return Loaded(explainer, targets.with_labels(explainer.table))
+    whole = Explainer(data).table
+    refuse_resuming(job, whole)
+    explainer = Explainer(data, **column_choices(options, whole, job.naming.marks))
+    with progress_line() as line:
+        return Loaded(explainer, explainer.targets(job.naming.asked(whole), line.step, job.workers))
+
 
 _MORE = "More on each row: add --explain."
 #: Options of explanations that count with --explain only, beside those of columns.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import outlying
-from outlying.errors import ColumnError, MissingExtraError, OutlyingError, SourceError
+from outlying.errors import ColumnError, OutlyingError, SourceError
 from outlying.sources import compression, read
 from tests.carriers import column_values, write_ipc, write_orc
 from tests.feeding import rows_of, table_of
@@ -39,7 +38,7 @@ def values_of(path: Any) -> list[tuple[Any, ...]]:
 def test_the_same_rows_in_memory_and_as_a_stream(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setattr("outlying.sources.arrow.feeder.BATCH_ROWS", 64)
+    monkeypatch.setattr("outlying.sources.batches.BATCH_ROWS", 64)
     path = WRITERS[kind](tmp_path, TABLE)
     assert values_of(path) == ROWS
     feeder = outlying.scan(path)
@@ -148,7 +147,7 @@ def test_bombs_are_refused_before_they_go_off(
             way(path)
 
 
-def test_words_for_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_for_what_is_wrong(tmp_path: Path) -> None:
     path = tmp_path / "t.feather"
     path.write_bytes(b"FEA1" + bytes(100))
     with pytest.raises(SourceError, match=r"is not an Arrow file .*have to be written anew"):
@@ -163,9 +162,6 @@ def test_words_for_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     doubled = pa.table([pa.array([1]), pa.array([2])], names=["a", "a"])
     with pytest.raises(ColumnError, match="columns 1 and 2 are both called 'a'"):
         read(write_ipc(tmp_path / "t.arrow", doubled))
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'outlying\[big\]'"):
-        read(tmp_path / "t.arrow")
 
 
 def test_text_that_begins_like_a_binary_file_is_text(tmp_path: Path) -> None:

@@ -1,40 +1,25 @@
-"""What Arrow brings, read into memory: only columns that can be used, within bounds."""
+"""Batches of Arrow, whoever brings them: checked, cut to size, fed to passes."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from outlying.errors import MissingExtraError, RowAt, SourceError
-from outlying.sources.columns import read_all, skipped, table_of, unique_names
-from outlying.sources.compression import check_expanded
+from outlying.errors import RowAt, SourceError
+from outlying.sources.columns import skipped, unique_names
+from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape
 from outlying.sources.passes import Batch
 from outlying.sources.sql import first_line, plain_errors
 from outlying.sources.types.arrow import unusable
-from outlying.table.table import SkippedColumn, Table
+from outlying.table.table import SkippedColumn
 
 if TYPE_CHECKING:
     import pyarrow
 
-
-class ArrowFile(Protocol):
-    """A file that Arrow has opened."""
-
-    @property
-    def schema(self) -> pyarrow.Schema:
-        """The columns as they are in the file."""
-
-    def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
-        """Read some columns, batch by batch."""
-
-
-def check_arrow(what: str) -> None:
-    """Refuse to go on without Arrow, and say how to install it."""
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        raise MissingExtraError(f"reading {what}", "big") from None
+Batches: TypeAlias = Callable[[Sequence[str]], Iterable[Batch]]
+Told: TypeAlias = Callable[[], AbstractContextManager[None]]
 
 
 @contextlib.contextmanager
@@ -106,32 +91,40 @@ def usable(source: str, schema: pyarrow.Schema) -> tuple[list[str], list[Skipped
     return names, [skipped(name, what) for name, what in reasons.items() if what is not None]
 
 
-def read_file(source: str, file: ArrowFile, size: int) -> Table:
-    """Read a file of so many bytes."""
-    names, unused = usable(source, file.schema)
-    return read_batches(source, file.schema, names, unused, _bounded(source, file, names, size))
+class BatchFeeder(LocalFeeder):
+    """A table that some library brings as batches of Arrow, as often as it is asked to."""
+
+    def __init__(
+        self, source: str, schema: Callable[[], pyarrow.Schema], batches: Batches, told: Told
+    ) -> None:
+        """Feed what `batches` brings of some columns; `told` turns the library's errors to ours."""
+        super().__init__(source)
+        self._schema, self._batches, self._told = schema, batches, told
+
+    def _inspect(self) -> Shape:
+        with self._told(), arrow_errors(self.source):
+            schema = self._schema()
+            names, unused = usable(self.source, schema)
+        return Shape(fields_of(schema, names), tuple(unused))
+
+    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+        names = [field.name for field in fields or self.shape.fields[:1]]
+        with self._told(), arrow_errors(self.source):
+            rows = 0
+            for batch in self._batches(names):
+                yield from pieces(self.source, batch.select(names), rows)
+                rows += batch.num_rows
 
 
-def _bounded(source: str, file: ArrowFile, names: Sequence[str], size: int) -> Iterator[Batch]:
-    total = rows = 0
-    for batch in file.batches(names):
-        check_batch(source, batch, names, rows)
-        rows += batch.num_rows
-        total += batch.get_total_buffer_size()  # PyArrow before 22 cannot tell nbytes of views
-        check_expanded(source, total, size)
-        yield batch
+def fields_of(schema: Any, names: Sequence[str]) -> tuple[Field, ...]:
+    """Describe columns that come as they are."""
+    return tuple(
+        Field(name, name, schema.field(name).type, schema.field(name).type) for name in names
+    )
 
 
-def read_batches(
-    source: str,
-    schema: pyarrow.Schema,
-    names: Sequence[str],
-    unused: Sequence[SkippedColumn],
-    batches: Iterable[Batch],
-) -> Table:
-    """Make a table of batches; columns that are not used stay in their places as left out."""
-    import pyarrow
-
-    wanted = pyarrow.schema([schema.field(name) for name in names])
-    found = pyarrow.Table.from_batches(list(batches) if names else [], wanted)
-    return table_of(source, read_all(schema, found.columns, unused))
+def pieces(source: str, batch: Batch, first_row: int) -> Generator[Batch, None, None]:
+    """Check a batch, whose bytes are taken as they are, and cut it into some not too large."""
+    check_batch(source, batch, batch.schema.names, first_row)
+    for start in range(0, batch.num_rows, BATCH_ROWS):
+        yield batch.slice(start, BATCH_ROWS)
