@@ -151,7 +151,7 @@ class _PropertyBounds:
 
     attribute: int
     bins: Rows  # of each place of the attribute
-    surprise: Floats  # of each place, in the whole column
+    surprise: Floats  # of each place, in the whole column, as far as it adds to the combination
     whole: Floats  # of each place: how far outside of the whole column
     misfit: Mapping[int, Table]  # by another attribute
     outside: Mapping[int, Table]  # the same: how far outside of a group
@@ -186,7 +186,8 @@ class _PropertyBounds:
         outside[joined(outside, worst[:, None]) < strength] = 0.0
         most = joined(np.maximum(farthest[bins], whole), worst[bins])
         tables = [_by_attribute(cells, table) for table in (misfit, outside)]
-        return cls(own.place, bins, surprise, whole, tables[0], tables[1], most)
+        combined = np.zeros(len(surprise)) if own.told else surprise
+        return cls(own.place, bins, combined, whole, tables[0], tables[1], most)
 
     def bound(self, places: Places, rows: Rows, codes: Callable[[int], Codes]) -> Floats:
         """Return the most that counts against some rows, given all places and codes of these."""

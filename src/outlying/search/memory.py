@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from outlying.derived.choosing import with_derived
+from outlying.derived.relations import with_relations
 from outlying.errors import SourceError
 from outlying.options import Options
 from outlying.parallel import in_order, usable_threads, usable_workers
@@ -95,6 +96,15 @@ class Prepared:
         model.progress = progress  # of whoever waits for it, also if another one has given up
         return model.evidence
 
+    def standing(self, threads: int = 1, progress: Progress | None = None) -> Standing:
+        """Return how strong findings are on the rows of the model, judged once."""
+        return self._once("standing", lambda: self._compared(self.model(threads), progress))
+
+    @staticmethod
+    def _compared(model: Model, progress: Progress | None) -> Standing:
+        model.progress = progress
+        return model.standing
+
     @property
     def groups(self) -> Groups:
         """The rows of the table by the conditions of the model."""
@@ -104,16 +114,10 @@ class Prepared:
         self, rows: Rows, threads: int = 1, progress: Progress | None = None
     ) -> Evidence:
         """Return what counts against some rows, whether or not the model is made of them."""
-        known = self.evidence(threads, progress)
         if self.drawn is None:
-            return known.of_rows(rows)
-        places = np.minimum(np.searchsorted(self.drawn, rows), len(self.drawn) - 1)
-        is_known = self.drawn[places] == rows
-        if is_known.all():
-            return known.of_rows(places)
-        numbers = [numbers_of(item, rows[~is_known]) for item in self.attributes]
-        others = self.model().judged(numbers, progress)
-        return known.of_rows(places[is_known]).interleaved(is_known, others)
+            return self.evidence(threads, progress).of_rows(rows)
+        numbers = [numbers_of(item, rows) for item in self.attributes]
+        return self.model(threads).judged(numbers, progress)
 
     def all_evidence(
         self, threads: int = 1, progress: Progress | None = None
@@ -133,16 +137,24 @@ class Prepared:
         """
         if len(self.attributes) != len(other.attributes):
             return False
-        return all(
-            (own.column.name, own.kind) == (new.column.name, new.kind)
-            and (not new.column.is_missing(row) or own.column.missing().any())
-            for own, new in zip(self.attributes, other.attributes, strict=True)
-        )
+        pairs = zip(self.attributes, other.attributes, strict=True)
+        return all(knows_column(own, new, row) for own, new in pairs)
 
     def numbers_of(self, other: Prepared, row: int) -> list[Numbers]:
         """Return the numbers of a row of another table on the scales of this one."""
         pairs = zip(self.attributes, other.attributes, strict=True)
         return [own.number_of(new.column, row) for own, new in pairs]
+
+
+def knows_column(own: Attribute, new: Attribute, row: int) -> bool:
+    """Return whether a model with one attribute can judge a row of the same with a new object.
+
+    That a derived column has no value is no property: its own columns say it.
+    """
+    if (own.column.name, own.kind) != (new.column.name, new.kind):
+        return False
+    is_derived = own.column.origin is not None
+    return is_derived or not new.column.is_missing(row) or bool(own.column.missing().any())
 
 
 class MemoryPopulation:
@@ -182,11 +194,13 @@ class MemoryPopulation:
 
     def _selected(self, table: Table) -> Selection:
         """Choose columns; of a table with a new object, row numbers are those of the others."""
-        counting = None
+        counting, known = None, None
         if table is not self.table:
             skipped = self.selection().skipped
             counting = {item.name for item in skipped if item.why is SkipReason.ROW_NUMBER}
-        return with_derived(select_any(table, self.options, counting), table, self.options)
+            known = self.selection().relations
+        chosen = with_derived(select_any(table, self.options, counting), table, self.options)
+        return with_relations(chosen, table, self.options, MOST_ROWS, known)
 
     def targets(
         self,
@@ -199,8 +213,7 @@ class MemoryPopulation:
 
     def standing(self, workers: int | None = None, progress: Progress | None = None) -> Standing:
         """Judge the rows of the table, once: how strong findings are on them."""
-        self.prepared.evidence(usable_threads(workers), progress)
-        return self._once("standing", lambda: self.prepared.model().standing)
+        return self.prepared.standing(usable_threads(workers), progress)
 
     def prepare(self, workers: int | None = None, progress: Progress | None = None) -> None:
         """Do what all objects have in common."""
@@ -277,7 +290,7 @@ class MemoryPopulation:
             groups = Groups(joined.attributes, model, self.prepared.groups)
         else:
             evidence = joined.evidence_of(np.array([row]), threads, progress)
-            groups, standing = joined.groups, joined.model().standing
+            groups, standing = joined.groups, joined.standing(threads, progress)
         exact = Exact(groups, row, claims(evidence)[0])
         return self._searched(joined, target, exact, standing)
 

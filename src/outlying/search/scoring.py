@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 from outlying.method.distribution import Bounds
@@ -156,7 +156,8 @@ class Evaluation:
         self.properties, self.candidates, self.rows = properties, candidates, rows
         self.property_of_condition = property_of_condition
         names = sorted({item.family for item in properties})
-        self.families = [names.index(item.family) for item in properties]
+        self._names = {name: place for place, name in enumerate(names)}
+        self.families = [self._names[item.family] for item in properties]
 
     def view(self, place: int, context: Context) -> ContextView:
         """Return a context as one property sees it."""
@@ -189,7 +190,15 @@ class Evaluation:
         A column and what is derived from it are one family: they tell of the same cell.
         """
         families = self.families
-        return (families[place], *(families[self.property_of_condition[item]] for item in context))
+        told = (families[self.property_of_condition[item]] for item in context)
+        return tuple(dict.fromkeys((families[place], *self._given(place), *told)))
+
+    def _given(self, place: int) -> Iterator[int]:
+        """Return the columns that a property tells of beside its own, as a relation does."""
+        origin = self.properties[place].attribute.column.origin
+        for name in () if origin is None else origin.given:
+            if name in self._names:
+                yield self._names[name]
 
     def hit(self, place: int, context: Context, strength: float, score: float) -> Hit | None:
         """Evaluate a property in a context; None where there is nothing to compare."""
