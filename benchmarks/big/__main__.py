@@ -47,7 +47,8 @@ def _about() -> str:
         "boolean), made by DuckDB; one row is cold for its city. Each figure is the best of some "
         "runs in fresh processes, imports included; memory is the peak of the process, CPU that of "
         "all its threads, which other work on the machine changes least. `histograms` "
-        "is DuckDB counting every column that is read, one after the other; `all rows` judges every row, and explains the ten oddest."
+        "is DuckDB counting every column that is read, one after the other; `all rows` judges "
+        "every row, and explains the ten oddest."
     )
 
 
