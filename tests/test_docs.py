@@ -19,7 +19,12 @@ from outlying.options import BAGGING, Bagging
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "outlying"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-NAMING = [ROOT / "CONTRIBUTING.md", *PAGES]
+#: Superseded decisions name modules as they were.
+NAMING = [
+    page
+    for page in (ROOT / "CONTRIBUTING.md", *PAGES)
+    if "> Superseded by" not in page.read_text("utf-8")
+]
 
 
 def commands() -> list[str]:

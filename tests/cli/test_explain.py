@@ -59,6 +59,7 @@ def test_json_is_the_documented_contract(run: Run, table: Path) -> None:
         "columns",
         "skipped_columns",
         "derived_columns",
+        "relations",
         "options",
         "objects",
     ]

@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 from outlying.method import density
 from outlying.method import measure as outlierness
 from outlying.method.density import Floats
-from outlying.method.distribution import (
-    Bounds,
-    Distribution,
-    rows_by_number,
-    typical_categories,
-)
+from outlying.method.distribution import Bounds, Distribution, rows_by_number
 from outlying.method.measure import Summary
 from outlying.method.profiles import CategoricalProfile, NumericProfile
 from outlying.method.surprise import robust_width
@@ -69,44 +64,43 @@ def test_what_is_typical_is_that_of_the_rows(whole: Floats, members: list[bool])
     values, everywhere = np.sort(whole[inside] / 4), np.sort(whole / 4)
     overall = Distribution.of(everywhere)
     if len(values) == 0 or values[0] == values[-1]:
-        assert len(values) == 0 or Distribution.of(values).typical(overall) is None
+        assert len(values) == 0 or np.isnan(Distribution.of(values).lift(overall))
         return
     found = Distribution.of(values)
-    typical = found.typical(overall)
-    assert typical is not None
+    lift = found.lift(overall)
     reach, known, total = found.width / 2, len(values), len(everywhere)
     own = sum(int(np.sum(np.abs(values - value) <= reach)) for value in values)
     around = sum(int(np.sum(np.abs(everywhere - value) <= reach)) for value in values)
-    assert typical.neighbours == pytest.approx({1: own / known})
-    assert typical.lift == pytest.approx((own / known) / (around / total))
-    assert typical.lift <= total / known * (1 + 1e-12)
-    found.widen(typical, (1, 2, 32))
-    assert typical.neighbours[32] == pytest.approx(
-        density.mean_neighbours(values, 32 * found.width)
-    )
-    assert set(typical.neighbours) == {1, 2, 32}
+    assert found.mean_neighbours() == pytest.approx(own / known)
+    assert lift == pytest.approx((own / known) / (around / total))
+    assert lift <= total / known * (1 + 1e-12)
+    wide = density.mean_neighbours(values, 32 * found.width)
+    assert found.mean_neighbours(32) == pytest.approx(wide)
 
 
 def test_all_rows_are_as_tight_as_they_are() -> None:
     values = sample("heavy", 500, 4)
     for found in (Distribution.of(values), binned(values, 60)):
-        typical = found.typical(found)
-        assert typical is not None
-        assert typical.lift == 1.0
+        assert found.lift(found) == 1.0
 
 
 def test_what_is_typical_of_categories_is_that_of_the_rows() -> None:
     rng = np.random.default_rng(8)
     labels, inside = rng.integers(0, 4, 200), rng.random(200) < 0.3
     inside &= labels != 3
-    rows, everywhere = (np.bincount(part, minlength=3) for part in (labels[inside], labels))
-    typical = typical_categories(rows, everywhere[:3], 200)
-    assert typical is not None
+    group, overall = (
+        CategoricalProfile(np.bincount(part, minlength=4), "abcd")
+        for part in (labels[inside], labels)
+    )
+    lift = group.lift(overall)
     here = [np.mean(labels[inside] == label) for label in labels[inside]]
     there = [np.mean(labels == label) for label in labels[inside]]
-    assert typical.lift == pytest.approx(np.mean(here) / np.mean(there))
-    assert typical.neighbours == pytest.approx({1: np.mean(here) * inside.sum()})
-    assert typical_categories(np.array([5, 0]), np.array([9, 9]), 18) is None
+    assert lift == pytest.approx(np.mean(here) / np.mean(there))
+    seen = group.summary("b", lift, 10.0)
+    assert seen.mean == pytest.approx(np.mean(here))
+    assert seen.at_object == pytest.approx(np.mean(labels[inside] == 1))
+    alone = CategoricalProfile(np.array([5, 0]), "ab")
+    assert np.isnan(alone.lift(CategoricalProfile(np.array([9, 9]), "ab")))
 
 
 def seen_from(found: Distribution, value: float, scale: int) -> Summary:
@@ -204,15 +198,13 @@ def test_the_lift_lies_between_the_bounds(shape: str, bins: int) -> None:
     values = sample(shape, 3000, 2)
     edges = np.linspace(values[0], values[-1], bins + 1)
     inside = values[(np.random.default_rng(3).random(3000) < 0.4) & (values > np.median(values))]
-    truth = Distribution.of(inside).typical(Distribution.of(values))
+    truth = Distribution.of(inside).lift(Distribution.of(values))
     group, overall = (binned(part, bins, edges) for part in (inside, values))
-    estimate = group.typical(overall)
-    assert truth is not None
-    assert estimate is not None
+    estimate = group.lift(overall)
     between = Bounds(group, float(inside[0])).lift(Bounds(overall, float(inside[0])))
     most = len(values) / len(inside)
-    assert between.low <= truth.lift * (1 + 1e-12) <= between.high * (1 + 1e-9) <= most * (1 + 2e-9)
-    assert between.low <= estimate.lift * (1 + 1e-12) <= between.high * (1 + 1e-9)
+    assert between.low <= truth * (1 + 1e-12) <= between.high * (1 + 1e-9) <= most * (1 + 2e-9)
+    assert between.low <= estimate * (1 + 1e-12) <= between.high * (1 + 1e-9)
     if bins > 10_000 and shape in ("normal", "clusters"):
         assert between.high / between.low < 1.03
 
@@ -227,9 +219,7 @@ def test_exact_values_leave_nothing_open() -> None:
         near = bounds.near(scale)
         assert near.low == near.high == found.near(0.0, scale * found.width / 2)
         assert bounds.neighbours(scale).off(found.mean_neighbours(scale)) < 1e-12
-    typical = group.typical(found)
-    assert typical is not None
-    assert Bounds(group, 0.0).lift(bounds).off(typical.lift) < 1e-12
+    assert Bounds(group, 0.0).lift(bounds).off(group.lift(found)) < 1e-12
     assert bounds.lift(bounds).off(1.0) == 0.0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,14 @@ import pytest
 import outlying
 from outlying import Findings
 from tests.engine_tables import OPTIONS, ROWS, check_same, frame, parquet, table, wheres
-from tests.spark_cluster import ROOT, SOON_READY, require_java, stop_spark
+from tests.spark_cluster import (
+    ROOT,
+    SOON_READY,
+    bare_python,
+    require_java,
+    running_cluster,
+    stop_spark,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
 
@@ -124,3 +131,44 @@ def test_spark_in_one_process(
     from outlying.sources.spark import connected
 
     check(connected("local[2]", str(folders[rows])), rows, in_memory)
+
+
+def test_a_spark_cluster_loses_a_worker(
+    java: None,
+    folders: dict[int, Path],
+    in_memory: dict[int, list[Findings]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One of two workers is killed while the pass goes on; the rows are then held in memory."""
+    from outlying.sources.spark import SparkFeeder, connected
+
+    stop_spark()
+    monkeypatch.setenv("PYSPARK_PYTHON", bare_python(tmp_path / "bare"))
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    with running_cluster(tmp_path, workers=2) as cluster:
+        feeder = connected(cluster.url, str(folders[ROWS]))
+        feeder._frame.sparkSession.conf.set("spark.sql.files.maxPartitionBytes", "300k")
+        check(feeder, ROWS, in_memory)
+        assert feeder.traffic.scans == 1
+        killed: list[bool] = []
+        fold = SparkFeeder.fold
+
+        def deadly(
+            self: SparkFeeder,
+            work: Any,
+            columns: Any,
+            progress: Callable[[int, int], None] | None = None,
+            workers: int | None = None,
+        ) -> Any:
+            def kill(done: int, total: int) -> None:
+                if not killed:
+                    killed.append(True)
+                    cluster.kill_worker(0)
+
+            return fold(self, work, columns, kill)
+
+        monkeypatch.setattr(SparkFeeder, "fold", deadly)
+        check(connected(cluster.url, str(folders[ROWS])), ROWS, in_memory)
+        assert killed
+        stop_spark()

@@ -9,12 +9,21 @@ from typing import Any
 
 from benchmarks.quality import peers
 from benchmarks.quality.cases import Method
-from benchmarks.quality.errors import copies, dirty, examples, faint, groups, habits, tables
+from benchmarks.quality.errors import (
+    copies,
+    dirty,
+    examples,
+    faint,
+    groups,
+    habits,
+    relations,
+    tables,
+)
 from benchmarks.quality.errors.copies import ErrorCase
 from benchmarks.quality.errors.injector import KINDS
 from benchmarks.quality.ours import Ours
 
-PARTS = ("errors", "habits", "dirty", "groups", "faint", "examples")
+PARTS = ("errors", "habits", "dirty", "groups", "faint", "relations", "examples")
 WIDE = 20  # columns
 
 
@@ -33,6 +42,7 @@ class Amounts:
     draws: int = dirty.DRAWS
     groups: tuple[int, ...] = (8, 3)  # tables of each size
     faint: int = 8
+    relations: int = 12
     examples: int = 5
 
 
@@ -49,6 +59,7 @@ MIDDLE = Amounts(
     draws=4,
     groups=(4, 1),
     faint=3,
+    relations=6,
     examples=1,
 )
 SHORT = Amounts(
@@ -63,6 +74,7 @@ SHORT = Amounts(
     draws=2,
     groups=(1, 1),
     faint=1,
+    relations=2,
     examples=1,
 )
 
@@ -114,6 +126,7 @@ def plan(settings: Settings) -> list[Recipe]:
         "dirty": _dirty,
         "groups": _groups,
         "faint": _faint,
+        "relations": _relations,
         "examples": _examples,
     }
     return [recipe for part in PARTS if part in settings.parts for recipe in parts[part](settings)]
@@ -203,6 +216,12 @@ def _faint(settings: Settings) -> Iterator[Recipe]:
         for relation in faint.RELATIONS:
             for number in range(settings.amounts.faint):
                 yield Recipe(faint.make, (relation, deviations, number, settings.seed))
+
+
+def _relations(settings: Settings) -> Iterator[Recipe]:
+    for kind in relations.KINDS:
+        for number in range(settings.amounts.relations):
+            yield Recipe(relations.make, (kind, number, settings.seed))
 
 
 def _examples(settings: Settings) -> Iterator[Recipe]:

@@ -35,6 +35,7 @@ def page(rows: Sequence[Row], settings: Settings) -> str:
         *_section(found, methods, "hospital", "The hospital table", _cell),
         *_section(found, methods, "groups", "Amounts wrong for their own account", _told),
         *_section(found, methods, "faint", "Faint stories", _told),
+        *_section(found, methods, "relations", "What the other columns and rows say", _cell),
         *_section(found, methods, "examples", "Examples that anyone understands", _cell),
         *_times(rows),
         *_missed(rows),

@@ -79,6 +79,8 @@ def groups_of(row: Row) -> Iterator[tuple[str, str]]:
     elif row.part == "dirty":
         yield from (("data.gov", f"{row.kind}, {half}") for half in (row.half, "all"))
         yield "data.gov by table", f"{row.source}, {row.kind} ({row.half})"
+    elif row.part == "relations":
+        yield row.part, f"{row.kind} ({row.half})"
     else:
         yield row.part, f"{row.source}, {row.kind}" if row.part == "faint" else row.kind
 

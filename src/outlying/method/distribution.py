@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Iterable
 from typing import cast
 
 import numpy as np
@@ -22,9 +21,8 @@ from outlying.method.density import (
     bandwidth,
     bandwidth_among,
     densities,
-    mean_matches,
 )
-from outlying.method.measure import SCALES, Typical, lift, rarity
+from outlying.method.measure import SCALES, lift, rarity
 from outlying.method.surprise import CLIPPED, OUTER_TWENTIETHS, SPIKE_REACH, distance_off
 
 #: Numbers up to so many, and so many for each of them, are counted one by one.
@@ -125,30 +123,30 @@ class Distribution:
 
     def mean_neighbours(self, scale: int = SCALES[0]) -> float:
         """Return how many rows a row has around it on average, itself included."""
-        return self.mean(self.neighbours(scale))
+        if scale not in self._means:
+            self._means[scale] = self.mean(self.neighbours(scale))
+        return self._means[scale]
+
+    @functools.cached_property
+    def _means(self) -> dict[int, float]:
+        return {}
 
     def mean(self, counts: Counts | Floats) -> float:
         """Return the mean over the rows of what is known by value."""
         return float(np.add.reduce(self.rows * counts)) / self.known
 
-    def typical(self, overall: Distribution) -> Typical | None:
-        """Return what is typical here, compared with all rows; None where all values are equal.
+    def lift(self, overall: Distribution) -> float:
+        """Return how much tighter values are here than all rows are around them (method 5).
 
-        No group is tighter than all rows by more than its rows are fewer, in bins as in truth.
+        NaN where all values are equal. No group is tighter than all rows by more than its rows are
+        fewer, in bins as in truth.
         """
         if len(self.values) < 2:
-            return None
+            return math.nan
         inside = around = self.mean_neighbours()
         if self.known < overall.known:
             around = max(inside, self.mean(overall._between(self.values, self.width / 2)))
-        shares = inside / self.known, around / overall.known
-        return Typical(self.known, self.width, lift(*shares), {SCALES[0]: inside})
-
-    def widen(self, typical: Typical, scales: Iterable[int]) -> None:
-        """Count the neighbours of a typical member at further scales."""
-        for scale in scales:
-            if scale not in typical.neighbours:
-                typical.neighbours[scale] = self.mean_neighbours(scale)
+        return lift(inside / self.known, around / overall.known)
 
     def _between(self, points: Floats, reach: float) -> Counts | Floats:
         """Count the rows within a distance of each point."""
@@ -198,18 +196,6 @@ def rows_by_number(numbers: Counts, rows: Counts) -> tuple[Counts, Counts]:
     ordered = numbers[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=-1))
     return ordered[starts], np.add.reduceat(rows[order], starts)
-
-
-def typical_categories(counts: Counts, everywhere: Counts, total: int) -> Typical | None:
-    """Return what is typical of rows by category; None where there is only one.
-
-    `everywhere` counts the same categories among all rows, of which there are `total`.
-    """
-    if np.count_nonzero(counts) < 2:
-        return None
-    known, inside = int(np.add.reduce(counts)), mean_matches(counts, counts)
-    shares = inside / known, mean_matches(counts, everywhere) / total
-    return Typical(known, 1.0, lift(*shares), {SCALES[0]: inside})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,37 +33,6 @@ MUCH_STRONGER = math.log(3)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Typical:
-    """What is typical of a property in one context, whatever the object."""
-
-    known: int  # rows that have a value
-    width: float  # of the Parzen window; 1 for categories
-    lift: float  # how much tighter the property is here than in the whole population
-    #: By scale: the rows that a member has on average within its window, itself included. Wide
-    #: windows are seldom needed, and counted when they are.
-    neighbours: dict[int, float]
-
-    def summary(self, near: Sequence[float], unit: float, reach: float | None = None) -> Summary:
-        """Summarise a context for an object with so many rows near it, at one scale or several.
-
-        `reach` is half of the window, in the unit of the column.
-        """
-        scales = SCALES[: len(near)]
-        rarities = [self.neighbours[scale] / rows for scale, rows in zip(scales, near, strict=True)]
-        place = rarest(rarities)
-        scale, width = scales[place], scales[place] * self.width
-        return Summary(
-            density_at(self.neighbours[scale], self.known, width),
-            density_at(float(near[place]), self.known, width),
-            unit,
-            self.lift,
-            scale,
-            round(near[place]),
-            None if reach is None else scale * reach,
-        )
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class Summary:
     """A property in one context, as one object sees it, at the scale at which it is rarest.
 
@@ -78,6 +47,32 @@ class Summary:
     scale: int = 1
     near: int = 0  # rows within the window around the object, itself included
     reach: float | None = None  # half of that window, in the column's unit; None for categories
+
+    @classmethod
+    def at_rarest(
+        cls,
+        neighbours: Sequence[float],
+        near: Sequence[float],
+        *,
+        known: int,
+        width: float,
+        unit: float,
+        lift: float,
+        reach: float | None = None,
+    ) -> Summary:
+        """Summarise a context for an object, at the scale at which that is rarest.
+
+        Given are, by scale, the rows that a member has on average within its window, itself
+        included, and those around the object; `known` rows have a value, `width` is that of the
+        narrowest window, `reach` half of it in the unit of the column.
+        """
+        place = rarest([usual / rows for usual, rows in zip(neighbours, near, strict=True)])
+        scale = SCALES[place]
+        mean, own = (
+            density_at(float(rows[place]), known, scale * width) for rows in (neighbours, near)
+        )
+        far = None if reach is None else scale * reach
+        return cls(mean, own, unit, lift, scale, round(near[place]), far)
 
     @property
     def rarity(self) -> float:
@@ -109,19 +104,6 @@ def may_reach(near: Number, known: Number, needed: float) -> Any:
     only where they can: so most of them need not be looked at (method 3).
     """
     return near * (needed * (1 - SAME_DENSITY)) <= known
-
-
-def counted_near(
-    scales: Sequence[int], known: int, needed: float, count: Callable[[int], float]
-) -> list[float]:
-    """Count the rows near the object at each scale that may show the needed rarity."""
-    near: list[float] = []
-    for scale in scales:
-        rows = count(scale)
-        if near and not may_reach(rows, known, needed):
-            break
-        near.append(rows)
-    return near
 
 
 def rarest(rarities: Sequence[float]) -> int:

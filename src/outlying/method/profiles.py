@@ -17,14 +17,17 @@ import numpy as np
 
 from outlying.kernel.sweep import means_around, median_step, ranges
 from outlying.method import measure
-from outlying.method.density import Counts, Floats, frequencies
+from outlying.method.density import Counts, Floats, frequencies, mean_matches
 from outlying.method.distribution import Distribution
-from outlying.method.measure import Summary
+from outlying.method.measure import SCALES, Summary, may_reach
 from outlying.table.values import Form, Value, value_of
 
 TYPICAL_SHARE = 0.9
 _GAPS_IN_A_RANGE = 3
 _SIDES: tuple[Literal["left"], Literal["right"]] = "left", "right"
+
+_MICROSECONDS_PER_DAY = 86_400e6
+_FORMS_IN_DAYS: tuple[Form, ...] = ("date", "datetime", "instant", "time", "duration")
 
 Ranges: TypeAlias = tuple[tuple[Value, Value], ...]
 
@@ -43,6 +46,12 @@ _MAY_BE_LOGARITHMIC: tuple[Form, ...] = ("number", "integer", "duration")
 
 
 # --- profiles ------------------------------------------------------------------------------------
+
+
+def unit_of(form: Form, exponent: int) -> float:
+    """Return what turns densities of values divided by 2**exponent into those per unit."""
+    per_unit = np.ldexp(1.0, min(-exponent, 1023))
+    return float(per_unit * (_MICROSECONDS_PER_DAY if form in _FORMS_IN_DAYS else 1))
 
 
 class NumericProfile:
@@ -72,6 +81,32 @@ class NumericProfile:
         """How much memory it takes, with its sketch."""
         ranks, values = 3 * self._ranked(1)[0].nbytes, 4 * self.found.values.nbytes
         return ranks + values + MOST_SKETCH_BYTES
+
+    def lift(self, overall: Profile) -> float:
+        """Return how much tighter values are here than in the whole table; NaN: they are equal."""
+        return self.found.lift(cast(NumericProfile, overall).found)
+
+    def summary(self, place: Value, lift: float, needed: float) -> Summary:
+        """Return how rare an object is at the scale at which it is rarest.
+
+        Windows wider than the first count only where they can show the `needed` rarity.
+        """
+        found, value = self.found, self._scaled(place)
+        near: list[float] = []
+        for scale in SCALES:
+            rows = max(1.0, found.near(value, scale * found.width / 2))
+            if near and not may_reach(rows, self.known, needed):
+                break
+            near.append(rows)
+        return Summary.at_rarest(
+            [found.mean_neighbours(scale) for scale in SCALES[: len(near)]],
+            near,
+            known=self.known,
+            width=found.width,
+            unit=unit_of(self.form, self.exponent),
+            lift=lift,
+            reach=float(np.ldexp(found.width / 2, self.exponent)),
+        )
 
     def tail(self, summary: Summary) -> float:
         """Return the share of rows at least as rare as an object, at the scale of its summary."""
@@ -145,6 +180,23 @@ class CategoricalProfile:
     def nbytes(self) -> int:
         """How much memory it takes."""
         return self.counts.nbytes
+
+    def lift(self, overall: Profile) -> float:
+        """Return how much more often rows share a category than in the whole table.
+
+        NaN where there is only one; `overall` counts the same categories among all rows.
+        """
+        everywhere = cast(CategoricalProfile, overall)
+        if np.count_nonzero(self.counts) < 2:
+            return math.nan
+        inside = mean_matches(self.counts, self.counts) / self.known
+        return measure.lift(inside, mean_matches(self.counts, everywhere.counts) / everywhere.known)
+
+    def summary(self, place: Value, lift: float, needed: float) -> Summary:  # noqa: ARG002
+        """Return how rare the category of an object is."""
+        usual = mean_matches(self.counts, self.counts)
+        near = max(1, int(self.counts[self.labels.index(place)]))
+        return Summary.at_rarest([usual], [near], known=self.known, width=1.0, unit=1.0, lift=lift)
 
     def tail(self, summary: Summary) -> float:
         """Return the share of rows at least as rare as an object."""

@@ -96,6 +96,7 @@ class ColumnFacts:
     """What the whole column says of the scale on which distances in its groups count."""
 
     ordered: Floats  # all known values
+    usual: float | None = None  # how far rows off a spike lie from it, where that is known
 
     @functools.cached_property
     def step(self) -> float:
@@ -117,6 +118,8 @@ class ColumnFacts:
 
         Codes for unknown, far away, do not count.
         """
+        if self.usual is not None:
+            return self.usual
         away = np.abs(self.ordered - spike)
         away = away[(away > 0) & (away <= FAR * distance_off(self.ordered, spike))]
         enough = len(away) >= max(5, 0.03 * len(self.ordered))

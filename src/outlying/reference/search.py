@@ -19,10 +19,9 @@ from typing import TypeAlias
 import numpy as np
 
 from outlying.method.density import Floats, frequencies
-from outlying.method.distribution import typical_categories
 from outlying.method.intervals import Segments
 from outlying.method.measure import SAME_SCORE, Summary, reaches
-from outlying.method.profiles import CategoricalProfile, NumericProfile, Profile
+from outlying.method.profiles import NumericProfile, Profile
 from outlying.options import Options, PaperOptions
 from outlying.reference.formulas import (
     OmegaSummary,
@@ -204,13 +203,12 @@ class Scores(Evaluation):
         self, attribute: CategoricalAttribute, mask: Mask, kind: type[Summary]
     ) -> Summary | None:
         """Summarise frequencies: mean(F) is the sum of their squares."""
-        counts, own = attribute.counts(mask), int(attribute.codes[self.row])
-        totals = attribute.counts(self.mask(()))
-        typical = typical_categories(counts, totals, int(totals.sum()))
-        if typical is None:
+        group, own = attribute.profile(mask), int(attribute.codes[self.row])
+        lift = group.lift(attribute.profile(self.mask(())))
+        if math.isnan(lift):
             return None
-        f = frequencies(counts)
-        return kind(float(f @ f), float(f[own]), 1.0, typical.lift, near=int(counts[own]))
+        f = frequencies(group.counts)
+        return kind(float(f @ f), float(f[own]), 1.0, lift, near=int(group.counts[own]))
 
     def _of_number(
         self, attribute: NumericAttribute, mask: Mask, kind: type[Summary]
@@ -223,8 +221,7 @@ class Scores(Evaluation):
         density = found.densities()
         own = int(np.searchsorted(found.values, attribute.scaled(self.row)))
         fixed = found if self.paper.bandwidth == "fixed" else distribution(values, "fixed")
-        typical = fixed.typical(self._whole(attribute))
-        lift = math.nan if typical is None else typical.lift
+        lift = fixed.lift(self._whole(attribute))
         given = found.mean(density), float(density[own]), attribute.unit, lift
         if fixed is not found:
             return kind(*given)
@@ -240,7 +237,7 @@ class Scores(Evaluation):
     def _described(self, place: int, context: Context) -> Profile:
         attribute, mask = self.properties[place].attribute, self.mask(context)
         if isinstance(attribute, CategoricalAttribute):
-            return CategoricalProfile(attribute.counts(mask), attribute.categories)
+            return attribute.profile(mask)
         found = distribution(_values(attribute, mask), self.paper.bandwidth)
         return NumericProfile(found, attribute.column.form, attribute.exponent)
 

@@ -19,6 +19,7 @@ from outlying.results.wording import (
     Terms,
     figures,
     headline,
+    joint,
     name_of,
     percent,
     title,
@@ -232,7 +233,9 @@ def _claim(pair: Pair, width: int, with_mark: bool) -> str:
     """Return what a derived column says in words, whole: it would not fit into a cell."""
     cell, said, where = headline(pair)
     among = f", {where}" if pair.conditions else ""
-    return wrapped(f"{cell} {said}{among}{_mark(pair, with_mark)}", width, _BETWEEN, 2 * _BETWEEN)
+    return wrapped(
+        f"{cell}{joint(pair)}{said}{among}{_mark(pair, with_mark)}", width, _BETWEEN, 2 * _BETWEEN
+    )
 
 
 def _aligned(lines: Sequence[tuple[str, str, str]], width: int) -> list[str]:
@@ -268,8 +271,8 @@ def _closest(findings: Findings, width: int) -> str:
         return ""
     pair = findings.stories[0].headline
     cell, expected, where = headline(pair)
-    comma = "," if pair.said is None else ""
-    said = f"The closest is {cell}{comma} {expected}, {where}."
+    between = ", " if pair.said is None else joint(pair)
+    said = f"The closest is {cell}{between}{expected}, {where}."
     return "\n" + wrapped(said, width, "  ", "  ")
 
 

@@ -127,7 +127,10 @@ def _order(hit: Hit, exact: Evaluation, look: bool) -> Order:
 
 def _finding(hit: Hit, exact: Evaluation, number: int = 0, group: Hashable = None) -> Finding:
     columns = exact.families_of(hit.property, hit.context)
-    return Finding(columns[0], frozenset(columns), hit.strength, number, group)
+    origin = exact.properties[hit.property].attribute.column.origin
+    given = () if origin is None else origin.given
+    is_relation = any(own.name in given and _kind(own) is Kind.NUMBER for own in exact.properties)
+    return Finding(columns[0], frozenset(columns), hit.strength, number, group, is_relation)
 
 
 def _group(hit: Hit, members: Callable[[int], Mask]) -> Hashable:
@@ -154,12 +157,21 @@ def _described(
     exact, found = searched.exact, [_finding(hit, searched.exact) for hit in hits]
     kinds = _kinds(exact)
     chosen = culprits.culprits(told, found, kinds)
-    return tuple(
-        _story(item, culprit, hits, searched) for item, culprit in zip(told, chosen, strict=True)
-    )
+    stories = []
+    for number, (item, culprit) in enumerate(zip(told, chosen, strict=True)):
+        is_known = culprit in chosen[:number]
+        undecided = [] if is_known else culprits.undecided(item, found)
+        stories.append(_story(item, culprit, undecided, hits, searched))
+    return tuple(stories)
 
 
-def _story(told: StoryBuilder, culprit: int, hits: Sequence[Hit], searched: Searched) -> Story:
+def _story(
+    told: StoryBuilder,
+    culprit: int,
+    undecided: Sequence[int],
+    hits: Sequence[Hit],
+    searched: Searched,
+) -> Story:
     shown, exact = [*told.findings, *told.absorbed], searched.exact
     place = shown.index(told.headline(culprit))
     pairs = tuple(
@@ -174,7 +186,8 @@ def _story(told: StoryBuilder, culprit: int, hits: Sequence[Hit], searched: Sear
     )
     names = sorted({own.family for own in exact.properties})
     columns = tuple(names[column] for column in sorted(told.columns))
-    return Story(columns, names[culprit], pairs[place], pairs)
+    doubtful = tuple(names[column] for column in undecided)
+    return Story(columns, names[culprit], pairs[place], pairs, doubtful)
 
 
 def _kinds(exact: Evaluation) -> list[Kind]:
@@ -232,6 +245,7 @@ def pair_of(
         parent=None if origin is None else origin.parent,
         parent_value=None if origin is None else values[origin.parent],
         said=_said(own, values),
+        given=() if origin is None else origin.given,
     )
 
 

@@ -46,6 +46,7 @@ class Finding:
     strength: float
     number: int = 0
     group: Hashable = None  # None: nothing is known of it
+    is_relation: bool = False  # told by what other numbers say, not in a context
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -61,18 +62,18 @@ class StoryBuilder:
         """The strength of its strongest finding."""
         return self.findings[0].strength
 
-    def by(self, column: int) -> Finding | None:
-        """Return the finding with this property, if there is one."""
-        return next((item for item in self.findings if item.property == column), None)
-
     def holds(self, finding: Finding) -> bool:
         """Return whether the strongest finding is of the same property, and of more columns."""
         is_part = finding.columns < self.columns
         return is_part and finding.property == self.findings[0].property
 
     def headline(self, culprit: int) -> Finding:
-        """Return the finding that calls the culprit odd; where there is none, the strongest."""
-        return self.by(culprit) or self.findings[0]
+        """Return the finding that calls the culprit odd; where there is none, the strongest.
+
+        A relation says what is expected of this very row, a context what is of many.
+        """
+        own = [item for item in self.findings if item.property == culprit] or self.findings[:1]
+        return next((item for item in own if item.is_relation), own[0])
 
 
 class Grouping:
@@ -115,7 +116,8 @@ class Grouping:
 
     def _join(self, story: StoryBuilder, finding: Finding) -> None:
         if story.columns == finding.columns:
-            if story.by(finding.property) is None:
+            known = {(item.property, item.is_relation) for item in story.findings}
+            if (finding.property, finding.is_relation) not in known:
                 story.findings.append(finding)
         elif len(story.absorbed) < MOST_ABSORBED and not any(
             (item.property, item.columns) == (finding.property, finding.columns)
@@ -159,11 +161,22 @@ def culprit(story: StoryBuilder, found: Sequence[Finding], kinds: Sequence[Kind]
     Where several are, their own findings count; then a number is odd rather than a category, that
     rather than a time, that rather than a missing value.
     """
-    own = {item.property: item.strength for item in story.findings}
+    own = {item.property: item.strength for item in reversed(story.findings)}
     left = _least_left(story, found)
     strongest = max(own.get(column, -math.inf) for column in left)
     left = [item for item in left if own.get(item, -math.inf) >= strongest - WEAKER_FINDING]
     return min(left, key=lambda item: (kinds[item], -own.get(item, -math.inf), item))
+
+
+def undecided(story: StoryBuilder, found: Sequence[Finding]) -> list[int]:
+    """Return the columns of a broken relation of which nothing says which one is wrong.
+
+    Where other findings share one of them, that one is: then there are none.
+    """
+    if not any(item.is_relation for item in story.findings):
+        return []
+    left = _least_left(story, found)
+    return left if len(left) > 1 else []
 
 
 def _least_left(story: StoryBuilder, found: Sequence[Finding]) -> list[int]:

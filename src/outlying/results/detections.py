@@ -41,7 +41,9 @@ class Reason:
             return None
         story, odd = findings.stories[0], findings.stories[0].culprit
         hint = (
-            "" if odd == story.headline.column else f"most likely {printable(odd)} is the odd one"
+            ""
+            if odd == story.headline.column or (story.undecided and story.headline.given)
+            else f"most likely {printable(odd)} is the odd one"
         )
         return cls(odd, findings.object.get(odd), *headline(story.headline), hint)
 

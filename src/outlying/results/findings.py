@@ -17,6 +17,7 @@ from outlying.table.table import FrameLibrary, SkippedColumn, Table
 from outlying.table.values import Value, plain, printable
 
 if TYPE_CHECKING:
+    from outlying.derived.relations import RelationSummary
     from outlying.render.axis import AxisChoice
     from outlying.render.scene import Theme
     from outlying.table.selection import Selection
@@ -41,6 +42,7 @@ class Population:
     columns: tuple[str, ...]
     skipped_columns: tuple[SkippedColumn, ...]
     derived_columns: tuple[DerivedColumn, ...] = ()
+    relations: tuple[RelationSummary, ...] = ()
     #: Whose dataframes the user works with.
     frame_library: FrameLibrary = dataclasses.field(default="pandas", repr=False, compare=False)
 
@@ -48,13 +50,15 @@ class Population:
     def of(cls, table: Table, rows: int, selection: Selection) -> Population:
         """Describe what takes part and what does not."""
         from outlying.derived.choosing import left_out, taking_part
+        from outlying.derived.relations import summaries
 
         return cls(
             table.source,
             rows,
             taking_part(selection, table.names),
             left_out(selection),
-            tuple(DerivedColumn(item.name, item.family) for item in selection.derived),
+            tuple(DerivedColumn(item.name, item.family) for item in selection.parts),
+            summaries(selection),
             table.frame_library,
         )
 
@@ -67,6 +71,7 @@ class Population:
             "columns": list(self.columns),
             "skipped_columns": [item.to_dict() for item in self.skipped_columns],
             "derived_columns": [dataclasses.asdict(item) for item in self.derived_columns],
+            "relations": [item.to_dict() for item in self.relations],
         }
 
 

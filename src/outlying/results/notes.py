@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from outlying.derived.relations import summaries
 from outlying.options import DEPRECATED, Options, PaperOptions
 from outlying.results.stories import Story
 from outlying.results.wording import Hint
@@ -12,6 +13,8 @@ from outlying.search.population import Searched
 from outlying.search.standing import Standing
 from outlying.table.selection import Selection
 from outlying.table.values import printable
+
+_NAMED = 3  # relations in a note
 
 
 def notes_on(
@@ -31,6 +34,7 @@ def notes_on(
         given = "finding is" if options.top == 1 else f"{options.top:,} findings are"
         notes.append(f"Only the strongest {given} given.")
     notes += _derived(searched.selection)
+    notes += _relations(searched.selection)
     if options.paper is not None:
         notes += _on_paper(attributes, options.paper)
     notes += drawn_note(searched.standing, searched.rows)
@@ -48,16 +52,16 @@ def notes_on(
 
 def _derived(selection: Selection) -> list[str]:
     """Say what was derived, and which columns take part by their parts alone."""
-    if not selection.derived:
+    if not selection.parts:
         return []
     by_value = {column.name for column in selection.columns}
     parts: dict[str, list[str]] = {}
-    for column in selection.derived:
+    for column in selection.parts:
         word = column.name.removeprefix(column.family).strip(" ()")
         parts.setdefault(printable(column.family, 40), []).append(word)
     told = "; ".join(f"{name} ({', '.join(words)})" for name, words in parts.items())
     notes = [f"Parts of columns were compared, too: {told}."]
-    alone = [column for column in selection.derived if column.family not in by_value]
+    alone = [column for column in selection.parts if column.family not in by_value]
     circles = dict.fromkeys(column.family for column in alone if column.form == "time")
     texts = dict.fromkeys(column.family for column in alone if column.family not in circles)
     if texts:
@@ -67,6 +71,18 @@ def _derived(selection: Selection) -> list[str]:
         named = ", ".join(printable(name, 40) for name in circles)
         notes.append(f"Times of {named} were compared on a circle: 23:50 is near 00:10.")
     return notes
+
+
+def _relations(selection: Selection) -> list[str]:
+    """Say how many relations between columns were found, and name the first."""
+    found = summaries(selection)
+    if not found:
+        return []
+    count = "One relation" if len(found) == 1 else f"{len(found):,} relations"
+    named = "; ".join(item.sentence for item in found[:_NAMED])
+    more = f"; and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
+    were = "was" if len(found) == 1 else "were"
+    return [f"{count} between columns {were} found, and compared: {named}{more}."]
 
 
 def hints_on(found: int, options: Options) -> list[Hint]:

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from outlying.results.wording import cell_of, sentence, standing
+from outlying.results.wording import cell_of, joint, not_together, sentence, standing
 from outlying.table.conditions import Condition
 from outlying.table.values import Value, plain, printable
 
@@ -136,6 +136,8 @@ class Pair(Ranked):
     parent: str | None = dataclasses.field(default=None, repr=False)
     parent_value: Value = dataclasses.field(default=None, repr=False)
     said: str | None = dataclasses.field(default=None, repr=False)
+    #: Of a relation: the other columns by which the value is expected to be another one.
+    given: tuple[str, ...] = dataclasses.field(default=(), repr=False)
 
     @builtins.property
     def column(self) -> str:
@@ -145,7 +147,7 @@ class Pair(Ranked):
     @builtins.property
     def detail(self) -> str | None:
         """What is odd of a derived property, in words; None where property and value say it."""
-        return None if self.said is None else f"{cell_of(self)} {self.said}"
+        return None if self.said is None else f"{cell_of(self)}{joint(self)}{self.said}"
 
     @builtins.property
     def standing(self) -> str:
@@ -190,6 +192,7 @@ class Pair(Ranked):
         fields = {name: getattr(self, name) for name in PAIR_FIELDS}
         return fields | {
             "value": plain(self.value),
+            "given": list(self.given),
             "conditions": [condition.to_dict() for condition in self.conditions],
             "typical": [_plain_typical(item) for item in self.typical[:MOST_TYPICAL]],
             "typical_more": max(0, len(self.typical) - MOST_TYPICAL),
@@ -213,6 +216,7 @@ PAIR_FIELDS = (
     "property",
     "column",
     "value",
+    "given",
     "conditions",
     "outlierness",
     "rarity",
@@ -261,12 +265,15 @@ class Story(Ranked):
     most ordinary. `headline` is the telling whose property is the culprit; where there is none, the
     strongest. `pairs` are all tellings of exactly these columns, strongest first, the headline
     among them; then some with further columns, or of the same rows by others, which add nothing.
+    `undecided` are columns of a broken relation of which nothing says which one is wrong; the
+    culprit, one of them, is no more than a guess.
     """
 
     columns: tuple[str, ...]
     culprit: str
     headline: Pair
     pairs: tuple[Pair, ...]
+    undecided: tuple[str, ...] = ()
 
     @property
     def strength(self) -> float:
@@ -286,6 +293,8 @@ class Story(Ranked):
     @property
     def sentence(self) -> str:
         """The story in words, as its headline tells it."""
+        if self.undecided and self.headline.given:
+            return f"{self.headline.sentence} {not_together(self.undecided)}"
         if self.culprit == self.headline.column:
             return self.headline.sentence
         return (
@@ -303,6 +312,7 @@ class Story(Ranked):
         return {
             "columns": list(self.columns),
             "culprit": self.culprit,
+            "undecided": list(self.undecided),
             "headline": place,
             "strength": self.strength,
             "exceptional": self.exceptional,

@@ -152,7 +152,12 @@ def sentence(pair: Pair) -> str:
 def _detailed(pair: Pair) -> str:
     """Say a pair whose value is one of several odd ones: how few there are of them."""
     like = "no other row is like that"
-    if pair.near > 1:
+    as_far = round(pair.tail * pair.known)
+    if pair.given:
+        like = "no other row is as far off"
+        if as_far > 1:
+            like = f"{as_far:,} rows are as far off"
+    elif pair.near > 1:
         like = f"{pair.near:,} are like that, {times(pair.rarity)} fewer than usual"
     return f"{pair.detail}. This {_degree(pair)} among {group(pair)}: {like}."
 
@@ -295,6 +300,17 @@ def _compared(pair: Pair) -> str:
 def cell_of(pair: Pair, most: int = 80) -> str:
     """Name the cell that a derived property comes from."""
     return f"{printable(pair.column, most)} = {printable(text_of(pair.parent_value), most)}"
+
+
+def not_together(columns: Sequence[str]) -> str:
+    """Say of columns that any of them may be the wrong one."""
+    *most, last = (printable(name, 40) for name in columns)
+    return f"{', '.join(most)} and {last} do not fit together: any of them may be wrong."
+
+
+def joint(pair: Pair) -> str:
+    """Return what joins a cell and what is said of it: a relation says what is expected."""
+    return ", " if pair.given else " "
 
 
 def claim(pair: Pair, most: int = 80) -> str:

@@ -20,27 +20,19 @@ from outlying.kernel.sweep import taken
 from outlying.method.density import Counts, Floats
 from outlying.method.distribution import Distribution
 from outlying.method.intervals import Segments, segments
-from outlying.method.profiles import CategoricalProfile, NumericProfile
+from outlying.method.profiles import CategoricalProfile, NumericProfile, unit_of
 from outlying.search.threads import LazyValues
 from outlying.table.columns import Column, Mask, NumericColumn, Rows, frozen
-from outlying.table.values import Form, Value
+from outlying.table.values import Value
 
-_MICROSECONDS_PER_DAY = 86_400e6
 _SAFE_EXPONENT = 900  # beyond, a product might lose digits
 _VANISHING = 1020  # what is smaller than the largest value by more powers of two loses its digits
 _MOST = 1e100  # a new value, however far off: products of it stay finite
-_FORMS_IN_DAYS: tuple[Form, ...] = ("date", "datetime", "instant", "time", "duration")
 
 
 def exponent_of(largest: float) -> int:
     """Return the power of two by which to divide values, the largest of them given."""
     return int(np.frexp(largest)[1])
-
-
-def unit_of(form: Form, exponent: int) -> float:
-    """Return what turns densities of values divided by 2**exponent into those per unit."""
-    per_unit = np.ldexp(1.0, min(-exponent, 1023))
-    return float(per_unit * (_MICROSECONDS_PER_DAY if form in _FORMS_IN_DAYS else 1))
 
 
 def _largest(values: Floats) -> float:

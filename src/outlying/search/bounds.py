@@ -20,6 +20,7 @@ import numpy.typing as npt
 from outlying.kernel.sweep import located
 from outlying.search.bins import NumericBins
 from outlying.search.cells import Cells, Codes, NumberCoder, Numbers
+from outlying.search.evidence import joined
 from outlying.search.outside import STRONG_MISFIT, CategoryJudge, NumberJudge
 from outlying.table.columns import Floats, Mask, Rows
 
@@ -90,7 +91,7 @@ class StrengthBounds:
         outside = bounds.outside_bound(places[rows], rows, codes)
         if isinstance(fitted.judge, NumberJudge):  # in value space, that context knows no limit
             outside[(misfits >= STRONG_MISFIT) & (contexts[:, 1] >= 0)] = np.inf
-        return misfits + outside >= self.strength
+        return joined(outside, misfits) >= self.strength
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -150,7 +151,7 @@ class _PropertyBounds:
 
     attribute: int
     bins: Rows  # of each place of the attribute
-    surprise: Floats  # of each place, in the whole column
+    surprise: Floats  # of each place, in the whole column, as far as it adds to the combination
     whole: Floats  # of each place: how far outside of the whole column
     misfit: Mapping[int, Table]  # by another attribute
     outside: Mapping[int, Table]  # the same: how far outside of a group
@@ -183,12 +184,13 @@ class _PropertyBounds:
         most = misfit.max(axis=1, initial=0.0)[bins]
         most = most + np.maximum(outside.max(axis=1, initial=0.0)[bins], whole)
         tables = [_by_attribute(cells, table) for table in (misfit, outside)]
-        return cls(own.place, bins, surprise, whole, tables[0], tables[1], most)
+        combined = np.zeros(len(surprise)) if own.told else surprise
+        return cls(own.place, bins, combined, whole, tables[0], tables[1], most)
 
     def bound(self, places: Places, rows: Rows, codes: Callable[[int], Codes]) -> Floats:
         """Return the most that counts against some rows, given all places and codes of these."""
         misfit = self._largest(self.misfit, places, rows, codes)
-        return misfit + self.outside_bound(places, rows, codes)
+        return joined(self.outside_bound(places, rows, codes), misfit)
 
     def outside_bound(self, places: Places, rows: Rows, codes: Callable[[int], Codes]) -> Floats:
         """Return how far outside some rows are at most, of the column and of single conditions."""

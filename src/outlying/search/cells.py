@@ -175,13 +175,16 @@ class Cells:
 def _coder(attribute: Attribute, numbers: Numbers, least: int, step: int) -> tuple[Coder, Ranges]:
     """Return how an attribute is coded, and the ranges of codes that are conditions."""
     coder: Coder
-    if isinstance(attribute, NumericAttribute):
+    origin = attribute.column.origin
+    gives_conditions = origin is None or origin.gives_conditions
+    if not isinstance(attribute, NumericAttribute):
+        coder, ranges = _of_categories(numbers, len(attribute.categories), least)
+    elif gives_conditions:
         coder, ranges = _of_numbers(attribute, step)
     else:
-        coder, ranges = _of_categories(numbers, len(attribute.categories), least)
-    origin = attribute.column.origin
+        coder, ranges = NumberCoder(np.zeros(0)), set()
     if origin is not None:  # that its parent is missing, the parent says
-        return coder, ranges if origin.gives_conditions else set()
+        return coder, ranges if gives_conditions else set()
     return coder, ranges | {(MISSING, MISSING)}
 
 

@@ -23,11 +23,11 @@ from outlying.search.model import Model, numbers_of
 from outlying.search.scoring import (
     CandidateCondition,
     Context,
+    ContextView,
     Evaluation,
     Hit,
     ObjectProperty,
     Outcome,
-    View,
 )
 from outlying.search.threads import LazyValues, Lock
 from outlying.table.columns import Mask, Rows
@@ -38,7 +38,7 @@ from outlying.table.values import Value, value_of
 MOST_MASKS, MOST_VIEWS = 64_000_000, 256_000_000
 
 Name = TypeVar("Name", bound=Hashable)
-Thing = TypeVar("Thing", Mask, View)
+Thing = TypeVar("Thing", Mask, ContextView)
 
 
 class Recent(Generic[Name, Thing]):
@@ -80,7 +80,7 @@ class Groups:
         self.rows = len(self.attributes[0].column)
         self._once = LazyValues()
         self._masks: Recent[int, Mask] = Recent(MOST_MASKS)
-        self._views: Recent[tuple[Attribute, Context], View] = Recent(MOST_VIEWS)
+        self._views: Recent[tuple[Attribute, Context], ContextView] = Recent(MOST_VIEWS)
 
     def mask(self, condition: int) -> Mask:
         """Return which rows satisfy a condition; a new object does, or it would not be asked."""
@@ -136,15 +136,15 @@ class Groups:
         mask = self.mask(number)
         return mask if rows is None else mask[rows]
 
-    def view(self, attribute: Attribute, context: Context) -> View:
+    def view(self, attribute: Attribute, context: Context) -> ContextView:
         """Return a context as one property sees it."""
         return self._views.get((attribute, context), lambda: self._view(attribute, context))
 
-    def _view(self, attribute: Attribute, context: Context) -> View:
+    def _view(self, attribute: Attribute, context: Context) -> ContextView:
         mask = self.joined(context)
         profile = attribute.profile(mask)
         overall = self.view(attribute, ()).profile if context else profile
-        return View.of(int(np.count_nonzero(mask)), profile, overall)
+        return ContextView.of(int(np.count_nonzero(mask)), profile, overall)
 
 
 class Exact(Evaluation):
@@ -185,7 +185,7 @@ class Exact(Evaluation):
             self._properties.append(dataclasses.replace(own, attribute=gaps))
         return self._gaps[place]
 
-    def view(self, place: int, context: Context) -> View:
+    def view(self, place: int, context: Context) -> ContextView:
         """Return a context as one property sees it."""
         numbers = tuple(self.numbers[item] for item in context)
         return self.groups.view(self.properties[place].attribute, numbers)

@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from outlying.derived.choosing import with_derived
+from outlying.derived.relations import with_relations
 from outlying.errors import SourceError
 from outlying.options import Options
 from outlying.parallel import in_order, usable_threads, usable_workers
@@ -133,16 +134,24 @@ class Prepared:
         """
         if len(self.attributes) != len(other.attributes):
             return False
-        return all(
-            (own.column.name, own.kind) == (new.column.name, new.kind)
-            and (not new.column.is_missing(row) or own.column.missing().any())
-            for own, new in zip(self.attributes, other.attributes, strict=True)
-        )
+        pairs = zip(self.attributes, other.attributes, strict=True)
+        return all(knows_column(own, new, row) for own, new in pairs)
 
     def numbers_of(self, other: Prepared, row: int) -> list[Numbers]:
         """Return the numbers of a row of another table on the scales of this one."""
         pairs = zip(self.attributes, other.attributes, strict=True)
         return [own.number_of(new.column, row) for own, new in pairs]
+
+
+def knows_column(own: Attribute, new: Attribute, row: int) -> bool:
+    """Return whether a model with one attribute can judge a row of the same with a new object.
+
+    That a derived column has no value is no property: its own columns say it.
+    """
+    if (own.column.name, own.kind) != (new.column.name, new.kind):
+        return False
+    is_derived = own.column.origin is not None
+    return is_derived or not new.column.is_missing(row) or bool(own.column.missing().any())
 
 
 class MemoryPopulation:
@@ -182,11 +191,13 @@ class MemoryPopulation:
 
     def _selected(self, table: Table) -> Selection:
         """Choose columns; of a table with a new object, row numbers are those of the others."""
-        counting = None
+        counting, known = None, None
         if table is not self.table:
             skipped = self.selection().skipped
             counting = {item.name for item in skipped if item.why is SkipReason.ROW_NUMBER}
-        return with_derived(select_any(table, self.options, counting), table, self.options)
+            known = self.selection().relations
+        chosen = with_derived(select_any(table, self.options, counting), table, self.options)
+        return with_relations(chosen, table, self.options, MOST_ROWS, known)
 
     def targets(
         self,

@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from outlying.kernel.tally import MOST_CONDITIONS, Small
+from outlying.method.measure import CONDITION_PENALTY
 from outlying.options import Options
 from outlying.parallel import thread_map
 from outlying.search.attributes import Attribute, CategoricalAttribute, NumericAttribute
@@ -50,6 +51,12 @@ class Property:
     attribute: Attribute
     family: int
     is_gap: bool
+
+    @property
+    def told(self) -> int:
+        """How many other columns it tells of, as a relation does: then it needs no context."""
+        origin = self.attribute.column.origin
+        return 0 if origin is None else len(origin.given)
 
     def numbers(self, given: Sequence[Numbers]) -> Numbers:
         """Return what rows hold, given the numbers of all attributes."""
@@ -90,7 +97,7 @@ class Model:
         for place, attribute in enumerate(self.attributes):
             family = int(self.cells.families[place])
             own = Property(place, attribute, family, is_gap=False)
-            if not attribute.is_constant:
+            if own.told or not attribute.is_constant:  # a row to come may break a relation
                 found.append(own)
             gap = dataclasses.replace(own, is_gap=True)
             if attribute.column.origin is None and gap.numbers(self.numbers).any():
@@ -139,7 +146,9 @@ class Model:
 
         def one(place: int) -> RareCells:
             found, small[2, place], outside = judge(place)
-            floats[0, place], floats[1, place] = outside.strengths, outside.surprise
+            floats[0, place] = outside.strengths
+            if not self.properties[place].told:  # what is odd of a relation is odd of its columns
+                floats[1, place] = outside.surprise
             small[0, place], small[1, place] = outside.condition, outside.explained
             return found
 
@@ -169,6 +178,8 @@ class FittedProperty:
         """Sweep a property; return the cells of the model's own rows, too."""
         own, cells = model.properties[place], model.cells
         numbers = own.numbers(model.numbers)
+        if own.told and isinstance(own.attribute, NumericAttribute):
+            return cls._of_relation(own, own.attribute, model)
         cut: NumericBins | CategoryBins
         if isinstance(own.attribute, CategoricalAttribute):
             count = len(own.attribute.categories)
@@ -187,8 +198,28 @@ class FittedProperty:
             judge = NumberJudge(numbers, cells, model.codes, own.family, swept.lifts)
         return cls(cut, swept, judge), swept.assigned(layout, words, len(numbers))
 
+    @classmethod
+    def _of_relation(
+        cls, own: Property, attribute: NumericAttribute, model: Model
+    ) -> tuple[FittedProperty, Small]:
+        """Compare over the whole table only: the context of a relation is in it."""
+        numbers, lifts = own.numbers(model.numbers), np.zeros(len(model.cells.spans))
+        judge = NumberJudge(
+            numbers,
+            model.cells,
+            model.codes,
+            own.family,
+            lifts,
+            price=CONDITION_PENALTY * own.told,
+            usual=2.0**-attribute.exponent,
+        )
+        fitted = cls(NumericBins(np.zeros(0)), Swept.of([], lifts), judge)
+        return fitted, fitted.cells(numbers, model.codes, model.cells)
+
     def cells(self, numbers: Numbers, codes: tuple[Codes, ...], cells: Cells) -> Small:
         """Return the strongest rare cell of each row; -1 where there is none."""
+        if not self.swept.ends:
+            return np.full(len(numbers), -1, dtype=np.int32)
         layout = layout_of(self.bins, self.bins.of(numbers))
         return self.swept.assigned(layout, lay_out(layout, cells, codes), len(numbers))
 

@@ -82,13 +82,20 @@ class NumberJudge:
         codes: tuple[Codes, ...],
         family: int,
         lifts: Floats,
+        *,
+        price: float = 0.0,
+        usual: float | None = None,
     ) -> None:
-        """Take all rows of the table, and how much tighter the property is given a condition."""
+        """Take all rows of the table, and how much tighter the property is given a condition.
+
+        Of a relation, `price` is what its columns cost, and `usual` the usual distance.
+        """
         self.order = _by_value(numbers)
         self.numbers, self.ordered = numbers, numbers[self.order]
         self.cells, self.family, self.codes = cells, family, codes
-        self.facts = ColumnFacts(self.ordered)
-        self.bar = expected_extreme(len(self.ordered))
+        self.is_relation = usual is not None
+        self.facts = ColumnFacts(self.ordered, usual)
+        self.bar = expected_extreme(len(self.ordered)) + price
         self.lifts = lifts
         self.contexts: list[Context] = [()]
         related = np.flatnonzero(lifts >= math.exp(LEAST_LOG_LIFT))
@@ -100,12 +107,12 @@ class NumberJudge:
         """Return the places of a group in the order of values, and the group; None if too small."""
         if context not in self._groups:
             places = np.arange(len(self.ordered))
-            for condition in context:
+            for number, condition in enumerate(context):
                 own = self.cells.mask(condition, self.codes)
-                places = places[own[self.order[places]]]
+                places = places[own[self.order[places] if number else self.order]]
             values = self.ordered[places]
             is_large = len(values) >= LEAST_GROUP
-            fits = is_large and values[0] < values[-1]
+            fits = is_large and (values[0] < values[-1] or (self.is_relation and not context))
             if is_large and not fits:
                 self._constants[context] = float(values[0])
             self._groups[context] = (places, Group(values, self.facts)) if fits else None
@@ -119,7 +126,7 @@ class NumberJudge:
         found = _Best.of(rows)
         known = self.order if numbers is self.numbers else _by_value(numbers)
         surprise = np.zeros(rows)
-        if len(self.ordered) < 2 or self.ordered[0] == self.ordered[-1]:
+        if not self.is_relation and (len(self.ordered) < 2 or self.ordered[0] == self.ordered[-1]):
             return found.outside(surprise, self.bar)
         masks = _masks(self.cells, codes)
         for context in self.contexts:
@@ -171,6 +178,8 @@ class NumberJudge:
         hot = strengths > found.strengths[some]
         if hot.any():
             rest, by = self._rest(context, held, some[hot], numbers[some[hot]], codes)
+            if self.is_relation:  # a group makes it ordinary, or says nothing
+                rest = np.where(rest > self.bar, np.inf, rest)
             found.take(some[hot], strengths[hot], rest - self.bar, by, context)
 
     def bonus(self, context: Context) -> float:

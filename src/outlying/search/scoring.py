@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
-from typing import TypeAlias, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
-import numpy as np
-
-from outlying.method.distribution import Bounds, Distribution, typical_categories
-from outlying.method.measure import DECIMALS, SCALES, Summary, Typical, counted_near
+from outlying.method.distribution import Bounds
+from outlying.method.measure import DECIMALS, Summary
 from outlying.method.profiles import (
-    CategoricalProfile,
     NumericProfile,
     Profile,
     Sketch,
@@ -26,7 +23,7 @@ from outlying.method.profiles import (
     shown_categories,
 )
 from outlying.options import Options
-from outlying.search.attributes import Attribute, unit_of
+from outlying.search.attributes import Attribute
 from outlying.search.sweep import LEAST_RARITY
 from outlying.table.columns import Mask, Rows
 from outlying.table.conditions import Condition
@@ -119,22 +116,19 @@ class Outcome:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class View:
+class ContextView:
     """A context as one property sees it."""
 
     rows: int
     profile: Profile | None  # None where all values are equal
-    typical: Typical | None
+    lift: float = math.nan  # NaN where there is nothing to compare
 
     @classmethod
-    def of(cls, rows: int, profile: Profile | None, overall: Profile | None) -> View:
+    def of(cls, rows: int, profile: Profile | None, overall: Profile | None) -> ContextView:
         """Compare a property in a context with the same in the whole table."""
         if profile is None or overall is None:
-            return cls(rows, None, None)
-        if isinstance(profile, NumericProfile) and isinstance(overall, NumericProfile):
-            return cls(rows, profile, profile.found.typical(overall.found))
-        counts, everywhere = (cast(CategoricalProfile, item).counts for item in (profile, overall))
-        return cls(rows, profile, typical_categories(counts, everywhere, overall.known))
+            return cls(rows, None)
+        return cls(rows, profile, profile.lift(overall))
 
     @property
     def nbytes(self) -> int:
@@ -143,27 +137,9 @@ class View:
 
     def summary(self, own: ObjectProperty) -> Summary | None:
         """Return how rare an object is at the scale at which it is rarest."""
-        profile, typical = self.profile, self.typical
-        if profile is None or typical is None:
+        if self.profile is None or math.isnan(self.lift):
             return None
-        if isinstance(profile, NumericProfile):
-            found, exponent = profile.found, profile.exponent
-            near = _near(found, typical, float(np.ldexp(cast(float, own.place), -exponent)))
-            found.widen(typical, SCALES[: len(near)])
-            reach = float(np.ldexp(typical.width / 2, exponent))
-            return typical.summary(near, unit_of(profile.form, exponent), reach)
-        alike = int(profile.counts[profile.labels.index(own.place)])
-        return typical.summary([max(1, alike)], 1.0)
-
-
-def _near(found: Distribution, typical: Typical, value: float) -> list[float]:
-    """Count the rows near a value, itself included, at each scale that may show it to be rare."""
-    return counted_near(
-        SCALES,
-        typical.known,
-        LEAST_RARITY,
-        lambda scale: max(1.0, found.near(value, scale * typical.width / 2)),
-    )
+        return self.profile.summary(own.place, self.lift, LEAST_RARITY)
 
 
 class Evaluation:
@@ -180,9 +156,10 @@ class Evaluation:
         self.properties, self.candidates, self.rows = properties, candidates, rows
         self.property_of_condition = property_of_condition
         names = sorted({item.family for item in properties})
-        self.families = [names.index(item.family) for item in properties]
+        self._names = {name: place for place, name in enumerate(names)}
+        self.families = [self._names[item.family] for item in properties]
 
-    def view(self, place: int, context: Context) -> View:
+    def view(self, place: int, context: Context) -> ContextView:
         """Return a context as one property sees it."""
         raise NotImplementedError
 
@@ -213,7 +190,15 @@ class Evaluation:
         A column and what is derived from it are one family: they tell of the same cell.
         """
         families = self.families
-        return (families[place], *(families[self.property_of_condition[item]] for item in context))
+        told = (families[self.property_of_condition[item]] for item in context)
+        return tuple(dict.fromkeys((families[place], *self._given(place), *told)))
+
+    def _given(self, place: int) -> Iterator[int]:
+        """Return the columns that a property tells of beside its own, as a relation does."""
+        origin = self.properties[place].attribute.column.origin
+        for name in () if origin is None else origin.given:
+            if name in self._names:
+                yield self._names[name]
 
     def hit(self, place: int, context: Context, strength: float, score: float) -> Hit | None:
         """Evaluate a property in a context; None where there is nothing to compare."""

@@ -15,7 +15,7 @@ from outlying.method.distribution import Bounds, Distribution
 from outlying.method.profiles import CategoricalProfile, NumericProfile
 from outlying.search.attributes import Attribute
 from outlying.search.evaluation import Exact, Groups
-from outlying.search.scoring import CandidateCondition, Context, View
+from outlying.search.scoring import CandidateCondition, Context, ContextView
 from outlying.stream.contexts import Conjunction, Predicate
 from outlying.stream.histograms import Answer, LabelHistogram, MissingCount
 from outlying.stream.planning import Query, Question, VerifyPlan
@@ -79,12 +79,12 @@ class CategoricalGroup:
         labels = tuple(sorted(rows, key=str))
         return CategoricalGroup(self.rows + 1, labels, np.array([rows[label] for label in labels]))
 
-    def view(self, overall: Group) -> View:
+    def view(self, overall: Group) -> ContextView:
         """Compare with all rows, whose categories are counted here as well."""
         assert isinstance(overall, CategoricalGroup)  # noqa: S101 - of the same column
         counts = np.array([self.rows_of.get(label, 0) for label in overall.labels], dtype=np.int64)
         profile = CategoricalProfile(counts, overall.labels)
-        return View.of(self.rows, profile, overall.profile)
+        return ContextView.of(self.rows, profile, overall.profile)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -117,9 +117,9 @@ class NumericGroup:
         more = self.found.joined(self._scaled(place))
         return dataclasses.replace(self, rows=self.rows + 1, found=more)
 
-    def view(self, overall: Group) -> View:
+    def view(self, overall: Group) -> ContextView:
         """Compare with all rows."""
-        return View.of(self.rows, self.profile, overall.profile)
+        return ContextView.of(self.rows, self.profile, overall.profile)
 
     def _scaled(self, place: Value) -> float:
         return float(np.ldexp(float(place), -self.exponent))  # type: ignore[arg-type]
@@ -179,7 +179,7 @@ class VerifiedGroups(Groups):
             group = group.joined(attribute.place(self.question.row))
         return group
 
-    def _view(self, attribute: Attribute, context: Context) -> View:
+    def _view(self, attribute: Attribute, context: Context) -> ContextView:
         return self.group(attribute, context).view(self.group(attribute, ()))
 
 

@@ -73,6 +73,12 @@ class ColumnPlan:
     encoding: Encoding | None = None
     exponent: int = 0
     derivation: Derivation | None = None  # of a derived column, whose parent the field reads
+    given: tuple[Field, ...] = ()  # the other columns that it needs
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are read for it."""
+        return (self.field.name, *(field.name for field in self.given))
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -205,9 +211,11 @@ def plan_columns(
         if item.key in numeric:
             encoding = _encoding(profile, item, bins, _zones(profile, item, questions))
             exponent = exponent_of(max(map(abs, item.ends)))
-            plans[item.key] = ColumnPlan(item.field, encoding, exponent, item.derivation)
+            plans[item.key] = ColumnPlan(
+                item.field, encoding, exponent, item.derivation, item.given
+            )
         elif item.key in asked:
-            plans[item.key] = ColumnPlan(item.field, derivation=item.derivation)
+            plans[item.key] = ColumnPlan(item.field, derivation=item.derivation, given=item.given)
     return plans
 
 
@@ -218,6 +226,7 @@ class _Readable:
     profile: Profile
     field: Field
     derivation: Derivation | None = None
+    given: tuple[Field, ...] = ()
 
     @property
     def key(self) -> str:
@@ -234,9 +243,9 @@ class _Readable:
     @property
     def column(self) -> NumericColumn:
         """The column of the rows that are in memory."""
-        parent = self.profile.table.column(self.field.name)
-        found = parent if self.derivation is None else self.derivation.column({parent.name: parent})
-        return cast(NumericColumn, found)
+        if self.derivation is None:
+            return cast(NumericColumn, self.profile.table.column(self.field.name))
+        return cast(NumericColumn, self.profile.derived(self.derivation))
 
     def drawn(self) -> Floats:
         """Return the numbers that were drawn, sorted."""
@@ -254,7 +263,8 @@ def readable(profile: Profile, questions: Iterable[Question]) -> Iterator[_Reada
     for key in sorted(derived):
         derivation = derived[key]
         if derivation is not None:
-            yield _Readable(profile, fields[derivation.parent], derivation)
+            given = tuple(fields[name] for name in derivation.given)
+            yield _Readable(profile, fields[derivation.parent], derivation, given)
 
 
 def _encoding(profile: Profile, item: _Readable, bins: int, zones: Sequence[Zone]) -> Encoding:

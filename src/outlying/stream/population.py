@@ -103,6 +103,7 @@ class StreamedPopulation:
                 seen = self.feeder.fold(plan, plan.columns, None, workers)
             profile = plan.finish(seen, profile)
             not_empty(profile.selection)
+            profile = profile.with_relations(self.options)
         else:
             self._memory = MemoryPopulation(profile.table, self.options, is_of_stream=True)
         self._profile = profile

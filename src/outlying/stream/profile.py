@@ -12,6 +12,7 @@ import numpy as np
 from outlying.derived.calendar import DATES, CalendarFacts
 from outlying.derived.choosing import Facts, chosen, joined, with_parts
 from outlying.derived.keys import KeyFacts
+from outlying.derived.relations import find_relations
 from outlying.derived.texts import TextFacts
 from outlying.errors import InfiniteValueError, SourceError
 from outlying.options import Options
@@ -97,6 +98,12 @@ class Profile:
             derivations=tuple(item for item in self.derivations if item.parent not in names),
         )
 
+    def with_relations(self, options: Options) -> Profile:
+        """Add the relations between columns that take part, as the rows drawn show them."""
+        rows = np.arange(self.drawn)
+        found = find_relations(self.selection.columns, self.table.names, options, rows)
+        return dataclasses.replace(self, derivations=(*self.derivations, *found))
+
     def derived(self, derivation: Derivation) -> Column:
         """Compute a derived column of the rows in memory."""
         return derivation.column({item.name: item for item in self.table.columns})
@@ -110,7 +117,13 @@ class Profile:
             for column in new
             if column.name in self.part_facts
         }
-        return tuple(_derivations(new, skipped, facts, options))
+        unused = {item.name for item in skipped}
+        relations = (
+            item
+            for item in self.derivations
+            if item.given and unused.isdisjoint((item.parent, *item.given))
+        )
+        return (*_derivations(new, skipped, facts, options), *relations)
 
     def ends(self, name: str) -> tuple[float, float]:
         """Return the least and the greatest number of a column."""

@@ -172,7 +172,7 @@ class ScorePass:
         return state
 
     def _add(self, state: ScoreState, batch: Batch) -> None:
-        cells = [cells_in(batch.column(plan.field.name), plan) for plan in self.plans]
+        cells = [cells_in(batch, plan) for plan in self.plans]
         numbers = self._numbering.of_cells(cells)
         state.rows += batch.num_rows
         places = self.bounds.candidates(numbers)
@@ -238,7 +238,8 @@ def _plans(model: Model, profile: Profile) -> Iterator[ColumnPlan]:
     for attribute in model.attributes:
         origin = attribute.column.origin
         name = attribute.column.key if origin is None else origin.parent
-        yield ColumnPlan(fields[name], derivation=origin)
+        given = () if origin is None else tuple(fields[other] for other in origin.given)
+        yield ColumnPlan(fields[name], derivation=origin, given=given)
 
 
 def _at_least(scores: Floats, most: int) -> float:

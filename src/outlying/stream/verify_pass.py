@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from outlying.method.density import Counts
 from outlying.sources.passes import Batch
-from outlying.sources.types.arrow import Numbers
+from outlying.sources.types.arrow import Field, Numbers
 from outlying.stream.contexts import (
     BITS,
     Cells,
@@ -36,7 +36,7 @@ from outlying.stream.histograms import (
     numeric_histograms,
 )
 from outlying.stream.planning import ColumnPlan, Query, VerifyPlan
-from outlying.table.columns import CategoricalColumn, Column, Derivation, Floats, NumericColumn
+from outlying.table.columns import CategoricalColumn, Column, Floats, NumericColumn
 
 _AT_ONCE = 2  # columns whose answers are made at a time
 _MOST_ROWS = 262_144  # of a batch that are worked on at a time
@@ -80,7 +80,7 @@ class VerifyPass:
     @property
     def columns(self) -> list[str]:
         """The columns that are read; derived ones by their parents."""
-        return sorted({self.plan.columns[key].field.name for key in self._asked_columns})
+        return sorted({n for key in self._asked_columns for n in self.plan.columns[key].names})
 
     @property
     def _asked_columns(self) -> list[str]:
@@ -159,10 +159,7 @@ class VerifyPass:
 
     def _add(self, state: VerifyState, batch: Batch) -> None:
         plans = self.plan.columns
-        cells = {
-            key: cells_in(batch.column(plans[key].field.name), plans[key])
-            for key in self._asked_columns
-        }
+        cells = {key: cells_in(batch, plans[key]) for key in self._asked_columns}
         codes = {key: _encoded(state, key, cells[key]) for key in self._queries}
         self._widen(state, cells)
         state.rows += batch.num_rows
@@ -233,24 +230,24 @@ def _rows_at_once(columns: int) -> int:
     return max(_LEAST_ROWS, min(_MOST_ROWS, rows - rows % _LEAST_ROWS))
 
 
-def cells_in(array: Any, plan: ColumnPlan) -> Cells:
-    """Return the cells of a column in a batch, be it derived from the one that was read."""
+def cells_in(batch: Batch, plan: ColumnPlan) -> Cells:
+    """Return the cells of a column in a batch, be it derived from those that were read."""
     field = plan.field
-    if plan.derivation is not None and field.written is not None:
-        return _derived(plan.derivation, field.column(array))
+    if plan.derivation is None:
+        own = field.read(batch.column(field.name))
+        return own.values if isinstance(own, Numbers) else CodedLabels(own.codes, own.labels)
+    read = (field, *plan.given)
+    column = plan.derivation.column({own.name: _column(own, batch) for own in read})
+    return column.values if column.is_numeric else CodedLabels(column.codes, column.labels)
+
+
+def _column(field: Field, batch: Batch) -> Column:
+    """Return a column of a batch as derived ones are computed from it."""
+    array = batch.column(field.name)
+    if field.written is not None:
+        return field.column(array)
     cells = field.read(array)
     if isinstance(cells, Numbers):
-        if plan.derivation is None:
-            return cells.values
-        return _derived(plan.derivation, NumericColumn(field.name, field.read_as, cells.values))
-    if plan.derivation is None:
-        return CodedLabels(cells.codes, cells.labels)
+        return NumericColumn(field.name, field.read_as, cells.values)
     labels: Any = tuple(cells.labels)
-    return _derived(
-        plan.derivation, CategoricalColumn(field.name, field.read_as, cells.codes, labels)
-    )
-
-
-def _derived(derivation: Derivation, parent: Column) -> Cells:
-    column = derivation.column({derivation.parent: parent})
-    return column.values if column.is_numeric else CodedLabels(column.codes, column.labels)
+    return CategoricalColumn(field.name, field.read_as, cells.codes, labels)

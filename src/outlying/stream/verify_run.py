@@ -15,7 +15,7 @@ from outlying.errors import SourceError
 from outlying.options import Options
 from outlying.search.attributes import Attribute, attribute_of
 from outlying.search.evidence import Claims, claims
-from outlying.search.memory import Prepared
+from outlying.search.memory import Prepared, knows_column
 from outlying.search.model import Model
 from outlying.search.population import Searched
 from outlying.search.scoring import Progress
@@ -126,8 +126,7 @@ class Views:
             return True
         own, new = self.run.prepared.attributes, self.attributes(item)
         return len(own) == len(new) and all(
-            (one.column.name, one.kind) == (other.column.name, other.kind)
-            and (not other.column.is_missing(int(item.row or 0)) or one.column.missing().any())
+            knows_column(one, other, int(item.row or 0))
             for one, other in zip(own, new, strict=True)
         )
 

@@ -52,6 +52,16 @@ class Selection:
     skipped: tuple[SkippedColumn, ...]
     derived: tuple[Column, ...] = ()
 
+    @property
+    def parts(self) -> tuple[Column, ...]:
+        """What is derived from single columns."""
+        return tuple(item for item in self.derived if item.origin and not item.origin.given)
+
+    @property
+    def relations(self) -> tuple[Column, ...]:
+        """What columns say of others."""
+        return tuple(item for item in self.derived if item.origin and item.origin.given)
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ColumnSummary:

@@ -1,0 +1,199 @@
+"""Exact relations: a column that is computed from others, to rounding (method 6b)."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from outlying.method.density import Floats
+from outlying.method.relations import FARTHEST, LEAST_ROWS, Places, Related, Variable, spread
+
+#: A formula is exact if it holds in so many of the rows.
+LEAST_HOLDING = 0.95
+#: So many rows are looked at first, of which fewer may hold.
+LOOKED_AT, PROMISING = 128, 0.8
+#: Decimals that a column may be rounded to; so many of its values are.
+MOST_DECIMALS, ROUNDED = 6, 0.99
+#: A formula of rounded numbers says something if their spread is so many units.
+LEAST_UNITS = 20
+#: What is always so, and is not here, is so many usual distances off, and more the farther it is.
+BROKEN = 30.0
+#: Digits of a constant factor.
+DIGITS = 4
+
+Shape: TypeAlias = tuple[str, Callable[..., Any]]
+
+#: How a number may follow from one, two or three others; simple ones first.
+SHAPES: dict[int, tuple[Shape, ...]] = {
+    1: (("{0}", lambda a: a),),
+    2: (
+        ("{0} + {1}", lambda a, b: a + b),
+        ("{0} - {1}", lambda a, b: a - b),
+        ("{0} x {1}", lambda a, b: a * b),
+        ("{0} x (1 - {1})", lambda a, b: a * (1 - b)),
+        ("{0} x (1 + {1})", lambda a, b: a * (1 + b)),
+        ("{0} x (1 - {1} / 100)", lambda a, b: a * (1 - b / 100)),
+        ("{0} x (1 + {1} / 100)", lambda a, b: a * (1 + b / 100)),
+        ("{0} / {1}", lambda a, b: a / b),
+    ),
+    3: (
+        ("{0} + {1} + {2}", lambda a, b, c: a + b + c),
+        ("{0} + {1} - {2}", lambda a, b, c: a + b - c),
+        ("{0} - {1} - {2}", lambda a, b, c: a - b - c),
+        ("{0} x {1} x {2}", lambda a, b, c: a * b * c),
+        ("{0} x {1} x (1 - {2})", lambda a, b, c: a * b * (1 - c)),
+        ("{0} x {1} x (1 + {2})", lambda a, b, c: a * b * (1 + c)),
+        ("{0} x {1} x (1 - {2} / 100)", lambda a, b, c: a * b * (1 - c / 100)),
+        ("{0} x {1} x (1 + {2} / 100)", lambda a, b, c: a * b * (1 + c / 100)),
+        ("{0} x {1} + {2}", lambda a, b, c: a * b + c),
+        ("{0} x {1} - {2}", lambda a, b, c: a * b - c),
+        ("({0} + {1}) x {2}", lambda a, b, c: (a + b) * c),
+        ("({0} - {1}) x {2}", lambda a, b, c: (a - b) * c),
+    ),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Formula:
+    """How a number is computed from others, and to which unit it is rounded.
+
+    The unit is 0 where nothing is rounded: sums of prices are sums of prices.
+    """
+
+    shape: int
+    factor: float
+    unit: float
+    scale: float  # the spread of the column
+
+    def computed(self, inputs: Sequence[Floats]) -> Floats:
+        """Return what each row should hold."""
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            found = SHAPES[len(inputs)][self.shape][1](*inputs) * self.factor
+        return np.where(np.isfinite(found), found, np.nan)
+
+    def off(self, values: Floats, inputs: Sequence[Floats]) -> Floats:
+        """Return by how much values differ from what they should be; 0 within rounding.
+
+        What is rounded may be off by a whole unit: parts of it may have been rounded before.
+        """
+        wanted = self.computed(inputs)
+        away = values - wanted
+        slack = self.unit * (1 + 1e-6) + 1e-9 * np.maximum(np.abs(values), np.abs(wanted))
+        return np.where(np.abs(away) <= slack, 0.0, away)
+
+    def residuals(self, values: Floats, inputs: Sequence[Floats]) -> Floats:
+        """Return how far off values are, in usual distances: 0, or many."""
+        away = self.off(values, inputs)
+        usual = max(self.unit, 1e-6 * self.scale)
+        return np.clip(np.sign(away) * BROKEN + away / usual, -FARTHEST, FARTHEST)
+
+    def expected(self, inputs: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """Return the only number that is expected of each row, twice."""
+        wanted = self.computed(inputs)
+        if self.unit:
+            wanted = np.round(wanted / self.unit) * self.unit
+        return wanted, wanted
+
+    def text(self, names: Sequence[str]) -> str:
+        """Write the formula with the names of its columns."""
+        factor = "" if self.factor == 1 else f"{self.factor:.{DIGITS}g} x "
+        return factor + SHAPES[len(names)][self.shape][0].format(*names)
+
+
+def unit_of(values: Floats) -> float:
+    """Return the unit that numbers are rounded to; 0 where they are not."""
+    for decimals in range(MOST_DECIMALS + 1):
+        scaled = values * 10.0**decimals
+        if np.mean(np.abs(scaled - np.round(scaled)) <= 1e-6) >= ROUNDED:
+            return float(10.0**-decimals)
+    return 0.0
+
+
+def recognise(
+    target: Variable, given: Sequence[Variable], places: Places
+) -> tuple[Places, Formula] | None:
+    """Return the formula that holds in most rows of a sample, and the order of what it is of.
+
+    Of several the simplest is taken; some of the predictors may do.
+    """
+    usable = sorted(
+        (place, item) for place, item in zip(places, given, strict=True) if item.is_numeric
+    )
+    if not target.is_quantity or not all(item.is_quantity for _, item in usable):
+        return None
+    values = target.numbers
+    unit, scale = unit_of(values[target.known]), spread(values[target.known])
+    units = (0.0, unit) if unit and scale >= LEAST_UNITS * unit else (0.0,)
+    for count in range(1, len(usable) + 1):
+        for some in itertools.permutations(usable, count):
+            inputs = [item.numbers for _, item in some]
+            for shape in range(len(SHAPES[count])):
+                for formula in _formulas(shape, values, inputs, units, scale):
+                    if _holds(formula, values, inputs):
+                        return tuple(place for place, _ in some), formula
+    return None
+
+
+def _formulas(
+    shape: int, values: Floats, inputs: Sequence[Floats], units: Sequence[float], scale: float
+) -> Iterator[Formula]:
+    """Return formulas of a shape that may hold: as it is, and with a constant factor."""
+    yield from (Formula(shape, 1.0, unit, scale) for unit in units)
+    first = [own[:LOOKED_AT] for own in inputs]
+    computed = Formula(shape, 1.0, 0.0, scale).computed(first)
+    usable = (computed != 0) & ~np.isnan(computed) & ~np.isnan(values[:LOOKED_AT])
+    if np.count_nonzero(usable) < LOOKED_AT / 2:
+        return
+    size = np.abs(computed[usable])
+    ratios = values[:LOOKED_AT][usable] / computed[usable]
+    factor = float(np.median(ratios[size >= np.median(size)]))
+    if np.quantile(np.abs(ratios - factor), 0.5) <= 0.05 * abs(factor):
+        rounded = float(f"{factor:.{DIGITS}g}")
+        yield from (Formula(shape, rounded, unit, scale) for unit in units)
+
+
+def _holds(formula: Formula, values: Floats, inputs: Sequence[Floats]) -> bool:
+    """Return whether a formula holds in nearly all rows; the first tell most of those that do not.
+
+    What is 0 on both sides is no evidence.
+    """
+    first = formula.off(values[:LOOKED_AT], [own[:LOOKED_AT] for own in inputs])
+    if np.mean(np.isnan(first) | (first == 0)) < PROMISING:
+        return False
+    away = formula.off(values, inputs)
+    known = away[~np.isnan(away) & (values != 0)]
+    return len(known) >= LEAST_ROWS and bool(np.mean(known == 0) >= LEAST_HOLDING)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Exact:
+    """A number that is computed from others."""
+
+    target: int
+    given: Places
+    formula: Formula
+
+
+def with_exact(variables: Sequence[Variable], found: Sequence[Related]) -> list[Related | Exact]:
+    """Replace fits by exact relations where there are some: one for each set of columns."""
+    exact: dict[frozenset[int], Exact] = {}
+    for item in found:
+        given = [variables[place] for place in item.given]
+        recognised = recognise(variables[item.target], given, item.given)
+        if recognised is not None:
+            own = Exact(item.target, *recognised)
+            columns = frozenset((own.target, *own.given))
+            known = exact.setdefault(columns, own)
+            if own.formula.shape < known.formula.shape:
+                exact[columns] = own
+    kept: list[Related | Exact] = list(exact.values())
+    kept += [
+        item
+        for item in found
+        if not any(columns <= {item.target, *item.given} for columns in exact)
+    ]
+    return kept

@@ -1,0 +1,406 @@
+"""What other columns say a number should be: robust additive fits, chosen out of sample (6b).
+
+A relation predicts a number by one to three others: along lines, lines bent at knots, or by
+category, in plain or logarithmic space, where products are sums. Predictors are chosen greedily by
+what half of the rows says of the other half. All works on a sample of rows, in a given order.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Collection, Sequence
+from typing import TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from outlying.method.density import Floats
+
+Codes: TypeAlias = npt.NDArray[np.int32]
+Values: TypeAlias = Floats | Codes
+Places: TypeAlias = tuple[int, ...]
+
+#: Predictors of a relation.
+MOST_PREDICTORS = 3
+#: Relations of a column, with different predictors each.
+MOST_RELATIONS = 2
+#: The explained share from which on a relation is kept.
+LEAST_EXPLAINED = 0.6
+#: What a first look may underestimate it by.
+DOUBT = 0.15
+#: What each predictor must explain of what is left.
+LEAST_GAIN = 0.15
+#: Fewer rows, or fewer distinct values of what is predicted, tell nothing.
+LEAST_ROWS, LEAST_DISTINCT = 60, 8
+#: Bins of a number while predictors are chosen; knots of a bent line then, and when it is fitted.
+BINS, FEW_KNOTS, KNOTS = 12, 4, 6
+#: Knots, and logarithms, must leave so much less unexplained.
+MUCH_LESS = 0.8
+#: Bisquare weights: where they end, in robust standard deviations.
+BISQUARE, MAD = 4.685, 1.4826
+ROUNDS = 6
+#: Logarithms are taken of columns of which so many are positive, and that vary by this factor.
+POSITIVE, VARIES = 0.98, 1.5
+#: Values are clipped so many ranges between quartiles around the median while fits begin.
+CLIPPED = 5.0
+#: The usual distance from what is expected: a quantile of absolute residuals.
+USUAL = 0.6
+#: Rows by which the usual distance is known at a place, and the most places.
+LOCAL_ROWS, MOST_PLACES = 40, 12
+#: The usual distance at a place is no less than this share of that of all rows.
+LEAST_SPREAD = 0.2
+#: What is expected, in usual distances: 95 of 100 normal values.
+EXPECTED = 2.5
+#: Residuals below this share of the spread of the column are rounding errors.
+DUST = 1e-7
+#: Residuals are clipped here, in usual distances.
+FARTHEST = 1e9
+
+
+def is_known(values: Values) -> npt.NDArray[np.bool_]:
+    """Return which rows have a number, or a category."""
+    return ~np.isnan(values) if values.dtype.kind == "f" else np.asarray(values >= 0)
+
+
+def spread(values: Floats) -> float:
+    """Return the mean distance from the median without the outermost 2.5%: robust, and rarely 0."""
+    if len(values) < LEAST_DISTINCT:
+        return 0.0
+    away = np.sort(np.abs(values - np.median(values)))
+    return float(away[: max(1, int(0.975 * len(away)))].mean())
+
+
+def clipped(values: Floats) -> Floats:
+    """Return values without what is far outside; NaN stays."""
+    known = values[~np.isnan(values)]
+    q01, q25, q50, q75, q99 = np.quantile(known, (0.01, 0.25, 0.5, 0.75, 0.99))
+    width = max(q75 - q25, (q99 - q01) / 6)
+    return np.clip(values, q50 - CLIPPED * width, q50 + CLIPPED * width) if width > 0 else values
+
+
+def least_logarithm(values: Floats) -> float | None:
+    """Return what stands for values that are not positive; None where there is no logarithm."""
+    known = values[~np.isnan(values)]
+    positive = known[known > 0]
+    if len(positive) == 0 or len(positive) < POSITIVE * len(known):
+        return None
+    low, high = np.quantile(positive, (0.01, 0.99))
+    return float(positive.min()) / 10 if high >= VARIES * low else None
+
+
+def logarithm(values: Floats, least: float | None) -> Floats:
+    """Return logarithms; the values themselves where `least` is None."""
+    return values if least is None else np.log(np.maximum(values, least))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Variable:
+    """A column on the sample: numbers, NaN where missing, or codes of categories, -1 for others."""
+
+    values: Values
+    is_quantity: bool = True  # whether logarithms and ratios make sense, unlike those of dates
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether it holds numbers."""
+        return self.values.dtype.kind == "f"
+
+    @property
+    def numbers(self) -> Floats:
+        """The values of a numeric variable."""
+        return cast(Floats, self.values)
+
+    @functools.cached_property
+    def known(self) -> npt.NDArray[np.bool_]:
+        """The rows that have a value."""
+        return is_known(self.values)
+
+    @functools.cached_property
+    def least(self) -> float | None:
+        """What the logarithm of smaller values is taken of; None where there is none."""
+        usable = self.is_numeric and self.is_quantity and self.known.any()
+        return least_logarithm(self.numbers) if usable else None
+
+    @functools.cached_property
+    def can_be_predicted(self) -> bool:
+        """Whether it is worth the while to predict it."""
+        if not self.is_numeric or np.count_nonzero(self.known) < LEAST_ROWS:
+            return False
+        return len(np.unique(self.values[self.known])) >= LEAST_DISTINCT
+
+    @functools.cached_property
+    def bins(self) -> Codes | None:
+        """The bin of each row, 0 where it is missing; None where there are too few."""
+        if not self.is_numeric:
+            return np.asarray(self.values + 1, dtype=np.int32)
+        known = self.values[self.known]
+        if len(known) < LEAST_ROWS / 2:
+            return None
+        cuts = np.unique(np.quantile(known, np.linspace(0, 1, BINS + 1)[1:-1]))
+        found = np.searchsorted(cuts, self.values, side="right") + 1
+        return np.where(self.known, found, 0).astype(np.int32)
+
+    def scaled(self, *, is_log: bool) -> Floats | None:
+        """Return numbers without far ones, of mean 0 and deviation 1, 0 where missing."""
+        if not self.is_numeric or not self.known.any():
+            return None
+        own = clipped(logarithm(self.numbers, self.least if is_log else None))
+        deviation = float(np.nanstd(own))
+        if deviation <= 0 or not math.isfinite(deviation):
+            return None
+        return np.where(self.known, (own - np.nanmean(own)) / deviation, 0.0)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Term:
+    """How a predictor enters a fit: a line, bent at knots, or a step for each category."""
+
+    least: float | None = None
+    middle: float = 0.0
+    width: float = 1.0
+    knots: Floats = dataclasses.field(default_factory=lambda: np.zeros(0))
+    categories: int = 0  # 0 stands for numbers
+
+    @classmethod
+    def of(cls, variable: Variable, count: int, *, is_log: bool) -> Term:
+        """Lay knots at quantiles of a number; give each category a step."""
+        if not variable.is_numeric:
+            return cls(categories=int(variable.values.max()) + 1)
+        least = variable.least if is_log else None
+        known = logarithm(variable.numbers[variable.known], least)
+        low, middle, high = np.quantile(known, (0.02, 0.5, 0.98))
+        width = float(high - low) or 1.0
+        knots = np.unique(np.quantile(known, np.linspace(0, 1, count + 2)[1:-1]))
+        inner = knots[(knots > low) & (knots < high)] if count else knots[:0]
+        return cls(least, float(middle), width, (inner - middle) / width)
+
+    def design(self, values: Values) -> Floats:
+        """Return the columns of the design matrix; 0 where a value is missing."""
+        if self.categories:
+            return np.asarray(values[:, None] == np.arange(self.categories), dtype=np.float64)
+        own = (logarithm(cast(Floats, values), self.least) - self.middle) / self.width
+        own = np.clip(np.where(np.isnan(own), 0.0, own), -1e6, 1e6)
+        return np.column_stack([own, *(np.maximum(0.0, own - knot) for knot in self.knots)])
+
+
+def _design(terms: Sequence[Term], inputs: Sequence[Values]) -> Floats:
+    parts = [term.design(values) for term, values in zip(terms, inputs, strict=True)]
+    return np.concatenate([np.ones((len(inputs[0]), 1)), *parts], axis=1)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Fit:
+    """A robust additive fit, ready to say what is expected of any rows."""
+
+    terms: tuple[Term, ...]
+    weights: Floats
+    least: float | None  # of the logarithm of what is predicted; None in plain space
+    centre: float
+    scale: float
+    places: Floats  # what is expected, on the scale of the fit ...
+    spreads: Floats  # ... and the usual distance from it there
+    explained: float
+
+    def _expected(self, inputs: Sequence[Values]) -> tuple[Floats, Floats]:
+        expected = _design(self.terms, inputs) @ self.weights
+        return expected, np.interp(expected, self.places, self.spreads)
+
+    def residuals(self, values: Floats, inputs: Sequence[Values]) -> Floats:
+        """Return how far values are from what is expected, in usual distances; NaN: not known."""
+        expected, usual = self._expected(inputs)
+        away = (logarithm(values, self.least) - self.centre) / self.scale - expected
+        known = np.logical_and.reduce([is_known(own) for own in inputs])
+        away = np.where(known, away, np.nan)
+        found = np.where(np.abs(away) <= DUST, 0.0 * away, away / usual)
+        return np.clip(found, -FARTHEST, FARTHEST)
+
+    def expected(self, inputs: Sequence[Values]) -> tuple[Floats, Floats]:
+        """Return the least and the greatest number that is expected of each row."""
+        middle, usual = self._expected(inputs)
+        ends = [(middle + sign * EXPECTED * usual) * self.scale + self.centre for sign in (-1, 1)]
+        if self.least is not None:
+            ends = [np.exp(np.clip(end, -700, 700)) for end in ends]
+        return ends[0], ends[1]
+
+
+def fit(target: Variable, given: Sequence[Variable], *, is_log: bool) -> Fit | None:
+    """Fit a number by others; with knots only where these leave much less unexplained."""
+    rows = np.logical_and.reduce([target.known, *(item.known for item in given)])
+    least = target.least if is_log else None
+    values = logarithm(target.numbers[rows], least)
+    if len(values) < LEAST_ROWS:
+        return None
+    best: Fit | None = None
+    for knots in (KNOTS, 0):
+        terms = tuple(Term.of(item, knots, is_log=is_log) for item in given)
+        found = _fitted(terms, [item.values[rows] for item in given], values, least)
+        if found is None:
+            continue
+        if best is None or 1 - found.explained < (1 - best.explained) / MUCH_LESS:
+            best = found
+    return best
+
+
+def _fitted(
+    terms: tuple[Term, ...], inputs: Sequence[Values], values: Floats, least: float | None
+) -> Fit | None:
+    """Fit by iteratively reweighted least squares with bisquare weights."""
+    design = _design(terms, inputs)
+    if design.shape[1] > len(values) / 8:
+        return None
+    centre, scale = float(np.median(values)), spread(values)
+    if scale <= 0:
+        return None
+    wanted = (values - centre) / scale
+    ridge = 1e-6 * len(values) * np.eye(design.shape[1])
+    ridge[0, 0] = 0.0
+    weights, own = np.ones(len(values)), clipped(wanted)
+    for _ in range(ROUNDS):
+        weighted = design * weights[:, None]
+        gram = weighted.T @ design + ridge
+        beta: Floats = np.asarray(np.linalg.solve(gram, weighted.T @ own), dtype=np.float64)
+        away = wanted - design @ beta
+        robust = max(MAD * float(np.median(np.abs(away))), 1e-9)
+        before, own = weights, wanted
+        weights = np.maximum(1e-6, (1 - np.minimum(1.0, (away / (BISQUARE * robust)) ** 2)) ** 2)
+    leverage = before * ((design @ np.linalg.inv(gram)) * design).sum(axis=1)
+    left_out = away / (1 - np.minimum(0.9, leverage))
+    explained = 1 - (spread(left_out) / spread(wanted)) ** 2
+    places, spreads = _local_spreads(design @ beta, np.abs(left_out))
+    return Fit(terms, beta, least, centre, scale, places, spreads, explained)
+
+
+def _local_spreads(expected: Floats, away: Floats) -> tuple[Floats, Floats]:
+    """Return places along what is expected, and how far rows usually are from it there."""
+    usual = max(float(np.quantile(away, USUAL)), DUST)
+    rounded = expected.round(9)  # what is expected alike stays together
+    order = np.argsort(rounded, kind="stable")
+    count = max(4, min(MOST_PLACES, len(away) // LOCAL_ROWS))
+    cuts = rounded[order[np.arange(1, count) * len(away) // count]]
+    starts = np.searchsorted(rounded[order], np.unique(cuts), "left")
+    parts = [part for part in np.split(order, starts) if len(part)]
+    places = np.array([np.median(expected[part]) for part in parts])
+    own = np.array([max(np.quantile(away[part], USUAL), LEAST_SPREAD * usual) for part in parts])
+    if len(own) < 3:
+        return places, own
+    inner = np.median(np.stack([own[:-2], own[1:-1], own[2:]]), axis=0)
+    return places, np.concatenate([[own[:2].max()], inner, [own[-2:].max()]])
+
+
+class Screen:
+    """Chooses predictors: by what half of the sample says of the other half."""
+
+    def __init__(self, variables: Sequence[Variable], *, is_log: bool) -> None:
+        self.variables, self.is_log = variables, is_log
+        self.lines = [item.scaled(is_log=is_log) for item in variables]
+        self.halves = [_halves(item.bins) for item in variables]
+
+    def choose(
+        self, targets: Sequence[int], banned: Collection[tuple[int, int]]
+    ) -> dict[int, Places]:
+        """Return the predictors of each target that has some, and may explain enough."""
+        wanted = {}
+        for target in targets:
+            own = self.lines[target]
+            if own is not None and not (self.is_log and self.variables[target].least is None):
+                wanted[target] = own
+        chosen: dict[int, Places] = dict.fromkeys(wanted, ())
+        left = dict(wanted)
+        active = list(wanted)
+        for _ in range(MOST_PREDICTORS):
+            if not active:
+                break
+            errors = self._errors(np.column_stack([left[item] for item in active]))
+            going = []
+            for place, target in enumerate(active):
+                taken = {target, *chosen[target]}
+                taken |= {other for own, other in banned if own == target}
+                errors[sorted(taken), place] = np.inf
+                best, now = int(np.argmin(errors[:, place])), float(left[target] @ left[target])
+                if errors[best, place] > (1 - LEAST_GAIN) * now:
+                    continue
+                chosen[target] = (*chosen[target], best)
+                left[target] = self._left(wanted[target], target, chosen[target])
+                if left[target] @ left[target] > 1e-6 * (wanted[target] @ wanted[target]):
+                    going.append(target)
+            active = going
+        least = 1 - (LEAST_EXPLAINED - DOUBT)
+        return {
+            target: places
+            for target, places in chosen.items()
+            if places and left[target] @ left[target] <= least * (wanted[target] @ wanted[target])
+        }
+
+    def _errors(self, left: Floats) -> Floats:
+        """Return the squared errors of each predictor for each target: as a line, or by bins."""
+        errors = np.full((len(self.variables), left.shape[1]), np.inf)
+        total = (left**2).sum(axis=0)
+        for place, (line, halves) in enumerate(zip(self.lines, self.halves, strict=True)):
+            if halves is not None:
+                sums = [hot.T @ left[half::2] for half, hot in enumerate(halves)]
+                rows = [hot.sum(axis=0)[:, None] for hot in halves]
+                errors[place] = total
+                for own, other in ((0, 1), (1, 0)):
+                    said = sums[other] / (rows[other] + 1)
+                    errors[place] += (rows[own] * said**2 - 2 * said * sums[own]).sum(axis=0)
+            if line is not None:
+                products = [line[half::2] @ left[half::2] for half in (0, 1)]
+                squares = [max(1e-9, float(line[half::2] @ line[half::2])) for half in (0, 1)]
+                found = total.copy()
+                for own, other in ((0, 1), (1, 0)):
+                    slope = products[other] / squares[other]
+                    found += slope**2 * squares[own] - 2 * slope * products[own]
+                errors[place] = np.minimum(errors[place], found)
+        return errors
+
+    def _left(self, wanted: Floats, target: int, places: Places) -> Floats:
+        """Return what a joint fit of several predictors leaves of a target."""
+        given = [self.variables[place] for place in places]
+        terms = [Term.of(item, FEW_KNOTS, is_log=self.is_log) for item in given]
+        design = _design(terms, [item.values for item in given])
+        gram = design.T @ design + 1e-3 * np.eye(design.shape[1])
+        left = wanted - design @ np.linalg.solve(gram, design.T @ wanted)
+        return np.where(self.variables[target].known, left, 0.0)
+
+
+def _halves(bins: Codes | None) -> list[Floats] | None:
+    """Return the bins of every other row as columns of 0 and 1; None where there is but one."""
+    if bins is None or bins.max(initial=0) < 1:
+        return None
+    kinds = np.arange(int(bins.max()) + 1)
+    return [np.asarray(bins[half::2, None] == kinds, dtype=np.float64) for half in (0, 1)]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Related:
+    """A number, what predicts it, and how."""
+
+    target: int
+    given: Places
+    fit: Fit
+
+
+def find(variables: Sequence[Variable]) -> list[Related]:
+    """Return the relations between columns of a sample: at most two of each."""
+    screens = [Screen(variables, is_log=is_log) for is_log in (False, True)]
+    targets = [place for place, item in enumerate(variables) if item.can_be_predicted]
+    banned: set[tuple[int, int]] = set()
+    found: list[Related] = []
+    for _ in range(MOST_RELATIONS):
+        choices = [(screen, screen.choose(targets, banned)) for screen in screens]
+        best: dict[int, Related] = {}
+        for screen, chosen in choices:
+            for target, places in chosen.items():
+                given = [variables[place] for place in places]
+                own = fit(variables[target], given, is_log=screen.is_log)
+                if own is not None and own.explained >= LEAST_EXPLAINED:
+                    known = best.get(target)
+                    left = 1.0 if known is None else 1 - known.fit.explained
+                    if known is None or 1 - own.explained < MUCH_LESS * left:
+                        best[target] = Related(target, places, own)
+        found += best.values()
+        banned |= {(item.target, place) for item in best.values() for place in item.given}
+        targets = list(best)
+    return found

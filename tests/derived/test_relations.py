@@ -1,0 +1,111 @@
+"""Relations between columns, as results tell them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import outlying
+
+Table = dict[str, Any]
+
+
+def orders(rows: int = 600, seed: int = 0) -> Table:
+    rng = np.random.default_rng(seed)
+    quantity, price = rng.integers(1, 9, rows), np.round(rng.lognormal(3, 0.6, rows), 2)
+    discount = rng.choice([0.0, 0.05, 0.1, 0.2], rows)
+    return {
+        "quantity": quantity,
+        "price": price,
+        "discount": discount,
+        "total": np.round(quantity * price * (1 - discount), 2),
+        "channel": rng.choice(["web", "shop", "app"], rows),
+    }
+
+
+def test_a_broken_formula_is_told() -> None:
+    table = orders()
+    table["total"][7] = round(table["total"][7] + 5.2, 2)
+    found = outlying.explain(table, row=7)
+    story = found.stories[0]
+    assert story.exceptional
+    assert set(story.columns) == {"quantity", "price", "discount", "total"}
+    assert story.headline.given == ("price", "quantity", "discount")
+    assert story.headline.detail is not None
+    assert story.headline.detail.endswith(
+        "total is price x quantity x (1 - discount) in 599 of 600 rows; here it is 5.2 more"
+    )
+    (relation,) = found.population.relations
+    assert (relation.column, relation.kind) == ("total", "formula")
+    assert any("One relation between columns was found" in note for note in found.notes)
+    assert found.to_dict()["relations"][0]["given"] == ["price", "quantity", "discount"]
+
+
+def test_a_value_off_a_line_is_told_with_what_is_expected() -> None:
+    rng = np.random.default_rng(1)
+    height = rng.normal(170, 10, 500).round(1)
+    table = {"height": height, "weight": (height - 100 + rng.normal(0, 2, 500)).round(1)}
+    table["weight"][3] = table["height"][3] - 100 + 20
+    found = outlying.explain(table, row=3)
+    assert set(found.stories[0].columns) == {"height", "weight"}
+    assert found.exceptional
+    details = [pair.detail for story in found.stories for pair in story.pairs]
+    assert any(
+        detail and "expected" in detail and "given height = " in detail for detail in details
+    )
+
+
+def test_what_a_group_always_does_is_no_error() -> None:
+    """Refunds have the other sign: there is nothing odd about one of them."""
+    table = orders(2000)
+    refund = np.arange(2000) < 40
+    table["channel"] = np.where(refund, "refund", table["channel"])
+    table["total"] = np.where(refund, table["total"] / 2, table["total"]).round(2)
+    found = outlying.explain(table, row=3)
+    assert not any("total" in story.columns for story in found.stories if story.exceptional)
+
+
+def test_without_derived_columns_there_are_no_relations() -> None:
+    assert outlying.explain(orders(), row=7, derive=False).population.relations == ()
+
+
+def test_noise_has_none() -> None:
+    rng = np.random.default_rng(0)
+    table = {name: rng.normal(size=400) for name in "abcdef"}
+    assert outlying.explain(table, row=0).population.relations == ()
+
+
+def test_a_new_object_is_judged_by_the_relations_of_the_table() -> None:
+    new = {"quantity": 2, "price": 10.0, "discount": 0.0, "total": 99.0, "channel": "web"}
+    found = outlying.explain(orders(), object=new)
+    assert found.exceptional
+    details = [story.headline.detail or "" for story in found.stories]
+    assert any(detail.endswith("here it is 79 more") for detail in details)
+    fitting = outlying.explain(orders(), object=new | {"total": 20.0})
+    assert not fitting.exceptional
+
+
+@pytest.mark.parametrize("missing", ["total", "price", "channel"])
+def test_what_is_missing_breaks_nothing(missing: str) -> None:
+    table = orders()
+    cells = [None if row == 5 else value for row, value in enumerate(table[missing].tolist())]
+    found = outlying.explain(table | {missing: cells}, row=5)
+    assert not any(pair.given for pair in found.pairs)
+
+
+def test_a_stream_knows_the_same_relations(few_drawn: int) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(orders(2 * few_drawn) | {"number": np.arange(2 * few_drawn) * 3})
+    frame.loc[11, "total"] += 7
+    key = {"number": 33}
+    memory, stream = (outlying.explain(data, where=key) for data in (frame, duckdb.from_df(frame)))
+    assert [r.sentence for r in stream.population.relations] == [
+        r.sentence for r in memory.population.relations
+    ]
+    assert stream.stories[0].headline.detail == memory.stories[0].headline.detail
+    assert stream.strength == pytest.approx(memory.strength, rel=1e-9)
+    ranked = outlying.detect(duckdb.from_df(frame), top=5)
+    assert 33 in [dict(row.values)["number"] for row in ranked.rows if row.word == "exceptional"]

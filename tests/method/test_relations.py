@@ -1,0 +1,130 @@
+"""Relations of numbers against the twin; formulas; and that noise has none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from outlying.method import arithmetic
+from outlying.method.relations import Fit, Screen, Variable, find, fit
+from tests import naive_relations as naive
+
+
+def columns(seed: int, rows: int, gaps: float) -> list[np.ndarray]:
+    """Numbers along lines, curves, products and steps; a few are far off, some are missing."""
+    rng = np.random.default_rng(seed)
+    x, kind = rng.gamma(3.0, 2.0, rows), rng.integers(4, size=rows)
+    found = [
+        x,
+        np.exp(rng.normal(0.0, 0.5, rows)),
+        2 * x + rng.normal(0, 0.4, rows),
+        np.where(x < 6, x, 12 - x) + 3.0 * kind + rng.normal(0, 0.3, rows),
+        rng.normal(size=rows),
+    ]
+    found.append(found[0] * found[1] * np.exp(rng.normal(0, 0.05, rows)))
+    for column in found:
+        column[rng.integers(rows)] *= 10
+        column[rng.random(rows) < gaps] = np.nan
+    return [*found, kind.astype(np.int32)]
+
+
+def plain(column: np.ndarray) -> list[float | int | None]:
+    if column.dtype.kind == "i":
+        return [None if code < 0 else code for code in column.tolist()]
+    return [None if np.isnan(value) else value for value in column.tolist()]
+
+
+tables = st.builds(
+    columns,
+    seed=st.integers(0, 10**6),
+    rows=st.integers(70, 130),
+    gaps=st.sampled_from([0.0, 0.03]),
+)
+
+
+@settings(max_examples=12, deadline=None)
+@given(table=tables, is_log=st.booleans())
+def test_predictors_are_those_that_the_twin_chooses(table: list[np.ndarray], is_log: bool) -> None:
+    variables, lists = [Variable(own) for own in table], [plain(own) for own in table]
+    found = Screen(variables, is_log=is_log).choose(range(6), set())
+    expected = {target: naive.chosen(lists, target, is_log) for target in range(6)}
+    assert found == {target: places for target, places in expected.items() if places}
+
+
+@settings(max_examples=12, deadline=None)
+@given(table=tables, is_log=st.booleans(), places=st.permutations(range(7)))
+def test_residuals_are_those_of_the_twin(
+    table: list[np.ndarray], is_log: bool, places: list[int]
+) -> None:
+    target, *others = [place for place in places if place < 6][:1] + places[:2]
+    others = [place for place in others if place != target]
+    variables = [Variable(own) for own in table]
+    given_ = [variables[place] for place in others]
+    found = fit(variables[target], given_, is_log=is_log)
+    assert isinstance(found, Fit)
+    expected = naive.fitted(plain(table[target]), [plain(table[place]) for place in others], is_log)
+    assert found.explained == pytest.approx(expected.explained, abs=1e-6)
+    own = found.residuals(table[target], [table[place] for place in others])
+    assert own[~np.isnan(own)] == pytest.approx(expected.residuals, rel=1e-4, abs=1e-4)
+
+
+def test_noise_has_no_relations() -> None:
+    found = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        noise = [rng.normal(size=300), rng.gamma(2, 2, 300), rng.lognormal(0, 1, 300)]
+        noise += [np.round(rng.normal(50, 10, 300)), rng.integers(5, size=300).astype(np.int32)]
+        found += len(find([Variable(own) for own in noise]))
+    assert found == 0
+
+
+def related(**table: np.ndarray) -> list[str]:
+    """Write the relations of a table."""
+    names = list(table)
+    variables = [Variable(np.asarray(own, dtype=np.float64)) for own in table.values()]
+    return [
+        f"{names[item.target]} = {item.formula.text([names[place] for place in item.given])}"
+        for item in arithmetic.with_exact(variables, find(variables))
+        if isinstance(item, arithmetic.Exact)
+    ]
+
+
+def prices(rows: int = 400) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(1)
+    quantity, price = 1.0 + rng.integers(0, 9, rows), np.round(rng.lognormal(3, 0.7, rows), 2)
+    return quantity, price, rng.choice([0, 0.05, 0.1, 0.25], rows)
+
+
+def test_products_are_recognised() -> None:
+    quantity, price, discount = prices()
+    total = np.round(quantity * price * (1 - discount), 2)
+    total[3] -= 5
+    assert related(total=total, quantity=quantity, price=price, discount=discount) == [
+        "total = quantity x price x (1 - discount)"
+    ]
+
+
+def test_a_constant_factor_is_recognised() -> None:
+    quantity, price, _ = prices()
+    tax = np.round(0.19 * quantity * price, 2)
+    assert related(tax=tax, quantity=quantity, price=price) == ["tax = 0.19 x quantity x price"]
+
+
+def test_sums_and_differences_are_recognised() -> None:
+    rng = np.random.default_rng(2)
+    net, fee = np.round(rng.gamma(2, 50, 400), 2), np.round(rng.gamma(2, 30, 400), 2)
+    assert related(gross=net + fee, fee=fee, net=net) == ["gross = fee + net"]
+
+
+def test_what_is_off_by_rounding_is_not_off() -> None:
+    quantity, price, discount = prices()
+    total = np.round(quantity * price * (1 - discount), 2)
+    formula = arithmetic.Formula(4, 1.0, 0.01, 50.0)
+    inputs = [quantity, price, discount]
+    assert not formula.off(total, inputs).any()
+    assert not formula.off(total + 0.004, inputs).any()
+    assert formula.off(total + 0.5, inputs) == pytest.approx(np.full(len(total), 0.5), abs=0.011)
+    assert formula.residuals(total + 0.5, inputs).min() > arithmetic.BROKEN
+    assert formula.residuals(total - 0.5, inputs).max() < -arithmetic.BROKEN
