@@ -25,8 +25,7 @@ from outlying.results.findings import Findings
 from outlying.results.stories import Pair, Story
 from outlying.table.arrays import Mask
 from outlying.table.columns import CategoricalColumn, Column, NumericColumn
-from outlying.table.conditions import Condition
-from outlying.table.parts import Part, part_of
+from outlying.table.table import Condition, Part, part_of
 from outlying.table.values import (
     Form,
     Value,

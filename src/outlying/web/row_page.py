@@ -13,8 +13,7 @@ from outlying.render.html import terms
 from outlying.results.findings import Findings
 from outlying.results.stories import Pair, Story
 from outlying.results.wording import PYTHON
-from outlying.table.conditions import Condition
-from outlying.table.parts import Part, part_of
+from outlying.table.table import Condition, Part, part_of
 from outlying.table.values import Value, plain, printable, text_of
 from outlying.web.cells import ColumnOverview
 from outlying.web.filters import Filter
