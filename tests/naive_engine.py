@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.naive_surprise import Group, bar_of, quantile
+from tests.naive_surprise import Group, bar_of, clip, quantile
 from tests.naive_sweep import (
     Condition,
     Context,
@@ -227,4 +227,10 @@ def judged(
 def lines(strengths: Sequence[float]) -> tuple[float, float]:
     """Return from which strength on a row is exceptional, and unusual (method 5e)."""
     unusual = quantile(sorted(strengths), 0.97)
-    return 0.8 * math.log(max(len(strengths), 2)), max(unusual, 1e-9)
+    rows, inner = max(len(strengths), 2), quantile(sorted(strengths), 0.9)
+    slope = (unusual - inner) / math.log(0.1 / 0.03)
+    strongest = unusual + slope * math.log(0.03 * rows)
+    line = 0.8 * math.log(rows)
+    if inner <= 0:
+        return line, max(unusual, 1e-9)
+    return clip((line + strongest) / 2, line - 0.5, line + 0.5), max(unusual, 1e-9)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import calendar
 import datetime as dt
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import outlying
 from outlying.derived.calendar import (
     MINUTE,
     MINUTES,
@@ -65,6 +69,25 @@ def test_near_midnight_is_near_on_the_line() -> None:
     column = derived.column({"when": column_of(list(moments))})
     assert column.is_numeric
     assert float(column.values[1] - column.values[0]) == 20 * MINUTE
+
+
+def test_hours_say_nothing_of_hours(tmp_path: Path) -> None:
+    """A trip across midnight, or where the circle is cut, is as ordinary as others."""
+    rng, rows = np.random.default_rng(3), 6000
+    minutes = (rng.normal(14 * 60, 300, rows) % MINUTES).astype(int)
+    start = np.datetime64("2024-05-01T00:00") + rng.integers(0, 30, rows) * MINUTES + minutes
+    ends = {"start": start, "end": start + rng.integers(5, 30, rows)}
+    table = pyarrow.table({name: own.astype("datetime64[s]") for name, own in ends.items()})
+    pq.write_table(table, tmp_path / "trips.parquet")
+    for source in (table, outlying.scan(tmp_path / "trips.parquet")):
+        found = outlying.detect(source)
+        assert found.counts is not None
+        assert found.counts.exceptional == 0
+    for findings in outlying.explain_many(table, rows=np.argsort(minutes)[:20].tolist()):
+        for pair in findings.pairs:
+            own = pair.property.partition(" (")[2]
+            others = {item.attribute.partition(" (")[2] for item in pair.conditions}
+            assert not own or own not in others
 
 
 @pytest.mark.parametrize(

@@ -35,9 +35,9 @@ def layout_of(model: Model, place: int) -> Layout:
 def swept(model: Model, place: int, depth: int, with_empty: bool, triples: int) -> Swept:
     layout = layout_of(model, place)
     words = lay_out(layout, model.cells, model.codes)
-    family = model.properties[place].family
+    free = model.cells.contexts_of(model.properties[place].place)
     given: dict[str, Any] = {"least": model.least, "with_empty": with_empty}
-    own = Sweep(layout, model.cells, words, family, all_triples=triples, **given)
+    own = Sweep(layout, model.cells, words, free, all_triples=triples, **given)
     return own.run(depth)
 
 

@@ -15,10 +15,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from outlying.derived.calendar import CalendarDerivation
 from outlying.kernel.tally import Listing, Small
 from outlying.method.intervals import MOST_SCALES, WINDOW_SHARE, Segments
 from outlying.search.attributes import Attribute, NumericAttribute
 from outlying.table.columns import Floats, Mask
+from outlying.table.parts import Part
 
 #: A number with no more distinct values is compared value by value.
 FEW_VALUES = 12
@@ -90,6 +92,7 @@ class Cells:
 
     coders: tuple[Coder, ...]  # of each attribute
     families: Small  # of each attribute: its column, with what is derived from it
+    calendar: Small  # of each attribute: which part of a moment it is; -1: none
     spans: tuple[Span, ...]  # the conditions
     sizes: Small  # rows of each
     rows: int
@@ -114,6 +117,7 @@ class Cells:
         return cls(
             tuple(coders),
             np.array(families, dtype=np.int32),
+            np.array([_part_of_calendar(item) for item in attributes], dtype=np.int32),
             tuple(spans),
             np.array(sizes, dtype=np.int32),
             rows,
@@ -132,6 +136,16 @@ class Cells:
     def owners(self) -> Small:
         """The family of each condition."""
         return self.families[self.attributes].astype(np.int32)
+
+    def contexts_of(self, attribute: int) -> Mask:
+        """Return which conditions may be contexts of an attribute: none on its own column.
+
+        Nor those on the same part of another moment, as hours of hours: what begins before midnight
+        and ends after it is no error. How moments lie to each other, they tell themselves.
+        """
+        part = self.calendar[attribute]
+        is_same = (part >= 0) & (self.calendar[self.attributes] == part)
+        return np.asarray((self.owners != self.families[attribute]) & ~is_same)
 
     @functools.cached_property
     def listed(self) -> list[tuple[Small, Small]]:
@@ -227,3 +241,8 @@ def _windows(known: Floats, step: int) -> tuple[Floats, Ranges]:
     borders = np.unique((known[cuts - 1] + known[cuts]) / 2)
     last = len(borders) - WINDOW_CODES + 1
     return borders, {(k, k + WINDOW_CODES - 1) for k in range(0, last + 1, step)}
+
+
+def _part_of_calendar(attribute: Attribute) -> int:
+    origin = attribute.column.origin
+    return list(Part).index(origin.part) if isinstance(origin, CalendarDerivation) else -1

@@ -18,7 +18,7 @@ from outlying.kernel.tally import Small
 from outlying.method.measure import MUCH_STRONGER
 from outlying.search.outside import MISFIT
 from outlying.search.sweep import RareCells
-from outlying.table.columns import Floats, Mask, Rows
+from outlying.table.columns import Floats, Rows
 
 Context: TypeAlias = tuple[int, ...]
 
@@ -72,15 +72,7 @@ class Evidence:
 
     def of_rows(self, rows: Rows) -> Evidence:
         """Return the evidence against some rows."""
-        return self._with({name: getattr(self, name)[rows] for name in _ARRAYS})
-
-    def interleaved(self, is_own: Mask, other: Evidence) -> Evidence:
-        """Return the evidence against rows of which some are here, the rest in the other one."""
-        order = np.argsort(np.concatenate([np.flatnonzero(is_own), np.flatnonzero(~is_own)]))
-        both = {name: (getattr(self, name), getattr(other, name)) for name in _ARRAYS}
-        return self._with({name: np.concatenate(both[name])[order] for name in both})
-
-    def _with(self, arrays: dict[str, Any]) -> Evidence:
+        arrays: dict[str, Any] = {name: getattr(self, name)[rows] for name in _ARRAYS}
         return dataclasses.replace(self, **arrays)
 
 

@@ -96,6 +96,15 @@ class Prepared:
         model.progress = progress  # of whoever waits for it, also if another one has given up
         return model.evidence
 
+    def standing(self, threads: int = 1, progress: Progress | None = None) -> Standing:
+        """Return how strong findings are on the rows of the model, judged once."""
+        return self._once("standing", lambda: self._compared(self.model(threads), progress))
+
+    @staticmethod
+    def _compared(model: Model, progress: Progress | None) -> Standing:
+        model.progress = progress
+        return model.standing
+
     @property
     def groups(self) -> Groups:
         """The rows of the table by the conditions of the model."""
@@ -105,16 +114,10 @@ class Prepared:
         self, rows: Rows, threads: int = 1, progress: Progress | None = None
     ) -> Evidence:
         """Return what counts against some rows, whether or not the model is made of them."""
-        known = self.evidence(threads, progress)
         if self.drawn is None:
-            return known.of_rows(rows)
-        places = np.minimum(np.searchsorted(self.drawn, rows), len(self.drawn) - 1)
-        is_known = self.drawn[places] == rows
-        if is_known.all():
-            return known.of_rows(places)
-        numbers = [numbers_of(item, rows[~is_known]) for item in self.attributes]
-        others = self.model().judged(numbers, progress)
-        return known.of_rows(places[is_known]).interleaved(is_known, others)
+            return self.evidence(threads, progress).of_rows(rows)
+        numbers = [numbers_of(item, rows) for item in self.attributes]
+        return self.model(threads).judged(numbers, progress)
 
     def all_evidence(
         self, threads: int = 1, progress: Progress | None = None
@@ -210,8 +213,7 @@ class MemoryPopulation:
 
     def standing(self, workers: int | None = None, progress: Progress | None = None) -> Standing:
         """Judge the rows of the table, once: how strong findings are on them."""
-        self.prepared.evidence(usable_threads(workers), progress)
-        return self._once("standing", lambda: self.prepared.model().standing)
+        return self.prepared.standing(usable_threads(workers), progress)
 
     def prepare(self, workers: int | None = None, progress: Progress | None = None) -> None:
         """Do what all objects have in common."""
@@ -288,7 +290,7 @@ class MemoryPopulation:
             groups = Groups(joined.attributes, model, self.prepared.groups)
         else:
             evidence = joined.evidence_of(np.array([row]), threads, progress)
-            groups, standing = joined.groups, joined.model().standing
+            groups, standing = joined.groups, joined.standing(threads, progress)
         exact = Exact(groups, row, claims(evidence)[0])
         return self._searched(joined, target, exact, standing)
 

@@ -165,7 +165,10 @@ class Model:
     @functools.cached_property
     def standing(self) -> Standing:
         """How strong findings are on the rows of the model."""
-        return Standing.of(self.evidence.strongest)
+        found = Standing.of(self.evidence.strongest)
+        if not self.is_whole:  # evidence against so many: those asked for are judged like others
+            del self.evidence
+        return found
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -191,9 +194,10 @@ class FittedProperty:
             cut = NumericBins.cut(np.sort(numbers[~np.isnan(numbers)]))
         layout = layout_of(cut, cut.of(numbers))
         words = lay_out(layout, cells, model.codes)
-        swept = Sweep(
-            layout, cells, words, own.family, least=model.least, with_empty=with_empty
-        ).run(min(model.options.max_conditions, MOST_CONDITIONS))
+        free = cells.contexts_of(own.place)
+        swept = Sweep(layout, cells, words, free, least=model.least, with_empty=with_empty).run(
+            min(model.options.max_conditions, MOST_CONDITIONS)
+        )
         judge: Judge
         if isinstance(cut, CategoryBins):
             judge = CategoryJudge(numbers, cells, model.codes, own.family, count)

@@ -21,7 +21,7 @@ from outlying.kernel import tally
 from outlying.kernel.tally import Layout, Small, Tallied, Words
 from outlying.method.measure import CONDITION_PENALTY, MUCH_STRONGER
 from outlying.search.cells import Cells, Codes
-from outlying.table.columns import Floats
+from outlying.table.columns import Floats, Mask
 
 #: A cell of a context counts from this rarity on: outlierness 0.9.
 LEAST_RARITY = 10.0
@@ -118,24 +118,27 @@ class _Level:
 
 
 class Sweep:
-    """Sweeps a property over all contexts that do not tell of its own column."""
+    """Sweeps a property over contexts."""
 
     def __init__(
         self,
         layout: Layout,
         cells: Cells,
         words: Words,
-        family: int,
+        free: Mask,
         *,
         least: Callable[[int], int],
         with_empty: bool = False,
         all_triples: int = ALL_TRIPLES,
     ) -> None:
-        """Take rows as bits; `least` tells how many rows a context must keep."""
+        """Take rows as bits, and the conditions that are free to be contexts of the property.
+
+        `least` tells how many rows a context must keep.
+        """
         self.all_triples = all_triples
         self.layout, self.cells, self.words, self.least = layout, cells, words, least
-        self.with_empty, self.owners, self.family = with_empty, cells.owners, family
-        self.free = np.flatnonzero(self.owners != family).astype(np.int32)
+        self.with_empty, self.owners, self.is_free = with_empty, cells.owners, free
+        self.free = np.flatnonzero(free).astype(np.int32)
         self.lifts = np.zeros(len(cells.spans))
         self.found: list[RareCells] = []
 
@@ -159,7 +162,7 @@ class Sweep:
 
     def _pairs(self) -> _Level:
         first, second = self.cells.pairs
-        useful = (self.owners != self.family) & (self.cells.sizes >= self.least(2))
+        useful = self.is_free & (self.cells.sizes >= self.least(2))
         fit = useful[first] & useful[second]
         each = np.arange(len(self.owners), dtype=np.int32)[:, None]
         first, second = first[fit], second[fit]
