@@ -28,11 +28,12 @@ from outlying import sources
 from outlying.errors import ColumnError, OptionError, SourceError
 from outlying.sources import local
 from outlying.sources import registry as feeders
+from outlying.sources.columns import read_all
 from outlying.sources.columns import table_of as table_in_memory
 from outlying.sources.duckdb.feeder import DuckFeeder
 from outlying.sources.files import InputFile
 from outlying.sources.passes import Batch, Feeder
-from outlying.sources.python_values import read_values
+from outlying.sources.python_values import array_of
 from outlying.table.table import Table
 from tests.feeding import Collect, Count, Fails, Total, rows_of, table_of, types_of
 
@@ -377,7 +378,7 @@ class TestTables:
     ) -> None:
         def read(file: InputFile) -> Table:
             words = file.path.read_text().split()
-            return table_in_memory(file.source, [read_values("word", words)])
+            return table_in_memory(file.source, read_all({"word": array_of(words)}))
 
         toy: Any = types.ModuleType("toy")
         toy.read = read

@@ -15,10 +15,14 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
 import pytest
 
 import outlying
-from tests.carriers import write_ipc, write_orc
+import outlying.sources
+from outlying.sources.local import collected
+from outlying.sources.types.arrow import form_of
+from tests.carriers import column_values, write_ipc, write_orc
 from tests.workbooks import write_ods, write_xlsx
 
 DATA = resources.files("outlying") / "data"
@@ -36,6 +40,30 @@ def as_pandas(folder: Path) -> Any:
 
 def as_arrow(folder: Path) -> Any:
     return pacsv.read_csv(CSV, convert_options=pacsv.ConvertOptions(strings_can_be_null=True))
+
+
+def as_texts(folder: Path) -> pa.Table:
+    """Return the table as its file has it, every cell a text."""
+    names = as_arrow(folder).column_names
+    texts = pacsv.ConvertOptions(
+        column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True, null_values=[""]
+    )
+    return pacsv.read_csv(CSV, convert_options=texts)
+
+
+def texts_of(folder: Path) -> list[list[Any]]:
+    columns = as_texts(folder).to_pydict()
+    return [list(columns), *map(list, zip(*columns.values(), strict=True))]
+
+
+def written_lines(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return path
+
+
+def parquet_of_texts(folder: Path) -> Path:
+    pq.write_table(as_texts(folder), folder / "t.parquet")
+    return folder / "t.parquet"
 
 
 def as_polars(folder: Path) -> Any:
@@ -84,6 +112,24 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
     "polars": as_polars,
     "arrow": as_arrow,
     "dict": as_dict,
+    # texts alone: a source that knows no types
+    "arrow of texts": as_texts,
+    "parquet of texts": parquet_of_texts,
+    "pandas of texts": lambda folder: pd.read_csv(CSV, dtype=str),
+    "pandas of objects": lambda folder: pd.read_csv(CSV, dtype=object),
+    "polars of texts": lambda folder: pl.read_csv(CSV, infer_schema=False),
+    "dict of texts": lambda folder: as_texts(folder).to_pydict(),
+    "json of texts": lambda folder: written_lines(folder / "t.jsonl", as_texts(folder).to_pylist()),
+    "xlsx of texts": lambda folder: write_xlsx(folder / "t.xlsx", {"p": texts_of(folder)}),
+    "feather of texts": lambda folder: write_ipc(folder / "t.feather", as_texts(folder), "zstd"),
+}
+#: The same as streams.
+STREAMS: dict[str, Callable[[Path], Any]] = {
+    "csv": lambda folder: CSV,
+    "parquet": SOURCES["parquet"],
+    "parquet of texts": parquet_of_texts,
+    "lazy polars of texts": lambda folder: pl.read_csv(CSV, infer_schema=False).lazy(),
+    "orc": SOURCES["orc"],
 }
 
 
@@ -97,6 +143,22 @@ def answer(data: Any) -> str:
 @pytest.mark.parametrize("source", SOURCES)
 def test_same_answer(source: str, tmp_path: Path) -> None:
     assert answer(SOURCES[source](tmp_path)) == answer(CSV)
+
+
+@pytest.mark.parametrize("source", STREAMS)
+def test_same_columns_as_a_stream(source: str, tmp_path: Path) -> None:
+    found = collected(outlying.scan(STREAMS[source](tmp_path)))
+    expected = outlying.sources.read(CSV)
+    assert found.names == expected.names
+    for name in expected.names:
+        one, other = (sorted(map(repr, column_values(t, name))) for t in (found, expected))
+        assert (one, found.column(name).form) == (other, expected.column(name).form)
+    forms = {
+        field.name: form_of(field.type)
+        for field in outlying.scan(STREAMS[source](tmp_path)).schema()
+    }
+    assert forms.keys() == set(expected.names)
+    assert all(forms[n] in (expected.column(n).form, "number") for n in expected.names)
 
 
 def test_an_array_and_a_dict_of_numbers_agree() -> None:

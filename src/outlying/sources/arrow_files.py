@@ -78,7 +78,7 @@ class ArrowFeeder(LocalFeeder):
 
     def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
         self._files.check_unchanged()
-        names = [field.name for field in fields or self.shape.fields[:1]]
+        names = [field.name for field in fields or self.raw_shape.fields[:1]]
         with arrow_errors(self.source):
             for file in self._files.files:
                 rows = 0

@@ -108,7 +108,7 @@ class BatchFeeder(LocalFeeder):
         return Shape(fields_of(schema, names), tuple(unused))
 
     def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
-        names = [field.name for field in fields or self.shape.fields[:1]]
+        names = [field.name for field in fields or self.raw_shape.fields[:1]]
         with self._told(), arrow_errors(self.source):
             rows = 0
             for batch in self._batches(names):

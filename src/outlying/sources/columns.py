@@ -14,6 +14,7 @@ import numpy as np
 
 from outlying.errors import ColumnError, SourceError, shown
 from outlying.parallel import thread_map, usable_threads
+from outlying.sources.plain_texts import TEXT, decide, tally_of
 from outlying.sources.types import arrow as types
 from outlying.table.columns import (
     CategoricalColumn,
@@ -27,7 +28,7 @@ from outlying.table.table import FrameLibrary, SkippedColumn, Table
 from outlying.table.values import LARGEST_EXACT_INTEGER, TIMES, Form, whole_text
 
 if TYPE_CHECKING:
-    import pyarrow
+    pass
 
 _FIRST = 1000  # rows to look at before all
 _MANY = 100_000  # cells that are worth several threads
@@ -42,26 +43,52 @@ class Reading:
     """Without the name of the column, which `table_of` puts in front."""
 
 
-def read_all(
-    schema: pyarrow.Schema, arrays: Sequence[types.Array], left_out: Iterable[SkippedColumn] = ()
-) -> list[Reading]:
-    """Read columns, by several threads where they are large; those left out keep their places.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Made:
+    """An array that is to become a column, and what a reader should know about it."""
 
-    `schema` names all columns, `arrays` are those of the ones that are not left out.
+    array: Any
+    note: str | None = None
+    are_keys: bool = False  # texts that are whole numbers, too long for quantities
+
+
+def read_all(
+    columns: dict[str, Made | str], *, knows_types: bool | None = None, commas: bool = False
+) -> list[Reading]:
+    """Read columns, by several threads where they are large; a text says why one cannot be used.
+
+    A table that holds nothing but texts knows no types: they are found in the texts, unless the
+    source says otherwise. Arrays go when their columns are there: `columns` is empty then.
     """
-    unused = {column.name: column for column in left_out}
-    fields = [name for name in schema.names if name not in unused]
-    cells = sum(map(len, arrays))
-    threads = min(usable_threads(None), len(fields)) if cells > _MANY else 1
+    if knows_types is None:
+        knows_types = not all(map(is_of_texts, columns.values()))
+    texts = [] if knows_types else [name for name, made in columns.items() if is_of_texts(made)]
+    cells = sum(len(made.array) for made in columns.values() if isinstance(made, Made))
+    threads = min(usable_threads(None), len(columns)) if cells > _MANY else 1
+
+    def read_one(name: str) -> Reading:
+        made = columns.pop(name)
+        if isinstance(made, str):
+            return Reading(skipped(name, made))
+        kind = kinds.get(name, TEXT)
+        array = kind.read(made.array)
+        note, are_keys = made.note, made.are_keys or kind.are_keys
+        del made
+        reading = from_arrow(name, array, are_keys=are_keys)
+        notes = dict.fromkeys((note, reading.note, kind.note))
+        return Reading(reading.column, "; ".join(filter(None, notes)) or None)
+
     with thread_map(max(1, threads)) as mapped:
-        waiting = dict(enumerate(arrays))
-        if isinstance(arrays, list):
-            arrays.clear()  # so that each array goes when its column is there
-        places = range(len(fields))
-        read = list(mapped(lambda place: from_arrow(fields[place], waiting.pop(place)), places))
-    found = dict(zip(fields, read, strict=True))
-    names = dict.fromkeys([*schema.names, *unused])
-    return [Reading(unused[name]) if name in unused else found[name] for name in names]
+        tallies = list(mapped(lambda name: tally_of(columns[name].array), texts))  # type: ignore[union-attr]
+        kinds = dict(zip(texts, decide(tallies, commas=commas), strict=True))
+        return list(mapped(read_one, list(columns)))
+
+
+def is_of_texts(made: Made | str) -> bool:
+    """Return whether an array holds texts of which nothing is known: mixed values were typed."""
+    if isinstance(made, str) or made.are_keys or made.note is not None:
+        return False
+    return types.is_plain_text(made.array.type)
 
 
 def from_arrow(name: str, array: types.Array, *, are_keys: bool = False) -> Reading:

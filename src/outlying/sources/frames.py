@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.errors import SourceError
-from outlying.sources.columns import table_of, unique_names
-from outlying.sources.python_values import Made, array_of, read_values, reading_of
+from outlying.sources.columns import Made, read_all, table_of, unique_names
+from outlying.sources.python_values import array_of
 from outlying.sources.recognise import is_array_or_mapping, name_of
 from outlying.sources.registry import SUFFIXES
 from outlying.sources.types.arrow_numpy import microseconds, of_mask, of_numbers, of_texts
@@ -38,11 +38,11 @@ def read(data: Any) -> Table:
     """Read what holds a table in memory; anything else is refused with what would be accepted."""
     if is_array_or_mapping(data):
         source = "dict of arrays" if isinstance(data, Mapping) else "NumPy array"
-        return table_of(source, [reading_of(*pair) for pair in _in_memory(source, data)])
+        return table_of(source, read_all(dict(_in_memory(source, data))))
     data = data.to_native() if _is_of(data, "narwhals") else data
     source, frame = name_of(data), _frame(data)
     columns = dict(zip(unique_names(source, _names(frame)), _series(frame), strict=True))
-    readings = [reading_of(name, _of_series(series)) for name, series in columns.items()]
+    readings = read_all({name: _of_series(series) for name, series in columns.items()})
     library: FrameLibrary = "polars" if _is_of(data, "polars") else "pandas"
     return table_of(source, readings, (), library, _index(frame, set(columns)))
 
@@ -150,7 +150,8 @@ def _index(native: Any, names: set[str]) -> list[Column]:
         while name in names:
             name += " (index)"
         names.add(name)
-        column = read_values(name, levels(place).tolist()).column
+        made = {name: array_of(levels(place).tolist())}
+        column = read_all(made, knows_types=True)[0].column
         found += [] if isinstance(column, SkippedColumn) else [column]
     return found
 

@@ -8,18 +8,17 @@ every number exact. Texts that are all dates or times in ISO 8601 are read as su
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from outlying.errors import ColumnError
-from outlying.sources.columns import Reading, table_of
+from outlying.sources.columns import Made, is_of_texts, read_all, table_of
 from outlying.sources.encodings import check_text
 from outlying.sources.files import InputFile
 from outlying.sources.plain_texts import TIMES, type_texts
-from outlying.sources.python_values import array_of, reading_of
+from outlying.sources.python_values import array_of
 from outlying.table.table import Table
 
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -31,7 +30,8 @@ def read(file: InputFile) -> Table:
     keys = dict.fromkeys(key for row in rows for key in row)
     if not rows:
         raise file.error("there are no rows, only an empty array")
-    return table_of(file.source, [_column(key, [row.get(key) for row in rows]) for key in keys])
+    columns = {key: array_of([row.get(key) for row in rows]) for key in keys}
+    return table_of(file.source, read_all(_typed(columns)))
 
 
 def _text(file: InputFile) -> str:
@@ -84,9 +84,9 @@ def _objects(file: InputFile, values: list[Any]) -> list[dict[str, Any]]:
     return rows
 
 
-def _column(name: str, values: Sequence[Any]) -> Reading:
-    made = array_of(values)
-    known = (value for value in values if value is not None)
-    if not isinstance(made, str) and all(isinstance(value, str) for value in known):
-        made = dataclasses.replace(made, array=type_texts({name: made.array}, TIMES)[name])
-    return reading_of(name, made)
+def _typed(columns: dict[str, Made | str]) -> dict[str, Made | str]:
+    """Read texts as dates and times where all are; numbers have a type of their own in JSON."""
+    if all(map(is_of_texts, columns.values())):
+        return columns
+    texts = {n: m.array for n, m in columns.items() if is_of_texts(m) and isinstance(m, Made)}
+    return columns | {name: Made(array) for name, array in type_texts(texts, TIMES).items()}

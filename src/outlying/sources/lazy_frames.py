@@ -53,7 +53,7 @@ class LazyFeeder(LocalFeeder):
         return Shape(tuple(fields), tuple(unused))
 
     def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
-        names = [field.name for field in fields or self.shape.fields[:1]]
+        names = [field.name for field in fields or self.raw_shape.fields[:1]]
         with self._plain_errors(names):
             now = self._frame.collect_schema()
             frame = self._frame.select(selected(name, now.get(name)) for name in names)

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from outlying.errors import ColumnError, SourceError, unknown_name
 from outlying.parallel import usable_workers
-from outlying.sources.columns import Reading, read_all, table_of
+from outlying.sources.columns import Made, Reading, read_all, table_of
 from outlying.sources.passes import Batch, Feeder, Pass, Progress, Traffic
+from outlying.sources.plain_texts import TEXT, PlainTally, PlainType, TallyPass, decide, notes_of
+from outlying.sources.types.arrow import is_plain_text
 from outlying.table.table import FrameLibrary, SkippedColumn, Table
 
 if TYPE_CHECKING:
@@ -72,9 +74,13 @@ class Field:
     """Whatever asks the engine for the column; nothing but the engine's feeder reads it."""
     comes: pyarrow.DataType
     type: pyarrow.DataType
+    reads: PlainType | None = None
+    """How texts are typed that come without a type."""
 
     def finished(self, array: pyarrow.Array) -> pyarrow.Array:
         """Return a column of a batch with the type that was promised."""
+        if self.reads is not None:
+            return self.reads.read(array)
         return array if self.comes == self.type else array.cast(self.type)
 
 
@@ -91,6 +97,10 @@ class LocalFeeder(abc.ABC):
     """A table that one machine reads; its kinds say what it looks like and where batches are."""
 
     frame_library: FrameLibrary = "pandas"
+    knows_types: bool | None = None
+    """Whether columns have types; None: a table that holds nothing but texts has not."""
+    commas = False
+    """Whether a comma may divide off decimals."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -98,14 +108,35 @@ class LocalFeeder(abc.ABC):
         self._rows = 0
 
     @functools.cached_property
-    def shape(self) -> Shape:
-        """The columns, looked at once; a table without any usable column is refused."""
+    def raw_shape(self) -> Shape:
+        """The columns as they come, looked at once; a table without usable ones is refused."""
         shape = self._inspect()
         if not shape.fields:
             reasons = "; ".join(f"{column.name!r} {column.reason}" for column in shape.skipped[:5])
             what = f"no column can be used: {reasons}" if reasons else "there are no columns"
             raise SourceError(f"{self.source}: {what}")
         return shape
+
+    @property
+    def has_types(self) -> bool:
+        """Whether any column has a type."""
+        if self.knows_types is not None:
+            return self.knows_types
+        return not all(is_plain_text(field.type) for field in self.raw_shape.fields)
+
+    @functools.cached_property
+    def shape(self) -> Shape:
+        """The columns with their types; where there are none, one scan finds them."""
+        shape = self.raw_shape
+        if self.has_types:
+            return shape
+        texts = [field for field in shape.fields if is_plain_text(field.type)]
+        with contextlib.closing(self._counted(texts)) as batches:
+            tallies = fold(batches, TallyPass()) or [PlainTally() for _ in texts]
+        kinds = dict(zip([f.name for f in texts], decide(tallies, commas=self.commas), strict=True))
+        fields = tuple(_typed(field, kinds.get(field.name, TEXT)) for field in shape.fields)
+        notes = (*shape.notes, *notes_of(list(kinds), list(kinds.values())))
+        return Shape(fields, shape.skipped, notes)
 
     @property
     def skipped(self) -> tuple[SkippedColumn, ...]:
@@ -131,7 +162,16 @@ class LocalFeeder(abc.ABC):
         workers: int | None = None,
     ) -> State:
         """Run a pass over all rows, of which only these columns are read; one scan."""
-        fields = self._wanted(columns)
+        return self.fold_fields(work, self._wanted(columns), progress, workers)
+
+    def fold_fields(
+        self,
+        work: Pass[State],
+        fields: Sequence[Field],
+        progress: Progress | None = None,
+        workers: int | None = None,
+    ) -> State:
+        """Run a pass over all rows of columns, typed or as they come."""
         self.traffic.scans += 1
         moved = self._bytes(fields)
         if moved is not None:
@@ -208,28 +248,47 @@ class _Collect:
         return [*state, *other]
 
 
+def _typed(field: Field, kind: PlainType) -> Field:
+    return field if kind is TEXT else dataclasses.replace(field, type=kind.arrow, reads=kind)
+
+
 def collected(
     feeder: Feeder, most_rows: float = math.inf, progress: Progress | None = None
 ) -> Table:
-    """Read all rows of a stream into memory, in the order they come."""
-    schema = feeder.schema()
+    """Read all rows of a stream into memory, in the order they come, by one scan."""
     work = _Collect(feeder.source, most_rows)
-    batches = feeder.fold(work, schema.names, progress, 1)
-    parts = [[batch.column(place) for batch in batches] for place in range(len(schema))]
+    if isinstance(feeder, LocalFeeder):
+        shape, knows_types, commas = feeder.raw_shape, feeder.has_types, feeder.commas
+        batches = feeder.fold_fields(work, shape.fields, progress, 1)
+        kinds, notes = {field.name: field.comes for field in shape.fields}, shape.notes
+    else:
+        schema, knows_types, commas, notes = feeder.schema(), True, False, feeder.notes
+        batches = feeder.fold(work, schema.names, progress, 1)
+        kinds = dict(zip(schema.names, schema.types, strict=True))
+    parts = [[batch.column(place) for batch in batches] for place in range(len(kinds))]
     del batches
-    arrays = [chunked(parts.pop(0), field.type) for field in schema]
-    readings = [*read_all(schema, arrays), *map(Reading, feeder.skipped)]
-    return table_of(feeder.source, readings, feeder.notes, feeder.frame_library)
+    columns: dict[str, Made | str] = {
+        name: Made(chunked(parts.pop(0), kind, is_untyped=not knows_types))
+        for name, kind in kinds.items()
+    }
+    readings = read_all(columns, knows_types=knows_types, commas=commas)
+    left_out = shape.skipped if isinstance(feeder, LocalFeeder) else feeder.skipped
+    return table_of(
+        feeder.source, [*readings, *map(Reading, left_out)], notes, feeder.frame_library
+    )
 
 
-def chunked(arrays: list[Any], kind: pyarrow.DataType) -> Any:
-    """Put the arrays of a column together; texts may come as dictionaries, or not."""
+def chunked(arrays: list[Any], kind: pyarrow.DataType, *, is_untyped: bool = False) -> Any:
+    """Put the arrays of a column together; texts may come as dictionaries, or not.
+
+    Those of which nothing is known are written out, as they may be anything.
+    """
     import pyarrow as pa
 
     kinds = {array.type for array in arrays}
-    if len(kinds) > 1:
+    if len(kinds) > 1 or is_untyped:
         arrays = [array.cast(kind) for array in arrays]
-    return pa.chunked_array(arrays, kind if len(kinds) != 1 else kinds.pop())
+    return pa.chunked_array(arrays, arrays[0].type if arrays else kind)
 
 
 def changed(source: str, how: str) -> SourceError:

@@ -65,7 +65,7 @@ class PlainTally:
 
     def add(self, texts: types.Array) -> None:
         """Take in texts; missing ones are null."""
-        if not self.kinds:
+        if not self.kinds or texts.null_count == len(texts):
             return
         known, gaps = _known(texts, self.kinds)  # nothing of texts that UTF-8 does not hold
         if known is None:
@@ -122,6 +122,11 @@ class PlainType:
             "time": pa.time64("us"),
         }.get(self.kind, pa.large_string())
 
+    @property
+    def are_keys(self) -> bool:
+        """Whether these are whole numbers, too long for quantities."""
+        return self.kind == "keys"
+
     def read(self, texts: types.Array) -> Any:
         """Return texts with their type; words for missing values are missing."""
         if self.kind == "text":
@@ -132,6 +137,37 @@ class PlainType:
             texts = texts.cast(texts.type.value_type)
         known = _without_gaps(texts)
         return known if self.kind == "keys" else _cast(self.kind, known, self.arrow)
+
+
+TEXT = PlainType()
+
+
+def tally_of(texts: Any) -> PlainTally:
+    """Return which types fit the texts of a column in memory."""
+    tally = PlainTally()
+    tally.add(texts)
+    return tally
+
+
+class TallyPass:
+    """A pass that finds the types of all columns."""
+
+    def start(self) -> list[PlainTally]:
+        """Return nothing: the first batch tells how many columns there are."""
+        return []
+
+    def add(self, state: list[PlainTally], batch: Any) -> list[PlainTally]:
+        """Look at the texts of a batch."""
+        state = state or [PlainTally() for _ in batch.columns]
+        for tally, array in zip(state, batch.columns, strict=True):
+            tally.add(array)
+        return state
+
+    def merge(self, state: list[PlainTally], other: list[PlainTally]) -> list[PlainTally]:
+        """Put what was seen in two parts together."""
+        for one, two in zip(state, other, strict=False):
+            one.merge(two)
+        return state or other
 
 
 def decide(
@@ -259,10 +295,6 @@ def type_keys(files: Sequence[Mapping[str, str | None]]) -> dict[str, Any]:
 
 
 def type_texts(values: Mapping[str, Any], kinds: Sequence[str]) -> dict[str, Any]:
-    """Type columns of texts that are in memory; each by itself."""
-    typed = {}
-    for name, texts in values.items():
-        tally = PlainTally(tuple(kinds))
-        tally.add(texts)
-        typed[name] = decide([tally], kinds)[0].read(texts)
-    return typed
+    """Type columns of texts that are in memory; each by itself, as one of these types."""
+    decided = {name: decide([tally_of(texts)], kinds)[0] for name, texts in values.items()}
+    return {name: decided[name].read(texts) for name, texts in values.items()}

@@ -8,7 +8,6 @@ dates.
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import decimal
 import math
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from outlying.sources.columns import Reading, from_arrow, skipped, text_of_any
+from outlying.sources.columns import Made, text_of_any
 from outlying.sources.types.arrow_numpy import microseconds, of_mask, of_numbers, of_texts
 from outlying.table.columns import Floats, Mask
 from outlying.table.row_hash import are_long
@@ -45,15 +44,6 @@ _DAY_US = 86_400_000_000
 _DAYS_ONLY = ("Y", "M", "W", "D")  # resolutions of NumPy that know no time of day
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Made:
-    """An array, and what a reader should know about it."""
-
-    array: Any
-    note: str | None = None
-    are_keys: bool = False  # whole numbers, too long for quantities
-
-
 def array_of(values: Sequence[object]) -> Made | str:
     """Return Python values, of one kind or mixed, as an array; or say why they cannot be used."""
     missing = np.fromiter((is_missing(value) for value in values), dtype=bool, count=len(values))
@@ -72,19 +62,6 @@ def array_of(values: Sequence[object]) -> Made | str:
         return _of_kind(kind, values, missing)
     except Exception:  # a class of the user's that is a number by its name only
         return f"values of a class that does not let itself be read as {kind}"
-
-
-def read_values(name: str, values: Sequence[object]) -> Reading:
-    """Make a column of Python values."""
-    return reading_of(name, array_of(values))
-
-
-def reading_of(name: str, made: Made | str) -> Reading:
-    """Make a column of what was found, or say why not."""
-    if isinstance(made, str):
-        return Reading(skipped(name, made))
-    reading = from_arrow(name, made.array, are_keys=made.are_keys)
-    return reading if made.note is None else Reading(reading.column, made.note)
 
 
 def _of_kind(kind: Kind, values: Sequence[Any], missing: Mask) -> Made:

@@ -10,12 +10,12 @@ import contextlib
 import dataclasses
 import functools
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from outlying.errors import SourceError
-from outlying.parallel import thread_map, usable_threads
-from outlying.sources import local, plain_texts
-from outlying.sources.columns import Reading, from_arrow, table_of, unique_names
+from outlying.sources import plain_texts
+from outlying.sources.columns import unique_names
 from outlying.sources.csv.layout import (
     NO_HEADER,
     Layout,
@@ -31,10 +31,10 @@ from outlying.sources.csv.layout import (
 from outlying.sources.duckdb import engine
 from outlying.sources.encodings import check_text
 from outlying.sources.files import InputFile, check_compression
-from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape
+from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape, collected
 from outlying.sources.passes import Batch
-from outlying.sources.paths import Files, check_spelling
-from outlying.sources.plain_texts import PlainTally, PlainType
+from outlying.sources.paths import Files, check_spelling, of_file
+from outlying.sources.plain_texts import PlainTally
 from outlying.sources.private_folders import PrivateFolder
 from outlying.sources.sql import literal, selected
 from outlying.sources.types.arrow_numpy import of_texts
@@ -55,66 +55,21 @@ def read(file: InputFile) -> Table:
     harmless (mixed line ends, a delimiter at the end of a line), and a copy without them is read:
     the engine's lenient parser drops surplus fields, and characters after mixed line ends.
     """
-    import duckdb
-
     layout = layout_of(file)
-    with engine.plain_errors(file.source), engine.connection() as connected:
-        try:
-            return _read(connected, file, layout)
-        except (duckdb.Error, OSError) as error:
-            if not engine.is_fault_of_text(error):
-                raise
-            check_text(file)
-            with PrivateFolder("copy") as folder:
-                footers: list[str] = []
-                table = _read(connected, *rewritten(file, layout, folder, footers))
-                below = [lines_note("below", footers)] if footers else []
-                return dataclasses.replace(table, notes=(*table.notes, *below))
+    try:
+        return collected(CsvFeeder(of_file(file, notes=()), layout, in_order=True))
+    except LineFaultError:
+        check_text(file)
+        with PrivateFolder("copy") as folder:
+            footers: list[str] = []
+            copy, plain = rewritten(file, layout, folder, footers)
+            table = collected(CsvFeeder(of_file(copy, notes=()), plain, in_order=True))
+            below = [lines_note("below", footers)] if footers else []
+            return dataclasses.replace(table, notes=(*table.notes, *below))
 
 
-def _read(connected: DuckDBPyConnection, file: InputFile, layout: Layout) -> Table:
-    rows = table_of_texts(_path_of(file), file, layout, header=False)
-    parts: list[list[Any]] = [[] for _ in range(layout.fields)]
-    with reader_of(connected.sql(f"FROM {rows}")) as reader:
-        for batch in reader:
-            for part, array in zip(parts, batch.columns, strict=True):
-                part.append(array)
-    texts = [local.chunked(part, reader.schema.types[0]) for part in parts]
-    del parts
-    first = [
-        "" if (cell := text.slice(0, 1).to_pylist()) in ([], [None]) else cell[0] for text in texts
-    ]
-    header = is_header(first, [text.slice(1, _LOOKED_AT) for text in texts])
-    names = named(first) if header else numbered(layout)
-    unique_names(file.source, names)
-    body = [text.slice(1) for text in texts] if header else texts
-    del texts
-    notes = [*layout.notes, *([] if header else [NO_HEADER])]
-    return table_of(file.source, _typed(names, body, layout), notes)
-
-
-def _typed(names: Sequence[str], texts: list[Any], layout: Layout) -> list[Reading]:
-    """Type all columns, by several threads."""
-
-    def tally_of(text: Any) -> PlainTally:
-        tally = PlainTally()
-        tally.add(text)
-        return tally
-
-    def reading_of(place: int) -> Reading:
-        kind, text = decided[place], waiting.pop(place)
-        array = kind.read(text)
-        del text
-        reading = from_arrow(names[place], array, are_keys=kind.kind == "keys")
-        said = "; ".join(filter(None, (reading.note, kind.note)))
-        return Reading(reading.column, said or None)
-
-    with thread_map(max(1, min(usable_threads(None), len(texts)))) as mapped:
-        tallies = list(mapped(tally_of, texts))
-        decided = plain_texts.decide(tallies, commas=layout.delimiter == ";")
-        waiting = dict(enumerate(texts))
-        texts.clear()
-        return list(mapped(reading_of, range(len(names))))
+class LineFaultError(SourceError):
+    """The strict parser refuses a line."""
 
 
 @contextlib.contextmanager
@@ -156,53 +111,40 @@ def stream(files: Files) -> CsvFeeder:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Contents:
-    """What the files hold: how lines are divided, what columns are called and hold."""
+    """What the files hold: how lines are divided, and what columns are called."""
 
     layout: Layout
     header: bool
     names: tuple[str, ...]
-    kinds: tuple[PlainType, ...]
-
-
-class _TallyPass:
-    """A pass that finds the types of all columns."""
-
-    def start(self) -> list[PlainTally]:
-        return []
-
-    def add(self, state: list[PlainTally], batch: Batch) -> list[PlainTally]:
-        state = state or [PlainTally() for _ in batch.columns]
-        for tally, array in zip(state, batch.columns, strict=True):
-            tally.add(array)
-        return state
-
-    def merge(self, state: list[PlainTally], other: list[PlainTally]) -> list[PlainTally]:
-        for one, two in zip(state, other, strict=False):
-            one.merge(two)
-        return state or other
 
 
 class CsvFeeder(LocalFeeder):
     """Files of delimited text that are one table."""
 
-    def __init__(self, files: Files) -> None:
+    knows_types = False
+
+    def __init__(
+        self, files: Files, layout: Layout | None = None, *, in_order: bool = False
+    ) -> None:
+        """Feed from files, whose layout may be known; in memory, rows keep their order."""
         super().__init__(files.source)
         self.files = files
+        self._given, self._in_order = layout, in_order
 
     def _inspect(self) -> Shape:
-        contents = self._contents
-        fields = [
-            Field(name, f"c{place}", kind.arrow, kind.arrow)
-            for place, (name, kind) in enumerate(zip(contents.names, contents.kinds, strict=True))
-        ]
+        import pyarrow as pa
+
+        contents, text = self._contents, pa.large_string()
+        self.commas = contents.layout.delimiter == ";"
+        fields = [Field(name, f"c{place}", text, text) for place, name in enumerate(contents.names)]
         fields += [Field(key, key, values.type, values.type) for key, values in self._keys.items()]
-        notes = [
-            *self.files.notes,
-            *contents.layout.notes,
-            *([] if contents.header else [NO_HEADER]),
-            *plain_texts.notes_of(contents.names, contents.kinds),
-        ]
-        return Shape(tuple(fields), (), tuple(notes))
+        header = [] if contents.header else [NO_HEADER]
+        notes = (*self.files.notes, *contents.layout.notes, *header)
+        return Shape(tuple(fields), (), notes)
+
+    def _connected(self) -> AbstractContextManager[DuckDBPyConnection]:
+        large: engine.Config = {"arrow_large_buffer_size": True}
+        return engine.connection(large) if self._in_order else engine.streaming_connection()
 
     @functools.cached_property
     def _keys(self) -> dict[str, Any]:
@@ -215,26 +157,22 @@ class CsvFeeder(LocalFeeder):
 
     @functools.cached_property
     def _contents(self) -> Contents:
-        """What the files hold, found in all their rows."""
-        for text in self._texts:
-            check_compression(text)
-        layout = self._layout()
+        """What the files hold, as far as their first rows tell."""
+        if not self._in_order:
+            for text in self._texts:
+                check_compression(text)
+        layout = self._given or self._layout()
         first = first_record(self._texts[0], layout)
-        with self._told(layout), engine.streaming_connection() as connected:
+        with self._told(layout), self._connected() as connected:
             rows = table_of_texts(_path_of(self._texts[0]), self._texts[0], layout, header=False)
             with reader_of(connected.sql(f"FROM {rows} LIMIT {_LOOKED_AT}")) as reader:
                 some = reader.read_all().columns
-            header = is_header(first, [text.slice(1) for text in some])
-            names = named(self._header(layout, first)) if header else numbered(layout)
-            if self.files.keys:
-                check_spelling(self.source, [*names, *self.files.keys])
-            unique_names(self.source, [*names, *self.files.keys])
-            places = [f"c{place}" for place in range(layout.fields)]
-            batches = self._batches(connected, layout, header, places)
-            tallies = local.fold((batch for _, batch in batches), _TallyPass())
-        tallies = tallies or [PlainTally() for _ in names]
-        kinds = plain_texts.decide(tallies, commas=layout.delimiter == ";")
-        return Contents(layout, header, tuple(names), tuple(kinds))
+        header = is_header(first, [text.slice(1) for text in some])
+        names = named(self._header(layout, first)) if header else numbered(layout)
+        if self.files.keys:
+            check_spelling(self.source, [*names, *self.files.keys])
+        unique_names(self.source, [*names, *self.files.keys])
+        return Contents(layout, header, tuple(names))
 
     def _layout(self) -> Layout:
         """Find what divides the fields, which must be the same in all files."""
@@ -276,15 +214,14 @@ class CsvFeeder(LocalFeeder):
         import pyarrow as pa
 
         contents = self._contents
-        kinds = dict(zip(contents.names, contents.kinds, strict=True))
-        own = [field for field in fields if field.name in kinds]
+        own = [field for field in fields if field.name not in self._keys]
         self.files.check_unchanged()
-        with self._told(contents.layout), engine.streaming_connection() as connected:
+        with self._told(contents.layout), self._connected() as connected:
             wanted = [field.sql for field in own]
             for number, batch in self._batches(connected, contents.layout, contents.header, wanted):
                 texts = dict(zip((field.name for field in own), batch.columns, strict=False))
                 arrays = [
-                    kinds[f.name].read(texts[f.name])
+                    texts[f.name]
                     if f.name in texts
                     else pa.repeat(self._keys[f.name][number], batch.num_rows)
                     for f in fields
@@ -305,7 +242,11 @@ class CsvFeeder(LocalFeeder):
                 except (duckdb.Error, OSError) as error:
                     if not engine.is_fault_of_text(error):
                         raise
+                    if self._in_order:
+                        raise LineFaultError(f"{self.source}: {error}") from None
                     raise self._fault(layout, error) from None
+        except LineFaultError:
+            raise
         except SourceError:
             for text in self._texts:  # a byte that is no text may be in any row
                 check_text(text)

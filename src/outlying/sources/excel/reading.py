@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outlying.errors import MissingExtraError, shown, unknown_name
-from outlying.sources.columns import table_of, unique_names
+from outlying.sources.columns import read_all, table_of, unique_names
 from outlying.sources.compression import check_expanded
 from outlying.sources.excel.layout import Merged, is_filled, layout_of, values_of
 from outlying.sources.files import InputFile
-from outlying.sources.python_values import read_values
+from outlying.sources.python_values import array_of
 from outlying.sources.sql import first_line, plain_errors
 from outlying.table.table import Table
 
@@ -152,5 +152,5 @@ def _table(file: InputFile, sheet: CalamineSheet, notes: list[str]) -> Table:
     except ValueError as error:
         raise file.error(f"sheet {sheet.name!r}: {error}") from None
     unique_names(file.source, [name for name, _ in found.columns])
-    columns = [read_values(name, values_of(cells)) for name, cells in found.columns]
-    return table_of(file.source, columns, [*notes, *found.notes])
+    columns = {name: array_of(values_of(cells)) for name, cells in found.columns}
+    return table_of(file.source, read_all(columns), [*notes, *found.notes])

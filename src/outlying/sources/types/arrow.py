@@ -367,6 +367,11 @@ def is_text(kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
+def is_plain_text(kind: Any) -> bool:
+    """Return whether a type says nothing: texts that are not declared to be categories, or gaps."""
+    return is_text(kind) or bool(arrow().types.is_null(kind))
+
+
 def _mostly_differ(array: Any) -> bool:
     first = array.slice(0, _FIRST)
     return len(first) == _FIRST and len(first.unique()) > _FIRST // 2
