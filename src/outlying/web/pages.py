@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from outlying.checks import read_whole
-from outlying.errors import ObjectError, OptionError
+from outlying.errors import ColumnError, ObjectError, OptionError
 from outlying.table.values import printable
 from outlying.web import odd_page, table_page
 from outlying.web.jobs import Job
@@ -263,7 +263,8 @@ async def _twins(request: Request, entry: TableEntry, job: Job) -> dict[int, Twi
     found: dict[int, Twins] = {}
     for place, story in enumerate(job.findings.stories):
         if story.stands_out:
-            with contextlib.suppress(OptionError):  # the page explains the row without them, too
+            # the page explains the row without them, too, where its columns cannot be filtered by
+            with contextlib.suppress(OptionError, ColumnError):
                 found[place] = await tables.twins(entry.id, job.findings, place)
     return found
 
