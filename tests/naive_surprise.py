@@ -90,7 +90,9 @@ class Group:
         """Return how far rows off a spike typically lie from it."""
         away = sorted(abs(x - spike) for x in self.column if x != spike)
         away = [distance for distance in away if distance <= 10 * off_spike(self.column, spike)]
-        return quantile(away, 0.5) if len(away) >= max(5, 0.03 * len(self.column)) else 0.0
+        others = len(away) - max((away.count(distance) for distance in set(away)), default=0)
+        is_enough = len(away) >= max(5, 0.03 * len(self.column)) or others >= 20
+        return quantile(away, 0.5) if is_enough else 0.0
 
     @cached_property
     def _tails(self) -> tuple[_Tail, _Tail]:

@@ -1,4 +1,4 @@
-"""One measurement in a process of its own: seconds, peak memory, and what came out."""
+"""One measurement in a process of its own: seconds, CPU, peak memory, and what came out."""
 
 from __future__ import annotations
 
@@ -73,8 +73,9 @@ def main() -> None:
     begin = time.perf_counter()
     facts = JOBS[spec.pop("job")](**spec)
     seconds = time.perf_counter() - begin
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-    print(json.dumps({"seconds": seconds, "megabytes": peak, "facts": facts}))
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    figures = {"seconds": seconds, "cpu": used.ru_utime + used.ru_stime}
+    print(json.dumps(figures | {"megabytes": used.ru_maxrss / 1000, "facts": facts}))
 
 
 if __name__ == "__main__":

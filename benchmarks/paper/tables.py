@@ -22,8 +22,7 @@ from outlying.reference.formulas import natural_intervals
 from outlying.results.stories import Pair
 from outlying.search.attributes import NumericAttribute
 from outlying.table.columns import Mask
-from outlying.table.conditions import Condition
-from outlying.table.table import Table
+from outlying.table.table import Condition, Table
 
 Numbers: TypeAlias = tuple[int, tuple[int, ...]]  # of the property and its conditions
 

@@ -22,8 +22,7 @@ from outlying.results.documents import Pattern, json_schema, patterns
 from outlying.results.findings import Findings, Population
 from outlying.results.stories import Pair, Story
 from outlying.sources.registry import scan
-from outlying.table.conditions import Condition
-from outlying.table.table import SkippedColumn
+from outlying.table.table import Condition, SkippedColumn
 
 __version__ = "0.1.0"
 

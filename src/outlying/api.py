@@ -97,7 +97,7 @@ class Explainer:
         own: dict[str, Any] = {**options}
         given = {name: own.pop(name) for name in registry.OPTIONS if name in own}
         self.options = Options.of(**own)
-        self._population = _opened(data, engine, self.options, given)
+        self._population = _open_population(data, engine, self.options, given)
 
     @property
     def table(self) -> Table:
@@ -276,7 +276,9 @@ def _shares(searched: Searched) -> list[float]:
     return list(assembly.blamed(searched).values())
 
 
-def _opened(data: Any, engine: Engine, options: Options, given: Mapping[str, Any]) -> Population:
+def _open_population(
+    data: Any, engine: Engine, options: Options, given: Mapping[str, Any]
+) -> Population:
     """Open a table: as a stream, or read into memory."""
     check_choice("engine", engine, get_args(Engine))
     if isinstance(data, (Table, np.ndarray, Mapping)):

@@ -104,7 +104,7 @@ def _one(value: Any) -> list[str]:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Kind:
+class ValueKind:
     """What an option takes.
 
     `check` looks at a value of Python. `read` and `write` are for texts: the fields of an address,
@@ -121,14 +121,14 @@ class Kind:
     read: Callable[[str, Sequence[str]], Any] = _last
     write: Callable[[Any], list[str]] = _one
 
-    def or_none(self) -> Kind:
+    def or_none(self) -> ValueKind:
         """Return the kind that may also be None, which stands for unset."""
         check = self.check
         return dataclasses.replace(
             self, check=lambda name, value: None if value is None else check(name, value)
         )
 
-    def or_empty(self, empty: Any) -> Kind:
+    def or_empty(self, empty: Any) -> ValueKind:
         """Return the kind of which None stands for nothing at all."""
         check = self.check
         return dataclasses.replace(
@@ -136,17 +136,17 @@ class Kind:
         )
 
 
-def choice(literal: Any) -> Kind:
+def choice(literal: Any) -> ValueKind:
     """Return the kind of one of the texts of a `Literal`."""
     choices = get_args(literal)
-    return Kind(
+    return ValueKind(
         lambda name, value: check_choice(name, value, choices),
         {"enum": list(choices)},
         choices=choices,
     )
 
 
-def whole(least: int, most: int | None = None) -> Kind:
+def whole(least: int, most: int | None = None) -> ValueKind:
     """Return the kind of whole numbers from one on, up to another."""
 
     def check(name: str, value: object) -> int:
@@ -156,17 +156,19 @@ def whole(least: int, most: int | None = None) -> Kind:
         return number
 
     schema = {"type": "integer", "minimum": least} | ({} if most is None else {"maximum": most})
-    return Kind(check, schema, int, read=lambda name, texts: read_whole(name, texts[-1], least))
+    return ValueKind(
+        check, schema, int, read=lambda name, texts: read_whole(name, texts[-1], least)
+    )
 
 
-def _number(is_allowed: Callable[[float], bool], allowed: str, **schema: Any) -> Kind:
+def _number(is_allowed: Callable[[float], bool], allowed: str, **schema: Any) -> ValueKind:
     def check(name: str, value: object) -> float:
         number = _real(value)
         if not is_allowed(number):
             raise not_allowed(name, value, allowed)
         return number
 
-    return Kind(
+    return ValueKind(
         check,
         {"type": "number"} | schema,
         float,
@@ -193,8 +195,8 @@ SUPPORT = _number(
 ABOVE_0 = _number(
     lambda number: 0 < number < math.inf, "a number above 0, or None", exclusiveMinimum=0
 )
-TEXT = Kind(lambda _, value: value, {"type": "string"})
-FLAG = Kind(
+TEXT = ValueKind(lambda _, value: value, {"type": "string"})
+FLAG = ValueKind(
     check_flag,
     {"type": "boolean"},
     bool,
@@ -254,7 +256,7 @@ def _read_types(name: str, texts: Sequence[str]) -> dict[str, str]:
     return found
 
 
-COLUMNS = Kind(
+COLUMNS = ValueKind(
     _check_columns,
     {"type": "array", "items": {"type": "string"}},
     is_many=True,
@@ -263,7 +265,7 @@ COLUMNS = Kind(
     write=list,
 )
 SOME_COLUMNS = dataclasses.replace(COLUMNS, check=_check_some_columns)
-TYPES = Kind(
+TYPES = ValueKind(
     _check_types,
     {"type": "object", "additionalProperties": {"enum": list(get_args(ColumnType))}},
     is_many=True,
@@ -281,7 +283,7 @@ class Option:
     """One option as all who offer it see it; `docs` says what the help has no room for."""
 
     name: str
-    kind: Kind
+    kind: ValueKind
     default: Any
     annotation: str  # of the value that is kept
     group: Group
@@ -309,7 +311,7 @@ class Option:
         return self.kind.schema | ({"deprecated": True} if self.is_deprecated else {})
 
 
-def option(default: Any, kind: Kind, words: str, **more: Any) -> Any:
+def option(default: Any, kind: ValueKind, words: str, **more: Any) -> Any:
     """Declare the option of a field."""
     return dataclasses.field(default=default, metadata={"kind": kind, "help": words, **more})
 

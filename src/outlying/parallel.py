@@ -200,11 +200,6 @@ class AtWork:
         return [self._places[slot] for slot in slots if not died or self._pids[slot] in died]
 
 
-def processes_share_memory() -> bool:
-    """Return whether worker processes begin with all that this one has, and need not be sent it."""
-    return _method() == "fork"
-
-
 def _method() -> str:
     return "fork" if sys.platform == "linux" else "spawn"
 

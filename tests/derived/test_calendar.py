@@ -23,7 +23,7 @@ from outlying.derived.calendar import (
     calendar_derivations,
 )
 from outlying.table.columns import Column, numeric_column
-from outlying.table.parts import Part
+from outlying.table.table import Part
 from outlying.table.values import number_of
 
 MOMENTS = st.datetimes(dt.datetime(1800, 1, 1), dt.datetime(2200, 1, 1))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from outlying.derived.derivation import PartDerivation
 from outlying.derived.keys import KeyFacts, key_derivations
-from outlying.derived.shape import odd_characters, patterns
+from outlying.derived.spelling import odd_characters, patterns
 from outlying.derived.texts import TextFacts, text_derivations
 from outlying.table.columns import categorical_column
 

@@ -270,3 +270,19 @@ def test_a_missing_library_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         outlying.detect(numbers(), detector="feature-bagging")
     assert len(outlying.detect(numbers(), top=3).rows) == 3
     assert outlying.detect(numbers(), scores=np.arange(200)).positions[0] == 199
+
+
+def test_rows_of_which_the_same_is_told_are_shown_once() -> None:
+    """Copies of a code for unknown do not crowd out what else there is."""
+    rng = np.random.default_rng(5)
+    heights = rng.normal(170, 8, 3000).round(1)
+    heights[100:112], heights[7] = 999.0, 17.0
+    found = outlying.detect({"height": heights.tolist()}, top=20)
+    said = str(found)
+    assert {*range(100, 112), 7} <= set(found.exceptional)
+    assert len(found.to_dict()["flagged"]) == 20
+    assert said.count("height = 999.0, expected") == 1
+    assert "and 11 more rows: 101, 102, 103," in said
+    assert "..." in said
+    assert "111" not in said  # ten are named
+    assert "height = 17.0, expected" in said

@@ -22,6 +22,7 @@ SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "heavy": lambda rng, n: rng.standard_t(2, n),
     "uniform": lambda rng, n: rng.random(n),
     "spike": lambda rng, n: np.where(rng.random(n) < 0.9, 0.1, rng.exponential(size=n)),
+    "rare off": lambda rng, n: np.where(np.arange(n) % 40, 0.1, rng.exponential(size=n).round(2)),
     "constant but one": lambda rng, n: np.where(np.arange(n) == rng.integers(n), 0.3, 0.1),
     "two groups": lambda rng, n: rng.normal(size=n) + 30 * (rng.random(n) < 0.06),
 }
@@ -104,3 +105,19 @@ def test_what_many_rows_share_is_no_surprise() -> None:
     assert group.tail(asked)[0] == pytest.approx(0.0, abs=1e-9)
     assert Group(alone, ColumnFacts(alone)).tail(asked)[0] > 20
     assert group.tail(np.array([49.0]))[0] > 20
+
+
+def test_rows_off_a_spike_tell_how_far_such_rows_lie() -> None:
+    """Hundreds that differ do, below 3% of the table, too; copies of one code do not."""
+    rain = np.random.default_rng(1).exponential(2.0, 300).round(1) + 0.1
+    asked = np.array([7.1, 900.0])
+    wet, coded, both = (
+        np.sort(np.append(np.zeros(40_000), off))
+        for off in (rain, np.full(300, 900.0), np.append(rain, np.full(300, 900.0)))
+    )
+    usual, far = Group(wet, ColumnFacts(wet)).tail(asked)
+    assert usual < 8 < 100 < far
+    code = Group(coded, ColumnFacts(coded)).tail(asked)
+    assert code == pytest.approx(surprise.OFF_A_SPIKE)
+    usual, far = Group(both, ColumnFacts(both)).tail(asked)
+    assert usual < 8 < 100 < far

@@ -23,7 +23,7 @@ from outlying.cli.options import (
 from outlying.cli.resume import line as json_line
 from outlying.cli.targets import Naming, naming_options
 from outlying.cli.terminal import DETECT, EXPLAIN, detected, progress_line
-from outlying.cli.writing import Job, Loaded, refuse_resuming, run, writing_options
+from outlying.cli.writing import Loaded, WriteJob, refuse_resuming, run, writing_options
 from outlying.detect.api import FEATURE_BAGGING, HOLDS_SCORES, OWN_DETECTORS, STRENGTH
 from outlying.detect.api import detect as find_odd_rows
 from outlying.detect.given_scores import ColumnScores
@@ -63,26 +63,27 @@ def explain(
     naming = Naming.taken_from(given)
     naming.check_standard_input(source)
     reading = take_reading(given)
-    job = Job.of(source, naming, form, output, resume, workers, everything, EXPLAIN)
+    job = WriteJob.of(source, naming, form, output, resume, workers, everything, EXPLAIN)
     options = given_of(given)
     of_columns = ("columns", "exclude", "types")  # the table is needed to read these
     Options.of(**{name: options[name] for name in options if name not in of_columns})
     run(job, lambda: _load(source, reading, job, options))
 
 
-def _load(source: str, reading: ReadOptions, job: Job, options: dict[str, Any]) -> Loaded:
+def _load(source: str, reading: ReadOptions, job: WriteJob, options: dict[str, Any]) -> Loaded:
     """Open the table, and find what is named in it."""
     data = open_source(source, reading)
+    naming = job.naming
     if isinstance(data, Table):
-        compared = job.naming.compared(data)
-        explainer = Explainer(compared, **column_choices(options, data))
-        targets = job.naming.targets(data, explainer.table, explainer.options)
-        return Loaded(explainer, targets.with_labels(explainer.table))
-    whole = Explainer(data).table
-    refuse_resuming(job, whole)
-    explainer = Explainer(data, **column_choices(options, whole, job.naming.marks))
+        whole = data
+        explainer = Explainer(naming.compared(data), **column_choices(options, data))
+    else:
+        whole = Explainer(data).table
+        refuse_resuming(job, whole)
+        explainer = Explainer(data, **column_choices(options, whole, naming.marks))
+    request = naming.request(whole, explainer.is_streamed)
     with progress_line() as line:
-        return Loaded(explainer, explainer.targets(job.naming.asked(whole), line.step, job.workers))
+        return Loaded(explainer, explainer.targets(request, line.step, job.workers))
 
 
 _MORE = "More on each row: add --explain."
@@ -133,7 +134,7 @@ def detect(
     (--detector); or by the scores of a column (--score-column). --explain adds all findings.
     """
     resumed = resume and explain
-    job = Job.of(source, Naming.found(), form, output, resumed, workers, everything, DETECT)
+    job = WriteJob.of(source, Naming.nothing(), form, output, resumed, workers, everything, DETECT)
     reading = take_reading(given)
     request = _Request.of(given, explain, ["--resume"] * resume + ["--all"] * everything)
     if form == "html" and not explain:

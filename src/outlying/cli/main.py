@@ -58,10 +58,10 @@ def main() -> None:
     except (BrokenPipeError, PipeClosedError):  # the reader, say `head`, has seen enough
         leave_pipe()
     except OSError as error:
-        _fail(click.ClickException(harmless(_told(error))))
+        _fail(click.ClickException(harmless(_describe(error))))
 
 
-def _told(error: OSError) -> str:
+def _describe(error: OSError) -> str:
     """Say what the system has refused, and where that is known, for which file."""
     file = "" if error.filename is None else f"{error.filename}: "
     return f"{file}{error.strerror or error}"

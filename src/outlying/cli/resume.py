@@ -112,7 +112,7 @@ class Partial:
                 f"cannot write {final}: it is no ordinary file, and lines are kept beside it; "
                 "leave -o out and redirect standard output instead"
             )
-        with _opened(path) as stream:
+        with _open_locked(path) as stream:
             partial = cls(final, path, stream)
             if not resume and not partial.is_new:
                 raise OutputError(
@@ -274,7 +274,7 @@ def _change(what: str, then: object, now: object) -> str:
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[io.FileIO]:
+def _open_locked(path: Path) -> Iterator[io.FileIO]:
     """Open a file that no other run has open; wait a moment for one to end."""
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
     until = time.monotonic() + _MOMENT

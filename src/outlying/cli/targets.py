@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from outlying.cli.options import all_of, assignment, grouped
-from outlying.errors import ColumnError, ObjectError, OptionError, RowError
-from outlying.options import Options
+from outlying.errors import ObjectError, OptionError, RowError
 from outlying.table.table import Table
-from outlying.table.targets import RowRequest, Targets, is_mark, new_objects, no_mark, not_a_mark
+from outlying.table.targets import RowRequest, is_mark, no_mark, not_a_mark
 from outlying.table.values import Value, read_text
 
 _NUMBER_OR_RANGE = re.compile(r"([0-9]{1,15})(?:\s*-\s*([0-9]{1,15}))?")
@@ -101,8 +100,8 @@ class Naming:
         return naming
 
     @classmethod
-    def found(cls) -> Naming:
-        """Name nothing: the rows are found, be they many."""
+    def nothing(cls) -> Naming:
+        """Name no row: rows are detected, be they many."""
         return cls(None, (), None, None, (), None, None, None)
 
     @property
@@ -144,23 +143,8 @@ class Naming:
         """The column that marks the rows to explain, if one does."""
         return [] if self.where_true is None else [self.where_true]
 
-    def targets(self, whole: Table, table: Table, options: Options) -> Targets:
-        """Find and check what is named; `whole` still has the column that marks rows."""
-        if self.are_new:
-            return new_objects(table, options, self._new())
-        if self.where_true is not None:
-            return Targets.of_rows(marked(whole, self.where_true))
-        if self.where_file is not None:
-            keys = json_lines(self.where_file, "keys", RowError)
-            return Targets.of_rows(_row(table, key, place) for place, key in keys)
-        if self.where:
-            return Targets.of_rows([table.find(self._conditions(table))])
-        if self.row is not None:
-            return Targets.of_rows([_checked(self.row, table)])
-        return Targets.of_rows(self._numbers(table))
-
-    def asked(self, table: Table) -> RowRequest:
-        """Return what is named of a table that is read as a stream, of which `table` has no rows.
+    def request(self, table: Table, is_streamed: bool) -> RowRequest:
+        """Return what is named of a table; one that is read as a stream has no rows here.
 
         Errors name an item by where the user has written it.
         """
@@ -170,13 +154,18 @@ class Naming:
             places, keys = zip(*json_lines(self.where_file, "keys", RowError), strict=True)
             return RowRequest(wheres=keys, name=places.__getitem__)
         if self.where:
-            return RowRequest(wheres=[self._conditions(table)])
-        if self.where_true is not None:
+            return RowRequest(wheres=[dict(_condition(item, table) for item in self.where)])
+        if self.where_true is not None and is_streamed:
             return RowRequest(marks=table.column(self.where_true).name)
-        raise OptionError(
-            f"{table.source} is read as a stream, whose rows have no numbers; name them by "
-            "--where COLUMN=VALUE, --where-file FILE or --where-true COLUMN"
-        )
+        if is_streamed:
+            raise OptionError(
+                f"{table.source} is read as a stream, whose rows have no numbers; name them by "
+                "--where COLUMN=VALUE, --where-file FILE or --where-true COLUMN"
+            )
+        if self.where_true is not None:
+            return RowRequest(rows=marked(table, self.where_true))
+        own = self._numbers(table) if self.row is None else [_checked(self.row, table)]
+        return RowRequest(rows=own)
 
     def _new(self) -> RowRequest:
         """Return the new objects of a file."""
@@ -185,9 +174,6 @@ class Naming:
         lines = json_lines(self.objects_file or "-", "objects", ObjectError)
         places, objects = zip(*lines, strict=True)
         return RowRequest(objects=objects, name=places.__getitem__)
-
-    def _conditions(self, table: Table) -> dict[str, Value]:
-        return dict(_condition(item, table) for item in self.where)
 
     def _numbers(self, table: Table) -> list[int]:
         if self.rows_file is None:
@@ -255,13 +241,6 @@ def json_lines(
         raise kind(f"{_shown(file)} holds no object; needed is one JSON object per line")
     named = [(f"line {number} of {_shown(file)}", line) for number, line in lines]
     return [(place, _parsed(line, place)) for place, line in named]
-
-
-def _row(table: Table, key: Mapping[str, Any], place: str) -> int:
-    try:
-        return table.find(key)
-    except (RowError, ColumnError) as error:
-        raise RowError(f"{place}: ", *error.args) from None
 
 
 def json_object(file: str) -> Mapping[str, Any]:

@@ -72,7 +72,7 @@ class Loaded:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Job:
+class WriteJob:
     """What is to be written, where, and by how many."""
 
     source: str
@@ -95,7 +95,7 @@ class Job:
         workers: int | None,
         everything: bool,
         terms: Terms,
-    ) -> Job:
+    ) -> WriteJob:
         """Check what can be checked before anything is read."""
         usable_workers(workers)
         if form == "html" and output is None and sys.stdout.isatty():
@@ -122,7 +122,7 @@ class Job:
         return rendered(findings, is_terminal, self.terms, everything=self.everything)
 
 
-def refuse_resuming(job: Job, table: Table) -> None:
+def refuse_resuming(job: WriteJob, table: Table) -> None:
     """Refuse to continue what is read as a stream: its rows are explained all at once."""
     if job.resume:
         raise OptionError(
@@ -131,7 +131,7 @@ def refuse_resuming(job: Job, table: Table) -> None:
         )
 
 
-def run(job: Job, load: Callable[[], Loaded]) -> None:
+def run(job: WriteJob, load: Callable[[], Loaded]) -> None:
     """Explain what is named and write it."""
     if job.form == "jsonl" and job.file is not None:
         with Partial.beside(job.file, resume=job.resume, inputs=job.inputs) as partial:
@@ -147,7 +147,7 @@ def run(job: Job, load: Callable[[], Loaded]) -> None:
             out.write_all(count(write(_Run.of(job, loaded, line), out.is_terminal)))
 
 
-def _write_one(job: Job, out: Output, explainer: Explainer, targets: Targets) -> None:
+def _write_one(job: WriteJob, out: Output, explainer: Explainer, targets: Targets) -> None:
     with progress_line() as line:
         findings = next(explainer.explained(targets, job.workers, line.step))
     if job.form == "json":
@@ -162,14 +162,14 @@ def _write_one(job: Job, out: Output, explainer: Explainer, targets: Targets) ->
 class _Run:
     """Everything that is needed to explain many."""
 
-    job: Job
+    job: WriteJob
     explainer: Explainer
     targets: Targets
     detection: Detection | None
     line: ProgressLine
 
     @classmethod
-    def of(cls, job: Job, loaded: Loaded, line: ProgressLine) -> _Run:
+    def of(cls, job: WriteJob, loaded: Loaded, line: ProgressLine) -> _Run:
         return cls(job, loaded.explainer, loaded.targets, loaded.detection, line)
 
     def findings(self, done: int = 0) -> Iterator[Findings]:
@@ -248,7 +248,7 @@ def _lines(run: _Run, is_terminal: bool) -> Iterator[str]:  # noqa: ARG001 - as 
     yield jsonlines.line({"patterns": [item.to_dict() for item in patterns.told()]}).rstrip("\n")
 
 
-def _continue(job: Job, partial: Partial, loaded: Loaded) -> None:
+def _continue(job: WriteJob, partial: Partial, loaded: Loaded) -> None:
     """Write to the partial file what it lacks, then give it its final name."""
     with progress_line() as line:
         work, targets = _Run.of(job, loaded, line), loaded.targets
@@ -267,7 +267,7 @@ def _continue(job: Job, partial: Partial, loaded: Loaded) -> None:
 
 
 @contextlib.contextmanager
-def _says_how_to_continue(job: Job, partial: Partial, total: int) -> Iterator[None]:
+def _says_how_to_continue(job: WriteJob, partial: Partial, total: int) -> Iterator[None]:
     def kept() -> str:
         if not partial.done:
             return "nothing was written"
@@ -291,7 +291,7 @@ Count: TypeAlias = Callable[[Iterator[str]], Iterator[str]]
 
 
 @contextlib.contextmanager
-def _says_how_far(job: Job, loaded: Loaded) -> Iterator[Count]:
+def _says_how_far(job: WriteJob, loaded: Loaded) -> Iterator[Count]:
     """Say when interrupted how much is on standard output; a file was not written at all."""
     written = 0
 

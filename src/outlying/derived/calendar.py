@@ -18,7 +18,7 @@ import numpy.typing as npt
 from outlying.derived.derivation import PartDerivation
 from outlying.table.arrays import Counts, Floats
 from outlying.table.columns import Column, NumericColumn, frozen
-from outlying.table.parts import Part
+from outlying.table.table import Part
 from outlying.table.values import Form
 
 #: Forms that have parts; a date has no hour, a time of day nothing else.

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.table.columns import CategoricalColumn, Column, frozen
-from outlying.table.parts import Part
+from outlying.table.table import Part
 from outlying.table.values import Value
 
 

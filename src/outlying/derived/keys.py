@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from outlying.derived.derivation import PartDerivation
-from outlying.derived.shape import patterns
+from outlying.derived.spelling import patterns
 from outlying.table.arrays import Counts, Floats
 from outlying.table.columns import CategoricalColumn, Column, frozen
-from outlying.table.parts import Part
 from outlying.table.selection import IDENTIFIER_ROWS
+from outlying.table.table import Part
 from outlying.table.values import Value
 
 #: What more values, or rows, have is no exception.

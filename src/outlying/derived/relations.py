@@ -10,19 +10,16 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from outlying.method import arithmetic, relations
-from outlying.method.relations import Values, Variable
-from outlying.options import Options
+from outlying.method.relations import Values
 from outlying.table.arrays import Floats, Rows
-from outlying.table.columns import Column, Derivation, Labels, NumericColumn, frozen
-from outlying.table.sampling import sample_rows
-from outlying.table.selection import Selection, compared
-from outlying.table.table import Table
+from outlying.table.columns import Column, Labels, NumericColumn, frozen
+from outlying.table.selection import Selection
 from outlying.table.values import (
     Form,
     Value,
@@ -37,12 +34,10 @@ from outlying.table.values import (
 
 #: Relations are found on so many rows.
 SAMPLE = 2_048
-#: Between more columns they are not looked for: the time grows with the square of their number.
-MOST_COLUMNS = 300
 #: Categories with fewer rows in the sample say nothing; no more of them are told apart.
 LEAST_CATEGORY, MOST_CATEGORIES = 5, 150
-_QUANTITIES: tuple[Form, ...] = ("number", "integer", "duration")
-_SHORT = 40  # characters of a name or a value
+QUANTITIES: tuple[Form, ...] = ("number", "integer", "duration")
+SHORT = 40  # characters of a name or a value
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -80,13 +75,12 @@ class Input:
         return np.array([place], dtype=np.int32)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Relation:
     """What some columns say of another one."""
 
     parent: str
     form: Form
-    inputs: tuple[Input, ...]
 
     gives_conditions: ClassVar[bool] = False
     kind: ClassVar[str]
@@ -94,7 +88,7 @@ class Relation:
     @property
     def given(self) -> tuple[str, ...]:
         """The columns that it needs beside its parent."""
-        return tuple(item.name for item in self.inputs)
+        raise NotImplementedError
 
     @property
     def name(self) -> str:
@@ -113,13 +107,6 @@ class Relation:
 
     def column(self, columns: Mapping[str, Column]) -> Column:
         """Return how far the values of rows are off, in usual distances."""
-        parent = columns[self.parent]
-        values = parent.values if parent.is_numeric else np.zeros(0)
-        found = self.residuals(values, [item.values(columns[item.name]) for item in self.inputs])
-        return NumericColumn(self.name, "number", frozen(found), self)
-
-    def residuals(self, values: Floats, inputs: Sequence[Values]) -> Floats:
-        """Return how far values are off, in usual distances; NaN where that is not known."""
         raise NotImplementedError
 
     def said(self, values: Mapping[str, Value]) -> str | None:
@@ -131,18 +118,47 @@ class Relation:
         """The relation in words."""
         raise NotImplementedError
 
+    @property
+    def says_more(self) -> bool:
+        """Whether it says more than a context of the same columns does."""
+        return True
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Prediction(Relation):
+    """A number that others predict."""
+
+    inputs: tuple[Input, ...]
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The columns that predict it."""
+        return tuple(item.name for item in self.inputs)
+
+    def column(self, columns: Mapping[str, Column]) -> Column:
+        """Return how far the values of rows are off, in usual distances."""
+        parent = columns[self.parent]
+        assert parent.is_numeric  # noqa: S101 - numbers are predicted
+        inputs = [item.values(columns[item.name]) for item in self.inputs]
+        found = self.residuals(parent.values, inputs)
+        return NumericColumn(self.name, "number", frozen(found), self)
+
+    def residuals(self, values: Floats, inputs: Sequence[Values]) -> Floats:
+        """Return how far values are off, in usual distances; NaN where that is not known."""
+        raise NotImplementedError
+
     def _row(self, values: Mapping[str, Value]) -> list[Values]:
         return [item.value(values[item.name]) for item in self.inputs]
 
     def _given(self, values: Mapping[str, Value]) -> str:
         return _listed(
-            f"{printable(name, _SHORT)} = {printable(text_of(values[name]), _SHORT)}"
+            f"{printable(name, SHORT)} = {printable(text_of(values[name]), SHORT)}"
             for name in self.given
         )
 
 
-@dataclasses.dataclass(frozen=True)
-class Fitted(Relation):
+@dataclasses.dataclass(frozen=True, eq=False)
+class Fitted(Prediction):
     """A number that others predict, more or less."""
 
     fit: relations.Fit
@@ -161,15 +177,20 @@ class Fitted(Relation):
         return f"expected {range_text(low, high, digits)} given {self._given(values)}"
 
     @property
+    def says_more(self) -> bool:
+        """Whether a number predicts it; categories are contexts."""
+        return any(item.labels is None for item in self.inputs)
+
+    @property
     def sentence(self) -> str:
         """The relation in words: how much is explained."""
         share = math.floor(100 * self.fit.explained)
-        given = _listed(printable(name, _SHORT) for name in self.given)
-        return f"{printable(self.parent, _SHORT)} follows from {given} ({share}% explained)"
+        given = _listed(printable(name, SHORT) for name in self.given)
+        return f"{printable(self.parent, SHORT)} follows from {given} ({share}% explained)"
 
 
-@dataclasses.dataclass(frozen=True)
-class Computed(Relation):
+@dataclasses.dataclass(frozen=True, eq=False)
+class Computed(Prediction):
     """A number that is computed from others, to rounding."""
 
     formula: arithmetic.Formula
@@ -196,10 +217,10 @@ class Computed(Relation):
     @property
     def sentence(self) -> str:
         """The relation in words: the formula, and how often it holds."""
-        names = [printable(name, _SHORT) for name in self.given]
+        names = [printable(name, SHORT) for name in self.given]
         text = self.formula.text(names)
         rows = f"{self.holding:,} of {self.known:,} rows"
-        return f"{printable(self.parent, _SHORT)} is {text} in {rows}"
+        return f"{printable(self.parent, SHORT)} is {text} in {rows}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -229,69 +250,3 @@ def summaries(selection: Selection) -> tuple[RelationSummary, ...]:
 def _listed(words: Iterator[str]) -> str:
     *most, last = words
     return f"{', '.join(most)} and {last}" if most else last
-
-
-def with_relations(
-    selection: Selection,
-    table: Table,
-    options: Options,
-    most: int,
-    known: Sequence[Column] | None = None,
-) -> Selection:
-    """Add what columns of a table in memory say of each other.
-
-    Of a large table, `most` rows are drawn, as for a stream; `known` are columns of relations that
-    were found before.
-    """
-    by_name = {column.name: column for column in selection.columns}
-    found: Sequence[Derivation]
-    if known is not None:
-        given = (column.origin for column in known if column.origin is not None)
-        found = [item for item in given if {item.parent, *item.given} <= by_name.keys()]
-    else:
-        rows = sample_rows(compared(table, options), table.rows, most)
-        found = find_relations(selection.columns, table.names, options, rows)
-    columns = tuple(item.column(by_name) for item in found)
-    return dataclasses.replace(selection, derived=(*selection.derived, *columns))
-
-
-def find_relations(
-    columns: Sequence[Column], names: Collection[str], options: Options, drawn: Rows
-) -> list[Relation]:
-    """Return the relations between columns, as rows drawn in an order as if at random show them.
-
-    `names` are those of all columns of the table: no relation is called like one of them.
-    """
-    if not options.derive or not 2 <= len(columns) <= MOST_COLUMNS:
-        return []
-    ordered = sorted(columns, key=lambda column: column.name)
-    rows = drawn[:SAMPLE]
-    inputs = [Input.of(column, rows) for column in ordered]
-    variables = [
-        Variable(item.values(column, rows), item.form in _QUANTITIES)
-        for item, column in zip(inputs, ordered, strict=True)
-    ]
-    related = arithmetic.with_exact(variables, relations.find(variables))
-    found = [_relation(item, inputs, ordered, drawn) for item in related]
-    return [item for item in found if item.name not in names]
-
-
-def _relation(
-    item: relations.Related | arithmetic.Exact,
-    inputs: Sequence[Input],
-    columns: Sequence[Column],
-    drawn: Rows,
-) -> Relation:
-    own = inputs[item.target]
-    given = tuple(inputs[place] for place in item.given)
-    if isinstance(item, relations.Related):
-        return Fitted(own.name, own.form, given, item.fit)
-    places = (item.target, *item.given)
-    target, *others = (
-        np.asarray(inputs[place].values(columns[place], drawn), dtype=np.float64)
-        for place in places
-    )
-    away = item.formula.off(target, others)
-    known = int(np.count_nonzero(~np.isnan(away)))
-    holding = int(np.count_nonzero(away == 0))
-    return Computed(own.name, own.form, given, item.formula, holding, known)

@@ -17,12 +17,11 @@ import numpy as np
 
 from outlying.derived.derivation import PartDerivation
 from outlying.derived.keys import MOST_ODD, repeated_texts
-from outlying.derived.shape import collapsed, odd_characters, patterns
-from outlying.derived.spelling import Intended, misspellings
+from outlying.derived.spelling import Intended, collapsed, misspellings, odd_characters, patterns
 from outlying.table.columns import CategoricalColumn, Column, NumericColumn, frozen
-from outlying.table.parts import Part
 from outlying.table.row_hash import label_hashes, splitmix64
 from outlying.table.selection import IDENTIFIER_ROWS, MOST_TEXTS
+from outlying.table.table import Part
 from outlying.table.values import LARGEST_EXACT_INTEGER, Value, is_gap, printable, text_of
 from outlying.table.written.reading import Reading
 from outlying.table.written.styles import style_of

@@ -20,16 +20,26 @@ EXPORT void sweep_places(const double *values, int64_t count, const double *poin
     }
 }
 
-/* Count, for each of some values, the edges up to it; of what is no number, one more than all of them.
- * As many halves are taken for every value: nothing is left for the processor to guess. */
+/* Count, for each of some values, the edges up to it; of what is no number, one more than all of them. As
+ * many halves are taken for every value, several values at once: nothing is left for the processor to guess,
+ * and while one waits for an edge the others go on. */
 EXPORT void sweep_locate(const double *edges, int64_t count, const double *values, int64_t number, int32_t *places)
 {
-    for (int64_t at = 0; at < number; at++) {
-        const double value = values[at], *low = edges;
-        for (int64_t left = count; left > 1; left -= left / 2)
-            low = low[left / 2] <= value ? low + left / 2 : low;
-        const int32_t place = (int32_t)(low - edges) + (count > 0 && *low <= value);
-        places[at] = value == value ? place : (int32_t)count + 1;
+    enum { TOGETHER = 16 };
+    for (int64_t start = 0; start < number; start += TOGETHER) {
+        const int64_t some = number - start < TOGETHER ? number - start : TOGETHER;
+        double own[TOGETHER] = {0};
+        int32_t found[TOGETHER] = {0};
+        memcpy(own, values + start, (size_t)some * sizeof *own);
+        for (int64_t left = count; left > 1; left -= left / 2) {
+            const int32_t half = (int32_t)(left / 2);
+            for (int k = 0; k < TOGETHER; k++)
+                found[k] += edges[found[k] + half] <= own[k] ? half : 0;
+        }
+        for (int64_t k = 0; k < some; k++) {
+            const int32_t place = found[k] + (count > 0 && edges[found[k]] <= own[k]);
+            places[start + k] = own[k] == own[k] ? place : (int32_t)count + 1;
+        }
     }
 }
 

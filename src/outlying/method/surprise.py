@@ -42,6 +42,8 @@ SLACK = 0.5 * math.sqrt(20 + 20 / 3)
 LIGHTEST = 2.0
 #: Nats of a value off a spike that hardly any row of the table is off.
 OFF_A_SPIKE = TENTH + math.expm1(3)
+#: So many rows off a spike, besides those at the commonest distance, tell how far such rows lie.
+VARIED = 20
 #: Values further out than so many times the distance from the median to a tenth are no part of a
 #: tail.
 FAR = 10.0
@@ -116,14 +118,17 @@ class ColumnFacts:
     def off(self, spike: float) -> float:
         """Return how far rows off a spike typically lie from it; 0 if hardly any row does.
 
-        Codes for unknown, far away, do not count.
+        Codes for unknown, far away, do not count. A few percent of the rows are enough, or fewer
+        that do not all lie equally far: copies of one code tell of no scale.
         """
         if self.usual is not None:
             return self.usual
         away = np.abs(self.ordered - spike)
         away = away[(away > 0) & (away <= FAR * distance_off(self.ordered, spike))]
-        enough = len(away) >= max(5, 0.03 * len(self.ordered))
-        return float(np.median(away)) if enough else 0.0
+        copies = np.unique(away, return_counts=True)[1].max(initial=0)
+        has_many = len(away) >= max(5, 0.03 * len(self.ordered))
+        is_varied = len(away) - copies >= VARIED
+        return float(np.median(away)) if has_many or is_varied else 0.0
 
 
 class Group:

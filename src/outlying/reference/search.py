@@ -40,7 +40,7 @@ from outlying.search.scoring import (
     Outcome,
 )
 from outlying.table.columns import Mask, Rows
-from outlying.table.conditions import Condition
+from outlying.table.table import Condition
 from outlying.table.values import value_of
 
 Alive: TypeAlias = Mapping[Context, frozenset[int]]  # properties by context

@@ -18,7 +18,7 @@ def render(
     parts = []
     for title, items in _groups(detection):
         parts += [style(wrapped(title, width), "title")] if title else []
-        parts += [_row(item, detection, width, style, terms) for item in items]
+        parts += [_row(alike, detection, width, style, terms) for alike in told_alike(items)]
     if detection.combinations:
         parts.append(style(wrapped(ODD_ALL_OVER, width), "title"))
         parts += [_combination(item, width, style, terms) for item in detection.combinations]
@@ -129,13 +129,42 @@ def _name(item: Flagged | OddCombination, terms: Terms) -> str:
     return f"the row with {key_of(item.key)}" if item.key else "a row"
 
 
-def _row(item: Flagged, detection: Detection, width: int, style: Style, terms: Terms) -> str:
+def told_alike(items: Sequence[Flagged]) -> list[list[Flagged]]:
+    """Put rows together of which the same is told, such as all with one code for unknown.
+
+    Fifty copies of 999 would crowd out what else there is.
+    """
+    found: dict[object, list[Flagged]] = {}
+    for item in items:
+        why = item.reason
+        key = item.rank if why is None else (why.cell, why.expected, why.context, why.hint)
+        found.setdefault(key, []).append(item)
+    return list(found.values())
+
+
+#: So many rows are named of those of which the same is told as of another.
+_MOST_ALIKE = 10
+
+
+def _row(
+    alike: Sequence[Flagged], detection: Detection, width: int, style: Style, terms: Terms
+) -> str:
+    item, *others = alike
     margin = " " * len(f"{item.rank}. ")
-    return (
-        line(item, detection.settings, width, terms)
-        + "\n"
-        + style(values(item.values, width, margin), "detail")
-    )
+    parts = [line(item, detection.settings, width, terms)]
+    if others:
+        parts.append(wrapped(_also(others, terms), width, margin, margin))
+    return "\n".join([*parts, style(values(item.values, width, margin), "detail")])
+
+
+def _also(others: Sequence[Flagged], terms: Terms) -> str:
+    """Name the other rows of which the same is told."""
+    count = "1 more row" if len(others) == 1 else f"{len(others):,} more rows"
+    named = [f"{item.row + terms.first_row:,}" for item in others if item.row is not None]
+    if len(named) < len(others):  # rows of a stream are not numbered
+        return f"and {count}"
+    more = ", ..." if len(named) > _MOST_ALIKE else ""
+    return f"and {count}: {', '.join(named[:_MOST_ALIKE])}{more}"
 
 
 def reason(item: Flagged, settings: DetectOptions) -> str:

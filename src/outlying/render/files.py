@@ -63,14 +63,14 @@ class Output:
                 _print(part)
             return
         try:
-            with self._opened(self._path) as stream:
+            with self._open(self._path) as stream:
                 stream.writelines(_line(part) for part in parts)
             if self._temporary is not None:
                 Path(self._temporary.name).replace(self._path)
         except OSError as error:
             raise OutputError(f"cannot write {self._path}: {error.strerror}") from None
 
-    def _opened(self, path: Path) -> IO[str]:
+    def _open(self, path: Path) -> IO[str]:
         """Open the place; a temporary file is open already, so that no link can take its name."""
         return (
             path.open("w", encoding="utf-8") if self._temporary is None else self._temporary.stream

@@ -149,7 +149,7 @@ class Report:
             if self.detection is None
             else detection_text.combination_lines(self.detection, _TERMS),
             odd_all_over=detection_text.ODD_ALL_OVER,
-            stories=list(self._told()) if self.is_many else [],
+            stories=list(self._linked_patterns()) if self.is_many else [],
             objects=[_safe(item) for item in self._objects],
             skipped=people.skipped_columns,
             options=_option_texts(self.options),
@@ -175,7 +175,7 @@ class Report:
         named = f" ({key_of(self._keys[0])})" if any(self._keys) else ""
         return f"Why is data row {row + 1:,}{named} of {source} an outlier?"
 
-    def _told(self) -> Iterator[dict[str, Any]]:
+    def _linked_patterns(self) -> Iterator[dict[str, Any]]:
         """Yield each story with links to its objects; a row that was asked for twice has two."""
         places: dict[int, list[int]] = {}
         for place, row in enumerate(self._rows):
@@ -214,7 +214,7 @@ def card(pair: Pair) -> str:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class View:
+class CardView:
     """A pair as its card shows it."""
 
     kind: str
@@ -237,13 +237,13 @@ class View:
         return isinstance(self.chart, scene.DensityChart)
 
 
-def view(pair: Pair, in_full: bool = True) -> View:
+def view(pair: Pair, in_full: bool = True) -> CardView:
     """Return what the card of a pair shows; not in full, its picture without context and measure.
 
     Many weak findings make most of a page: they are kept light.
     """
     cell, expected, _ = headline(pair)
-    plain = View(
+    plain = CardView(
         kind="exceptional" if pair.exceptional else "ordinary",
         badge="" if pair.exceptional else verdict(pair),
         title=cell,

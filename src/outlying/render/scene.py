@@ -16,7 +16,7 @@ from outlying.method.profiles import CategoricalSketch, Curve, NumericSketch, Pi
 from outlying.render.axis import Axis, AxisChoice, choose_axis, short, short_value
 from outlying.results.stories import Pair
 from outlying.results.wording import distance
-from outlying.table.conditions import Condition
+from outlying.table.table import Condition
 from outlying.table.values import TIMES, Form, Value, number_of, printable, value_of
 
 Theme = Literal["light", "dark"]

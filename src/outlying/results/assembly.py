@@ -10,6 +10,7 @@ from typing import TypeAlias, cast
 import numpy as np
 
 from outlying.derived.choosing import taking_part
+from outlying.derived.relations import Relation
 from outlying.method.distribution import Between
 from outlying.method.profiles import (
     NumericProfile,
@@ -128,8 +129,7 @@ def _order(hit: Hit, exact: Evaluation, look: bool) -> Order:
 def _finding(hit: Hit, exact: Evaluation, number: int = 0, group: Hashable = None) -> Finding:
     columns = exact.families_of(hit.property, hit.context)
     origin = exact.properties[hit.property].attribute.column.origin
-    given = () if origin is None else origin.given
-    is_relation = any(own.name in given and _kind(own) is Kind.NUMBER for own in exact.properties)
+    is_relation = isinstance(origin, Relation) and origin.says_more
     return Finding(columns[0], frozenset(columns), hit.strength, number, group, is_relation)
 
 

@@ -46,7 +46,7 @@ class Finding:
     strength: float
     number: int = 0
     group: Hashable = None  # None: nothing is known of it
-    is_relation: bool = False  # told by what other numbers say, not in a context
+    is_relation: bool = False  # told by what other columns say, not in a context
 
 
 @dataclasses.dataclass(slots=True, eq=False)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from outlying.results.wording import cell_of, joint, not_together, sentence, standing
-from outlying.table.conditions import Condition
+from outlying.table.table import Condition
 from outlying.table.values import Value, plain, printable
 
 if TYPE_CHECKING:

@@ -179,10 +179,12 @@ class _PropertyBounds:
             surprise = judge.surprise(examples)
         whole = np.maximum(surprise - judge.bar, 0.0)
         misfit = _misfits(model, place, fitted)
-        highest = np.maximum(outside.max(axis=1, initial=0.0)[bins], whole).max(initial=0.0)
-        misfit[misfit + highest < strength] = 0.0
-        most = misfit.max(axis=1, initial=0.0)[bins]
-        most = most + np.maximum(outside.max(axis=1, initial=0.0)[bins], whole)
+        farthest = outside.max(axis=1, initial=0.0)  # by bin
+        np.maximum.at(farthest, bins, np.where(np.isfinite(whole), whole, 0.0))
+        misfit[joined(farthest[:, None], misfit) < strength] = 0.0
+        worst = misfit.max(axis=1, initial=0.0)
+        outside[joined(outside, worst[:, None]) < strength] = 0.0
+        most = joined(np.maximum(farthest[bins], whole), worst[bins])
         tables = [_by_attribute(cells, table) for table in (misfit, outside)]
         combined = np.zeros(len(surprise)) if own.told else surprise
         return cls(own.place, bins, combined, whole, tables[0], tables[1], most)

@@ -20,7 +20,7 @@ from outlying.kernel.tally import Listing, Small
 from outlying.method.intervals import MOST_SCALES, WINDOW_SHARE, Segments
 from outlying.search.attributes import Attribute, NumericAttribute
 from outlying.table.columns import Floats, Mask
-from outlying.table.parts import Part
+from outlying.table.table import Part
 
 #: A number with no more distinct values is compared value by value.
 FEW_VALUES = 12

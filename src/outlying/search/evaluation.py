@@ -31,7 +31,7 @@ from outlying.search.scoring import (
 )
 from outlying.search.threads import LazyValues, Lock
 from outlying.table.columns import Mask, Rows
-from outlying.table.conditions import Condition
+from outlying.table.table import Condition
 from outlying.table.values import Value, value_of
 
 #: Bytes of rows that satisfy conditions, and of properties in contexts.

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from outlying.derived.choosing import with_derived
-from outlying.derived.relations import with_relations
+from outlying.derived.finding import with_relations
 from outlying.errors import SourceError
 from outlying.options import Options
 from outlying.parallel import in_order, usable_threads, usable_workers

@@ -26,7 +26,7 @@ from outlying.options import Options
 from outlying.search.attributes import Attribute
 from outlying.search.sweep import LEAST_RARITY
 from outlying.table.columns import Mask, Rows
-from outlying.table.conditions import Condition
+from outlying.table.table import Condition
 from outlying.table.values import Value
 
 Context: TypeAlias = tuple[int, ...]

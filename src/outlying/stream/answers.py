@@ -21,7 +21,7 @@ from outlying.stream.histograms import Answer, LabelHistogram, MissingCount
 from outlying.stream.planning import Query, Question, VerifyPlan
 from outlying.stream.verify_pass import Verified
 from outlying.table.columns import Mask
-from outlying.table.conditions import Condition
+from outlying.table.table import Condition
 from outlying.table.values import Form, Value, value_of
 
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from outlying.derived.calendar import DATES, CalendarFacts
 from outlying.derived.choosing import Facts, chosen, joined, with_parts
+from outlying.derived.finding import find_relations
 from outlying.derived.keys import KeyFacts
-from outlying.derived.relations import find_relations
 from outlying.derived.texts import TextFacts
 from outlying.errors import InfiniteValueError, SourceError
 from outlying.options import Options

@@ -19,11 +19,10 @@ from outlying.sources.types.arrow_numpy import of_numbers
 from outlying.stream.bottom_k import RowSketch
 from outlying.stream.column_facts import ColumnCounts
 from outlying.table.columns import Rows
-from outlying.table.parts import is_part_name
 from outlying.table.row_hash import salted_sums, splitmix64
 from outlying.table.sampling import SKETCH_SIZE
 from outlying.table.selection import MOST_ASKED, Selection, check_width, is_asked_for, not_empty
-from outlying.table.table import SkippedColumn, Table
+from outlying.table.table import SkippedColumn, Table, is_part_name
 from outlying.table.values import EXPECTS
 
 if TYPE_CHECKING:

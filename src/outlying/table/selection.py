@@ -19,8 +19,7 @@ from outlying.table.evidence import (
     row_names,
     row_numbers,
 )
-from outlying.table.parts import is_part_name
-from outlying.table.table import SkippedColumn, SkipReason, Table
+from outlying.table.table import SkippedColumn, SkipReason, Table, is_part_name
 from outlying.table.text_columns import read_texts
 from outlying.table.values import Value, text_of
 

@@ -1,23 +1,24 @@
-"""A table: typed columns of equal length, what could not be read, and what a reader should know.
+"""A table: typed columns of equal length, and how conditions on them and parts of them are named.
 
 A source turns whatever it reads into a table; nothing past this package knows about files,
-dataframes or engines.
+dataframes or engines. Conditions are frozen descriptions of a context; they hold no data.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
 import numpy as np
 
 from outlying.errors import ColumnError, ObjectError, RowError, Setting, shown, unknown_name
 from outlying.table.columns import Column
-from outlying.table.values import Value, text_of
+from outlying.table.values import Form, Value, plain, printable, range_text, text_of
 
 FrameLibrary = Literal["pandas", "polars"]
+ConditionKind = Literal["interval", "equals", "missing"]
 
 
 class SkipReason(enum.Enum):
@@ -154,3 +155,82 @@ def _value_text(value: object) -> str:
         return text_of(value) if isinstance(value, (str, int, float)) else str(value)
     except Exception:  # a class of the user's, or a number of thousands of digits
         return shown(value)
+
+
+# --- conditions ----------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition on one attribute: it lies in an interval, equals a category, or is missing."""
+
+    attribute: str
+    kind: ConditionKind
+    low: Value = None
+    high: Value = None
+    value: Value = None
+
+    def __str__(self) -> str:
+        name = printable(self.attribute)
+        if self.kind == "missing":
+            return f"{name} is missing"
+        if self.kind == "equals" or self.low == self.high:
+            return f"{name} = {text_of(self.low if self.kind == 'interval' else self.value)}"
+        return f"{name} is {range_text(self.low, self.high)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the condition as it stands in the JSON result."""
+        return {
+            "attribute": self.attribute,
+            "kind": self.kind,
+            "low": plain(self.low),
+            "high": plain(self.high),
+            "value": plain(self.value),
+        }
+
+
+# --- parts: the names of derived columns ---------------------------------------------------------
+
+
+class Part(enum.Enum):
+    """What is derived from a column; the value is how people call it."""
+
+    HOUR = "hour"
+    WEEKDAY = "weekday"
+    DAY = "day of month"
+    MONTH = "month"
+    LENGTH = "length"
+    WORDS = "words"
+    PATTERN = "pattern"
+    CHARACTERS = "characters"
+    SPELLING = "spelling"
+    REPEATED = "repeated"
+    WRITTEN = "written as"
+
+    @property
+    def form(self) -> Form:
+        """What its column holds: times of day, counts, or words."""
+        if self is Part.HOUR:
+            return "time"
+        return "integer" if self in (Part.DAY, Part.LENGTH, Part.WORDS) else "text"
+
+    def name_of(self, parent: str) -> str:
+        """Return the name of the derived column: that of its parent, and the part."""
+        return f"{parent} ({self.value})"
+
+
+def part_of(name: str, columns: Collection[str]) -> tuple[str, Part] | None:
+    """Return the column that a derived column of this name comes from, and which part it is.
+
+    None where none of these columns has such a part; a column that is called so comes first.
+    """
+    for part in () if name in columns else Part:
+        parent = name.removesuffix(part.name_of(""))
+        if parent != name and parent in columns:
+            return parent, part
+    return None
+
+
+def is_part_name(name: str, columns: Collection[str]) -> bool:
+    """Return whether this can be the name of a column that is derived from one of these."""
+    return part_of(name, columns) is not None

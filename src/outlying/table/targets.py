@@ -91,7 +91,7 @@ class RowRequest:
             yield
         except OutlyingError as error:
             if self.name is not None:
-                error.args = (f"{self.name(place)}: {error}",)
+                error.args = (f"{self.name(place)}: ", *error.args)
             raise
 
 

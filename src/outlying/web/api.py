@@ -170,11 +170,11 @@ async def document(_: Request) -> Response:
 
 async def table_twin(request: Request) -> Response:
     """Return the rows that the page of a table shows."""
-    await _opened(request)
+    await _open_table(request)
     return await rows(request)
 
 
-async def _opened(request: Request) -> TableEntry:
+async def _open_table(request: Request) -> TableEntry:
     """Open the table of an address, and wait until it is read."""
     service = service_of(request)
     entry = service.tables.open(_name(request, "table"))
@@ -186,7 +186,7 @@ async def _opened(request: Request) -> TableEntry:
 async def odd_twin(request: Request) -> Response:
     """Return what stands out, as the library's JSON."""
     given = request.query_params
-    top, entry = read_whole("top", given.get("top") or 10, 1), await _opened(request)
+    top, entry = read_whole("top", given.get("top") or 10, 1), await _open_table(request)
     job = service_of(request).jobs.detect(entry.id, top=top, options=OptionsQuery.of(given))
     return await _answered(request, job)
 
@@ -194,7 +194,7 @@ async def odd_twin(request: Request) -> Response:
 async def row_twin(request: Request) -> Response:
     """Return why a row is odd, as the library's JSON."""
     options = OptionsQuery.of(request.query_params)
-    number, entry = _number(request, "row"), await _opened(request)
+    number, entry = _number(request, "row"), await _open_table(request)
     job = service_of(request).jobs.explain(entry.id, number=number, options=options)
     return await _answered(request, job)
 
@@ -202,7 +202,7 @@ async def row_twin(request: Request) -> Response:
 async def object_twin(request: Request) -> Response:
     """Return why a new object is odd, as the library's JSON."""
     service, given = service_of(request), request.query_params
-    entry = await _opened(request)
+    entry = await _open_table(request)
     texts = {facts.name: given.get(f"v.{facts.name}", "") for facts in entry.columns}
     if given.get("from"):
         number = read_whole("from", given["from"], 1)

@@ -8,9 +8,9 @@ never become SQL.
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import dataclasses
+import functools
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -26,7 +26,7 @@ from outlying.sources.types.arrow_numpy import of_texts
 from outlying.table.columns import Column
 from outlying.table.table import Table
 from outlying.table.values import Value
-from outlying.web.cells import CellFiles, ColumnFacts, facts_of, write_cells
+from outlying.web.cells import CellFiles, ColumnOverview, facts_of, write_cells
 from outlying.web.filters import (
     DerivedColumns,
     Filter,
@@ -40,18 +40,18 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 Number: TypeAlias = int
-_Orders: TypeAlias = "collections.OrderedDict[View, npt.NDArray[np.int32]]"
 
 _MEMORY = "512MB"
 _SHALLOW = 2_000  # rows from the top that are found without an order of all
 _ORDERS = 24  # orders of all rows that are kept
 _HEADS = 500  # beginnings of orders that are kept
+_COUNTS = 240  # numbers of rows that are kept
 _DATABASE = "rows.duckdb"
 _CELLS = "cells"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class View:
+class RowView:
     """Which rows, in which order: those that hold the search text, meet all filters, are named."""
 
     sort: str | None = None
@@ -77,7 +77,7 @@ class Rows:
 
 def write_copy(
     table: Table, folder: Path, progress: Progress | None = None, *, with_texts: bool = False
-) -> tuple[ColumnFacts, ...]:
+) -> tuple[ColumnOverview, ...]:
     """Write the copy of a table to a new folder, and return the facts of its columns.
 
     `progress` is told how many columns are done, of how many. `with_texts`: it is to be read back.
@@ -98,20 +98,22 @@ def write_copy(
     return tuple(_each_with_facts(table.columns, progress))
 
 
-def _each_with_facts(columns: Sequence[Column], progress: Progress | None) -> Iterator[ColumnFacts]:
+def _each_with_facts(
+    columns: Sequence[Column], progress: Progress | None
+) -> Iterator[ColumnOverview]:
     for done, column in enumerate(columns, start=1):
         yield facts_of(column)
         if progress is not None:
             progress(done, len(columns))
 
 
-def read_copy(folder: Path, columns: Sequence[ColumnFacts]) -> tuple[Column, ...]:
+def read_copy(folder: Path, columns: Sequence[ColumnOverview]) -> tuple[Column, ...]:
     """Read the columns of a copy back, as their source has them."""
     cells = _cells(folder, columns)
-    return tuple(cells.found(place, facts.name) for place, facts in enumerate(columns))
+    return tuple(cells.source_column(place, facts.name) for place, facts in enumerate(columns))
 
 
-def _cells(folder: Path, columns: Sequence[ColumnFacts]) -> CellFiles:
+def _cells(folder: Path, columns: Sequence[ColumnOverview]) -> CellFiles:
     forms = [(facts.form, facts.type != "categorical") for facts in columns]
     return CellFiles(folder / _CELLS, forms)
 
@@ -130,7 +132,7 @@ class Browser:
     """The copy of a table, opened to be read by any number of threads."""
 
     def __init__(
-        self, folder: Path, source: str, rows: int, columns: Sequence[ColumnFacts]
+        self, folder: Path, source: str, rows: int, columns: Sequence[ColumnOverview]
     ) -> None:
         import duckdb
 
@@ -141,9 +143,9 @@ class Browser:
         self._connected = duckdb.connect(
             str(folder / _DATABASE), read_only=True, config={"memory_limit": _MEMORY}
         )
-        self._orders: _Orders = collections.OrderedDict()
-        self._heads: _Orders = collections.OrderedDict()
-        self._counts: collections.OrderedDict[View, int] = collections.OrderedDict()
+        self._order = functools.lru_cache(_ORDERS)(self._find_order)
+        self._head = functools.lru_cache(_HEADS)(functools.partial(self._find_order, _SHALLOW))
+        self._count_rows = functools.lru_cache(_COUNTS)(self._find_count)
         self._lock = threading.Lock()
         self._cursors: list[DuckDBPyConnection] = []
         self._is_closed = False
@@ -183,12 +185,10 @@ class Browser:
             raise ColumnError(unknown_name("column", name, self._places))
         return self._places[name]
 
-    def page(self, view: View, offset: int, limit: int) -> Rows:
+    def page(self, view: RowView, offset: int, limit: int) -> Rows:
         """Return some rows of a view."""
-        with self._cursor() as cursor:
-            total = self._count(cursor, view)
-            numbers = self._numbers(cursor, view, offset, limit)
-            return Rows(total, numbers, self._rows(numbers))
+        numbers = self._numbers(view, offset, limit)
+        return Rows(self.count(view), numbers, self._rows(numbers))
 
     def some(self, numbers: Sequence[Number]) -> Rows:
         """Return rows by their numbers."""
@@ -203,7 +203,7 @@ class Browser:
         """Return the rows that meet all filters and are nearest, without a row itself."""
         sql, more = self._distance(distance)
         with self._cursor() as cursor:
-            where, parameters = self._where(cursor, View(filters=tuple(filters)))
+            where, parameters = self._where(cursor, RowView(filters=tuple(filters)))
             query = f"SELECT n FROM t WHERE {where} AND n <> ? ORDER BY {sql}, n LIMIT ?"  # noqa: S608
             found = cursor.execute(query, [*parameters, without, *more, limit]).fetchall()
             numbers = [int(number) for (number,) in found]
@@ -218,18 +218,19 @@ class Browser:
             if not (facts.unread and isinstance(cell, str))
         }
         known = {name: _holding(name, value) for name, value in values.items()}
-        counts = {name: self.count(View(filters=(item,))) for name, item in known.items()}
+        counts = {name: self.count(RowView(filters=(item,))) for name, item in known.items()}
         chosen: list[str] = []
         for name in sorted(counts, key=counts.__getitem__):
             chosen.append(name)
-            if self.count(View(filters=tuple(known[each] for each in chosen))) == 1:
+            if self.count(RowView(filters=tuple(known[each] for each in chosen))) == 1:
                 return {each: values[each] for each in chosen}
         raise RowError(f"row {number} cannot be named: another row of this stream holds the same")
 
-    def count(self, view: View) -> int:
+    def count(self, view: RowView) -> int:
         """Return how many rows a view has."""
-        with self._cursor() as cursor:
-            return self._count(cursor, view)
+        if view.is_whole:
+            return self.rows
+        return self._count_rows(dataclasses.replace(view, sort=None, descending=False))
 
     def _distance(self, distance: Distance) -> tuple[str, list[Any]]:
         """Write Gower's distance to an object: the mean difference of its columns, each at most 1.
@@ -253,59 +254,28 @@ class Browser:
             parameters += [number_in_copy(facts, value), facts.spread]
         return " + ".join(parts) or "n", parameters
 
-    def _count(self, cursor: DuckDBPyConnection, view: View) -> int:
-        if view.is_whole:
-            return self.rows
-        plain_view = dataclasses.replace(view, sort=None, descending=False)
-        with self._lock:
-            known = self._counts.get(plain_view)
-        if known is not None:
-            return known
-        where, parameters = self._where(cursor, view)
-        query = f"SELECT count(*) FROM t WHERE {where}"  # noqa: S608 (names are our own)
-        found = int(cursor.execute(query, parameters).fetchall()[0][0])
-        self._keep(self._counts, plain_view, found, _ORDERS * 10)
-        return found
+    def _find_count(self, view: RowView) -> int:
+        with self._cursor() as cursor:
+            where, parameters = self._where(cursor, view)
+            query = f"SELECT count(*) FROM t WHERE {where}"  # noqa: S608 (names are our own)
+            return int(cursor.execute(query, parameters).fetchall()[0][0])
 
-    def _numbers(
-        self, cursor: DuckDBPyConnection, view: View, offset: int, limit: int
-    ) -> list[Number]:
+    def _numbers(self, view: RowView, offset: int, limit: int) -> list[Number]:
         if view.is_whole and view.sort is None:
             return list(range(offset + 1, min(self.rows, offset + limit) + 1))
-        order = self._known(self._orders, view)
-        if order is None and offset + limit <= _SHALLOW:
-            order = self._known(self._heads, view)
-            if order is None:
-                order = self._found(cursor, view, _SHALLOW)
-                self._keep(self._heads, view, order, _HEADS)
-        elif order is None:
-            order = self._found(cursor, view, self.rows)
-            self._keep(self._orders, view, order, _ORDERS)
+        is_shallow = offset + limit <= _SHALLOW
+        order = self._head(view) if is_shallow else self._order(self.rows, view)
         return [int(number) for number in order[offset : offset + limit]]
 
-    def _found(self, cursor: DuckDBPyConnection, view: View, limit: int) -> npt.NDArray[np.int32]:
-        query, parameters = self._ordered(cursor, view)
-        if limit < self.rows:
-            query, parameters = f"{query} LIMIT ?", [*parameters, limit]
-        found = cursor.execute(query, parameters).fetchnumpy()["n"]
-        return np.asarray(found, dtype=np.int32)
+    def _find_order(self, most: int, view: RowView) -> npt.NDArray[np.int32]:
+        with self._cursor() as cursor:
+            query, parameters = self._ordered(cursor, view)
+            if most < self.rows:
+                query, parameters = f"{query} LIMIT ?", [*parameters, most]
+            found = cursor.execute(query, parameters).fetchnumpy()["n"]
+            return np.asarray(found, dtype=np.int32)
 
-    def _known(self, kept: _Orders, view: View) -> npt.NDArray[np.int32] | None:
-        with self._lock:
-            found = kept.get(view)
-            if found is not None:
-                kept.move_to_end(view)
-            return found
-
-    def _keep(
-        self, kept: collections.OrderedDict[View, Any], view: View, found: Any, most: int
-    ) -> None:
-        with self._lock:
-            kept[view] = found
-            while len(kept) > most:
-                kept.popitem(last=False)
-
-    def _ordered(self, cursor: DuckDBPyConnection, view: View) -> tuple[str, list[Any]]:
+    def _ordered(self, cursor: DuckDBPyConnection, view: RowView) -> tuple[str, list[Any]]:
         where, parameters = self._where(cursor, view)
         first = ""
         if view.sort is not None:
@@ -318,7 +288,7 @@ class Browser:
 
     # --- conditions -----------------------------------------------------------------------------
 
-    def _where(self, cursor: DuckDBPyConnection, view: View) -> tuple[str, list[Any]]:
+    def _where(self, cursor: DuckDBPyConnection, view: RowView) -> tuple[str, list[Any]]:
         parts, parameters = ["true"], []
         if view.rows is not None:
             parts.append("n = ANY(?)")

@@ -25,7 +25,7 @@ MOST_CATEGORIES = 30
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ColumnFacts:
+class ColumnOverview:
     """What a column holds; `low` and `high` are those of numbers."""
 
     name: str
@@ -50,25 +50,25 @@ class ColumnFacts:
         }
 
 
-def facts_of(column: Column) -> ColumnFacts:
+def facts_of(column: Column) -> ColumnOverview:
     """Look at a column once."""
     missing = int(np.count_nonzero(column.missing()))
     if not column.is_numeric:
         counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.labels))
         common = np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]
         names = tuple(str(plain(column.labels[place])) for place in common)
-        return ColumnFacts(
+        return ColumnOverview(
             column.name, column.form, "categorical", missing, len(column.labels), categories=names
         )
     kind: ColumnType = "datetime" if column.form in TIMES else "numeric"
     known = column.values[np.isfinite(column.values)]
     if not len(known):
-        return ColumnFacts(column.name, column.form, kind, missing, 0)
+        return ColumnOverview(column.name, column.form, kind, missing, 0)
     low, near, far, high = (float(x) for x in np.quantile(known, (0, 0.01, 0.99, 1)))
     distinct = len(np.unique(known))
     ends = value_of(column.form, low), value_of(column.form, high)
     spread = (far - near) or (high - low) or 1.0
-    facts = ColumnFacts(column.name, column.form, kind, missing, distinct, *ends, spread=spread)
+    facts = ColumnOverview(column.name, column.form, kind, missing, distinct, *ends, spread=spread)
     return dataclasses.replace(facts, unread=len(column.unread_rows()))
 
 
@@ -109,7 +109,9 @@ class CellFiles:
         """Map the files; `forms` says of each column what it holds, and whether it is numeric."""
         self._folder = folder
         self._columns = [
-            _Numbers(folder, place, form) if is_numeric else _Texts(folder / str(place), form)
+            _NumberCells(folder, place, form)
+            if is_numeric
+            else _TextCells(folder / str(place), form)
             for place, (form, is_numeric) in enumerate(forms)
         ]
 
@@ -122,20 +124,20 @@ class CellFiles:
     def unread(self, place: int) -> dict[int, Value]:
         """Return the texts of a numeric column that are no numbers, by their positions."""
         column = self._columns[place]
-        return column.unread if isinstance(column, _Numbers) else {}
+        return column.unread if isinstance(column, _NumberCells) else {}
 
     def column(self, place: int, name: str) -> Column:
         """Return all cells of a column, by its place."""
         return self._columns[place].column(name)
 
-    def found(self, place: int, name: str) -> Column:
+    def source_column(self, place: int, name: str) -> Column:
         """Return all cells of a column as its source has them, before texts were read."""
         path = self._folder / f"{place}.found"
         is_there = Path(f"{path}.codes").exists()
-        return _Texts(path, "text").column(name) if is_there else self.column(place, name)
+        return _TextCells(path, "text").column(name) if is_there else self.column(place, name)
 
 
-class _Numbers:
+class _NumberCells:
     def __init__(self, folder: Path, place: int, form: Form) -> None:
         self._form = form
         self._numbers = _mapped(folder / f"{place}.values", np.float64)
@@ -143,7 +145,7 @@ class _Numbers:
         self.unread: dict[int, Value] = {}
         if unread.exists():
             rows = np.fromfile(unread, np.int64)
-            texts = _Texts(folder / str(place), "text").values(np.arange(len(rows)))
+            texts = _TextCells(folder / str(place), "text").values(np.arange(len(rows)))
             self.unread = dict(zip(rows.tolist(), texts, strict=True))
 
     def values(self, positions: npt.NDArray[np.int64]) -> list[Value]:
@@ -157,7 +159,7 @@ class _Numbers:
         return NumericColumn(name, self._form, self._numbers)
 
 
-class _Texts:
+class _TextCells:
     def __init__(self, path: Path, form: Form) -> None:
         self._form, self._is_boolean = form, form == "boolean"
         self._codes = _mapped(Path(f"{path}.codes"), np.int32)

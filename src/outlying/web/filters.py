@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import json
 import threading
 from collections.abc import Mapping, Sequence
@@ -24,8 +25,7 @@ from outlying.results.findings import Findings
 from outlying.results.stories import Pair, Story
 from outlying.table.arrays import Mask
 from outlying.table.columns import CategoricalColumn, Column, NumericColumn
-from outlying.table.conditions import Condition
-from outlying.table.parts import Part, part_of
+from outlying.table.table import Condition, Part, part_of
 from outlying.table.values import (
     Form,
     Value,
@@ -36,7 +36,7 @@ from outlying.table.values import (
     read_text,
     text_of,
 )
-from outlying.web.cells import CellFiles, ColumnFacts
+from outlying.web.cells import CellFiles, ColumnOverview
 
 FilterKind = Literal["equals", "interval", "missing", "present", "contains"]
 _FIELDS = ("attribute", "kind", "low", "high", "value")
@@ -104,7 +104,7 @@ class Filter:
         return f"{name} is {range_text(self.low, self.high)}"
 
 
-def condition_sql(column: str, facts: ColumnFacts, item: Filter) -> tuple[str, list[Any]]:
+def condition_sql(column: str, facts: ColumnOverview, item: Filter) -> tuple[str, list[Any]]:
     """Write a condition on a column of the copy, and its parameters."""
     if item.kind == "missing":
         return f"{column} IS NULL", []
@@ -123,7 +123,7 @@ def label_in_copy(value: Any) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _text(column: str, facts: ColumnFacts) -> str:
+def _text(column: str, facts: ColumnOverview) -> str:
     """Write the text of a cell as pages show it."""
     if facts.type == "categorical":
         return column
@@ -139,12 +139,12 @@ def _text(column: str, facts: ColumnFacts) -> str:
     return f"CAST({column} AS {'BIGINT' if facts.form == 'integer' else 'DOUBLE'})::VARCHAR"
 
 
-def containing(column: str, facts: ColumnFacts) -> str:
+def containing(column: str, facts: ColumnOverview) -> str:
     """Look for a text in a cell in any case; the database lowers both, so that they agree."""
     return f"contains(lower({_text(column, facts)}), lower(?))"
 
 
-def _equals(column: str, facts: ColumnFacts, item: Filter) -> tuple[str, list[Any]]:
+def _equals(column: str, facts: ColumnOverview, item: Filter) -> tuple[str, list[Any]]:
     if item.value is None:
         return f"{column} IS NULL", []
     if facts.type == "categorical":
@@ -152,7 +152,7 @@ def _equals(column: str, facts: ColumnFacts, item: Filter) -> tuple[str, list[An
     return f"{column} = ?", [number_in_copy(facts, item.value)]
 
 
-def _interval(column: str, facts: ColumnFacts, item: Filter) -> tuple[str, list[Any]]:
+def _interval(column: str, facts: ColumnOverview, item: Filter) -> tuple[str, list[Any]]:
     number = f"TRY_CAST({column} AS DOUBLE)" if facts.type == "categorical" else column
     parts, parameters = [f"{column} IS NOT NULL"], []
     for sign, end in ((">=", item.low), ("<=", item.high)):
@@ -162,7 +162,7 @@ def _interval(column: str, facts: ColumnFacts, item: Filter) -> tuple[str, list[
     return " AND ".join(parts), parameters
 
 
-def number_in_copy(facts: ColumnFacts, value: Any) -> float:
+def number_in_copy(facts: ColumnOverview, value: Any) -> float:
     """Return a value as the number that the database holds; an error says what is expected."""
     form: Form = "number" if facts.type == "categorical" else facts.form
     try:
@@ -182,10 +182,10 @@ _MOST_TEXTS = 1_000_000  # distinct ones: to look at more would keep others wait
 class DerivedColumns:
     """What is derived from the columns of a copy, computed when it is first asked for."""
 
-    def __init__(self, columns: Sequence[ColumnFacts], cells: CellFiles) -> None:
+    def __init__(self, columns: Sequence[ColumnOverview], cells: CellFiles) -> None:
         self._places = {facts.name: place for place, facts in enumerate(columns)}
         self._columns, self._cells = columns, cells
-        self._known: dict[str, Column] = {}
+        self._kept = functools.lru_cache(_KEPT)(self._computed)
         self._lock = threading.Lock()
 
     def knows(self, name: str) -> bool:
@@ -199,11 +199,7 @@ class DerivedColumns:
     def column(self, name: str) -> Column:
         """Return a derived column."""
         with self._lock:
-            if name not in self._known:
-                while len(self._known) >= _KEPT:
-                    self._known.pop(next(iter(self._known)))
-                self._known[name] = self._computed(name)
-            return self._known[name]
+            return self._kept(name)
 
     def _computed(self, name: str) -> Column:
         parent, part = part_of(name, self._places) or (name, None)
@@ -278,7 +274,7 @@ class Wanted:
     row: int
 
     @classmethod
-    def of(cls, findings: Findings, story: Story, columns: Sequence[ColumnFacts]) -> Wanted:
+    def of(cls, findings: Findings, story: Story, columns: Sequence[ColumnOverview]) -> Wanted:
         """Describe the twins of a row for one of its stories."""
         pair = story.headline
         forms = {facts.name: facts.form for facts in columns}

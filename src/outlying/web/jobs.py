@@ -159,7 +159,7 @@ class Jobs:
             raise NotFoundError("there is no such job (any more); start it again")
         return self._jobs[name]
 
-    def asked(
+    def job_for(
         self,
         kind: Kind,
         table: str,

@@ -32,7 +32,7 @@ def options_of(options: OptionsQuery) -> OptionsQuery:
     return OptionsQuery(tuple(item for item in options.given if item[0] in DETECT_OPTIONS))
 
 
-def asked(entry: TableEntry, addresses: Addresses, top: int) -> dict[str, Any]:
+def request_context(entry: TableEntry, addresses: Addresses, top: int) -> dict[str, Any]:
     """Return what the page shows before anything was found."""
     return {
         "about": size_of(entry),
@@ -50,7 +50,7 @@ def asked(entry: TableEntry, addresses: Addresses, top: int) -> dict[str, Any]:
     }
 
 
-def found(job: Job, addresses: Addresses) -> dict[str, Any]:
+def detection_context(job: Job, addresses: Addresses) -> dict[str, Any]:
     """Return what was found: what is exceptional, unusual, neither, odd all over; oddest first."""
     detection = job.detection
     words = dict.fromkeys(item.word for item in detection.rows)

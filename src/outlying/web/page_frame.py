@@ -102,7 +102,7 @@ def error_page(request: Request, status: int, message: str) -> Response:
     return page("error.html", status, heading=heading, problem=message, back=back, again=None)
 
 
-async def opened(request: Request) -> tuple[TableEntry, Response | None]:
+async def open_table(request: Request) -> tuple[TableEntry, Response | None]:
     """Return the table, and what to show instead while it is read or where it cannot be."""
     service = service_of(request)
     entry = service.tables.open(request.path_params["table"])

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from outlying.checks import read_whole
-from outlying.errors import ObjectError, OptionError
+from outlying.errors import ColumnError, ObjectError, OptionError
 from outlying.table.values import printable
 from outlying.web import odd_page, table_page
 from outlying.web.jobs import Job
@@ -21,7 +21,7 @@ from outlying.web.page_frame import (
     ended,
     form,
     is_infinite,
-    opened,
+    open_table,
     page,
     progress,
     style_sheet,
@@ -80,7 +80,7 @@ def _about(entry: TableEntry) -> str:
 async def table(request: Request) -> Response:
     """Show a part of a table."""
     addresses = Addresses.of(request)
-    entry, waiting = await opened(request)
+    entry, waiting = await open_table(request)
     if waiting is not None:
         return waiting
     problem = ""
@@ -117,12 +117,12 @@ async def cancel(request: Request) -> Response:
 async def odd(request: Request) -> Response:
     """Show the odd rows of a table, the work of finding them, or how to ask for them."""
     addresses = Addresses.of(request)
-    entry, waiting = await opened(request)
+    entry, waiting = await open_table(request)
     if waiting is not None:
         return waiting
     given = request.query_params.get("top")
     top = odd_page.number_of(given)
-    shown = odd_page.asked(entry, addresses, top)
+    shown = odd_page.request_context(entry, addresses, top)
     if given is not None:
         job = looked_for(request, addresses, top)
         await job.finished(PATIENCE)
@@ -133,7 +133,7 @@ async def odd(request: Request) -> Response:
 def _detected(job: Job, addresses: Addresses, top: int, entry: TableEntry) -> dict[str, Any]:
     if job.state == "done":
         taken = along(entry, job, addresses.odd(top, ".json"))
-        return {"state": "done", "along": taken} | odd_page.found(job, addresses)
+        return {"state": "done", "along": taken} | odd_page.detection_context(job, addresses)
     if job.state in ("failed", "cancelled"):
         remedy = addresses.without_infinite.odd(top) if is_infinite(job) else None
         return {"state": "ended", "problem": ended(job), "remedy": remedy}
@@ -166,7 +166,7 @@ _WELCOME = (
 async def row(request: Request) -> Response:
     """Show a row, and why it is odd."""
     addresses = Addresses.of(request)
-    entry, waiting = await opened(request)
+    entry, waiting = await open_table(request)
     if waiting is not None:
         return waiting
     number = read_whole("row", request.path_params["number"], 1)
@@ -189,7 +189,7 @@ def _among_odd(request: Request, addresses: Addresses) -> tuple[int | None, tupl
 async def new(request: Request) -> Response:
     """Show a form for a new object, and why that is odd."""
     addresses = Addresses.of(request)
-    entry, waiting = await opened(request)
+    entry, waiting = await open_table(request)
     if waiting is not None:
         return waiting
     params, welcome = request.query_params, _WELCOME
@@ -263,7 +263,8 @@ async def _twins(request: Request, entry: TableEntry, job: Job) -> dict[int, Twi
     found: dict[int, Twins] = {}
     for place, story in enumerate(job.findings.stories):
         if story.stands_out:
-            with contextlib.suppress(OptionError):  # the page explains the row without them, too
+            # the page explains the row without them, too, where its columns cannot be filtered by
+            with contextlib.suppress(OptionError, ColumnError):
                 found[place] = await tables.twins(entry.id, job.findings, place)
     return found
 

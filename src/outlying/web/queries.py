@@ -16,7 +16,7 @@ from starlette.requests import Request
 from outlying.checks import check_choice, read_whole
 from outlying.errors import OptionError, shown
 from outlying.options import COLUMN_OPTIONS, EXPLAIN_OPTIONS, Options
-from outlying.web.browse import View
+from outlying.web.browse import RowView
 from outlying.web.filters import Filter
 
 Params: TypeAlias = list[tuple[str, str]]
@@ -78,9 +78,9 @@ class TableQuery:
         return pairs + ([("rows", ",".join(map(str, self.rows)))] if self.rows is not None else [])
 
     @property
-    def view(self) -> View:
+    def view(self) -> RowView:
         """The rows that are meant, page or not."""
-        return View(self.sort, self.descending, self.search, self.filters, self.rows)
+        return RowView(self.sort, self.descending, self.search, self.filters, self.rows)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -13,10 +13,9 @@ from outlying.render.html import terms
 from outlying.results.findings import Findings
 from outlying.results.stories import Pair, Story
 from outlying.results.wording import PYTHON
-from outlying.table.conditions import Condition
-from outlying.table.parts import Part, part_of
+from outlying.table.table import Condition, Part, part_of
 from outlying.table.values import Value, plain, printable, text_of
-from outlying.web.cells import ColumnFacts
+from outlying.web.cells import ColumnOverview
 from outlying.web.filters import Filter
 from outlying.web.queries import Addresses, OptionsQuery, Params, TableQuery
 from outlying.web.table_page import KINDS, cell_text, column_texts, counted
@@ -166,7 +165,7 @@ def too_long(values: Mapping[str, str]) -> list[str]:
     return [name for name, text in values.items() if len(text) > _LONGEST_FIELD]
 
 
-def _is_identifier(column: ColumnFacts, rows: int) -> bool:
+def _is_identifier(column: ColumnOverview, rows: int) -> bool:
     known = rows - column.missing
     return column.form == "text" and known > 1 and column.distinct >= _MOSTLY * known
 
@@ -357,7 +356,7 @@ class RowPage:
         return {"kept": self.addresses.kept, "fields": fields}
 
 
-def _choices(column: ColumnFacts) -> list[str]:
+def _choices(column: ColumnOverview) -> list[str]:
     """Return the categories that a field offers, those that can be read at a glance."""
     texts = map(_field_text, column.categories)
     return [text for text in texts if 0 < len(text) <= _LONGEST_CHOICE]
@@ -367,7 +366,7 @@ def _twins_title(count: int) -> str:
     return "An ordinary row like this one" if count == 1 else f"{count} ordinary rows like this one"
 
 
-def _hint(column: ColumnFacts) -> str:
+def _hint(column: ColumnOverview) -> str:
     """Return what a field takes: a range, or the commonest categories."""
     if column.low is not None and column.high is not None:
         return f"{cell_text(column.low)} to {cell_text(column.high)}"

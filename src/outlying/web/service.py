@@ -81,9 +81,9 @@ class TableJobs(Jobs):
         entry.ready()
         if values is not None:
             typed = tuple(_typed(values, entry, chosen).items())
-            return self.tables.asked(table, Explain(chosen, object=typed), again=again)
+            return self.tables.job_for(table, Explain(chosen, object=typed), again=again)
         check_number(entry, number)
-        return self.tables.asked(table, Explain(chosen, row=int(number or 0) - 1), again=again)
+        return self.tables.job_for(table, Explain(chosen, row=int(number or 0) - 1), again=again)
 
     def detect(
         self,
@@ -98,7 +98,7 @@ class TableJobs(Jobs):
         check_names(dict(chosen.given), DETECT_OPTIONS)
         if check_whole("top", top, 1) > MOST_FLAGGED:
             raise OptionError(f"top is {top}; allowed: 1 to {MOST_FLAGGED}")
-        return self.tables.asked(table, Detect(chosen, top), again=again)
+        return self.tables.job_for(table, Detect(chosen, top), again=again)
 
 
 def _typed(values: Mapping[str, Any], entry: TableEntry, options: OptionsQuery) -> dict[str, Any]:

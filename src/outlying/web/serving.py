@@ -57,7 +57,7 @@ def application(service: Service, credentials: Credentials, *, is_local: bool = 
     app = Starlette(
         routes=[*api.ROUTES, Route("/static/{name}", _asset), *pages.ROUTES],
         exception_handlers={
-            OutlyingError: _told,
+            OutlyingError: _answer_error,
             HTTPException: _http_error,
             ClientDisconnect: _gone,
             Exception: _unexpected,
@@ -92,7 +92,7 @@ async def _asset(request: Request) -> Response:
     return Response(content, media_type=kind, headers=headers)
 
 
-async def _told(request: Request, error: Exception) -> Response:
+async def _answer_error(request: Request, error: Exception) -> Response:
     """Say what went wrong in words, and with the status that fits."""
     status = error.status if isinstance(error, LimitError) else _STATUS.get(type(error), 400)
     said = error.shell_message() if isinstance(error, OutlyingError) else str(error)

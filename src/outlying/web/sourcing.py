@@ -136,7 +136,7 @@ class Sourcing:
             return _size_text(path.stat().st_size) if path.is_file() else ""
         return ""
 
-    def opened(self) -> Table | Feeder:
+    def open(self) -> Table | Feeder:
         """Read the table into memory, or open what is read as a stream."""
         if self.file is None:
             return registry.named(self.name, self.engine, **dict(self.given))

@@ -12,7 +12,7 @@ from starlette.datastructures import QueryParams
 from outlying.checks import read_real, read_whole
 from outlying.errors import OptionError, not_allowed
 from outlying.table.values import Form, Value, printable, read_text, text_of
-from outlying.web.cells import ColumnFacts
+from outlying.web.cells import ColumnOverview
 from outlying.web.filters import Filter
 from outlying.web.queries import Addresses, OptionsQuery, Params, TableQuery
 from outlying.web.service import SAID
@@ -117,7 +117,7 @@ class TablePage:
     def _beside(self, left: int) -> str:
         return self.addresses.to(pairs=[*self.query.to_params(), ("left", str(left))])
 
-    def _choice(self, place: int, column: ColumnFacts) -> dict[str, Any]:
+    def _choice(self, place: int, column: ColumnOverview) -> dict[str, Any]:
         chosen = self._types.get(column.name, "")
         usual = f"{KINDS[column.type]} (as read)"
         kinds = [("", usual), *(item for item in KINDS.items() if item[0] != column.type)]
@@ -151,7 +151,7 @@ class TablePage:
             without = self._to(dataclasses.replace(query, rows=None))
             yield {"text": _these(len(query.rows)), "without": without}
 
-    def _head(self, column: ColumnFacts) -> dict[str, Any]:
+    def _head(self, column: ColumnOverview) -> dict[str, Any]:
         is_sorted = self.query.sort == column.name
         down = is_sorted and not self.query.descending
         again = dataclasses.replace(self.query, sort=column.name, descending=down, offset=0)
@@ -166,7 +166,7 @@ class TablePage:
             "is_skipped": column.name in self._skipped or column.name in self._excluded,
         }
 
-    def _rows(self, page: Page, shown: list[ColumnFacts]) -> list[dict[str, Any]]:
+    def _rows(self, page: Page, shown: list[ColumnOverview]) -> list[dict[str, Any]]:
         places = {column.name: place for place, column in enumerate(self.entry.columns)}
         texts = [
             column_texts([row.cells[places[column.name]] for row in page.rows]) for column in shown
@@ -177,7 +177,7 @@ class TablePage:
         ]
 
     def _row(
-        self, row: PageRow, shown: list[ColumnFacts], texts: list[str | None]
+        self, row: PageRow, shown: list[ColumnOverview], texts: list[str | None]
     ) -> dict[str, Any]:
         blame = row.blame or {}
         return {
@@ -279,7 +279,7 @@ def _these(count: int) -> str:
     return "one row of a pattern" if count == 1 else f"{count:,} rows of a pattern"
 
 
-def _window(entry: TableEntry, left: int) -> list[tuple[int, ColumnFacts]]:
+def _window(entry: TableEntry, left: int) -> list[tuple[int, ColumnOverview]]:
     """Return the columns that are on a page, each with its place in the table."""
     return list(enumerate(entry.columns))[left : left + MOST_COLUMNS]
 
@@ -332,7 +332,7 @@ def _filter(entry: TableEntry, params: QueryParams) -> Filter:
     return Filter(column.name, "equals" if rule == "equals" else "contains", value=text)
 
 
-def _end(column: ColumnFacts, text: str) -> str | float:
+def _end(column: ColumnOverview, text: str) -> str | float:
     """Return the end of a range as an address holds it; refuse what the column cannot hold."""
     form: Form = "number" if column.type == "categorical" else column.form
     if form in ("number", "integer"):

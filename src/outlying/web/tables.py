@@ -16,7 +16,7 @@ import anyio.to_thread
 from outlying.results.findings import Findings
 from outlying.table.values import Value
 from outlying.web.browse import Browser, Rows
-from outlying.web.cells import ColumnFacts
+from outlying.web.cells import ColumnOverview
 from outlying.web.filters import TWINS, Filter, Wanted
 from outlying.web.jobs import Job, Jobs
 from outlying.web.limits import BusyError, Limits, NotFoundError, NotReadyError
@@ -27,7 +27,7 @@ from outlying.web.tasks import Explain, Facts, Failed, Message, Task, WorkerSpec
 
 State = Literal["closed", "reading", "ready", "failed"]
 Result = TypeVar("Result")
-Column: TypeAlias = ColumnFacts
+Column: TypeAlias = ColumnOverview
 
 _AGAIN = "again"  # the reading of a table that is known already
 _PROCESSES = 6  # that hold tables at the same time
@@ -97,7 +97,7 @@ class TableEntry:
         return 0 if self.facts is None else self.facts.rows
 
     @property
-    def columns(self) -> tuple[ColumnFacts, ...]:
+    def columns(self) -> tuple[ColumnOverview, ...]:
         """The columns that can be used."""
         return () if self.facts is None else self.facts.columns
 
@@ -205,7 +205,7 @@ class Tables:
         if entry.state == "closed":
             entry.state, entry.error = "reading", None
             try:
-                job = self._jobs.asked("read", name, None, lambda job: self._reading(entry, job))
+                job = self._jobs.job_for("read", name, None, lambda job: self._reading(entry, job))
             except BusyError:
                 entry.state = "closed"
                 raise
@@ -258,13 +258,13 @@ class Tables:
         found = await _apart(browser.first_by, wanted.filters, wanted.distance, wanted.row, TWINS)
         return Twins(wanted.value, _page_rows(entry, found), wanted.group, story.sentence)
 
-    def asked(self, name: str, task: Task, *, again: bool) -> Job:
+    def job_for(self, name: str, task: Task, *, again: bool) -> Job:
         """Return the job that works on a task, begun unless there is one."""
         entry = self.get(name)
         entry.ready()
         kind: Literal["explain", "detect"] = "explain" if isinstance(task, Explain) else "detect"
         start = functools.partial(self._begun, entry, task)
-        return self._jobs.asked(kind, name, task, start, again=again)
+        return self._jobs.job_for(kind, name, task, start, again=again)
 
     # --- processes ------------------------------------------------------------------------------
 

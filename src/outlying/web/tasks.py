@@ -11,7 +11,7 @@ from outlying.options import Options
 from outlying.results.detections import Detection
 from outlying.results.findings import Findings
 from outlying.table.values import plain
-from outlying.web.cells import ColumnFacts
+from outlying.web.cells import ColumnOverview
 from outlying.web.queries import OptionsQuery, encoded
 from outlying.web.sourcing import Sourcing
 
@@ -22,7 +22,7 @@ class Facts:
 
     source: str
     rows: int
-    columns: tuple[ColumnFacts, ...]
+    columns: tuple[ColumnOverview, ...]
     skipped: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
     is_streamed: bool

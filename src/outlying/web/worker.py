@@ -6,9 +6,9 @@ a table does to this process, the server lives on and starts another one.
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import dataclasses
+import functools
 import os
 import shutil
 import signal
@@ -33,8 +33,9 @@ from outlying.table.selection import as_read, select_any
 from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.targets import RowRequest
 from outlying.web.browse import Browser, read_copy, write_copy
-from outlying.web.cells import ColumnFacts
+from outlying.web.cells import ColumnOverview
 from outlying.web.limits import LimitError
+from outlying.web.queries import OptionsQuery
 from outlying.web.tasks import (
     Detect,
     Detected,
@@ -87,7 +88,7 @@ class Worker:
         self._cancelled: set[str] = set()
         self._data: Any = None
         self._facts: Facts
-        self._explainers: collections.OrderedDict[Any, Explainer] = collections.OrderedDict()
+        self._prepared = functools.lru_cache(_KEPT)(self._prepare)
 
     def take(self, name: str, task: Task | None) -> None:
         """Begin a task, or end one: that is what None means."""
@@ -143,7 +144,7 @@ class Worker:
         """Read the table, and write a copy of it to look around in."""
         tell.say(f"reading {self._spec.sourcing.size}".strip())
         self._check_header()
-        self._data = self._spec.sourcing.opened()
+        self._data = self._spec.sourcing.open()
         known = self._spec.known
         if known is None:
             is_streamed = not isinstance(self._data, Table)
@@ -186,7 +187,7 @@ class Worker:
 
     def _written(
         self, table: Table, tell: ProgressReporter, *, with_texts: bool
-    ) -> tuple[ColumnFacts, ...]:
+    ) -> tuple[ColumnOverview, ...]:
         """Write the copy; where that fails, nothing of it is left."""
         copy = self._spec.copy
         try:
@@ -237,16 +238,14 @@ class Worker:
 
     def _explainer(self, task: Task) -> Explainer:
         """Return the population with these options; the last few are kept."""
-        is_copy = isinstance(task, Detect) and self._facts.is_streamed
-        key = task.options, is_copy
-        with self._making:
-            if key not in self._explainers:
-                data = copied_table(self._spec.copy, self._facts) if is_copy else self._data
-                self._explainers[key] = Explainer(data, **task.options.keywords)
-            self._explainers.move_to_end(key)
-            while len(self._explainers) > _KEPT:
-                self._explainers.popitem(last=False)
-            return self._explainers[key]
+        with self._making:  # so that two tasks do not prepare the same
+            return self._prepared(
+                task.options, isinstance(task, Detect) and self._facts.is_streamed
+            )
+
+    def _prepare(self, options: OptionsQuery, is_copy: bool) -> Explainer:
+        data = copied_table(self._spec.copy, self._facts) if is_copy else self._data
+        return Explainer(data, **options.keywords)
 
 
 class ProgressReporter:

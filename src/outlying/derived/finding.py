@@ -1,0 +1,99 @@
+"""Which relations a table has: found on rows drawn, in memory and on streams alike."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from outlying.derived.relations import (
+    QUANTITIES,
+    SAMPLE,
+    Computed,
+    Fitted,
+    Input,
+    Prediction,
+    Relation,
+)
+from outlying.derived.rules import find_rules
+from outlying.method import arithmetic, relations
+from outlying.method.relations import Variable
+from outlying.options import Options
+from outlying.table.arrays import Rows
+from outlying.table.columns import Column, Derivation
+from outlying.table.sampling import sample_rows
+from outlying.table.selection import Selection, compared
+from outlying.table.table import Table
+
+#: Between more columns they are not looked for: the time grows with the square of their number.
+MOST_COLUMNS = 300
+
+
+def with_relations(
+    selection: Selection,
+    table: Table,
+    options: Options,
+    most: int,
+    known: Sequence[Column] | None = None,
+) -> Selection:
+    """Add what columns of a table in memory say of each other.
+
+    Of a large table, `most` rows are drawn, as for a stream; `known` are columns of relations that
+    were found before.
+    """
+    by_name = {column.name: column for column in selection.columns}
+    found: Sequence[Derivation]
+    if known is not None:
+        given = (column.origin for column in known if column.origin is not None)
+        found = [item for item in given if {item.parent, *item.given} <= by_name.keys()]
+    else:
+        rows = sample_rows(compared(table, options), table.rows, most)
+        found = find_relations(selection.columns, table.names, options, rows)
+    columns = tuple(item.column(by_name) for item in found)
+    return dataclasses.replace(selection, derived=(*selection.derived, *columns))
+
+
+def find_relations(
+    columns: Sequence[Column], names: Collection[str], options: Options, drawn: Rows
+) -> list[Relation]:
+    """Return the relations between columns, as rows drawn in an order as if at random show them.
+
+    `names` are those of all columns of the table: no relation is called like one of them.
+    """
+    if not options.derive or not 2 <= len(columns) <= MOST_COLUMNS:
+        return []
+    ordered = sorted(columns, key=lambda column: column.name)
+    rows = drawn[:SAMPLE]
+    inputs = [Input.of(column, rows) for column in ordered]
+    variables = [
+        Variable(item.values(column, rows), item.form in QUANTITIES)
+        for item, column in zip(inputs, ordered, strict=True)
+    ]
+    related = arithmetic.with_exact(variables, relations.find(variables))
+    predicted = [_relation(item, inputs, ordered, drawn) for item in related]
+    by_rule = [*find_rules(ordered, drawn)]
+    known = {(item.parent, item.given) for item in by_rule}
+    found = [item for item in predicted if (item.parent, item.given) not in known] + by_rule
+    return [item for item in found if item.name not in names]
+
+
+def _relation(
+    item: relations.Related | arithmetic.Exact,
+    inputs: Sequence[Input],
+    columns: Sequence[Column],
+    drawn: Rows,
+) -> Prediction:
+    own = inputs[item.target]
+    given = tuple(inputs[place] for place in item.given)
+    if isinstance(item, relations.Related):
+        return Fitted(own.name, own.form, given, item.fit)
+    places = (item.target, *item.given)
+    target, *others = (
+        np.asarray(inputs[place].values(columns[place], drawn), dtype=np.float64)
+        for place in places
+    )
+    away = item.formula.off(target, others)
+    known = int(np.count_nonzero(~np.isnan(away)))
+    holding = int(np.count_nonzero(away == 0))
+    return Computed(own.name, own.form, given, item.formula, holding, known)

@@ -1,0 +1,275 @@
+"""Relations that hold by rule: labels that follow from others, order, what is usual of own kind."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from outlying.derived.calendar import DATES
+from outlying.derived.relations import QUANTITIES, SAMPLE, SHORT, Relation
+from outlying.method import rules
+from outlying.method.relations import EXPECTED, Codes, least_logarithm, logarithm
+from outlying.table.arrays import Floats, Rows
+from outlying.table.columns import Column, NumericColumn, frozen
+from outlying.table.values import Form, Value, number_of, printable, range_text, text_of, value_of
+
+#: Rows on which it is found out whether labels follow from others.
+_SCREENED = 8_192
+#: More columns of labels are not tried.
+_MOST_LABELS = 40
+#: So many relations of each kind tell of a column.
+_MOST_EACH = 2
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Keys:
+    """The labels of a column, or numbers that repeat like labels, from 0 on."""
+
+    name: str
+    form: Form
+    numbers: Floats | None  # ascending; None of labels
+    labels: tuple[Value, ...] = ()
+
+    @classmethod
+    def of(cls, column: Column, rows: Rows) -> Keys | None:
+        """Return the keys of a column on some rows; None where they hardly repeat."""
+        if not column.is_numeric:
+            codes = column.codes[rows]
+            distinct = len(np.unique(codes[codes >= 0]))
+            few = 2 <= distinct <= len(rows) / 2
+            return cls(column.name, column.form, None, tuple(column.labels)) if few else None
+        if column.form != "integer":
+            return None
+        numbers = np.unique(column.values[rows])
+        numbers = numbers[~np.isnan(numbers)]
+        few = 2 <= len(numbers) <= len(rows) / 2
+        return cls(column.name, column.form, numbers) if few else None
+
+    def codes(self, column: Column, rows: Rows | slice = slice(None)) -> Codes:
+        """Return the place of each value among the keys; -1 of others, and where it is missing."""
+        if self.numbers is None:
+            assert not column.is_numeric  # noqa: S101 - as it was when keys were made
+            if tuple(column.labels) == self.labels:
+                return column.codes[rows].astype(np.int32)
+            places = {label: place for place, label in enumerate(self.labels)}
+            codes = [*(places.get(label, -1) for label in column.labels), -1]
+            return np.array(codes, dtype=np.int32)[column.codes[rows]]
+        assert column.is_numeric  # noqa: S101
+        values = column.values[rows]
+        found = np.minimum(np.searchsorted(self.numbers, values), len(self.numbers) - 1)
+        return np.where(self.numbers[found] == values, found, -1).astype(np.int32)
+
+    def code(self, value: Value) -> int:
+        """Return the place of a value; -1 where it is none of the keys."""
+        if self.numbers is None:
+            return self.labels.index(value) if value in self.labels else -1
+        found = np.flatnonzero(self.numbers == (math.nan if value is None else value))
+        return int(found[0]) if len(found) else -1
+
+    def text(self, code: int) -> str:
+        """Write a key."""
+        value = self.labels[code] if self.numbers is None else int(self.numbers[code])
+        return printable(text_of(value), SHORT)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Follows(Relation):
+    """Labels that follow from those of another column, with rare exceptions."""
+
+    source: Keys
+    own: Keys
+    rule: rules.Dependency
+
+    kind: ClassVar[str] = "dependency"
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The column that they follow from."""
+        return (self.source.name,)
+
+    @property
+    def name(self) -> str:
+        """The name of the derived column."""
+        return f"{self.parent} as {self.source.name} says"
+
+    def column(self, columns: Mapping[str, Column]) -> Column:
+        """Return how many rows say that a label should be another one."""
+        given = self.source.codes(columns[self.source.name])
+        parent = columns[self.parent]
+        own = self.own.codes(parent)
+        own = np.where((own < 0) & ~parent.missing(), len(self.own.labels) + 1, own)  # a new one
+        found = self.rule.residuals(given, own.astype(np.int32))
+        return NumericColumn(self.name, "number", frozen(found), self)
+
+    def said(self, values: Mapping[str, Value]) -> str | None:
+        """Say which label is expected."""
+        code = self.source.code(values[self.source.name])
+        expected, rows = self.rule.expected[code], self.rule.agreeing[code]
+        given = f"{printable(self.source.name, SHORT)} = {self.source.text(code)}"
+        return f"expected {self.own.text(int(expected))} given {given}, as in {rows:,} other rows"
+
+    @property
+    def sentence(self) -> str:
+        """The relation in words."""
+        names = printable(self.parent, SHORT), printable(self.source.name, SHORT)
+        rows = f"{self.rule.holding:,} of {self.rule.known:,} rows"
+        return f"{names[0]} follows from {names[1]} in {rows}"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Ordered(Relation):
+    """A number, or a moment, that is hardly ever less than another one of its row."""
+
+    least: str
+    rule: rules.Order
+
+    kind: ClassVar[str] = "order"
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The column that is never greater."""
+        return (self.least,)
+
+    @property
+    def name(self) -> str:
+        """The name of the derived column."""
+        return f"{self.parent} beside {self.least}"
+
+    def column(self, columns: Mapping[str, Column]) -> Column:
+        """Return how far the order is broken."""
+        least, parent = columns[self.least], columns[self.parent]
+        assert least.is_numeric  # noqa: S101 - as it was when the order was found
+        assert parent.is_numeric  # noqa: S101
+        found = self.rule.residuals(least.values, parent.values)
+        return NumericColumn(self.name, "number", frozen(found), self)
+
+    @property
+    def _word(self) -> str:
+        return "before" if self.form in DATES else "less than"
+
+    def said(self, values: Mapping[str, Value]) -> str | None:
+        """Say that the order is broken, and how rarely that is."""
+        other = f"{printable(self.least, SHORT)} = {text_of(values[self.least])}"
+        rows = f"{self.rule.holding:,} of {self.rule.known:,} rows"
+        return f"{self._word} {other}; in {rows} it is not"
+
+    @property
+    def sentence(self) -> str:
+        """The relation in words."""
+        names = printable(self.parent, SHORT), printable(self.least, SHORT)
+        rows = f"{self.rule.holding:,} of {self.rule.known:,} rows"
+        return f"{names[0]} is not {self._word} {names[1]} in {rows}"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class OfOwnKind(Relation):
+    """A number beside those of other rows of the same thing: an account, a sensor."""
+
+    things: Keys
+    rule: rules.OwnKind
+
+    kind: ClassVar[str] = "own kind"
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The column that names things."""
+        return (self.things.name,)
+
+    @property
+    def name(self) -> str:
+        """The name of the derived column."""
+        return f"{self.parent} for its {self.things.name}"
+
+    def column(self, columns: Mapping[str, Column]) -> Column:
+        """Return how far values are from those of their own thing."""
+        parent = columns[self.parent]
+        assert parent.is_numeric  # noqa: S101 - as it was when it was found
+        things = self.things.codes(columns[self.things.name])
+        found = self.rule.residuals(things, logarithm(parent.values, self.rule.least))
+        return NumericColumn(self.name, "number", frozen(found), self)
+
+    def said(self, values: Mapping[str, Value]) -> str | None:
+        """Say what is expected of this thing."""
+        code = self.things.code(values[self.things.name])
+        own = logarithm(np.array([number_of(self.form, values[self.parent])]), self.rule.least)
+        middle = float(self.rule.expected(np.array([code], dtype=np.int32), own)[0])
+        ends = [middle + sign * EXPECTED * self.rule.usual for sign in (-1, 1)]
+        if self.rule.least is not None:
+            ends = [math.exp(min(end, 700.0)) for end in ends]
+        form: Form = "number" if self.form == "integer" else self.form
+        expected = range_text(value_of(form, ends[0]), value_of(form, ends[1]))
+        given = f"{printable(self.things.name, SHORT)} = {self.things.text(code)}"
+        return f"expected {expected} given {given}, by its {int(self.rule.rows[code]):,} rows"
+
+    @property
+    def sentence(self) -> str:
+        """The relation in words."""
+        names = printable(self.parent, SHORT), printable(self.things.name, SHORT)
+        share = math.floor(100 * self.rule.explained)
+        return f"{names[0]} has a level of its own for each {names[1]} ({share}% explained)"
+
+
+def find_rules(columns: Sequence[Column], drawn: Rows) -> Iterator[Relation]:
+    """Return the rules of columns in the order of their names, as the rows drawn show them."""
+    screened = drawn[:_SCREENED]
+    found = ((column, Keys.of(column, screened)) for column in columns)
+    keyed = [(column, keys) for column, keys in found if keys is not None][:_MOST_LABELS]
+    yield from _dependencies(keyed, drawn)
+    yield from _orders(columns, drawn)
+    yield from _own_kinds(columns, keyed, drawn)
+
+
+def _dependencies(keyed: Sequence[tuple[Column, Keys]], drawn: Rows) -> Iterator[Follows]:
+    some = [keys.codes(column, drawn[:_SCREENED]) for column, keys in keyed]
+    for own, (column, keys) in enumerate(keyed):
+        found = []
+        for place, (source, others) in enumerate(keyed):
+            if place == own or rules.dependency(some[place], some[own]) is None:
+                continue
+            codes = others.codes(source, drawn), keys.codes(column, drawn)
+            rule = rules.dependency(*codes)
+            if rule is not None:
+                found.append(Follows(column.name, column.form, others, keys, rule))
+        yield from sorted(found, key=lambda item: -item.rule.holding)[:_MOST_EACH]
+
+
+def _orders(columns: Sequence[Column], drawn: Rows) -> Iterator[Ordered]:
+    numeric = [item for item in columns if item.is_numeric]
+    for one, other in itertools.permutations(numeric, 2):
+        are_dates = one.form in DATES, other.form in DATES
+        if are_dates[0] != are_dates[1] or (one.form == "time") != (other.form == "time"):
+            continue
+        rows = drawn[:SAMPLE]
+        if rules.order(one.values[rows], other.values[rows]) is None:
+            continue
+        rule = rules.order(one.values[drawn], other.values[drawn])
+        if rule is not None and (rule.holding < rule.known or all(are_dates)):
+            yield Ordered(other.name, other.form, one.name, rule)
+
+
+def _own_kinds(
+    columns: Sequence[Column], keyed: Sequence[tuple[Column, Keys]], drawn: Rows
+) -> Iterator[OfOwnKind]:
+    things = [(keys, keys.codes(column, drawn)) for column, keys in keyed]
+    for column in columns:
+        if not column.is_numeric or column.form not in QUANTITIES:
+            continue
+        values = column.values[drawn]
+        floor = least_logarithm(values)
+        best: OfOwnKind | None = None
+        for keys, codes in things:
+            for least in (None, floor)[: 1 if floor is None else 2]:
+                if keys.name == column.name:
+                    continue
+                rule = rules.own_kind(codes, logarithm(values, least), least)
+                if rule is not None and (
+                    best is None or 1 - rule.explained < 0.8 * (1 - best.rule.explained)
+                ):
+                    best = OfOwnKind(column.name, column.form, keys, rule)
+        if best is not None:
+            yield best

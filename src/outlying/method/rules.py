@@ -1,0 +1,194 @@
+"""Rules with few exceptions: one column follows from another, or is never greater; own kind (6b).
+
+All work on codes and numbers of the rows drawn, in an order as if at random.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from outlying.method.arithmetic import BROKEN
+from outlying.method.density import Counts, Floats
+from outlying.method.relations import (
+    DUST,
+    FARTHEST,
+    LEAST_DISTINCT,
+    LEAST_ROWS,
+    USUAL,
+    Codes,
+    spread,
+)
+
+#: Rows of a group by which the others of it tell what to expect, and how many must agree.
+LEAST_GROUP, AGREEMENT = 3, 0.9
+#: A dependency holds in so many rows of such groups, which are so many of all rows.
+LEAST_FOLLOWING, LEAST_COVERED = 0.98, 0.3
+#: Two rows have the same label by chance in no more than this share; there are so many groups.
+MOST_CHANCE, LEAST_KINDS = 0.7, 3
+#: Each row that agrees on another label is worth so many usual distances, up to the most.
+AGREEING, MOST_AGREEING = 4.0, 100.0
+#: An order is broken in no more than these shares: of all rows, and of what chance would break.
+MOST_BROKEN, MOST_OF_CHANCE, LEAST_CHANCE = 0.01, 0.03, 0.1
+#: Rows of its own by which something is known.
+LEAST_OWN = 4
+#: So many things have as many rows; these must explain so much.
+LEAST_THINGS, LEAST_OWN_EXPLAINED = 10, 0.3
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Dependency:
+    """What each code of one column goes with in another; -1 where that is open."""
+
+    expected: Codes
+    agreeing: Counts
+    holding: int
+    known: int
+
+    def residuals(self, given: Codes, own: Codes) -> Floats:
+        """Return 0 where rows are as expected, else how many agree on something else."""
+        wanted = np.where(given >= 0, self.expected[given], -1)
+        away = np.minimum(AGREEING * self.agreeing[given], MOST_AGREEING)
+        found = np.where(wanted == own, 0.0, away)
+        return np.where((wanted < 0) | (own < 0), np.nan, found)
+
+
+def dependency(given: Codes, own: Codes) -> Dependency | None:
+    """Return what codes from 0 on follow from others, if they do with rare exceptions."""
+    known = (given >= 0) & (own >= 0)
+    x, p = given[known].astype(np.int64), own[known].astype(np.int64)
+    if len(x) < LEAST_ROWS or not _varies(p):
+        return None
+    width = int(p.max()) + 1
+    pairs, counts = np.unique(x * width + p, return_counts=True)
+    kinds, labels = np.divmod(pairs, width)
+    size = np.bincount(kinds, weights=counts, minlength=int(given.max()) + 1)
+    order = np.lexsort((labels, -counts, kinds))
+    first = order[np.searchsorted(kinds[order], np.unique(kinds), "left")]
+    expected, top = np.full(len(size), -1, dtype=np.int32), np.zeros(len(size))
+    expected[kinds[first]], top[kinds[first]] = labels[first], counts[first]
+    firm = (size >= LEAST_GROUP) & (top >= AGREEMENT * (size - 1))
+    grouped = size[size >= LEAST_GROUP].sum()
+    held = top[firm].sum()
+    if (
+        np.count_nonzero(firm) < LEAST_KINDS
+        or grouped < LEAST_COVERED * len(given)
+        or held < LEAST_FOLLOWING * grouped
+    ):
+        return None
+    expected[~firm] = -1
+    return Dependency(expected, top.astype(np.int64), int(held), int(size[firm].sum()))
+
+
+def _varies(labels: Counts) -> bool:
+    """Return whether there are several labels, and no single one that most rows have."""
+    shares = np.unique(labels, return_counts=True)[1] / len(labels)
+    return len(shares) >= LEAST_KINDS and float(shares @ shares) <= MOST_CHANCE
+
+
+@dataclasses.dataclass(frozen=True)
+class Order:
+    """That one number is hardly ever greater than another, and how far both usually are apart."""
+
+    usual: float
+    holding: int
+    known: int
+
+    def residuals(self, least: Floats, greatest: Floats) -> Floats:
+        """Return 0 where the order holds, else how far it is broken."""
+        away = least - greatest
+        broken = BROKEN + np.maximum(away, 0.0) / self.usual
+        found = np.where(away > 0, -broken, 0.0)
+        return np.where(np.isnan(away), np.nan, np.clip(found, -FARTHEST, FARTHEST))
+
+
+def order(least: Floats, greatest: Floats) -> Order | None:
+    """Return that numbers are not greater than others of their rows, unless chance does it."""
+    known = ~np.isnan(least) & ~np.isnan(greatest)
+    one, other = least[known], greatest[known]
+    if len(one) < LEAST_ROWS:
+        return None
+    broken = int(np.count_nonzero(one > other))
+    chance = int(np.count_nonzero(one > np.roll(other, 1)))
+    usual = float(np.median(np.abs(other - one)))
+    if (
+        broken > MOST_BROKEN * len(one)
+        or chance < LEAST_CHANCE * len(one)
+        or broken > MOST_OF_CHANCE * chance
+        or usual <= 0
+    ):
+        return None
+    return Order(usual, len(one) - broken, len(one))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class OwnKind:
+    """What is usual of a number for each thing that has several rows.
+
+    The median of the *other* rows of a thing follows from the three values in its middle.
+    """
+
+    rows: Counts  # of each thing
+    middle: Floats  # things x 3: the values in the middle, and those beside it
+    overall: float
+    pull: float  # how many rows of its own the whole table stands for
+    usual: float
+    explained: float
+    least: float | None  # of logarithms; None in plain space
+
+    def expected(self, things: Codes, values: Floats) -> Floats:
+        """Return the median of the other rows of each thing, drawn towards that of all rows."""
+        count = np.where(things >= 0, self.rows[things], 0)
+        low, mid, high = self.middle[things].T
+        odd = np.where(values < mid, mid + high, np.where(values > mid, low + mid, low + high)) / 2
+        even = np.where(values <= low, mid, low)
+        others = np.where(count % 2 == 1, odd, even)
+        weight = count - 1
+        found = (weight * others + self.pull * self.overall) / np.maximum(weight + self.pull, 1)
+        return np.where(count >= LEAST_OWN, found, np.nan)
+
+    def residuals(self, things: Codes, values: Floats) -> Floats:
+        """Return how far values, on the scale of the kind, are from those of their own thing."""
+        return np.clip((values - self.expected(things, values)) / self.usual, -FARTHEST, FARTHEST)
+
+
+def own_kind(things: Codes, values: Floats, least: float | None) -> OwnKind | None:
+    """Return what is usual of numbers for each thing, if that explains enough of them."""
+    known = (things >= 0) & ~np.isnan(values)
+    if np.count_nonzero(known) < LEAST_ROWS or len(np.unique(values[known])) < LEAST_DISTINCT:
+        return None
+    rows = np.bincount(things[known], minlength=int(things.max()) + 1)
+    if np.count_nonzero(rows >= LEAST_OWN) < LEAST_THINGS:
+        return None
+    order = np.lexsort((values[known], things[known]))
+    ordered = values[known][order]
+    starts = np.cumsum(rows) - rows
+    middle = np.stack([_around(ordered, starts, rows, step) for step in (-1, 0, 1)], axis=1)
+    overall = float(np.median(values[known]))
+    found = OwnKind(rows, middle, overall, 0.0, 1.0, 0.0, least)
+    for _ in range(2):
+        away = values - found.expected(things, values)
+        own, away = values[~np.isnan(away)], away[~np.isnan(away)]
+        if len(own) < max(LEAST_ROWS, LEAST_COVERED * len(values)):
+            return None
+        usual, width = float(np.quantile(np.abs(away), USUAL)), spread(own)
+        if width <= 0 or usual <= DUST * width:
+            return None
+        explained = 1 - (spread(away) / width) ** 2
+        if explained < LEAST_OWN_EXPLAINED:
+            return None
+        # The less things differ, the more the whole table says of each (empirical Bayes).
+        pull = (1 - explained) / explained if found.pull == 0 else found.pull
+        found = dataclasses.replace(found, pull=pull, usual=usual, explained=explained)
+    return found
+
+
+def _around(ordered: Floats, starts: Counts, rows: Counts, step: int) -> Floats:
+    """Return the value in the middle of each thing's rows, or one beside it.
+
+    Of an even number of rows, the two in the middle come first.
+    """
+    place = np.where(rows % 2 == 1, rows // 2 + step, rows // 2 + min(step, 0))
+    place = np.clip(place, 0, np.maximum(rows - 1, 0))
+    return np.where(rows > 0, ordered[np.minimum(starts + place, len(ordered) - 1)], np.nan)
