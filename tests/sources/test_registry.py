@@ -479,16 +479,6 @@ class TestDispatch:
         with pytest.raises(SourceError, match="unknown kind of address; known: postgresql://"):
             outlying.scan("mysql://host/database")
 
-    def test_a_missing_package_is_named(self) -> None:
-        code = (
-            "import sys; sys.modules['pyarrow'] = None\n"
-            "import outlying, duckdb\n"
-            "try: outlying.scan(duckdb.sql('SELECT 1 AS a'))\n"
-            "except outlying.MissingExtraError as error: print(error)"
-        )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-        assert "pip install 'outlying[big]'" in done.stdout
-
 
 class TestLazyFrames:
     def test_types(self) -> None:

@@ -249,7 +249,8 @@ class _Collect:
 
 
 def _typed(field: Field, kind: PlainType) -> Field:
-    return field if kind is TEXT else dataclasses.replace(field, type=kind.arrow, reads=kind)
+    is_text = kind.kind == TEXT.kind
+    return field if is_text else dataclasses.replace(field, type=kind.arrow, reads=kind)
 
 
 def collected(

@@ -222,7 +222,8 @@ DECLARED = {
 @pytest.mark.parametrize("case", DECLARED)
 def test_declared_types_read_as_in_memory(case: str) -> None:
     array, kind = DECLARED[case]
-    column = sources.read(pa.table({"x": array})).column("x")
+    beside = pa.array(range(len(array)))  # the table knows types
+    column = sources.read(pa.table({"x": array, "n": beside})).column("x")
     form = cells.form_of(array.type)
     field = Field("x", "integer" if column.form == "integer" else form, kind)  # type: ignore[arg-type]
     expected = column.retyped(kind)  # type: ignore[arg-type]
