@@ -286,3 +286,17 @@ def test_rows_of_which_the_same_is_told_are_shown_once() -> None:
     assert "..." in said
     assert "111" not in said  # ten are named
     assert "height = 17.0, expected" in said
+
+
+def test_a_value_beyond_all_ranges_is_told_by_what_spans_them() -> None:
+    """Between them it is told by the gap that it lies in."""
+    rng = np.random.default_rng(6)
+    sizes = np.append(rng.normal(60, 1, 400), rng.normal(180, 4, 1600)).round(1)
+    sizes[7], sizes[9] = 999.0, 110.0
+    rows = {item.row: item.reason for item in outlying.detect({"size": sizes.tolist()}).rows}
+    far, between = rows[7], rows[9]
+    assert far is not None
+    assert between is not None
+    low, _, high = far.expected.removeprefix("expected ").partition(" to ")
+    assert 55 < float(low) < 62 < 178 < float(high) < 195
+    assert between.expected.startswith("in a gap between")

@@ -224,12 +224,26 @@ def _expected(pair: Pair) -> str:
         return "in a gap between {} and {}".format(*_gap_texts(pair.gap, pair))
     if pair.value is None:
         return "expected a value"
+    if (span := _span(pair)) is not None:
+        return f"expected {_range(span, _digits(pair))}"
     named = typical(pair, 2)
     if len(named) > _SHORT:
         named = typical(pair, 1)
     if _is_inside(pair):
         return f"{'rare ' if pair.is_finding else ''}within {named}"
     return f"expected {named}"
+
+
+def _span(pair: Pair) -> tuple[Any, Any] | None:
+    """Return what holds all ranges that are typical, if these are several and the value is outside.
+
+    Where it is beyond all of them, the gaps between say nothing.
+    """
+    ranges: list[Any] = [item for item in pair.typical if isinstance(item, tuple)]
+    if len(ranges) < 2 or pair.value is None:
+        return None
+    low, high = ranges[0][0], ranges[-1][1]
+    return None if lies_between(low, high, pair.value) else (low, high)
 
 
 def told_as(pair: Pair) -> str:
