@@ -37,6 +37,8 @@ SAMPLE = 2_048
 #: Categories with fewer rows in the sample say nothing; no more of them are told apart.
 LEAST_CATEGORY, MOST_CATEGORIES = 5, 150
 QUANTITIES: tuple[Form, ...] = ("number", "integer", "duration")
+#: Numbers farther from 0 are not compared with others: their products and squares would overflow.
+FARTHEST_NUMBER = 1e100
 SHORT = 40  # characters of a name or a value
 
 
@@ -62,7 +64,7 @@ class Input:
     def values(self, column: Column, rows: Rows | slice = slice(None)) -> Values:
         """Return the numbers of a column, or the places of its categories; -1 for others."""
         if column.is_numeric:
-            return column.values[rows]
+            return _without_far(column.values[rows])
         places = {label: place for place, label in enumerate(self.labels or ())}
         codes = [*(places.get(label, -1) for label in column.labels), -1]
         return np.array(codes, dtype=np.int32)[column.codes[rows]]
@@ -70,9 +72,17 @@ class Input:
     def value(self, value: Value) -> Values:
         """Return a single value in the same way."""
         if self.labels is None:
-            return np.array([math.nan if value is None else number_of(self.form, value)])
+            return _without_far(np.array([_number(self.form, value)]))
         place = self.labels.index(value) if value in self.labels else -1
         return np.array([place], dtype=np.int32)
+
+
+def _number(form: Form, value: Value) -> float:
+    return math.nan if value is None else number_of(form, value)
+
+
+def _without_far(numbers: Floats) -> Floats:
+    return np.where(np.abs(numbers) <= FARTHEST_NUMBER, numbers, math.nan)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -117,7 +117,7 @@ def _of_series(series: Any) -> Made | str:
         elif _is_of(series, "polars"):
             import polars
 
-            array = series.to_arrow(compat_level=polars.CompatLevel.oldest())
+            array = series.alias("").to_arrow(compat_level=polars.CompatLevel.oldest())
         else:
             array = pa.chunked_array(series) if hasattr(series, _STREAM) else pa.array(series)
     except (pa.ArrowException, TypeError, ValueError, OverflowError, NotImplementedError):
