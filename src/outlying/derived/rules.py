@@ -197,8 +197,9 @@ class OfOwnKind(Relation):
         """Say what is expected of this thing."""
         code = self.things.code(values[self.things.name])
         own = logarithm(np.array([number_of(self.form, values[self.parent])]), self.rule.least)
-        middle = float(self.rule.expected(np.array([code], dtype=np.int32), own)[0])
-        ends = [middle + sign * EXPECTED * self.rule.usual for sign in (-1, 1)]
+        thing = np.array([code], dtype=np.int32)
+        middle, usual = self.rule.expected(thing, own)[0], self.rule.usual(thing, own)[0]
+        ends = [float(middle + sign * EXPECTED * usual) for sign in (-1, 1)]
         if self.rule.least is not None:
             ends = [math.exp(min(end, 700.0)) for end in ends]
         form: Form = "number" if self.form == "integer" else self.form

@@ -53,6 +53,9 @@ LOCAL_ROWS, MOST_PLACES = 40, 12
 LEAST_SPREAD = 0.2
 #: What is expected, in usual distances: 95 of 100 normal values.
 EXPECTED = 2.5
+#: What is twice as far off is an exception; more of them than this share are no errors of single
+#: rows, but a state of its own (cancelled, not paid) that the relation does not know.
+MOST_EXCEPTIONS = 0.02
 #: Residuals below this share of the spread of the column are rounding errors.
 DUST = 1e-7
 #: Residuals are clipped here, in usual distances.
@@ -268,11 +271,18 @@ def _fitted(
     leverage = before * ((design @ np.linalg.inv(gram)) * design).sum(axis=1)
     left_out = away / (1 - np.minimum(0.9, leverage))
     explained = 1 - (spread(left_out) / spread(wanted)) ** 2
-    places, spreads = _local_spreads(design @ beta, np.abs(left_out))
+    places, spreads = local_spreads(design @ beta, np.abs(left_out))
+    if has_many_exceptions(left_out / np.interp(design @ beta, places, spreads)):
+        return None
     return Fit(terms, beta, least, centre, scale, places, spreads, explained)
 
 
-def _local_spreads(expected: Floats, away: Floats) -> tuple[Floats, Floats]:
+def has_many_exceptions(residuals: Floats) -> bool:
+    """Return whether more rows are far from what is expected than could be errors."""
+    return bool(np.mean(np.abs(residuals) > 2 * EXPECTED) > MOST_EXCEPTIONS)
+
+
+def local_spreads(expected: Floats, away: Floats) -> tuple[Floats, Floats]:
     """Return places along what is expected, and how far rows usually are from it there."""
     usual = max(float(np.quantile(away, USUAL)), DUST)
     rounded = expected.round(9)  # what is expected alike stays together

@@ -6,6 +6,7 @@ All work on codes and numbers of the rows drawn, in an order as if at random.
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from outlying.method.relations import (
     LEAST_ROWS,
     USUAL,
     Codes,
+    has_many_exceptions,
+    local_spreads,
     spread,
 )
 
@@ -31,8 +34,10 @@ MOST_CHANCE, LEAST_KINDS = 0.7, 3
 AGREEING, MOST_AGREEING = 4.0, 100.0
 #: An order is broken in no more than these shares: of all rows, and of what chance would break.
 MOST_BROKEN, MOST_OF_CHANCE, LEAST_CHANCE = 0.01, 0.03, 0.1
-#: Rows of its own by which something is known.
-LEAST_OWN = 4
+#: Rows of its own by which something is known: one, and six others.
+LEAST_OWN = 7
+#: The variance of a median of normal values, in that of their mean.
+OF_MEDIAN = math.pi / 2
 #: So many things have as many rows; these must explain so much.
 LEAST_THINGS, LEAST_OWN_EXPLAINED = 10, 0.3
 
@@ -133,7 +138,8 @@ class OwnKind:
     middle: Floats  # things x 3: the values in the middle, and those beside it
     overall: float
     pull: float  # how many rows of its own the whole table stands for
-    usual: float
+    places: Floats  # what is expected ...
+    spreads: Floats  # ... and the usual distance from it there
     explained: float
     least: float | None  # of logarithms; None in plain space
 
@@ -150,7 +156,14 @@ class OwnKind:
 
     def residuals(self, things: Codes, values: Floats) -> Floats:
         """Return how far values, on the scale of the kind, are from those of their own thing."""
-        return np.clip((values - self.expected(things, values)) / self.usual, -FARTHEST, FARTHEST)
+        away = values - self.expected(things, values)
+        return np.clip(away / self.usual(things, values), -FARTHEST, FARTHEST)
+
+    def usual(self, things: Codes, values: Floats) -> Floats:
+        """Return how far rows usually are from what is expected: more, the fewer others tell it."""
+        others = np.where(things >= 0, self.rows[things], 0) - 1 + self.pull
+        wider = np.sqrt(1 + OF_MEDIAN / np.maximum(others, 1))
+        return wider * np.interp(self.expected(things, values), self.places, self.spreads)
 
 
 def own_kind(things: Codes, values: Floats, least: float | None) -> OwnKind | None:
@@ -166,22 +179,26 @@ def own_kind(things: Codes, values: Floats, least: float | None) -> OwnKind | No
     starts = np.cumsum(rows) - rows
     middle = np.stack([_around(ordered, starts, rows, step) for step in (-1, 0, 1)], axis=1)
     overall = float(np.median(values[known]))
-    found = OwnKind(rows, middle, overall, 0.0, 1.0, 0.0, least)
+    found = OwnKind(rows, middle, overall, 0.0, np.zeros(1), np.ones(1), 0.0, least)
     for _ in range(2):
-        away = values - found.expected(things, values)
-        own, away = values[~np.isnan(away)], away[~np.isnan(away)]
+        expected = found.expected(things, values)
+        told = ~np.isnan(values - expected)
+        own, expected = values[told], expected[told]
         if len(own) < max(LEAST_ROWS, LEAST_COVERED * len(values)):
             return None
-        usual, width = float(np.quantile(np.abs(away), USUAL)), spread(own)
-        if width <= 0 or usual <= DUST * width:
+        away, width = own - expected, spread(own)
+        if width <= 0 or np.quantile(np.abs(away), USUAL) <= DUST * width:
             return None
         explained = 1 - (spread(away) / width) ** 2
         if explained < LEAST_OWN_EXPLAINED:
             return None
         # The less things differ, the more the whole table says of each (empirical Bayes).
         pull = (1 - explained) / explained if found.pull == 0 else found.pull
-        found = dataclasses.replace(found, pull=pull, usual=usual, explained=explained)
-    return found
+        places, spreads = local_spreads(expected, np.abs(away))
+        found = dataclasses.replace(
+            found, pull=pull, places=places, spreads=spreads, explained=explained
+        )
+    return None if has_many_exceptions(found.residuals(things, values)[told]) else found
 
 
 def _around(ordered: Floats, starts: Counts, rows: Counts, step: int) -> Floats:
