@@ -13,7 +13,8 @@ import numpy as np
 from outlying.derived.calendar import DATES
 from outlying.derived.relations import QUANTITIES, SAMPLE, SHORT, Relation
 from outlying.method import rules
-from outlying.method.relations import EXPECTED, Codes, least_logarithm, logarithm
+from outlying.method.distances import EXPECTED
+from outlying.method.relations import Codes, least_logarithm, logarithm
 from outlying.table.arrays import Floats, Rows
 from outlying.table.columns import Column, NumericColumn, frozen
 from outlying.table.values import Form, Value, number_of, printable, range_text, text_of, value_of

@@ -10,15 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from outlying.method.density import Floats
-from outlying.method.relations import (
-    FARTHEST,
-    LEAST_ROWS,
-    MOST_EXCEPTIONS,
-    Places,
-    Related,
-    Variable,
-    spread,
-)
+from outlying.method.distances import MOST_EXCEPTIONS
+from outlying.method.relations import FARTHEST, LEAST_ROWS, Places, Related, Variable, spread
 
 #: So many rows are looked at first, of which fewer may hold.
 LOOKED_AT, PROMISING = 128, 0.8

@@ -12,17 +12,14 @@ import numpy as np
 
 from outlying.method.arithmetic import BROKEN
 from outlying.method.density import Counts, Floats
-from outlying.method.relations import (
+from outlying.method.distances import (
     DUST,
-    FARTHEST,
-    LEAST_DISTINCT,
-    LEAST_ROWS,
+    MOST_EXCEPTIONS,
     USUAL,
-    Codes,
-    has_many_exceptions,
-    local_spreads,
-    spread,
+    Distances,
+    share_of_exceptions,
 )
+from outlying.method.relations import FARTHEST, LEAST_DISTINCT, LEAST_ROWS, Codes, spread
 
 #: Rows of a group by which the others of it tell what to expect, and how many must agree.
 LEAST_GROUP, AGREEMENT = 3, 0.9
@@ -34,8 +31,8 @@ MOST_CHANCE, LEAST_KINDS = 0.7, 3
 AGREEING, MOST_AGREEING = 4.0, 100.0
 #: An order is broken in no more than these shares: of all rows, and of what chance would break.
 MOST_BROKEN, MOST_OF_CHANCE, LEAST_CHANCE = 0.01, 0.03, 0.1
-#: Rows of its own by which something is known: one, and six others.
-LEAST_OWN = 7
+#: Rows of its own by which something is known.
+LEAST_OWN = 4
 #: The variance of a median of normal values, in that of their mean.
 OF_MEDIAN = math.pi / 2
 #: So many things have as many rows; these must explain so much.
@@ -138,8 +135,7 @@ class OwnKind:
     middle: Floats  # things x 3: the values in the middle, and those beside it
     overall: float
     pull: float  # how many rows of its own the whole table stands for
-    places: Floats  # what is expected ...
-    spreads: Floats  # ... and the usual distance from it there
+    distances: Distances | None  # None until they are known
     explained: float
     least: float | None  # of logarithms; None in plain space
 
@@ -163,7 +159,8 @@ class OwnKind:
         """Return how far rows usually are from what is expected: more, the fewer others tell it."""
         others = np.where(things >= 0, self.rows[things], 0) - 1 + self.pull
         wider = np.sqrt(1 + OF_MEDIAN / np.maximum(others, 1))
-        return wider * np.interp(self.expected(things, values), self.places, self.spreads)
+        assert self.distances is not None  # noqa: S101 - known once it is found
+        return wider * self.distances.usual(self.expected(things, values))
 
 
 def own_kind(things: Codes, values: Floats, least: float | None) -> OwnKind | None:
@@ -179,7 +176,7 @@ def own_kind(things: Codes, values: Floats, least: float | None) -> OwnKind | No
     starts = np.cumsum(rows) - rows
     middle = np.stack([_around(ordered, starts, rows, step) for step in (-1, 0, 1)], axis=1)
     overall = float(np.median(values[known]))
-    found = OwnKind(rows, middle, overall, 0.0, np.zeros(1), np.ones(1), 0.0, least)
+    found = OwnKind(rows, middle, overall, 0.0, None, 0.0, least)
     for _ in range(2):
         expected = found.expected(things, values)
         told = ~np.isnan(values - expected)
@@ -194,11 +191,10 @@ def own_kind(things: Codes, values: Floats, least: float | None) -> OwnKind | No
             return None
         # The less things differ, the more the whole table says of each (empirical Bayes).
         pull = (1 - explained) / explained if found.pull == 0 else found.pull
-        places, spreads = local_spreads(expected, np.abs(away))
-        found = dataclasses.replace(
-            found, pull=pull, places=places, spreads=spreads, explained=explained
-        )
-    return None if has_many_exceptions(found.residuals(things, values)[told]) else found
+        distances = Distances.of(expected, np.abs(away))
+        found = dataclasses.replace(found, pull=pull, distances=distances, explained=explained)
+    exceptions = share_of_exceptions(found.residuals(things, values)[told])
+    return found if exceptions <= MOST_EXCEPTIONS else None
 
 
 def _around(ordered: Floats, starts: Counts, rows: Counts, step: int) -> Floats:
