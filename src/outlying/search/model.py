@@ -32,6 +32,9 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 #: A table of more rows is represented by so many of them, drawn by what they hold.
 MOST_ROWS = 262_144
+#: What a residual need not exceed of what the most extreme of ordinary values shows: its distances
+#: are local already, and its tails no heavier than those of a column.
+RESIDUAL_CREDIT = 1.0
 #: So many rows are judged at once.
 BATCH = 32_768
 
@@ -214,7 +217,7 @@ class FittedProperty:
             model.codes,
             own.family,
             lifts,
-            price=CONDITION_PENALTY * own.told,
+            price=CONDITION_PENALTY * own.told - RESIDUAL_CREDIT,
             usual=2.0**-attribute.exponent,
         )
         fitted = cls(NumericBins(np.zeros(0)), Swept.of([], lifts), judge)
