@@ -44,7 +44,7 @@ def explain(path: str, objects: int = 1, **options: Any) -> dict[str, Any]:
     pair = found[0].pairs[0]
     return {
         "first": str(pair),
-        "columns": [pair.property, *(condition.attribute for condition in pair.conditions)],
+        "columns": [pair.column, *pair.others],
         "exceptional": pair.exceptional,
         "bound": max(pair.bound for item in found for pair in item.pairs),
         "scans": feeder.traffic.scans,

@@ -49,10 +49,10 @@ def _blamed(guess: Guess, story: outlying.Story) -> Guess:
 
 def guess(pair: outlying.Pair) -> Guess:
     """Read a pair as a guess."""
-    context = (condition.attribute for condition in pair.conditions)
+    name = pair.column if pair.given else pair.property
     return Guess(
-        columns=frozenset({pair.property, *context}),
-        property=pair.property,
+        columns=frozenset({name, *pair.others}),
+        property=name,
         premises=tuple(premise(condition) for condition in pair.conditions),
     )
 

@@ -163,7 +163,7 @@ def _facts_of_many(made: Any, found: list[outlying.Findings], table: tables.Tabl
 
 def columns_of(pair: outlying.Pair) -> frozenset[str]:
     """Return the columns that a pair names."""
-    return frozenset({pair.property, *(condition.attribute for condition in pair.conditions)})
+    return frozenset({pair.column if pair.given else pair.property, *pair.others})
 
 
 def described(pair: Any) -> list[Any]:

@@ -57,12 +57,15 @@ def test_the_same_bytes_each_time(table: dict[str, Any], findings: outlying.Find
     assert outlying.explain(table, row=0).to_html() == findings.to_html()
 
 
-def test_hostile_texts_are_escaped() -> None:
+@pytest.mark.parametrize("derive", [True, False])
+def test_hostile_texts_are_escaped(derive: bool) -> None:
+    """As a condition of a group, and as what another column says."""
     rng = np.random.default_rng(1)
     data = {HOSTILE: [HOSTILE] * 60 + ["b"] * 60 + [HOSTILE], "v": [*rng.normal(size=120), 9.0]}
     data["v"][:60] = list(rng.normal(50, 1, 60))
-    findings = outlying.explain(data, row=120)
-    cards = [pair._repr_html_() for pair in findings.pairs if pair.conditions]
+    findings = outlying.explain(data, row=120, derive=derive)
+    named = [pair for pair in findings.pairs if (pair.given if derive else pair.conditions)]
+    cards = [pair._repr_html_() for pair in named]
     assert cards
     for page in (findings.to_html(), findings._repr_html_(), *cards):
         assert "<script" not in page

@@ -23,6 +23,8 @@ def entry(row: int | None, *pairs: tuple[str, tuple[str, ...], bool]) -> dict[st
         "pairs": [
             {
                 "property": name,
+                "column": name,
+                "given": [],
                 "conditions": [{"attribute": other} for other in attributes],
                 "exceptional": stands_out,
                 "unusual": False,

@@ -148,25 +148,25 @@ def test_odd_rows_are_found_through_a_reload_and_in_two_tabs(visitor: Visitor) -
     visitor.one(".story")
     assert [item.text for item in visitor.all(".odd-rows li")] == seen
     assert len(seen) >= 20  # and those that are odd all over
-    assert any("resting_pulse = 64.7, expected" in item for item in seen)
+    assert any("resting_pulse = 79.6, expected" in item for item in seen)
 
-    story = next(item for item in visitor.all(".story") if "resting_pulse = 64.7" in item.text)
+    story = next(item for item in visitor.all(".story") if "resting_pulse = 79.6" in item.text)
     count = len(story.find_elements("css selector", "li"))
     story.find_element("css selector", ".head a").click()
     visitor.says(f"Rows 1 to {count} of {count} that match, of 800")
     shaded = [item.get_attribute("data-heat") for item in visitor.all("td[data-heat]")]
     assert "100" in shaded
     driver.back()
-    visitor.click(".odd-rows a", "resting_pulse = 64.7")
-    visitor.arrive("/t/patients/row/86")
+    visitor.click(".odd-rows a", "resting_pulse = 79.6")
+    visitor.arrive("/t/patients/row/323")
     visitor.says("stands out", ".answer")
     odd = visitor.one(".upright .odd")
-    assert odd.text.split() == ["resting_pulse", "64.7", "1"]
+    assert odd.text.split() == ["resting_pulse", "79.6", "1"]
     visitor.says("of the 20 oddest", ".heading")
     visitor.click(".actions a", "Next odd row")
-    visitor.browser.until(lambda: visitor.path != "/t/patients/row/86")
+    visitor.browser.until(lambda: visitor.path != "/t/patients/row/323")
     visitor.click(".actions a", "Previous odd row")
-    visitor.arrive("/t/patients/row/86", odd="20")
+    visitor.arrive("/t/patients/row/323", odd="20")
     visitor.click(".actions a", "All odd rows")
     visitor.arrive("/t/patients/odd", top="20")
 
@@ -215,10 +215,10 @@ def stories(visitor: Visitor) -> list[str]:
 
 def test_sliders_are_followed_at_once(visitor: Visitor) -> None:
     driver = visitor.browser.driver
-    visitor.open("/t/patients/row/86")
+    visitor.open("/t/patients/row/241")
     visitor.says("One thing stands out")
     visitor.one("#option-max_conditions").send_keys(Keys.HOME)
-    visitor.arrive("/t/patients/row/86", max_conditions="0")
+    visitor.arrive("/t/patients/row/241", max_conditions="0")
     visitor.says("Nothing stands out")
     assert visitor.text("output[for=option-max_conditions]") == "none"
     assert visitor.browser.ask("document.activeElement.id") == "option-max_conditions"
@@ -442,12 +442,12 @@ def test_the_cards_are_those_of_the_report(visitor: Visitor) -> None:
 
 def test_pages_are_readable_without_scripts(visitor: Visitor) -> None:
     tell = visitor.browser.tell
-    visitor.open("/t/patients/row/86")
+    visitor.open("/t/patients/row/241")
     tell("Emulation.setScriptExecutionDisabled", value=True)
     try:
         visitor.browser.driver.get(f"{visitor.origin}/t/patients")
         assert visitor.one(".search button").is_displayed()
-        visitor.one("#search").send_keys("P0086")
+        visitor.one("#search").send_keys("P0241")
         visitor.click(".search button")
         visitor.says("Rows 1 to 1 of 1 that match")
         visitor.click("[data-row]")

@@ -165,14 +165,14 @@ def property_chart(pair: Pair, picture: Picture, choice: AxisChoice = "auto") ->
     line, around = (_visible(_curve(item, axis), axis) for item in (inside, overall))
     top = _top(line, around)
     return DensityChart(
-        name=short(pair.property),
+        name="usual distances from what is expected" if pair.given else short(pair.property),
         axis=axis,
         inside=_scaled(line, top),
         overall=_scaled(around, top) if pair.conditions else None,
         typical=tuple(ranges),
         typical_text=_ranges_text(pair),
         mark=mark,
-        mark_text=short_value(pair.value),
+        mark_text=_end_text(pair, pair.value),
         window=_window(pair, mark, inside.form),
         window_text=_window_text(pair),
     )
@@ -274,10 +274,16 @@ def _ranges(pair: Pair) -> list[tuple[Value, Value]]:
 def _ranges_text(pair: Pair) -> str:
     named = []
     for item in _ranges(pair)[:2]:
-        low, high = (short_value(end) for end in item)
+        low, high = (_end_text(pair, end) for end in item)
         named.append(low if low == high else f"{low} to {high}")
     more = len(pair.typical) - len(named)
     return " or ".join(named) + (f" or {more} more" if more else "")
+
+
+def _end_text(pair: Pair, value: Value) -> str:
+    """Write a value on the axis; of how far one is off a relation, three digits tell enough."""
+    is_distance = pair.given and isinstance(value, float)
+    return short_value(float(f"{value:.3g}") if is_distance else value)
 
 
 def _as_number(place: float | Value) -> float:

@@ -159,7 +159,7 @@ def _of_findings(findings: Findings) -> tuple[int | None, Reading | None]:
 
 
 def _reading(pair: Pair) -> Reading:
-    return pair.property, tuple(sorted(condition.attribute for condition in pair.conditions))
+    return pair.column if pair.given else pair.property, tuple(sorted(pair.others))
 
 
 def _of_entry(entry: Mapping[str, Any]) -> tuple[int | None, Reading | None]:
@@ -167,7 +167,8 @@ def _of_entry(entry: Mapping[str, Any]) -> tuple[int | None, Reading | None]:
     pair = next((pair for pair in entry["pairs"] if pair["exceptional"] or pair["unusual"]), None)
     if pair is None:
         return row, None
-    return row, (pair["property"], tuple(sorted(c["attribute"] for c in pair["conditions"])))
+    others = (*pair["given"], *(condition["attribute"] for condition in pair["conditions"]))
+    return row, (pair["column"] if pair["given"] else pair["property"], tuple(sorted(others)))
 
 
 def _given(attributes: tuple[str, ...]) -> str:

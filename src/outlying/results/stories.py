@@ -145,6 +145,11 @@ class Pair(Ranked):
         return self.property if self.parent is None else self.parent
 
     @builtins.property
+    def others(self) -> tuple[str, ...]:
+        """What the property is told beside: attributes of conditions, or columns of a relation."""
+        return (*self.given, *(condition.attribute for condition in self.conditions))
+
+    @builtins.property
     def detail(self) -> str | None:
         """What is odd of a derived property, in words; None where property and value say it."""
         return None if self.said is None else f"{cell_of(self)}{joint(self)}{self.said}"
