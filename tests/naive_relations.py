@@ -198,9 +198,10 @@ def chosen(table: Sequence[Column], target: int, is_log: bool) -> tuple[int, ...
 
 @dataclasses.dataclass
 class Fitted:
-    """What is left of each known row, in usual distances, and how much is explained."""
+    """What is left of each known row, in usual distances, how much is explained, and exceptions."""
 
     explained: float
+    exceptions: float
     residuals: list[float]
 
 
@@ -238,12 +239,14 @@ def _fitted(
         leverage = weight * dot(row, solved(gram, row))
         left_out.append(value / (1 - min(0.9, leverage)))
     explained = 1 - (spread(left_out) / spread(wanted)) ** 2
-    usual = local(expected, [abs(value) for value in left_out])
+    points = local(expected, [abs(value) for value in left_out])
+    low, high = quantiles(expected, 0.01, 0.99)
+    usual = [between(said, points) + max(low - said, said - high, 0.0) for said in expected]
+    far = [abs(value) > 5 * own for value, own in zip(left_out, usual, strict=True)]
     found = [
-        0.0 if abs(value) <= 1e-7 else value / between(said, usual)
-        for value, said in zip(away, expected, strict=True)
+        0.0 if abs(value) <= 1e-7 else value / own for value, own in zip(away, usual, strict=True)
     ]
-    return Fitted(explained, found)
+    return Fitted(explained, sum(far) / len(far), found)
 
 
 def local(expected: Sequence[float], away: Sequence[float]) -> list[tuple[float, float]]:

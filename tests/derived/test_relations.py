@@ -67,6 +67,28 @@ def test_what_a_group_always_does_is_no_error() -> None:
     assert not any("total" in story.columns for story in found.stories if story.exceptional)
 
 
+def test_what_many_rows_break_is_no_formula() -> None:
+    """One stay in twelve was cancelled, and not paid: a state of its own."""
+    table = orders(1200)
+    table["total"] = np.where(np.arange(1200) % 12 == 3, 0.0, table["total"])
+    row = int(np.argmax(np.where(table["total"] == 0, table["price"] * table["quantity"], 0)))
+    found = outlying.explain(table, row=row)
+    assert not any(item.kind == "formula" for item in found.population.relations)
+    assert not any("total" in story.columns for story in found.stories if story.exceptional)
+
+
+def test_nothing_is_expected_far_beyond_what_was_seen() -> None:
+    """The curve of small things says little of the largest one."""
+    rng = np.random.default_rng(3)
+    size = rng.uniform(1, 10, 800).round(2)
+    table = {"size": size, "price": (size**2 + rng.normal(0, 1, 800)).round(2)}
+    table["size"][5], table["price"][5] = 60.0, 1000.0
+    found = outlying.explain(table, row=5)
+    assert not any(
+        pair.given for story in found.stories for pair in story.pairs if story.exceptional
+    )
+
+
 def test_without_derived_columns_there_are_no_relations() -> None:
     assert outlying.explain(orders(), row=7, derive=False).population.relations == ()
 

@@ -66,6 +66,7 @@ def test_residuals_are_those_of_the_twin(
     assert isinstance(found, Fit)
     expected = naive.fitted(plain(table[target]), [plain(table[place]) for place in others], is_log)
     assert found.explained == pytest.approx(expected.explained, abs=1e-6)
+    assert found.exceptions == pytest.approx(expected.exceptions, abs=1e-9)
     own = found.residuals(table[target], [table[place] for place in others])
     assert own[~np.isnan(own)] == pytest.approx(expected.residuals, rel=1e-4, abs=1e-4)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from statistics import median
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 import outlying
 from outlying.method import rules
+from tests import naive_relations as naive
 
 
 @settings(max_examples=40, deadline=None)
@@ -75,12 +77,27 @@ def test_own_kind_expects_the_median_of_the_other_rows(seed: int, members: int) 
         weight = len(others)
         wanted = (weight * median(others) + found.pull * median(values)) / (weight + found.pull)
         assert expected[row] == pytest.approx(wanted, abs=1e-9)
+    points = naive.local(expected.tolist(), np.abs(values - expected).tolist())
+    low, high = naive.quantiles(expected.tolist(), 0.01, 0.99)
+    wider = (1 + math.pi / 2 / (members - 1 + found.pull)) ** 0.5  # the median of a few is unsure
+    for row, said in enumerate(expected.tolist()):
+        usual = wider * (naive.between(said, points) + max(low - said, said - high, 0.0))
+        assert found.usual(things, values)[row] == pytest.approx(usual)
 
 
 def test_noise_has_no_own_kind() -> None:
     rng = np.random.default_rng(2)
     things = np.repeat(np.arange(40), 8).astype(np.int32)
     assert rules.own_kind(things, rng.normal(size=320), None) is None
+
+
+def test_a_level_that_many_rows_do_not_have_is_none() -> None:
+    rng = np.random.default_rng(2)
+    things = np.repeat(np.arange(40), 12).astype(np.int32)
+    values = 10 * rng.normal(size=40)[things] + rng.normal(size=480)
+    assert rules.own_kind(things, values, None) is not None
+    values[rng.random(480) < 0.06] = 60.0  # a code
+    assert rules.own_kind(things, values, None) is None
 
 
 def test_a_city_of_another_zip_is_told() -> None:

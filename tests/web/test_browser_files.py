@@ -234,7 +234,7 @@ def test_back_during_an_upload_leaves_nothing(
 
 def test_seconds_pass_while_a_file_is_read(visitor: Visitor, tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
-    lines = "\n".join(f"id{row},{row % 97},{row * 7 % 1013}" for row in range(400_000))
+    lines = "\n".join(f"id{row},{row % 97},{row * 7 % 1013}" for row in range(2_000_000))
     path.write_text(f"key,a,b\n{lines}", encoding="utf-8")
     visitor.open("/")
     dropped(visitor, path)
@@ -246,5 +246,5 @@ def test_seconds_pass_while_a_file_is_read(visitor: Visitor, tmp_path: Path) -> 
         return not visitor.all(".job")
 
     visitor.browser.until(done, 60)
-    visitor.says("400,000 rows, 3 columns")
+    visitor.says("2,000,000 rows, 3 columns")
     assert [words for words in seen if words.startswith("reading ") and " mb" in words], seen

@@ -13,7 +13,8 @@ import numpy as np
 from outlying.derived.calendar import DATES
 from outlying.derived.relations import QUANTITIES, SAMPLE, SHORT, Relation
 from outlying.method import rules
-from outlying.method.relations import EXPECTED, Codes, least_logarithm, logarithm
+from outlying.method.distances import EXPECTED
+from outlying.method.relations import Codes, least_logarithm, logarithm
 from outlying.table.arrays import Floats, Rows
 from outlying.table.columns import Column, NumericColumn, frozen
 from outlying.table.values import Form, Value, number_of, printable, range_text, text_of, value_of
@@ -197,8 +198,9 @@ class OfOwnKind(Relation):
         """Say what is expected of this thing."""
         code = self.things.code(values[self.things.name])
         own = logarithm(np.array([number_of(self.form, values[self.parent])]), self.rule.least)
-        middle = float(self.rule.expected(np.array([code], dtype=np.int32), own)[0])
-        ends = [middle + sign * EXPECTED * self.rule.usual for sign in (-1, 1)]
+        thing = np.array([code], dtype=np.int32)
+        middle, usual = self.rule.expected(thing, own)[0], self.rule.usual(thing, own)[0]
+        ends = [float(middle + sign * EXPECTED * usual) for sign in (-1, 1)]
         if self.rule.least is not None:
             ends = [math.exp(min(end, 700.0)) for end in ends]
         form: Form = "number" if self.form == "integer" else self.form

@@ -10,10 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from outlying.method.density import Floats
+from outlying.method.distances import MOST_EXCEPTIONS
 from outlying.method.relations import FARTHEST, LEAST_ROWS, Places, Related, Variable, spread
 
-#: A formula is exact if it holds in so many of the rows.
-LEAST_HOLDING = 0.95
 #: So many rows are looked at first, of which fewer may hold.
 LOOKED_AT, PROMISING = 128, 0.8
 #: Decimals that a column may be rounded to; so many of its values are.
@@ -165,8 +164,8 @@ def _holds(formula: Formula, values: Floats, inputs: Sequence[Floats]) -> bool:
     if np.mean(np.isnan(first) | (first == 0)) < PROMISING:
         return False
     away = formula.off(values, inputs)
-    known = away[~np.isnan(away) & (values != 0)]
-    return len(known) >= LEAST_ROWS and bool(np.mean(known == 0) >= LEAST_HOLDING)
+    known = away[~np.isnan(away) & ((values != 0) | (away != 0))]
+    return len(known) >= LEAST_ROWS and bool(np.mean(known != 0) <= MOST_EXCEPTIONS)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

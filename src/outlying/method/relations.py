@@ -17,6 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.method.density import Floats
+from outlying.method.distances import (
+    DUST,
+    EXPECTED,
+    MOST_EXCEPTIONS,
+    Distances,
+    share_of_exceptions,
+)
 
 Codes: TypeAlias = npt.NDArray[np.int32]
 Values: TypeAlias = Floats | Codes
@@ -45,16 +52,6 @@ ROUNDS = 6
 POSITIVE, VARIES = 0.98, 1.5
 #: Values are clipped so many ranges between quartiles around the median while fits begin.
 CLIPPED = 5.0
-#: The usual distance from what is expected: a quantile of absolute residuals.
-USUAL = 0.6
-#: Rows by which the usual distance is known at a place, and the most places.
-LOCAL_ROWS, MOST_PLACES = 40, 12
-#: The usual distance at a place is no less than this share of that of all rows.
-LEAST_SPREAD = 0.2
-#: What is expected, in usual distances: 95 of 100 normal values.
-EXPECTED = 2.5
-#: Residuals below this share of the spread of the column are rounding errors.
-DUST = 1e-7
 #: Residuals are clipped here, in usual distances.
 FARTHEST = 1e9
 
@@ -199,13 +196,18 @@ class Fit:
     least: float | None  # of the logarithm of what is predicted; None in plain space
     centre: float
     scale: float
-    places: Floats  # what is expected, on the scale of the fit ...
-    spreads: Floats  # ... and the usual distance from it there
+    distances: Distances  # on the scale of the fit
     explained: float
+    exceptions: float  # the share of rows that are far from what is expected
+
+    @property
+    def counts(self) -> bool:
+        """Whether it explains enough, with rare exceptions."""
+        return self.explained >= LEAST_EXPLAINED and self.exceptions <= MOST_EXCEPTIONS
 
     def _expected(self, inputs: Sequence[Values]) -> tuple[Floats, Floats]:
         expected = _design(self.terms, inputs) @ self.weights
-        return expected, np.interp(expected, self.places, self.spreads)
+        return expected, self.distances.usual(expected)
 
     def residuals(self, values: Floats, inputs: Sequence[Values]) -> Floats:
         """Return how far values are from what is expected, in usual distances; NaN: not known."""
@@ -268,25 +270,10 @@ def _fitted(
     leverage = before * ((design @ np.linalg.inv(gram)) * design).sum(axis=1)
     left_out = away / (1 - np.minimum(0.9, leverage))
     explained = 1 - (spread(left_out) / spread(wanted)) ** 2
-    places, spreads = _local_spreads(design @ beta, np.abs(left_out))
-    return Fit(terms, beta, least, centre, scale, places, spreads, explained)
-
-
-def _local_spreads(expected: Floats, away: Floats) -> tuple[Floats, Floats]:
-    """Return places along what is expected, and how far rows usually are from it there."""
-    usual = max(float(np.quantile(away, USUAL)), DUST)
-    rounded = expected.round(9)  # what is expected alike stays together
-    order = np.argsort(rounded, kind="stable")
-    count = max(4, min(MOST_PLACES, len(away) // LOCAL_ROWS))
-    cuts = rounded[order[np.arange(1, count) * len(away) // count]]
-    starts = np.searchsorted(rounded[order], np.unique(cuts), "left")
-    parts = [part for part in np.split(order, starts) if len(part)]
-    places = np.array([np.median(expected[part]) for part in parts])
-    own = np.array([max(np.quantile(away[part], USUAL), LEAST_SPREAD * usual) for part in parts])
-    if len(own) < 3:
-        return places, own
-    inner = np.median(np.stack([own[:-2], own[1:-1], own[2:]]), axis=0)
-    return places, np.concatenate([[own[:2].max()], inner, [own[-2:].max()]])
+    expected = design @ beta
+    distances = Distances.of(expected, np.abs(left_out))
+    exceptions = share_of_exceptions(left_out / distances.usual(expected))
+    return Fit(terms, beta, least, centre, scale, distances, explained, exceptions)
 
 
 class Screen:
@@ -395,7 +382,7 @@ def find(variables: Sequence[Variable]) -> list[Related]:
             for target, places in chosen.items():
                 given = [variables[place] for place in places]
                 own = fit(variables[target], given, is_log=screen.is_log)
-                if own is not None and own.explained >= LEAST_EXPLAINED:
+                if own is not None and own.counts:
                     known = best.get(target)
                     left = 1.0 if known is None else 1 - known.fit.explained
                     if known is None or 1 - own.explained < MUCH_LESS * left:

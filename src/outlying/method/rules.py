@@ -6,20 +6,20 @@ All work on codes and numbers of the rows drawn, in an order as if at random.
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 
 from outlying.method.arithmetic import BROKEN
 from outlying.method.density import Counts, Floats
-from outlying.method.relations import (
+from outlying.method.distances import (
     DUST,
-    FARTHEST,
-    LEAST_DISTINCT,
-    LEAST_ROWS,
+    MOST_EXCEPTIONS,
     USUAL,
-    Codes,
-    spread,
+    Distances,
+    share_of_exceptions,
 )
+from outlying.method.relations import FARTHEST, LEAST_DISTINCT, LEAST_ROWS, Codes, spread
 
 #: Rows of a group by which the others of it tell what to expect, and how many must agree.
 LEAST_GROUP, AGREEMENT = 3, 0.9
@@ -33,6 +33,8 @@ AGREEING, MOST_AGREEING = 4.0, 100.0
 MOST_BROKEN, MOST_OF_CHANCE, LEAST_CHANCE = 0.01, 0.03, 0.1
 #: Rows of its own by which something is known.
 LEAST_OWN = 4
+#: The variance of a median of normal values, in that of their mean.
+OF_MEDIAN = math.pi / 2
 #: So many things have as many rows; these must explain so much.
 LEAST_THINGS, LEAST_OWN_EXPLAINED = 10, 0.3
 
@@ -133,7 +135,7 @@ class OwnKind:
     middle: Floats  # things x 3: the values in the middle, and those beside it
     overall: float
     pull: float  # how many rows of its own the whole table stands for
-    usual: float
+    distances: Distances | None  # None until they are known
     explained: float
     least: float | None  # of logarithms; None in plain space
 
@@ -150,7 +152,15 @@ class OwnKind:
 
     def residuals(self, things: Codes, values: Floats) -> Floats:
         """Return how far values, on the scale of the kind, are from those of their own thing."""
-        return np.clip((values - self.expected(things, values)) / self.usual, -FARTHEST, FARTHEST)
+        away = values - self.expected(things, values)
+        return np.clip(away / self.usual(things, values), -FARTHEST, FARTHEST)
+
+    def usual(self, things: Codes, values: Floats) -> Floats:
+        """Return how far rows usually are from what is expected: more, the fewer others tell it."""
+        others = np.where(things >= 0, self.rows[things], 0) - 1 + self.pull
+        wider = np.sqrt(1 + OF_MEDIAN / np.maximum(others, 1))
+        assert self.distances is not None  # noqa: S101 - known once it is found
+        return wider * self.distances.usual(self.expected(things, values))
 
 
 def own_kind(things: Codes, values: Floats, least: float | None) -> OwnKind | None:
@@ -166,22 +176,25 @@ def own_kind(things: Codes, values: Floats, least: float | None) -> OwnKind | No
     starts = np.cumsum(rows) - rows
     middle = np.stack([_around(ordered, starts, rows, step) for step in (-1, 0, 1)], axis=1)
     overall = float(np.median(values[known]))
-    found = OwnKind(rows, middle, overall, 0.0, 1.0, 0.0, least)
+    found = OwnKind(rows, middle, overall, 0.0, None, 0.0, least)
     for _ in range(2):
-        away = values - found.expected(things, values)
-        own, away = values[~np.isnan(away)], away[~np.isnan(away)]
+        expected = found.expected(things, values)
+        told = ~np.isnan(values - expected)
+        own, expected = values[told], expected[told]
         if len(own) < max(LEAST_ROWS, LEAST_COVERED * len(values)):
             return None
-        usual, width = float(np.quantile(np.abs(away), USUAL)), spread(own)
-        if width <= 0 or usual <= DUST * width:
+        away, width = own - expected, spread(own)
+        if width <= 0 or np.quantile(np.abs(away), USUAL) <= DUST * width:
             return None
         explained = 1 - (spread(away) / width) ** 2
         if explained < LEAST_OWN_EXPLAINED:
             return None
         # The less things differ, the more the whole table says of each (empirical Bayes).
         pull = (1 - explained) / explained if found.pull == 0 else found.pull
-        found = dataclasses.replace(found, pull=pull, usual=usual, explained=explained)
-    return found
+        distances = Distances.of(expected, np.abs(away))
+        found = dataclasses.replace(found, pull=pull, distances=distances, explained=explained)
+    exceptions = share_of_exceptions(found.residuals(things, values)[told])
+    return found if exceptions <= MOST_EXCEPTIONS else None
 
 
 def _around(ordered: Floats, starts: Counts, rows: Counts, step: int) -> Floats:
