@@ -246,7 +246,14 @@ def _fitted(
     found = [
         0.0 if abs(value) <= 1e-7 else value / own for value, own in zip(away, usual, strict=True)
     ]
-    return Fitted(explained, sum(far) / len(far), found)
+    exceptions = sum(far) / len(far)
+    for column in given:
+        labels = [] if is_number(column) else [column[row] for row in rows]
+        for label in set(labels):
+            own_far = [is_far for other, is_far in zip(labels, far, strict=True) if other == label]
+            if sum(own_far) > len(own_far) / 2:
+                exceptions = 1.0
+    return Fitted(explained, exceptions, found)
 
 
 def local(expected: Sequence[float], away: Sequence[float]) -> list[tuple[float, float]]:

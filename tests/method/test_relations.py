@@ -129,3 +129,21 @@ def test_what_is_off_by_rounding_is_not_off() -> None:
     assert formula.off(total + 0.5, inputs) == pytest.approx(np.full(len(total), 0.5), abs=0.011)
     assert formula.residuals(total + 0.5, inputs).min() > arithmetic.BROKEN
     assert formula.residuals(total - 0.5, inputs).max() < -arithmetic.BROKEN
+
+
+def test_a_category_that_weights_leave_out_makes_no_relation() -> None:
+    """All rows of China are far from what is expected of countries: they are no errors."""
+    rng = np.random.default_rng(0)
+    country = np.repeat(np.arange(100, dtype=np.int32), 12)
+    year = np.tile(np.arange(1952.0, 2012.0, 5.0), 100)
+    people = rng.uniform(1e6, 3e7, 100)[country] + 1e5 * (year - 1952)
+    people += rng.normal(0, 3e5, len(people))
+    given = [Variable(country), Variable(year, is_quantity=False)]
+    found = fit(Variable(people), given, is_log=False)
+    assert found is not None
+    assert found.counts
+    people[country == 0] *= 100
+    found = fit(Variable(people), given, is_log=False)
+    assert found is not None
+    assert found.exceptions == 1
+    assert not found.counts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import numpy.typing as npt
 
 from outlying.method.density import Floats
 
@@ -46,9 +47,18 @@ class Distances:
         return np.interp(expected, self.places, self.spreads) + beyond
 
 
-def share_of_exceptions(residuals: Floats) -> float:
-    """Return the share of rows that are far from what is expected, given usual distances."""
-    return float(np.mean(np.abs(residuals) > 2 * EXPECTED))
+def share_of_exceptions(residuals: Floats, *categories: npt.NDArray[np.int32]) -> float:
+    """Return the share of rows that are far from what is expected, given usual distances.
+
+    Where that is most rows of a category which predicts them, all are: the fit has left that
+    category out as if each of its rows were an error.
+    """
+    is_far = np.abs(residuals) > 2 * EXPECTED
+    for codes in categories:
+        rows, far = np.bincount(codes), np.bincount(codes, weights=is_far)
+        if np.any(far > rows / 2):
+            return 1.0
+    return float(np.mean(is_far))
 
 
 def _local_spreads(expected: Floats, away: Floats) -> tuple[Floats, Floats]:

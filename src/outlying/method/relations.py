@@ -272,8 +272,12 @@ def _fitted(
     explained = 1 - (spread(left_out) / spread(wanted)) ** 2
     expected = design @ beta
     distances = Distances.of(expected, np.abs(left_out))
-    exceptions = share_of_exceptions(left_out / distances.usual(expected))
+    exceptions = share_of_exceptions(left_out / distances.usual(expected), *_codes(inputs))
     return Fit(terms, beta, least, centre, scale, distances, explained, exceptions)
+
+
+def _codes(inputs: Sequence[Values]) -> list[Codes]:
+    return [np.asarray(own, dtype=np.int32) for own in inputs if own.dtype.kind != "f"]
 
 
 class Screen:
