@@ -267,7 +267,8 @@ def test_a_worker_that_is_killed_is_told_and_the_run_continued(many: Path, tmp_p
     os.kill(children(process)[0], signal.SIGKILL)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert re.search(r"a worker process died while it worked on data row \d+;", err)
+    # one that had just given its rows away is killed while it works on none
+    assert re.search(r"a worker process died( while it worked on data row \d+)?;", err)
     assert "--workers 1" in err
     assert re.search(r"[\d,]+ of 3,000 are explained in .*out.partial; .*--resume continues", err)
     assert "Traceback" not in err
