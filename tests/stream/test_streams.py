@@ -25,7 +25,7 @@ from outlying.errors import (
     SourceError,
 )
 from outlying.sources import local
-from outlying.sources.types.arrow import Field
+from outlying.sources.arrow_types import Field
 from outlying.stream import population as streamed
 from outlying.stream.contexts import Predicate
 from outlying.stream.counting import Range

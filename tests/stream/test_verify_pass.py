@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from outlying.sources.types.arrow import Field
+from outlying.sources.arrow_types import Field
 from outlying.stream.contexts import Predicate, conjunction
 from outlying.stream.counting import Dictionary, Encoding, Grid, Range
 from outlying.stream.histograms import (

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outlying.errors import ColumnError, InfiniteValueError, ObjectError, RowError
-from outlying.sources.types.arrow import Field
+from outlying.sources.arrow_types import Field
 from outlying.table.columns import (
     CategoricalColumn,
     NumericColumn,

@@ -8,11 +8,11 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from outlying.errors import RowAt, SourceError
+from outlying.sources.arrow_types import unusable
 from outlying.sources.columns import skipped, unique_names
 from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape
 from outlying.sources.passes import Batch
 from outlying.sources.sql import first_line, plain_errors
-from outlying.sources.types.arrow import unusable
 from outlying.table.table import SkippedColumn
 
 if TYPE_CHECKING:

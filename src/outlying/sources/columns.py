@@ -14,8 +14,8 @@ import numpy as np
 
 from outlying.errors import ColumnError, SourceError, shown
 from outlying.parallel import thread_map, usable_threads
+from outlying.sources import arrow_types as types
 from outlying.sources.plain_texts import TEXT, decide, tally_of
-from outlying.sources.types import arrow as types
 from outlying.table.columns import (
     CategoricalColumn,
     Column,

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.errors import SourceError
+from outlying.sources.arrow_arrays import microseconds, of_mask, of_numbers, of_texts
 from outlying.sources.columns import Made, read_all, table_of, unique_names
 from outlying.sources.python_values import array_of
 from outlying.sources.recognise import is_array_or_mapping, name_of
 from outlying.sources.registry import SUFFIXES
-from outlying.sources.types.arrow_numpy import microseconds, of_mask, of_numbers, of_texts
 from outlying.table.columns import Column, Mask
 from outlying.table.table import FrameLibrary, SkippedColumn, Table
 from outlying.table.values import is_missing

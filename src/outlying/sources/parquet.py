@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from outlying.errors import SourceError
+from outlying.sources import arrow_types as types
 from outlying.sources import plain_texts, registry
+from outlying.sources.arrow_arrays import gaps, of_numbers
 from outlying.sources.batches import arrow_errors, check_batch
 from outlying.sources.columns import skipped, unique_names
 from outlying.sources.compression import check_expanded
@@ -30,8 +32,6 @@ from outlying.sources.paths import File, Files, check_spelling, of_file
 from outlying.sources.recognise import name_of
 from outlying.sources.remote.copying import expanded, is_several, path_in
 from outlying.sources.remote.opening import Place, opened, remote_errors
-from outlying.sources.types import arrow as types
-from outlying.sources.types.arrow_numpy import gaps, of_numbers
 from outlying.table.table import Table
 
 if TYPE_CHECKING:

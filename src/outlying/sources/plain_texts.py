@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from outlying.sources.types import arrow as types
-from outlying.sources.types import arrow_numpy as arrays
+from outlying.sources import arrow_arrays as arrays
+from outlying.sources import arrow_types as types
 from outlying.table.row_hash import are_long
 from outlying.table.values import LARGEST_EXACT_INTEGER, MISSING_WORDS, are_keys, is_gap
 from outlying.table.written.decision import POINTS_IN_DOUBT, gaps_note

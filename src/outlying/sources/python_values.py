@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from outlying.sources.arrow_arrays import microseconds, of_mask, of_numbers, of_texts
 from outlying.sources.columns import Made, text_of_any
-from outlying.sources.types.arrow_numpy import microseconds, of_mask, of_numbers, of_texts
 from outlying.table.columns import Floats, Mask
 from outlying.table.row_hash import are_long
 from outlying.table.values import Form, are_keys, is_missing, number_of

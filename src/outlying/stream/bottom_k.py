@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from outlying.sources.types import arrow_numpy as arrays
-from outlying.sources.types.arrow import arrow
+from outlying.sources import arrow_arrays as arrays
+from outlying.sources.arrow_types import arrow
 from outlying.table.columns import Mask, Rows
 from outlying.table.row_hash import Hashes, splitmix64
 

@@ -11,8 +11,8 @@ from outlying.derived.calendar import DATES, CalendarFacts
 from outlying.derived.choosing import Facts
 from outlying.derived.keys import MOST_ODD, MOST_REPEATED, KeyFacts
 from outlying.derived.texts import TextFacts
-from outlying.sources.types import arrow_numpy as arrays
-from outlying.sources.types.arrow import Array, Coded, Field, Numbers, arrow, whole
+from outlying.sources import arrow_arrays as arrays
+from outlying.sources.arrow_types import Array, Coded, Field, Numbers, arrow, whole
 from outlying.stream.bottom_k import DistinctCounter, RowSketch, estimated_count
 from outlying.table.columns import Column, Floats
 from outlying.table.row_hash import (

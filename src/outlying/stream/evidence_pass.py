@@ -13,8 +13,8 @@ from typing import cast
 import numpy as np
 
 from outlying.options import Options
+from outlying.sources.arrow_types import Field
 from outlying.sources.passes import Batch
-from outlying.sources.types.arrow import Field
 from outlying.stream.profile import Profile
 from outlying.table.columns import Column
 from outlying.table.evidence import Copy, are_codes, copies_in, may_count_rows

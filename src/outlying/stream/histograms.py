@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from outlying.kernel.count import count_codes
 from outlying.method.density import Counts
-from outlying.sources.types import arrow_numpy as arrays
+from outlying.sources import arrow_arrays as arrays
 from outlying.stream.contexts import CodedLabels, Label, codes_of
 from outlying.stream.counting import Codes, Dictionary, Edges, Encoding, Grid, Range
 from outlying.table.columns import Floats

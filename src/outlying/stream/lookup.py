@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from outlying.errors import RowError
+from outlying.sources.arrow_arrays import of_numbers
+from outlying.sources.arrow_types import Array, Field
 from outlying.sources.passes import Batch, Pass
-from outlying.sources.types.arrow import Array, Field
-from outlying.sources.types.arrow_numpy import of_numbers
 from outlying.stream.bottom_k import RowSketch
 from outlying.stream.column_facts import ColumnCounts, cells_of, typed_by_all_rows
 from outlying.stream.profile_pass import copied, takeable

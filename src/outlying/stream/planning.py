@@ -22,7 +22,7 @@ from outlying.search.cells import MISSING, OTHER, CategoryCoder, NumberCoder
 from outlying.search.evidence import Claims
 from outlying.search.model import Model
 from outlying.search.scoring import Context
-from outlying.sources.types.arrow import Field
+from outlying.sources.arrow_types import Field
 from outlying.stream.contexts import Conjunction, Label, Predicate, conjunction
 from outlying.stream.counting import (
     MOST_STEPS,

@@ -40,8 +40,8 @@ from outlying.table.table import Table
 from outlying.table.targets import RowRequest, Target, Targets
 
 if TYPE_CHECKING:
+    from outlying.sources.arrow_types import Field
     from outlying.sources.passes import Feeder
-    from outlying.sources.types.arrow import Field
 
 _NEEDS_MEMORY = {
     "exact": (False, "exact=True searches all rows"),

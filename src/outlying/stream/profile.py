@@ -16,8 +16,8 @@ from outlying.derived.keys import KeyFacts
 from outlying.derived.texts import TextFacts
 from outlying.errors import InfiniteValueError, SourceError
 from outlying.options import Options
-from outlying.sources.types.arrow import Field, arrow
-from outlying.sources.types.arrow_numpy import of_numbers
+from outlying.sources.arrow_arrays import of_numbers
+from outlying.sources.arrow_types import Field, arrow
 from outlying.stream.bottom_k import estimated_count
 from outlying.stream.column_facts import (
     ColumnCounts,

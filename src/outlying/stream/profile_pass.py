@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from outlying.options import Options
 from outlying.search.model import MOST_ROWS
+from outlying.sources.arrow_arrays import of_numbers
+from outlying.sources.arrow_types import Field, arrow, form_of, plain_texts
 from outlying.sources.columns import skipped, unique_names
 from outlying.sources.passes import Batch
-from outlying.sources.types.arrow import Field, arrow, form_of, plain_texts
-from outlying.sources.types.arrow_numpy import of_numbers
 from outlying.stream.bottom_k import RowSketch
 from outlying.stream.column_facts import ColumnCounts
 from outlying.table.columns import Rows

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.method.density import Counts
+from outlying.sources.arrow_types import Field, Numbers
 from outlying.sources.passes import Batch
-from outlying.sources.types.arrow import Field, Numbers
 from outlying.stream.contexts import (
     BITS,
     Cells,

@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.errors import ColumnError, OptionError, RowError, SourceError, unknown_name
+from outlying.sources.arrow_arrays import of_texts
 from outlying.sources.duckdb import engine
 from outlying.sources.passes import Progress
-from outlying.sources.types.arrow_numpy import of_texts
 from outlying.table.columns import Column
 from outlying.table.table import Table
 from outlying.table.values import Value

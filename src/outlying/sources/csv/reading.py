@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from outlying.errors import SourceError
 from outlying.sources import plain_texts
+from outlying.sources.arrow_arrays import of_texts
 from outlying.sources.columns import unique_names
 from outlying.sources.csv.layout import (
     NO_HEADER,
@@ -37,7 +38,6 @@ from outlying.sources.paths import Files, check_spelling, of_file
 from outlying.sources.plain_texts import PlainTally
 from outlying.sources.private_folders import PrivateFolder
 from outlying.sources.sql import literal, selected
-from outlying.sources.types.arrow_numpy import of_texts
 from outlying.table.table import Table
 from outlying.table.values import is_gap
 

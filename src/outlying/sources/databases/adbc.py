@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from outlying.errors import MissingExtraError, SourceError, unknown_name
+from outlying.sources.arrow_types import unusable
 from outlying.sources.columns import skipped, unique_names
 from outlying.sources.local import Field, LocalFeeder, Shape
 from outlying.sources.passes import Batch
@@ -26,7 +27,6 @@ from outlying.sources.sql import (
     relation_of,
     selected,
 )
-from outlying.sources.types.arrow import unusable
 
 if TYPE_CHECKING:
     import pyarrow

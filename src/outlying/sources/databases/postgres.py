@@ -8,11 +8,11 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from outlying.errors import MissingExtraError
+from outlying.sources.arrow_arrays import Streamed
 from outlying.sources.columns import skipped
 from outlying.sources.databases.adbc import AdbcFeeder, chosen_table, no_such_table
 from outlying.sources.local import Field, Shape
 from outlying.sources.sql import Relation, identifier, literal, readings_of
-from outlying.sources.types.arrow_numpy import Streamed
 from outlying.sources.types.postgres import in_batches
 
 _TABLES = (

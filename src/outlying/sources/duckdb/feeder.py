@@ -14,12 +14,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from outlying.errors import SourceError
+from outlying.sources.arrow_arrays import Streamed
 from outlying.sources.columns import skipped, unique_names
 from outlying.sources.duckdb import engine
 from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape, changed
 from outlying.sources.passes import Batch
 from outlying.sources.sql import selected
-from outlying.sources.types.arrow_numpy import Streamed
 from outlying.sources.types.duckdb import in_batches
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ are missing values.
 
 from __future__ import annotations
 
-from outlying.sources.types.arrow_numpy import Streamed
+from outlying.sources.arrow_arrays import Streamed
 from outlying.table.values import Form
 
 _FINITE = "CASE WHEN isfinite({}) THEN {} END"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from outlying.sources.types import arrow
+from outlying.sources import arrow_types as arrow
 
 if TYPE_CHECKING:
     import polars

@@ -8,7 +8,7 @@ days, years 12 months.
 
 from __future__ import annotations
 
-from outlying.sources.types.arrow_numpy import Streamed
+from outlying.sources.arrow_arrays import Streamed
 from outlying.table.values import Form
 
 _PLAIN, _AS_TEXT = "{}", "{}::text"

@@ -13,7 +13,7 @@ import numpy as np
 
 from outlying.errors import ColumnError, MissingExtraError
 from outlying.options import ColumnType
-from outlying.sources.types import arrow_numpy as arrays
+from outlying.sources import arrow_arrays as arrays
 from outlying.table.columns import (
     CategoricalColumn,
     Codes,

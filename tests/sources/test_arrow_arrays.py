@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outlying.sources.types import arrow_numpy as arrays
+from outlying.sources import arrow_arrays as arrays
 
 KINDS = st.sampled_from([pa.int8(), pa.uint8(), pa.int32(), pa.uint64(), pa.float64()])
 GAPPY = st.lists(st.none() | st.integers(0, 100), max_size=40)
