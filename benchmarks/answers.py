@@ -1,8 +1,12 @@
-"""Do answers stay the same? Explanations by every source, option and stream, as bytes.
+"""Do answers stay the same? Explanations by every source, option and stream.
 
     python -m benchmarks.answers write before.json     # at one commit
     python -m benchmarks.answers write after.json      # at another
     python -m benchmarks.answers compare before.json after.json
+    python -m benchmarks.answers compare --stories before.json after.json
+
+Bytes are compared, or with `--stories` which columns the first story of each row is about, and
+whether it is exceptional: what a change of the measure or of the wording must leave alone.
 
 Only the public interface is used, so that the file runs at any commit. `--spark` adds Spark, which
 needs Java.
@@ -298,6 +302,40 @@ def compare(before: Path, after: Path) -> int:
     return len(different)
 
 
+Told = tuple[frozenset[str], bool, str]
+
+
+def first_story(found: dict[str, Any]) -> Told:
+    """Return the columns of the first story, whether it is exceptional, and its sentence."""
+    if "error" in found:
+        return frozenset(), False, found["error"]
+    told = found["json"]["objects"][0]
+    if not told["stories"]:
+        return frozenset(), False, "nothing is told"
+    story = told["stories"][0]
+    sentence = told["pairs"][story["headline"]]["sentence"]
+    return frozenset(story["columns"]), story["exceptional"], sentence
+
+
+def compare_stories(before: Path, after: Path) -> int:
+    """Name the explanations whose exceptional first story differs, and return how many."""
+    old, new = (json.loads(path.read_text(encoding="utf-8")) for path in (before, after))
+    total = different = quiet = 0
+    for name in old:
+        for place, (left, right) in enumerate(zip(old[name], new.get(name, []), strict=False)):
+            was, now = first_story(left), first_story(right)
+            total += 1
+            quiet += not (was[1] or now[1])
+            if (was[1] or now[1]) and was[:2] != now[:2]:
+                different += 1
+                print(f"differs: {name} [{place}]\n  before: {was[2]}\n  after:  {now[2]}")
+    print(
+        f"{total} explanations: {total - quiet - different} tell the same first story, "
+        f"{quiet} tell nothing exceptional either time, {different} differ"
+    )
+    return different
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -307,11 +345,13 @@ def main() -> None:
     comparing = commands.add_parser("compare")
     comparing.add_argument("before", type=Path)
     comparing.add_argument("after", type=Path)
+    comparing.add_argument("--stories", action="store_true")
     given = parser.parse_args()
     if given.command == "write":
         write(given.file, given.spark)
     else:
-        sys.exit(bool(compare(given.before, given.after)))
+        judge = compare_stories if given.stories else compare
+        sys.exit(bool(judge(given.before, given.after)))
 
 
 if __name__ == "__main__":
