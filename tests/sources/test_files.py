@@ -24,6 +24,7 @@ import pytest
 import outlying
 from outlying.errors import SourceError
 from outlying.options import Options
+from outlying.parsing.columns import as_declared
 from outlying.sources import read
 from outlying.table import selection
 from outlying.table.columns import NumericColumn
@@ -120,14 +121,14 @@ def test_notations_of_dates(
     csv_of: Content, texts: list[str], expected: list[Any], note: str | None
 ) -> None:
     content = "a,b\n" + "".join(f"{text},x\n" for text in texts)
-    table = selection.as_declared(csv_of(content), Options())
+    table = as_declared(csv_of(content), Options())
     notes = () if note is None else (f"column 'a' {note}",)
     assert (column_values(table, "a"), table.notes) == (expected, notes)
 
 
 def test_dates_of_two_notations_in_one_file(csv_of: Content) -> None:
     found = csv_of("a,b\n2024-01-01,31/12/2023\n2024-01-02,01/02/2024\n")
-    table = selection.as_declared(found, Options())
+    table = as_declared(found, Options())
     assert table.values(0) == {"a": dt.date(2024, 1, 1), "b": dt.date(2023, 12, 31)}
 
 

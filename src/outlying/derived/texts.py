@@ -18,13 +18,12 @@ import numpy as np
 from outlying.derived.derivation import PartDerivation
 from outlying.derived.keys import MOST_ODD, repeated_texts
 from outlying.derived.spelling import Intended, collapsed, misspellings, odd_characters, patterns
+from outlying.parsing.reading import Reading, style_of
 from outlying.table.columns import CategoricalColumn, Column, NumericColumn, frozen
 from outlying.table.row_hash import label_hashes, splitmix64
 from outlying.table.selection import IDENTIFIER_ROWS, MOST_TEXTS
 from outlying.table.table import Part
 from outlying.table.values import LARGEST_EXACT_INTEGER, Value, is_gap, printable, text_of
-from outlying.table.written.reading import Reading
-from outlying.table.written.styles import style_of
 
 #: A column has many distinct texts from so many on, if they are this share of its rows.
 MANY_TEXTS = IDENTIFIER_ROWS
@@ -353,5 +352,6 @@ class WrittenAs(PartDerivation):
 
 def written_derivations(column: Column) -> Iterator[WrittenAs]:
     """Return how the cells of a column are written, where some are written unlike the others."""
-    if column.is_numeric and column.written is not None and column.written.reading.wrong:
-        yield WrittenAs(column.name, Part.WRITTEN, column.written.reading)
+    reading = column.written.reading if column.is_numeric and column.written is not None else None
+    if isinstance(reading, Reading) and reading.wrong:
+        yield WrittenAs(column.name, Part.WRITTEN, reading)

@@ -10,13 +10,14 @@ from outlying.errors import OptionError
 from outlying.method.intervals import Segments, segments
 from outlying.options import Options, PaperOptions
 from outlying.parallel import in_order, usable_workers
+from outlying.parsing.columns import with_object
 from outlying.reference.formulas import binned
 from outlying.reference.search import Scores, minimal_pairs
 from outlying.search.attributes import Attribute, NumericAttribute, attribute_of
 from outlying.search.memory import MemoryPopulation, name_of
 from outlying.search.population import Result, Searched, Searching, row_of
 from outlying.search.scoring import Progress, no_progress
-from outlying.table.selection import Selection, check_width, not_empty, with_object
+from outlying.table.selection import Selection, check_width, not_empty
 from outlying.table.table import Table
 from outlying.table.targets import Target, Targets
 

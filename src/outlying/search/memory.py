@@ -14,6 +14,7 @@ from outlying.derived.finding import with_relations
 from outlying.errors import SourceError
 from outlying.options import Options
 from outlying.parallel import in_order, usable_threads, usable_workers
+from outlying.parsing.columns import as_declared, with_object
 from outlying.search.attributes import Attribute, attribute_of
 from outlying.search.cells import Numbers
 from outlying.search.evaluation import Exact, Groups
@@ -27,12 +28,10 @@ from outlying.table.columns import Floats, Rows
 from outlying.table.sampling import sample_rows
 from outlying.table.selection import (
     Selection,
-    as_declared,
     check_width,
     compared,
     not_empty,
     select_any,
-    with_object,
 )
 from outlying.table.table import SkipReason, Table
 from outlying.table.targets import Key, RowRequest, Target, Targets, targets_in

@@ -13,6 +13,7 @@ import numpy as np
 
 from outlying.errors import ColumnError, MissingExtraError
 from outlying.options import ColumnType
+from outlying.parsing.reading import Reading
 from outlying.sources import arrow_arrays as arrays
 from outlying.table.columns import (
     CategoricalColumn,
@@ -38,7 +39,6 @@ from outlying.table.values import (
     text_of,
     value_of,
 )
-from outlying.table.written.reading import Reading
 
 if TYPE_CHECKING:
     import pyarrow

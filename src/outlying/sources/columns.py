@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from outlying.errors import ColumnError, SourceError, shown
 from outlying.parallel import thread_map, usable_threads
+from outlying.parsing.plain import TEXT, PlainTally, decide
 from outlying.sources import arrow_types as types
-from outlying.sources.plain_texts import TEXT, decide, tally_of
 from outlying.table.columns import (
     CategoricalColumn,
     Column,
@@ -26,9 +26,6 @@ from outlying.table.columns import (
 )
 from outlying.table.table import FrameLibrary, SkippedColumn, Table
 from outlying.table.values import LARGEST_EXACT_INTEGER, TIMES, Form, whole_text
-
-if TYPE_CHECKING:
-    pass
 
 _FIRST = 1000  # rows to look at before all
 _MANY = 100_000  # cells that are worth several threads
@@ -79,7 +76,7 @@ def read_all(
         return Reading(reading.column, "; ".join(filter(None, notes)) or None)
 
     with thread_map(max(1, threads)) as mapped:
-        tallies = list(mapped(lambda name: tally_of(columns[name].array), texts))  # type: ignore[union-attr]
+        tallies = list(mapped(lambda name: PlainTally.of(columns[name].array), texts))  # type: ignore[union-attr]
         kinds = dict(zip(texts, decide(tallies, commas=commas), strict=True))
         return list(mapped(read_one, list(columns)))
 

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from outlying.errors import ColumnError
+from outlying.parsing.plain import TIMES, type_texts
 from outlying.sources.columns import Made, is_of_texts, read_all, table_of
 from outlying.sources.encodings import check_text
 from outlying.sources.files import InputFile
-from outlying.sources.plain_texts import TIMES, type_texts
 from outlying.sources.python_values import array_of
 from outlying.table.table import Table
 

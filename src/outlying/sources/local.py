@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from outlying.errors import ColumnError, SourceError, unknown_name
 from outlying.parallel import usable_workers
+from outlying.parsing.plain import TEXT, PlainTally, PlainType, TallyPass, decide, notes_of
 from outlying.sources.arrow_types import is_plain_text
 from outlying.sources.columns import Made, Reading, read_all, table_of
 from outlying.sources.passes import Batch, Feeder, Pass, Progress, Traffic
-from outlying.sources.plain_texts import TEXT, PlainTally, PlainType, TallyPass, decide, notes_of
 from outlying.table.table import FrameLibrary, SkippedColumn, Table
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ import numpy as np
 
 from outlying.errors import SourceError
 from outlying.sources import arrow_types as types
-from outlying.sources import plain_texts, registry
+from outlying.sources import registry
 from outlying.sources.arrow_arrays import gaps, of_numbers
 from outlying.sources.batches import arrow_errors, check_batch
 from outlying.sources.columns import skipped, unique_names
@@ -28,7 +28,7 @@ from outlying.sources.compression import check_expanded
 from outlying.sources.files import InputFile
 from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape, changed, collected
 from outlying.sources.passes import Batch
-from outlying.sources.paths import File, Files, check_spelling, of_file
+from outlying.sources.paths import File, Files, check_spelling, of_file, type_keys
 from outlying.sources.recognise import name_of
 from outlying.sources.remote.copying import expanded, is_several, path_in
 from outlying.sources.remote.opening import Place, opened, remote_errors
@@ -223,7 +223,7 @@ class ParquetFeeder(LocalFeeder):
     @functools.cached_property
     def _keys(self) -> dict[str, Any]:
         """The columns that folders give, a value for each file."""
-        return plain_texts.type_keys([dict(contents.part.keys) for contents in self._contents])
+        return type_keys([dict(contents.part.keys) for contents in self._contents])
 
     def _inspect(self) -> Shape:
         schemas = [contents.schema for contents in self._contents]

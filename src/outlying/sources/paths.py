@@ -7,12 +7,15 @@ import dataclasses
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from outlying.errors import ColumnError, SourceError
+from outlying.parsing.plain import type_texts
 from outlying.sources import compression, registry
+from outlying.sources.arrow_arrays import of_texts
 from outlying.sources.copies import PrivateCopy
 from outlying.sources.files import InputFile, check_readable
 from outlying.sources.recognise import (
@@ -23,6 +26,9 @@ from outlying.sources.recognise import (
     name_of,
     path_of,
 )
+
+if TYPE_CHECKING:
+    import pyarrow
 
 _BESIDE_DATABASES = (".wal", "-wal", "-shm", "-journal")
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -297,6 +303,12 @@ def _check_keys(source: str, files: list[File]) -> None:
                 f"{source}: the folders of {first.name} and {file.name} do not give the same keys "
                 "(key=value); every file of a partitioned table needs the same"
             )
+
+
+def type_keys(files: Sequence[Mapping[str, str | None]]) -> dict[str, pyarrow.Array]:
+    """Type the columns that folders of files give: for each key, an array of a value per file."""
+    columns = {key: of_texts([keys[key] for keys in files]) for key in files[0]}
+    return type_texts(columns, ("integer", "date"))
 
 
 def check_spelling(source: str, names: Sequence[str]) -> None:

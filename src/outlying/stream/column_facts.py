@@ -11,6 +11,10 @@ from outlying.derived.calendar import DATES, CalendarFacts
 from outlying.derived.choosing import Facts
 from outlying.derived.keys import MOST_ODD, MOST_REPEATED, KeyFacts
 from outlying.derived.texts import TextFacts
+from outlying.parsing.columns import not_read
+from outlying.parsing.decision import Decision, decide
+from outlying.parsing.reading import Reading
+from outlying.parsing.tally import Tally, declared_kind
 from outlying.sources import arrow_arrays as arrays
 from outlying.sources.arrow_types import Array, Coded, Field, Numbers, arrow, whole
 from outlying.stream.bottom_k import DistinctCounter, RowSketch, estimated_count
@@ -28,11 +32,7 @@ from outlying.table.row_hash import (
     splitmix64,
 )
 from outlying.table.selection import MOST_TEXTS
-from outlying.table.text_columns import not_read, tally_for, wanted_of
 from outlying.table.values import LARGEST_EXACT_INTEGER, TRAILING_ZERO, are_keys
-from outlying.table.written.decision import Decision, decide
-from outlying.table.written.reading import declared_reading
-from outlying.table.written.tally import Tally
 
 #: More keys than this are not counted; nor are numbers of which more than this occur twice.
 MOST_KEYS = MOST_TEXTS
@@ -187,7 +187,7 @@ class ColumnCounts:
         """Return the counts of no row of a column."""
         tally = None
         if field.may_be_written:
-            tally = tally_for(field.wanted, has_ends=True, knows_types=knows_types)
+            tally = Tally(declared_kind(field.wanted), has_ends=True, knows_types=knows_types)
         return cls(parts=PartCounts() if has_parts else None, tally=tally)
 
     def decision(self) -> Decision | None:
@@ -334,14 +334,14 @@ def typed_by_all_rows(field: Field, counts: ColumnCounts, rows: int) -> Field:
 
 def _as_written(field: Field, counts: ColumnCounts) -> Field:
     """Return a field of texts as they are to be read; what was declared must hold for all."""
-    decision, wanted = counts.decision(), wanted_of(field.wanted)
-    wrong = None if counts.tally is None else counts.tally.seen.get(None)
+    decision, wanted = counts.decision(), declared_kind(field.wanted)
+    wrong = None if counts.tally is None else counts.tally.styles.get(None)
     if wanted is not None and (wrong is not None or (decision and decision.misfits)):
         texts = [*(decision.misfits if decision else ()), *([wrong.example] if wrong else [])]
         raise not_read(field.name, wanted, min(filter(None, texts)), "some row")
     if decision is not None:
         return dataclasses.replace(field, written=decision.reading)
-    return field if wanted is None else dataclasses.replace(field, written=declared_reading(wanted))
+    return field if wanted is None else dataclasses.replace(field, written=Reading.declared(wanted))
 
 
 def exceeds_floats(low: float | int, high: float | int) -> bool:

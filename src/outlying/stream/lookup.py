@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from outlying.errors import RowError
+from outlying.parsing.reading import styles_of
 from outlying.sources.arrow_arrays import of_numbers
 from outlying.sources.arrow_types import Array, Field
 from outlying.sources.passes import Batch, Pass
@@ -37,7 +38,6 @@ from outlying.table.values import (
     value_of,
     without_trailing_zero,
 )
-from outlying.table.written.styles import styles
 
 if TYPE_CHECKING:
     import pyarrow
@@ -208,7 +208,7 @@ def fields_for(
 
 def _may_mean(values: Sequence[Any]) -> bool:
     texts = [value for value in values if isinstance(value, str)]
-    return len(texts) < len(values) or any(style is not None for style, _ in styles(texts))
+    return len(texts) < len(values) or any(style is not None for style, _ in styles_of(texts))
 
 
 def _are_read(field: Field | None, values: Mapping[str, Sequence[Any]]) -> bool:

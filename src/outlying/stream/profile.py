@@ -16,6 +16,7 @@ from outlying.derived.keys import KeyFacts
 from outlying.derived.texts import TextFacts
 from outlying.errors import InfiniteValueError, SourceError
 from outlying.options import Options
+from outlying.parsing.reading import Reading
 from outlying.sources.arrow_arrays import of_numbers
 from outlying.sources.arrow_types import Field, arrow
 from outlying.stream.bottom_k import estimated_count
@@ -38,7 +39,6 @@ from outlying.table.selection import (
 from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.targets import Key
 from outlying.table.values import Value
-from outlying.table.written.reading import Reading
 
 if TYPE_CHECKING:
     import pyarrow
@@ -294,8 +294,9 @@ def _facts(field: Field, counts: ColumnCounts, rows: int) -> ColumnFacts:
     missing = counts.missing + counts.infinite
     if field.written is not None:
         decision = counts.decision()
-        unread, ends = (0, (math.nan, math.nan)) if decision is None else decision.facts
-        return ColumnFacts(missing + unread, *ends, None, is_exact=True)
+        if decision is None:
+            return ColumnFacts(missing, math.nan, math.nan, None, is_exact=True)
+        return ColumnFacts(missing + decision.missing, *decision.ends, None, is_exact=True)
     if field.is_numeric:
         ends, counts_rows = (float(counts.low), float(counts.high)), counts.counts_rows(rows)
         return ColumnFacts(missing, *ends, None, is_exact=True, counts_rows=counts_rows)

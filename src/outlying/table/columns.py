@@ -11,7 +11,7 @@ from __future__ import annotations
 import bisect
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, cast
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -47,9 +47,6 @@ from outlying.table.values import (
     whole_text,
     without_trailing_zero,
 )
-
-if TYPE_CHECKING:
-    from outlying.table.written.reading import Reading
 
 Labels: TypeAlias = tuple[str, ...] | tuple[bool, ...]
 
@@ -397,19 +394,32 @@ class CategoricalColumn:
         return value
 
 
+class TextReading(Protocol):
+    """How the texts of a column are read (`outlying.parsing`)."""
+
+    @property
+    def form(self) -> Form:
+        """What they are read as."""
+
+    def numbers(self, texts: Sequence[str]) -> Floats:
+        """Read texts; NaN stands for what does not fit."""
+
+    def with_one_wrong(self) -> TextReading:
+        """Count one more row that does not fit."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class WrittenTexts:
     """The texts that numbers or dates were read from, and how."""
 
     texts: CategoricalColumn
-    reading: Reading
+    reading: TextReading
 
     def with_unread(self, value: object) -> WrittenTexts:
         """Count a new value that was not read as wrong, unless it stands for a missing one."""
         if not isinstance(value, str) or is_gap(value):
             return self
-        reading = dataclasses.replace(self.reading, wrong=self.reading.wrong + 1)
-        return dataclasses.replace(self, reading=reading)
+        return dataclasses.replace(self, reading=self.reading.with_one_wrong())
 
 
 Column: TypeAlias = NumericColumn | CategoricalColumn

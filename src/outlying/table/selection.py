@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, TypeGuard
+from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 
-from outlying.errors import ColumnError, InfiniteValueError, Setting
-from outlying.options import ColumnType, Options
-from outlying.table.columns import CategoricalColumn, Column, infinities_note
+from outlying.errors import ColumnError, Setting
+from outlying.options import Options
+from outlying.table.columns import Column
 from outlying.table.evidence import (
     Copy,
     copies_in,
@@ -19,8 +18,7 @@ from outlying.table.evidence import (
     row_names,
     row_numbers,
 )
-from outlying.table.table import SkippedColumn, SkipReason, Table, is_part_name
-from outlying.table.text_columns import read_texts
+from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.values import Value, text_of
 
 #: A text column with a larger share of distinct values identifies rows rather than groups them.
@@ -184,9 +182,12 @@ def _names_rows(column: Column) -> bool:
 
 def compared(table: Table, options: Options) -> Iterator[Column]:
     """Return the columns that are compared if they say anything: not the index."""
-    for column in table.columns:
-        if is_asked_for(column.name, options) and column.name not in table.index:
-            yield column
+    return (column for column in table.columns if is_compared(column.name, table, options))
+
+
+def is_compared(name: str, table: Table, options: Options) -> bool:
+    """Return whether a column is compared if it says anything."""
+    return name not in table.index and is_asked_for(name, options)
 
 
 def is_asked_for(name: str, options: Options) -> bool:
@@ -231,68 +232,3 @@ def skipped_column(
         return SkippedColumn(name, reason, SkipReason.IDENTIFIER)
     reason = f"has {texts} distinct texts, too many to compare {_ALL_THE_SAME}"
     return SkippedColumn(name, reason, SkipReason.TOO_MANY_TEXTS)
-
-
-def as_declared(table: Table, options: Options) -> Table:
-    """Apply the user's types, and refuse infinite values or count them as missing."""
-    check_width(sum(1 for _ in compared(table, options)), MOST_ASKED)
-    return _finite(as_read(table, options), options)
-
-
-def as_read(table: Table, options: Options) -> Table:
-    """Apply the user's types, and read texts as what they show to be; infinite values stay."""
-    wanted = dict(options.types)
-    unread = {skipped.name for skipped in table.skipped}
-    for name in (*wanted, *options.exclude, *(options.columns or ())):
-        if name not in unread and not is_part_name(name, table.names):
-            table.column(name)
-    columns, notes = [], list(table.notes)
-    knows_types = not all(_is_of_texts(column) for column in table.columns)
-    for column in table.columns:
-        is_used = column.name in wanted or (
-            is_asked_for(column.name, options) and column.name not in table.index
-        )
-        read, note = column, None
-        if is_used:
-            read, note = _as_read(column, wanted.get(column.name), knows_types=knows_types)
-        columns.append(read)
-        notes += [] if note is None else [f"column {column.name!r} {note}"]
-    return dataclasses.replace(table, columns=tuple(columns), notes=tuple(notes))
-
-
-def _is_of_texts(column: Column) -> TypeGuard[CategoricalColumn]:
-    return not column.is_numeric and column.form == "text" and not column.are_of_numbers
-
-
-def _as_read(
-    column: Column, kind: ColumnType | None, *, knows_types: bool
-) -> tuple[Column, str | None]:
-    """Read a column as it is declared; texts also as what they show to be, and say so."""
-    if not _is_of_texts(column):
-        return (column if kind is None else column.retyped(kind)), None
-    if kind != "categorical":
-        return read_texts(column, kind, knows_types=knows_types) or (column, None)
-    return column, None
-
-
-def with_object(table: Table, values: Mapping[str, Any], options: Options) -> Table:
-    """Add a new object as the last row of a table that is as declared."""
-    joined = table.with_object(values, optional_columns(table, options))
-    try:
-        return _finite(joined, options)
-    except InfiniteValueError as error:  # all rows but the last one are known to be finite
-        raise InfiniteValueError(error.column, None) from None
-
-
-def _finite(table: Table, options: Options) -> Table:
-    """Refuse infinite values in what is compared, or count them as missing and say so."""
-    columns, notes = [], list(table.notes)
-    for column in table.columns:
-        kept, count = column, 0
-        if is_asked_for(column.name, options) and column.name not in table.index:
-            as_missing = options.infinite == "missing"
-            kept, count = column.without_infinities(as_missing=as_missing)
-        if count:
-            notes.append(infinities_note(column.name, count))
-        columns.append(kept)
-    return dataclasses.replace(table, columns=tuple(columns), notes=tuple(notes))

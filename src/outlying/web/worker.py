@@ -27,9 +27,10 @@ from outlying.api import Explainer
 from outlying.detect.api import detect
 from outlying.errors import OutlyingError, SourceError
 from outlying.options import Options
+from outlying.parsing.columns import as_read
 from outlying.results.findings import Findings
 from outlying.sources.local import TooManyRowsError, collected
-from outlying.table.selection import as_read, select_any
+from outlying.table.selection import select_any
 from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.targets import RowRequest
 from outlying.web.browse import Browser, read_copy, write_copy

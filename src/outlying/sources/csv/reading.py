@@ -1,7 +1,7 @@
 """CSV and TSV files, one or many: read as texts by DuckDB's strict parser, then typed.
 
 In memory the texts are parsed once and then looked at; a stream is scanned once to find the types,
-which are those that lose no value in any row (`plain_texts`).
+which are those that lose no value in any row (`parsing.plain`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from outlying.errors import SourceError
-from outlying.sources import plain_texts
+from outlying.parsing.plain import ALL, PlainTally, decide
 from outlying.sources.arrow_arrays import of_texts
 from outlying.sources.columns import unique_names
 from outlying.sources.csv.layout import (
@@ -34,8 +34,7 @@ from outlying.sources.encodings import check_text
 from outlying.sources.files import InputFile, check_compression
 from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape, collected
 from outlying.sources.passes import Batch
-from outlying.sources.paths import Files, check_spelling, of_file
-from outlying.sources.plain_texts import PlainTally
+from outlying.sources.paths import Files, check_spelling, of_file, type_keys
 from outlying.sources.private_folders import PrivateFolder
 from outlying.sources.sql import literal, selected
 from outlying.table.table import Table
@@ -92,12 +91,11 @@ def is_header(first: Sequence[str], body: Sequence[Any]) -> bool:
     """
     fits: set[bool] = set()
     for cell, texts in zip(first, body, strict=True):
-        tally = PlainTally()
-        tally.add(texts)
-        kind = plain_texts.decide([tally], commas=True)[0].kind
+        tally = PlainTally.of(texts)
+        kind = decide([tally], commas=True)[0].kind
         if is_gap(cell) or (kind == "text" and tally.known):
             continue
-        alone = PlainTally(tally.kinds if tally.known else plain_texts.ALL)
+        alone = PlainTally(tally.kinds if tally.known else ALL)
         alone.add(of_texts([cell]))
         if tally.known or alone.kinds:
             fits.add(bool(alone.kinds))
@@ -148,7 +146,7 @@ class CsvFeeder(LocalFeeder):
 
     @functools.cached_property
     def _keys(self) -> dict[str, Any]:
-        return plain_texts.type_keys([dict(file.keys) for file in self.files.files])
+        return type_keys([dict(file.keys) for file in self.files.files])
 
     @functools.cached_property
     def _texts(self) -> list[InputFile]:

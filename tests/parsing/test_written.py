@@ -18,15 +18,15 @@ from hypothesis import strategies as st
 
 import outlying
 from outlying.options import Options
+from outlying.parsing.columns import as_read
+from outlying.parsing.decision import Decision, decide
+from outlying.parsing.reading import Declared
+from outlying.parsing.tally import Tally
 from outlying.sources import read as sources_read
-from outlying.table.selection import as_read
 from outlying.table.values import value_of
-from outlying.table.written.decision import Decision, decide
-from outlying.table.written.reading import Wanted
-from outlying.table.written.tally import Tally
 
 
-def tally_of(texts: Sequence[str], wanted: Wanted | None = None) -> Tally:
+def tally_of(texts: Sequence[str], wanted: Declared | None = None) -> Tally:
     counts = Counter(texts)
     labels = sorted(counts)
     tally = Tally(wanted, has_ends=True)
@@ -34,11 +34,11 @@ def tally_of(texts: Sequence[str], wanted: Wanted | None = None) -> Tally:
     return tally
 
 
-def decided(texts: Sequence[str], wanted: Wanted | None = None) -> Decision | None:
+def decided(texts: Sequence[str], wanted: Declared | None = None) -> Decision | None:
     return decide(tally_of(texts, wanted))
 
 
-def read(texts: Sequence[str], wanted: Wanted | None = None) -> list[Any] | None:
+def read(texts: Sequence[str], wanted: Declared | None = None) -> list[Any] | None:
     decision = decided(texts, wanted)
     if decision is None:
         return None

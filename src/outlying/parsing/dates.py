@@ -139,27 +139,19 @@ def _shape_of(found: re.Match[str]) -> DateShape:
     )
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Moments:
-    """What texts of one shape hold, in one order: microseconds, and which of them make sense."""
-
-    values: Floats
-    are_valid: Mask
-
-
-def moments_of(texts: Sequence[str], shape: DateShape, order: Order) -> Moments:
-    """Read normalised texts of one shape."""
+def read_moments(texts: Sequence[str], shape: DateShape, order: Order) -> tuple[Floats, Mask]:
+    """Read normalised texts of one shape: microseconds, and which of them make sense."""
     letters = np.frombuffer("".join(texts).encode("ascii"), dtype=np.uint8)
     table = letters.reshape(len(texts), -1).astype(np.int64) - ord("0")
     part = {name: _number(table[:, start:end]) for name, start, end in shape.spans}
     clock, is_clock = _clock(part, shape, len(texts))
     if shape.form == "time":
-        return Moments(clock.astype(np.float64), is_clock)
+        return clock.astype(np.float64), is_clock
     year, month, day = _day(part, shape, order)
     days, is_day = _days(year, month, day)
     behind = (_or_zero(part, "zh", len(texts)) * 60 + _or_zero(part, "zm", len(texts))) * 60_000_000
     values = days * _DAY_US + clock - shape.behind * behind
-    return Moments(values.astype(np.float64), is_clock & is_day)
+    return values.astype(np.float64), is_clock & is_day
 
 
 def _number(digits: Whole) -> Whole:

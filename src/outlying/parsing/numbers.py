@@ -9,13 +9,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 
 from outlying.table.arrays import Floats
-from outlying.table.written.shapes import replaced
 
 _SYMBOLS = "$€£¥₹₽₩₪₺₫₴₦฿₱¢₿"
 _CODES = (
@@ -149,7 +148,14 @@ def _body(text: str) -> _Body | None:
     return _Body(point, "", found["decimals"] is not None, True, mark == ",")
 
 
-def values_of(texts: Sequence[str], shape: NumberShape, point: str) -> Floats:
+def replaced(text: str, marks: Mapping[str, str]) -> str:
+    """Replace single characters; unlike str.translate quick for all texts, not for ASCII only."""
+    for mark, other in marks.items():
+        text = text.replace(mark, other)
+    return text
+
+
+def read_numbers(texts: Sequence[str], shape: NumberShape, point: str) -> Floats:
     """Read normalised texts of one shape, all in one piece; `point` divides off decimals."""
     if shape.has_exponent:
         stripped = (text.strip("+- ").replace(",", ".") for text in texts)

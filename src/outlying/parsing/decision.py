@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import nan
+from typing import Any
 
+from outlying.parsing.dates import IN_WORDS, DateStyle, Order
+from outlying.parsing.numbers import CURRENCIES, NumberStyle
+from outlying.parsing.reading import Reading, Style
+from outlying.parsing.tally import MOST_MISFITS, StyleCount, Tally
 from outlying.table.values import Form, are_keys, printable, text_of, value_of
-from outlying.table.written.dates import IN_WORDS, DateStyle, Order
-from outlying.table.written.numbers import CURRENCIES, NumberStyle
-from outlying.table.written.reading import Reading, Wanted
-from outlying.table.written.styles import Style
-from outlying.table.written.tally import MOST_MISFITS, Seen, Tally, ends_of
 
 #: At least this share of the texts has to fit; the rest are wrong cells.
 ENOUGH = 0.95
@@ -44,85 +45,72 @@ class Decision:
     missing: int  # rows with a word for a missing value, or a text that does not fit
     ends: tuple[float, float]  # the least and the greatest number, where the tally has them
 
-    @property
-    def facts(self) -> tuple[int, tuple[float, float]]:
-        """How many rows have no number, and the least and the greatest number of the others."""
-        return self.missing, self.ends
-
 
 def decide(tally: Tally) -> Decision | None:
     """Return how a column is read; None: as texts.
 
     Where the user has declared what it holds, whatever fits is read, however little.
     """
-    wanted: Wanted | None = tally.wanted
-    if not tally.seen or tally.is_hopeless:
+    if not tally.styles or tally.is_hopeless:
         return None
-    numbers = {s: seen for s, seen in tally.seen.items() if isinstance(s, NumberStyle)}
-    dates = {s: seen for s, seen in tally.seen.items() if isinstance(s, DateStyle)}
-    if wanted is not None:
-        numbers, dates = (numbers, {}) if wanted == "numeric" else ({}, dates)
-    rows_of_numbers, rows_of_dates = (sum(s.rows for s in d.values()) for d in (numbers, dates))
-    if not rows_of_numbers and not rows_of_dates:
+    numbers = {s: count for s, count in tally.styles.items() if isinstance(s, NumberStyle)}
+    dates = {s: count for s, count in tally.styles.items() if isinstance(s, DateStyle)}
+    is_declared = tally.declared is not None
+    if is_declared:
+        numbers, dates = (numbers, {}) if tally.declared == "numeric" else ({}, dates)
+    if not _rows(numbers) and not _rows(dates):
         return None
-    is_of_numbers = rows_of_numbers >= rows_of_dates
-    is_declared = wanted is not None
+    is_of_numbers = _rows(numbers) >= _rows(dates)
     reading = _number_reading(numbers, is_declared) if is_of_numbers else _date_reading(dates)
     reading = dataclasses.replace(reading, is_declared=is_declared)
-    unfit = {style: seen for style, seen in tally.seen.items() if not reading.fits(style)}
-    fitting = {style: seen for style, seen in tally.seen.items() if reading.fits(style)}
-    misfits, listed = list(unfit.values()), _listed(unfit.values())
-    unlike = _listed(seen for style, seen in unfit.items() if reading.is_of_kind(style))
-    are_listed = all(seen.texts is not None for seen in misfits) and len(listed) <= MOST_MISFITS
-    if wanted is None and not (
-        are_listed and _is_enough(reading, fitting, misfits, knows_types=tally.knows_types)
-    ):
+    fitting = {style: count for style, count in tally.styles.items() if reading.fits(style)}
+    unfit = {style: count for style, count in tally.styles.items() if not reading.fits(style)}
+    misfits, wrong = _texts(unfit.values()), _rows(unfit)
+    are_listed = all(count.texts is not None for count in unfit.values())
+    is_sure = are_listed and len(misfits) <= MOST_MISFITS
+    if not is_declared and not (is_sure and _is_enough(reading, fitting, wrong, misfits, tally)):
         return None
-    right, wrong = (sum(s.rows for s in some) for some in (fitting.values(), misfits))
+    unlike = _texts(count for style, count in unfit.items() if reading.is_of_kind(style))
+    ends = [count.ends_as(reading) for count in fitting.values() if count.ends]
     return Decision(
-        dataclasses.replace(reading, right=right, wrong=wrong),
-        _note(reading, fitting, (unlike, _without(listed, unlike)), tally.gaps),
-        dict(sorted(listed.items())),
-        sum(tally.gaps.values()) + wrong,
-        _all_ends(reading, fitting.values()),
+        dataclasses.replace(reading, right=_rows(fitting), wrong=wrong),
+        _note(reading, fitting, (unlike, misfits - unlike), tally.gaps),
+        dict(sorted(misfits.items())),
+        tally.gaps.total() + wrong,
+        (min((low for low, _ in ends), default=nan), max((high for _, high in ends), default=nan)),
     )
 
 
-def _listed(some: Iterable[Seen]) -> dict[str, int]:
-    return {text: rows for seen in some for text, rows in (seen.texts or {}).items()}
+def _rows(counts: Mapping[Any, StyleCount]) -> int:
+    return sum(count.rows for count in counts.values())
 
 
-def _without(texts: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
-    return {text: rows for text, rows in texts.items() if text not in others}
-
-
-def _all_ends(reading: Reading, fitting: Iterable[Seen]) -> tuple[float, float]:
-    ends = [ends_of(seen, reading) for seen in fitting if seen.ends]
-    return min((low for low, _ in ends), default=nan), max((high for _, high in ends), default=nan)
+def _texts(counts: Iterable[StyleCount]) -> Counter[str]:
+    """Return the rows of each text, as far as they are listed."""
+    return sum((count.texts or Counter() for count in counts), Counter())
 
 
 def _is_enough(
     reading: Reading,
-    fitting: Mapping[Style, Seen],
-    misfits: Sequence[Seen],
-    *,
-    knows_types: bool,
+    fitting: Mapping[Style, StyleCount],
+    wrong: int,
+    misfits: Collection[str],
+    tally: Tally,
 ) -> bool:
     """Return whether so much fits that the column is no column of texts."""
-    right, wrong = sum(s.rows for s in fitting.values()), sum(s.rows for s in misfits)
-    words = [text for seen in misfits for text in seen.texts or ()]
-    has_digits = any(mark.isdigit() for word in words for mark in word)
-    few_words = len(words) <= MOST_WORDS and not has_digits
+    right = _rows(fitting)
+    has_digits = any(mark.isdigit() for text in misfits for mark in text)
+    few_words = len(misfits) <= MOST_WORDS and not has_digits
     enough = ENOUGH_BESIDE_WORDS if few_words else ENOUGH
     if right < 2 or right < enough * (right + wrong):
         return False
     if reading.is_of_dates:
         return True
-    return not _are_codes(fitting, bool(wrong), has_digits, knows_types=knows_types)
+    return not _are_codes(fitting, bool(wrong), has_digits, knows_types=tally.knows_types)
 
 
 def _are_codes(
-    fitting: Mapping[Style, Seen], has_misfits: bool, has_digits: bool, *, knows_types: bool
+    fitting: Mapping[Style, StyleCount], has_misfits: bool, has_digits: bool, *, knows_types: bool
 ) -> bool:
     """Return whether whole numbers are codes: written without any mark, and all alike.
 
@@ -151,90 +139,92 @@ def _are_codes(
     return are_alike and (are_spaced or has_digits or are_long or _fill_a_decade(fitting.values()))
 
 
-def _fill_a_decade(fitting: Iterable[Seen]) -> bool:
+def _fill_a_decade(fitting: Iterable[StyleCount]) -> bool:
     """Return whether whole numbers of one length begin with 1 as well as with 9.
 
     Amounts that spread so far would go on beyond: postal codes do not.
     """
-    every = Seen()
-    for seen in fitting:
-        every.add(seen)
+    every = StyleCount()
+    for count in fitting:
+        every.add(count)
     return every.rows >= CODE_ROWS and every.firsts & _ONE_AND_NINE == _ONE_AND_NINE
 
 
-def _number_reading(found: Mapping[NumberStyle, Seen], is_declared: bool) -> Reading:
+def _number_reading(counts: Mapping[NumberStyle, StyleCount], is_declared: bool) -> Reading:
     rows: dict[str, int] = {}
-    for style, seen in found.items():
-        votes = 0 if style.is_zero else seen.rows
+    for style, count in counts.items():
+        votes = 0 if style.is_zero else count.rows
         rows[style.affix] = rows.get(style.affix, 0) + votes
     named = [affix for affix in sorted(rows) if affix or not is_declared]
     affix = max(named, key=rows.__getitem__, default="")
     affixes = (affix,) if affix in ("", "%") else (affix, "")
-    some = {style: seen for style, seen in found.items() if style.affix in affixes}
+    some = {style: count for style, count in counts.items() if style.affix in affixes}
     point = _point(some, affix)
     fits = [style for style in some if style.point in ("", point)]
     is_whole = not any(style.has_decimals or style.either == point for style in fits)
     return Reading("integer" if is_whole else "number", affixes, point)
 
 
-def _point(found: Mapping[NumberStyle, Seen], affix: str) -> str:
+def _point(counts: Mapping[NumberStyle, StyleCount], affix: str) -> str:
     """Return what divides off decimals: what most texts show that leave no doubt.
 
     Where all are in doubt, a comma divides thousands and a point decimals, but not of money.
     """
-    sure = {mark: sum(seen.rows for s, seen in found.items() if s.point == mark) for mark in ".,"}
+    sure = {
+        mark: sum(count.rows for s, count in counts.items() if s.point == mark) for mark in ".,"
+    }
     if any(sure.values()):
         return "," if sure[","] > sure["."] else "."
-    in_doubt = {style.either for style in found}
+    in_doubt = {style.either for style in counts}
     return "," if affix in CURRENCIES and "." in in_doubt and "," not in in_doubt else "."
 
 
-def _date_reading(found: Mapping[DateStyle, Seen]) -> Reading:
+def _date_reading(counts: Mapping[DateStyle, StyleCount]) -> Reading:
     by_form: dict[Form, int] = {}
-    for style, seen in found.items():
+    for style, count in counts.items():
         kind: Form = style.form if style.form in ("time", "instant") else "datetime"
-        by_form[kind] = by_form.get(kind, 0) + seen.rows
+        by_form[kind] = by_form.get(kind, 0) + count.rows
     kind = max(sorted(by_form), key=by_form.__getitem__)
-    order = _order(found)
+    order = _order(counts)
     reading = Reading("time" if kind == "time" else "instant", order=order)
     if kind != "datetime":
         return reading
     reading = dataclasses.replace(reading, form="datetime")
-    is_day = all(s.form == "date" or s.at_midnight for s in found if reading.fits(s))
+    is_day = all(s.form == "date" or s.at_midnight for s in counts if reading.fits(s))
     return dataclasses.replace(reading, form="date" if is_day else "datetime")
 
 
-def _order(found: Mapping[DateStyle, Seen]) -> Order:
+def _order(counts: Mapping[DateStyle, StyleCount]) -> Order:
     """Return the order in which most dates make sense.
 
     Where nothing tells, month and day beside AM and PM, otherwise day and month; but the year comes
     first where it has two digits and fewer numbers stand there than in the place of the day.
     """
     rows = dict.fromkeys(IN_WORDS, 0)
-    for style, seen in found.items():
+    for style, count in counts.items():
         for order in style.orders:
-            rows[order] += seen.rows
-    halves = sum(seen.rows for style, seen in found.items() if style.is_twelve_hours)
-    is_american = 2 * halves > sum(seen.rows for seen in found.values())
+            rows[order] += count.rows
+    halves = sum(count.rows for style, count in counts.items() if style.is_twelve_hours)
+    is_american = 2 * halves > sum(count.rows for count in counts.values())
     ranked: tuple[Order, ...] = ("mdy", "dmy", "ymd") if is_american else ("dmy", "mdy", "ymd")
     order = max(ranked, key=rows.__getitem__)
     is_open = rows["ymd"] > 0 and rows["ymd"] >= ENOUGH * rows[order]
-    return "ymd" if is_open and _is_year_first(found) else order
+    return "ymd" if is_open and _is_year_first(counts) else order
 
 
-def _is_year_first(found: Mapping[DateStyle, Seen]) -> bool:
+def _is_year_first(counts: Mapping[DateStyle, StyleCount]) -> bool:
     """Return whether years come first in dates such as 22-01-04; ISO 8601 had it so."""
-    short = Seen()
-    for style, seen in found.items():
+    short = StyleCount()
+    for style, count in counts.items():
         if "ymd" in style.orders:
-            short.add(seen)
+            short.add(count)
     firsts, lasts = short.firsts.bit_count(), short.lasts.bit_count()
     return firsts < lasts or (firsts == lasts > 0 and "-" in (short.example or ""))
 
 
 def _note(
     reading: Reading,
-    fitting: Mapping[Style, Seen],
+    fitting: Mapping[Style, StyleCount],
     misfits: tuple[Mapping[str, int], Mapping[str, int]],
     gaps: Mapping[str, int],
 ) -> str:
@@ -269,7 +259,7 @@ def _misfits_note(misfits: Mapping[str, int], words: tuple[str, str]) -> str:
     return f"{said}: {named}{more}"
 
 
-def _number_note(reading: Reading, fitting: Mapping[Style, Seen]) -> str:
+def _number_note(reading: Reading, fitting: Mapping[Style, StyleCount]) -> str:
     examples = [s.example for style, s in fitting.items() if style is not None and s.example]
     shown = max(sorted(examples), key=_interest)
     said = f"read as numbers: '{printable(shown)}' = {reading.numbers([shown])[0]:.15g}"
@@ -289,9 +279,9 @@ def _interest(example: str) -> tuple[int, int]:
     return sum(not mark.isdigit() for mark in example.strip()), len(example)
 
 
-def _date_note(reading: Reading, fitting: Mapping[Style, Seen]) -> str:
-    dates = {s: seen for s, seen in fitting.items() if isinstance(s, DateStyle)}
-    ordered = {s: seen for s, seen in dates.items() if s.orders}
+def _date_note(reading: Reading, fitting: Mapping[Style, StyleCount]) -> str:
+    dates = {s: count for s, count in fitting.items() if isinstance(s, DateStyle)}
+    ordered = {s: count for s, count in dates.items() if s.orders}
     what = f"{reading.noun}s"
     if not ordered:
         return f"read as {what}: {_shown(reading, _first(dates.values()))}"
@@ -305,12 +295,12 @@ def _date_note(reading: Reading, fitting: Mapping[Style, Seen]) -> str:
         shown = _shown(reading, _first(ordered.values()))
         return f"{words}: {shown}; nothing tells it from {IN_WORDS[rivals[0]]}"
     fewest = min(len(s.orders) for s in ordered)
-    example = printable(_first(seen for s, seen in ordered.items() if len(s.orders) == fewest))
+    example = printable(_first(count for s, count in ordered.items() if len(s.orders) == fewest))
     return f"{words}: {example} leaves no other order"
 
 
-def _first(seen: Iterable[Seen]) -> str:
-    return min(each.example or "" for each in seen)
+def _first(count: Iterable[StyleCount]) -> str:
+    return min(each.example or "" for each in count)
 
 
 def _shown(reading: Reading, example: str) -> str:
