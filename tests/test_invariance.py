@@ -125,3 +125,36 @@ def test_the_two_zeros_are_one() -> None:
     table: strategies.Table = {"x": [*cells], "y": ["a", *["b"] * (len(cells) - 1)]}
     turned = {name: [column[0], *reversed(column[1:])] for name, column in table.items()}
     assert outlying.explain(turned, row=0).to_json() == outlying.explain(table, row=0).to_json()
+
+
+def rides(rows: int = 5_000) -> dict[str, Any]:
+    """Make a table of more rows than relations are fitted on."""
+    rng = np.random.default_rng(8)
+    zone = rng.choice(np.array(["north", "south", "harbour"]), rows, p=[0.5, 0.4, 0.1])
+    distance = rng.gamma(3.0, 2.0, rows).round(1) + 0.5
+    fare = (3 + 2.1 * distance + (zone == "harbour") * 4 + rng.normal(0, 0.6, rows)).round(2)
+    started = np.datetime64("2024-03-01") + rng.integers(0, 200, rows).astype("timedelta64[D]")
+    fare[17] += 9.0
+    return {"zone": zone, "distance": distance, "fare": fare, "started": started}
+
+
+def as_texts(column: Any) -> list[str]:
+    return [str(value) for value in column.tolist()]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param(lambda data: {f"z{n[::-1]}": c for n, c in data.items()}, id="names"),
+        pytest.param(lambda data: {**data, "fare": data["fare"] * 1.609344}, id="unit"),
+        pytest.param(
+            lambda data: {**data, "started": as_texts(data["started"])}, id="dates as texts"
+        ),
+        pytest.param(lambda data: {n: as_texts(c) for n, c in data.items()}, id="all as texts"),
+    ],
+)
+def test_rows_are_drawn_alike_for_relations(changed: Any) -> None:
+    """The rows that relations are fitted on depend on neither names nor units nor storage."""
+    before, after = (outlying.detect(data).scores for data in (rides(), changed(rides())))
+    assert np.argmax(before) == 17
+    np.testing.assert_allclose(after, before, rtol=1e-9, atol=1e-9)

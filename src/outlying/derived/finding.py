@@ -22,7 +22,7 @@ from outlying.method.relations import Variable
 from outlying.options import Options
 from outlying.table.arrays import Rows
 from outlying.table.columns import Column, Derivation
-from outlying.table.sampling import sample_rows
+from outlying.table.sampling import sample_rows, shuffle_by_ranks
 from outlying.table.selection import Selection, compared
 from outlying.table.table import Table
 
@@ -48,7 +48,9 @@ def with_relations(
         given = (column.origin for column in known if column.origin is not None)
         found = [item for item in given if {item.parent, *item.given} <= by_name.keys()]
     else:
-        rows = sample_rows(compared(table, options), table.rows, most)
+        rows = np.arange(table.rows)
+        if table.rows > most:
+            rows = sample_rows(compared(table, options), table.rows, most)
         found = find_relations(selection.columns, table.names, options, rows)
     columns = tuple(item.column(by_name) for item in found)
     return dataclasses.replace(selection, derived=(*selection.derived, *columns))
@@ -57,13 +59,14 @@ def with_relations(
 def find_relations(
     columns: Sequence[Column], names: Collection[str], options: Options, drawn: Rows
 ) -> list[Relation]:
-    """Return the relations between columns, as rows drawn in an order as if at random show them.
+    """Return the relations between columns, as rows drawn in any order show them.
 
     `names` are those of all columns of the table: no relation is called like one of them.
     """
     if not options.derive or not 2 <= len(columns) <= MOST_COLUMNS:
         return []
     ordered = sorted(columns, key=lambda column: column.name)
+    drawn = shuffle_by_ranks(ordered, drawn)
     rows = drawn[:SAMPLE]
     inputs = [Input.of(column, rows) for column in ordered]
     variables = [

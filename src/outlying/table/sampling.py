@@ -13,7 +13,13 @@ from collections.abc import Iterable
 import numpy as np
 
 from outlying.table.columns import Column, Rows
-from outlying.table.row_hash import Hashes, row_hashes, splitmix64
+from outlying.table.row_hash import (
+    MISSING_HASH,
+    Hashes,
+    label_hashes,
+    row_hashes,
+    splitmix64,
+)
 
 #: How many distinct rows the sketch keeps.
 SKETCH_SIZE = 65_536
@@ -28,6 +34,22 @@ def sample_rows(columns: Iterable[Column], rows: int, count: int) -> Rows:
     ordered = kept[np.argsort(hashes[kept], kind="stable")]
     starts = np.cumsum(counts) - counts
     return np.asarray(ordered[starts[places] + _occurrences_before(places)], dtype=np.int64)
+
+
+def shuffle_by_ranks(columns: Iterable[Column], rows: Rows) -> Rows:
+    """Return rows in an order as if at random that no name, unit or way of storing values changes.
+
+    Numbers count by their ranks among the rows, categories by their labels.
+    """
+    total = np.zeros(len(rows), dtype=np.uint64)
+    for column in columns:
+        if column.is_numeric:
+            _, ranks = np.unique(column.values[rows], return_inverse=True)
+            total += splitmix64(ranks.astype(np.uint64))
+        else:
+            labels = label_hashes(column.with_plain_labels().labels)
+            total += splitmix64(np.append(labels, MISSING_HASH))[column.codes[rows]]
+    return np.asarray(rows[np.argsort(splitmix64(total), kind="stable")], dtype=np.int64)
 
 
 def systematic_sample(hashes: Hashes, counts: Rows, wanted: int) -> Rows:
