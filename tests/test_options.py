@@ -12,9 +12,9 @@ from outlying import OptionError, Options
 from outlying.cli.commands import explain
 from outlying.keywords import ExplainKeywords
 from outlying.options import EXPLAIN_OPTIONS, PaperOptions
-from outlying.web.openapi import document
+from outlying.web.api import described
 
-OPENAPI = document()
+OPENAPI = described()
 
 
 @pytest.mark.parametrize(

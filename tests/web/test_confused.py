@@ -23,9 +23,10 @@ import pytest
 
 from outlying.sources.files import read as read_file
 from outlying.web import worker
-from outlying.web.browse import Browser, RowView
+from outlying.web.browse import Browser
+from outlying.web.queries import TableQuery
 from outlying.web.sourcing import Sourcing
-from outlying.web.tasks import Done, Failed, Progress, WorkerSpec
+from outlying.web.worker import Done, Failed, Progress, WorkerSpec
 from tests.serving import Served, finished, opened, served, uploaded
 
 NAMES = [
@@ -291,5 +292,5 @@ def test_a_copy_holds_what_the_table_holds(tmp_path: Path) -> None:
     for column, again in zip(before.columns, read_copy(tmp_path / "copy", facts), strict=True):
         assert [column.value(row) for row in range(30)] == [again.value(row) for row in range(30)]
     browser = Browser(tmp_path / "copy", "t", 30, facts)
-    assert browser.page(RowView(search="x29"), 0, 5).numbers == [30]
+    assert browser.page(TableQuery(search="x29")).numbers == [30]
     browser.close()

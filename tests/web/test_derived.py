@@ -21,8 +21,8 @@ import outlying
 from outlying.errors import OptionError
 from outlying.sources import read
 from outlying.table.values import number_of, plain, read_text
-from outlying.web.browse import Browser, RowView, write_copy
-from outlying.web.filters import Filter
+from outlying.web.browse import Browser, write_copy
+from outlying.web.queries import Filter, TableQuery
 from tests.serving import finished, opened, served, uploaded
 
 #: Rows, from 1, whose amount is odd for the hour and the code.
@@ -72,7 +72,7 @@ def browser(path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Br
 
 def rows_of(browser: Browser, **fields: Any) -> list[int]:
     item = Filter.read(json.dumps(fields))
-    return browser.page(RowView(filters=(item,)), 0, 5_000).numbers
+    return browser.page(TableQuery(0, 5_000, filters=(item,))).numbers
 
 
 @pytest.mark.parametrize("row", [BY_DAY, BY_NIGHT])
@@ -129,7 +129,7 @@ def test_derived_conditions_go_with_others_and_twins(browser: Browser) -> None:
     at_night = Filter("when (hour)", "interval", "21:00", "04:00")
     coded = Filter("code (pattern)", "equals", value="A-9999")
     dear = Filter("amount", "interval", 400, None)
-    found = browser.page(RowView("amount", True, "N-0", (at_night, coded, dear)), 0, 2_000)
+    found = browser.page(TableQuery(0, 2_000, "amount", True, "N-0", (at_night, coded, dear)))
     wanted = [
         row
         for row, (when, code, amount) in enumerate(receipts(), 1)

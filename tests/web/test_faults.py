@@ -15,9 +15,9 @@ import httpx
 import pytest
 import uvicorn
 
-from outlying.web import page_frame
+from outlying.web import pages
+from outlying.web.api import application
 from outlying.web.safety import POLICY, Credentials
-from outlying.web.serving import application
 
 TOKEN = "long enough, at last"  # noqa: S105
 SECRET = "the secret of row 7"  # noqa: S105
@@ -115,7 +115,7 @@ def test_a_fault_of_the_error_page_is_fenced_in_too(
     def failing(*_: Any) -> Any:
         raise RuntimeError(SECRET)
 
-    monkeypatch.setattr(page_frame, "error_page", failing)
+    monkeypatch.setattr(pages, "error_page", failing)
     with running(Broken()) as client:
         answer = client.get("/")
     assert answer.status_code == 500
@@ -130,7 +130,7 @@ def test_a_reader_who_leaves_during_an_upload_is_no_fault(
     """The connection is closed after half of a file; the server says nothing, and lives on."""
     tables = SimpleNamespace(expecting=contextlib.nullcontext, list=list)
     limits = SimpleNamespace(upload_bytes=1 << 20, upload=1, pause=30)
-    with running(SimpleNamespace(tables=tables, limits=limits)) as client:
+    with running(SimpleNamespace(tables=tables, limits=limits, workspace=None)) as client:
         address = client.base_url
         with socket.create_connection((address.host, address.port or 0)) as leaving:
             form = b"multipart/form-data; boundary=x"

@@ -25,8 +25,7 @@ from outlying.web.browse import write_copy
 from outlying.web.queries import Addresses, OptionsQuery
 from outlying.web.row_page import RowPage, Subject, moved, sliders
 from outlying.web.table_page import MOST_COLUMNS, column_texts
-from outlying.web.tasks import Detect, Facts
-from outlying.web.worker import ProgressReporter, copied_table, detected
+from outlying.web.worker import Detect, Facts, ProgressReporter, copied_table, detected
 from tests.serving import opened, served, uploaded
 
 

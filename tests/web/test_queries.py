@@ -16,9 +16,8 @@ from starlette.datastructures import QueryParams
 from outlying.errors import OptionError
 from outlying.options import EXPLAIN_OPTIONS, Options
 from outlying.sources import read as read_arrays
-from outlying.web.browse import Browser, RowView, write_copy
-from outlying.web.filters import Filter
-from outlying.web.queries import OptionsQuery, TableQuery
+from outlying.web.browse import Browser, write_copy
+from outlying.web.queries import Filter, OptionsQuery, TableQuery
 
 ALL: dict[str, Any] = {
     "preset": "paper",
@@ -123,7 +122,7 @@ def test_pages_are_those_of_a_plain_loop(
             reverse=True,
         )
     wanted = [row[0] for row in known] + [row[0] for row in kept if row[1][place] is None]
-    found = browser.page(RowView(sort, descending, search), 0, 50)
+    found = browser.page(TableQuery(0, 50, sort, descending, search))
     assert found.numbers == wanted
     assert found.total == len(kept)
     assert [cells[1] for cells in found.cells] == [texts[number - 1] for number in wanted]
@@ -145,7 +144,7 @@ def test_filters_find_what_conditions_mean(tmp_path: Path) -> None:
 
     def rows(**fields: Any) -> list[int]:
         item = Filter.read(json.dumps(fields))
-        return browser.page(RowView(filters=(item,)), 0, 9).numbers
+        return browser.page(TableQuery(filters=(item,))).numbers
 
     assert rows(attribute="x", kind="interval", low=2, high=4) == [2, 4]
     assert rows(attribute="x", kind="interval", low="2") == [2, 4]
@@ -162,7 +161,7 @@ def test_filters_find_what_conditions_mean(tmp_path: Path) -> None:
 def test_a_text_is_found_by_itself_in_any_case(tmp_path: Path, text: str) -> None:
     table = read_arrays({"t": np.array([text, "x", "x"], dtype=object)})
     browser = Browser(tmp_path / "c", "", 3, write_copy(table, tmp_path / "c"))
-    containing = RowView(filters=(Filter("t", "contains", value=text),))
-    for view in (RowView(search=text), containing):
-        assert browser.page(view, 0, 9).numbers == [1]
+    containing = TableQuery(filters=(Filter("t", "contains", value=text),))
+    for view in (TableQuery(search=text), containing):
+        assert browser.page(view).numbers == [1]
     browser.close()

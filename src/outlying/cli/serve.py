@@ -20,7 +20,7 @@ from outlying.cli.terminal import DEMO, rendered
 from outlying.errors import MissingExtraError, OptionError, OutputError, harmless
 from outlying.options import READ_OPTIONS
 from outlying.render.files import Output
-from outlying.web.limits import Limits
+from outlying.web import Limits
 
 _EXTRA = ("starlette", "uvicorn", "python_multipart", "anyio", "pyarrow")
 _serving_options = all_of(

@@ -1,9 +1,9 @@
 """A copy of a table to look around in: pages of rows, sorted, filtered and searched by DuckDB.
 
-The copy is a folder that one process writes and another opens: a database that finds rows, and
-files from which the cells of a page are taken. Numbers are as the core holds them, so that a value
-reads the same in a page of rows and in a finding. Columns are called c0, c1, ...: names of tables
-never become SQL.
+The copy is a database that one process writes and another opens. Numbers are as the core holds
+them, so that a value reads the same in a page of rows and in a finding. Columns are called c0, c1,
+...: names of tables never become SQL. u3 holds the texts of c3 that are no numbers, w3 all texts
+that its numbers were read from, where they are to be read again.
 """
 
 from __future__ import annotations
@@ -19,21 +19,25 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from outlying.derived.choosing import derivations, facts_of
 from outlying.errors import ColumnError, OptionError, RowError, SourceError, unknown_name
-from outlying.sources.arrow_arrays import of_texts
+from outlying.options import ColumnType
+from outlying.sources.arrow_arrays import filled, of_numbers, of_texts
 from outlying.sources.duckdb import engine
 from outlying.sources.passes import Progress
-from outlying.table.columns import Column
-from outlying.table.table import Table
-from outlying.table.values import Value
-from outlying.web.cells import CellFiles, ColumnOverview, facts_of, write_cells
-from outlying.web.filters import (
-    DerivedColumns,
+from outlying.table.arrays import Mask
+from outlying.table.columns import CategoricalColumn, Column, NumericColumn, categorical_column
+from outlying.table.table import Part, Table, part_of
+from outlying.table.values import TIMES, Form, Value, plain, value_of
+from outlying.web.queries import (
     Filter,
+    Sql,
+    TableQuery,
     condition_sql,
     containing,
     label_in_copy,
     number_in_copy,
+    rows_met,
 )
 
 if TYPE_CHECKING:
@@ -41,44 +45,104 @@ if TYPE_CHECKING:
 
 Number: TypeAlias = int
 
+MOST_CATEGORIES = 30
+"""So many of the commonest categories are named."""
+_BARS = 24  # of the small picture of a column
 _MEMORY = "512MB"
 _SHALLOW = 2_000  # rows from the top that are found without an order of all
 _ORDERS = 24  # orders of all rows that are kept
 _HEADS = 500  # beginnings of orders that are kept
 _COUNTS = 240  # numbers of rows that are kept
+_DERIVED = 2  # derived columns that were computed last
+_MOST_TEXTS = 1_000_000  # distinct ones: to look at more would keep others waiting
 _DATABASE = "rows.duckdb"
-_CELLS = "cells"
+
+
+# --- the copy --------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class RowView:
-    """Which rows, in which order: those that hold the search text, meet all filters, are named."""
+class ColumnOverview:
+    """What a column holds; `low` and `high` are those of numbers.
 
-    sort: str | None = None
-    descending: bool = False
-    search: str = ""
-    filters: tuple[Filter, ...] = ()
-    rows: tuple[int, ...] | None = None
+    `bars` is its picture: how many rows fall into equal parts of the range from the 1st to the
+    99th percentile, or hold each of the commonest categories.
+    """
+
+    name: str
+    form: Form
+    type: ColumnType
+    missing: int
+    distinct: int
+    low: Value = None
+    high: Value = None
+    categories: tuple[str, ...] = ()
+    unread: int = 0  # rows with a text that is no number; they count as missing, too
+    spread: float = 1.0  # from the 1st to the 99th percentile, by which differences are measured
+    bars: tuple[int, ...] = ()
+    #: Texts that UTF-8 cannot write, by the way the database has them.
+    halves: tuple[tuple[str, str], ...] = ()
 
     @property
-    def is_whole(self) -> bool:
-        """Whether all rows are meant."""
-        return not self.search and not self.filters and self.rows is None
+    def is_numeric(self) -> bool:
+        """Whether cells are numbers inside."""
+        return self.type != "categorical"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Rows:
-    """Some rows by their numbers from 1, and how many there are in all."""
+def overview(column: Column) -> ColumnOverview:
+    """Look at a column once."""
+    missing = int(np.count_nonzero(column.missing()))
+    texts = _texts_of(column)
+    halves = [
+        (label_in_copy(label), str(label))
+        for label in (() if texts is None else texts.labels)
+        if isinstance(label, str) and label_in_copy(label) != label
+    ]
+    if not column.is_numeric:
+        counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.labels))
+        common = np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]
+        return ColumnOverview(
+            column.name,
+            column.form,
+            "categorical",
+            missing,
+            len(column.labels),
+            categories=tuple(str(plain(column.labels[place])) for place in common),
+            bars=tuple(counts[common].tolist()),
+            halves=tuple(halves),
+        )
+    kind: ColumnType = "datetime" if column.form in TIMES else "numeric"
+    known = column.values[np.isfinite(column.values)]
+    if not len(known):
+        return ColumnOverview(column.name, column.form, kind, missing, 0)
+    low, near, far, high = (float(x) for x in np.quantile(known, (0, 0.01, 0.99, 1)))
+    near, far = (near, far) if near < far else (low, high)
+    return ColumnOverview(
+        column.name,
+        column.form,
+        kind,
+        missing,
+        len(np.unique(known)),
+        value_of(column.form, low),
+        value_of(column.form, high),
+        unread=len(column.unread_rows()),
+        spread=(far - near) or 1.0,
+        bars=tuple(np.histogram(known, _BARS, (near, far))[0].tolist()) if near < far else (),
+        halves=tuple(halves),
+    )
 
-    total: int
-    numbers: list[Number]
-    cells: list[list[Value]]
+
+def _texts_of(column: Column) -> CategoricalColumn | None:
+    """Return the texts of a column, be they those that its numbers were read from."""
+    if not column.is_numeric:
+        return column
+    return None if column.written is None else column.written.texts
 
 
 def write_copy(
     table: Table, folder: Path, progress: Progress | None = None, *, with_texts: bool = False
 ) -> tuple[ColumnOverview, ...]:
-    """Write the copy of a table to a new folder, and return the facts of its columns.
+    """Write the copy of a table to a new folder, and return what its columns hold.
 
     `progress` is told how many columns are done, of how many. `with_texts`: it is to be read back.
     """
@@ -86,46 +150,43 @@ def write_copy(
     import pyarrow
 
     folder.mkdir(mode=0o700)
-    write_cells(table.columns, folder / _CELLS, with_texts=with_texts)
-
-    arrays = {"n": pyarrow.array(np.arange(1, table.rows + 1, dtype=np.int32))}
-    arrays |= {f"c{place}": _array(column) for place, column in enumerate(table.columns)}
-    given = pyarrow.table(arrays)
+    arrays = {"n": of_numbers(np.arange(1, table.rows + 1, dtype=np.int32))}
+    for place, column in enumerate(table.columns):
+        if not column.is_numeric:
+            arrays[f"c{place}"] = _array(column)
+            continue
+        arrays[f"c{place}"] = of_numbers(column.values, column.missing())
+        rows = column.unread_rows()
+        if column.written is not None and len(rows):
+            is_unread = np.isin(np.arange(table.rows), rows)
+            arrays[f"u{place}"] = _array(column.written.texts, is_unread)
+        if column.written is not None and with_texts:
+            arrays[f"w{place}"] = _array(column.written.texts)
     with engine.plain_errors(table.source), duckdb.connect(str(folder / _DATABASE)) as connected:
         connected.execute("SET enable_progress_bar = false")
-        connected.register("given", given)
+        connected.register("given", pyarrow.table(arrays))
         connected.execute("CREATE TABLE t AS SELECT * FROM given")
-    return tuple(_each_with_facts(table.columns, progress))
-
-
-def _each_with_facts(
-    columns: Sequence[Column], progress: Progress | None
-) -> Iterator[ColumnOverview]:
-    for done, column in enumerate(columns, start=1):
-        yield facts_of(column)
+    found = []
+    for column in table.columns:
+        found.append(overview(column))
         if progress is not None:
-            progress(done, len(columns))
+            progress(len(found), len(table.columns))
+    return tuple(found)
+
+
+def _array(column: CategoricalColumn, chosen: Mask | None = None) -> Any:
+    """Return the texts of a column, or of some rows of it, as Arrow has them."""
+    import pyarrow
+
+    missing = column.missing() if chosen is None else column.missing() | ~chosen
+    labels = of_texts([label_in_copy(label) for label in column.labels])
+    return pyarrow.DictionaryArray.from_arrays(of_numbers(column.codes, missing), labels)
 
 
 def read_copy(folder: Path, columns: Sequence[ColumnOverview]) -> tuple[Column, ...]:
     """Read the columns of a copy back, as their source has them."""
-    cells = _cells(folder, columns)
-    return tuple(cells.source_column(place, facts.name) for place, facts in enumerate(columns))
-
-
-def _cells(folder: Path, columns: Sequence[ColumnOverview]) -> CellFiles:
-    forms = [(facts.form, facts.type != "categorical") for facts in columns]
-    return CellFiles(folder / _CELLS, forms)
-
-
-def _array(column: Column) -> Any:
-    import pyarrow
-
-    if column.is_numeric:
-        return pyarrow.array(column.values, mask=column.missing())
-    codes = pyarrow.array(column.codes, mask=column.missing())
-    labels = [label_in_copy(label) for label in column.labels]
-    return pyarrow.DictionaryArray.from_arrays(codes, of_texts(labels))
+    with contextlib.closing(Browser(folder, "", 0, columns)) as browser:
+        return tuple(browser.source_column(place) for place in range(len(columns)))
 
 
 class Browser:
@@ -136,17 +197,17 @@ class Browser:
     ) -> None:
         import duckdb
 
-        self._cells = _cells(folder, columns)
         self.source, self.rows, self.columns = source, rows, tuple(columns)
         self._places = {facts.name: place for place, facts in enumerate(columns)}
-        self._derived = DerivedColumns(self.columns, self._cells)
+        self._halves = [dict(facts.halves) for facts in columns]
         self._connected = duckdb.connect(
             str(folder / _DATABASE), read_only=True, config={"memory_limit": _MEMORY}
         )
         self._order = functools.lru_cache(_ORDERS)(self._find_order)
         self._head = functools.lru_cache(_HEADS)(functools.partial(self._find_order, _SHALLOW))
         self._count_rows = functools.lru_cache(_COUNTS)(self._find_count)
-        self._lock = threading.Lock()
+        self._derived = functools.lru_cache(_DERIVED)(self._derive)
+        self._lock, self._deriving = threading.Lock(), threading.Lock()
         self._cursors: list[DuckDBPyConnection] = []
         self._is_closed = False
 
@@ -185,10 +246,12 @@ class Browser:
             raise ColumnError(unknown_name("column", name, self._places))
         return self._places[name]
 
-    def page(self, view: RowView, offset: int, limit: int) -> Rows:
-        """Return some rows of a view."""
-        numbers = self._numbers(view, offset, limit)
-        return Rows(self.count(view), numbers, self._rows(numbers))
+    # --- rows -----------------------------------------------------------------------------------
+
+    def page(self, query: TableQuery) -> Rows:
+        """Return a page of rows."""
+        numbers = self._numbers(query)
+        return Rows(self.count(query), numbers, self._rows(numbers))
 
     def some(self, numbers: Sequence[Number]) -> Rows:
         """Return rows by their numbers."""
@@ -203,11 +266,11 @@ class Browser:
         """Return the rows that meet all filters and are nearest, without a row itself."""
         sql, more = self._distance(distance)
         with self._cursor() as cursor:
-            where, parameters = self._where(cursor, RowView(filters=tuple(filters)))
+            where, parameters = self._where(cursor, TableQuery(filters=tuple(filters)))
             query = f"SELECT n FROM t WHERE {where} AND n <> ? ORDER BY {sql}, n LIMIT ?"  # noqa: S608
             found = cursor.execute(query, [*parameters, without, *more, limit]).fetchall()
-            numbers = [int(number) for (number,) in found]
-            return Rows(len(numbers), numbers, self._rows(numbers))
+        numbers = [int(number) for (number,) in found]
+        return Rows(len(numbers), numbers, self._rows(numbers))
 
     def key(self, number: Number) -> dict[str, Value]:
         """Return values that only this row has: of a stream, rows have no other name."""
@@ -217,22 +280,82 @@ class Browser:
             for facts, cell in zip(self.columns, cells, strict=True)
             if not (facts.unread and isinstance(cell, str))
         }
-        known = {name: _holding(name, value) for name, value in values.items()}
-        counts = {name: self.count(RowView(filters=(item,))) for name, item in known.items()}
+        known = {
+            name: Filter(name, "missing" if value is None else "equals", value=value)
+            for name, value in values.items()
+        }
+        counts = {name: self.count(TableQuery(filters=(item,))) for name, item in known.items()}
         chosen: list[str] = []
         for name in sorted(counts, key=counts.__getitem__):
             chosen.append(name)
-            if self.count(RowView(filters=tuple(known[each] for each in chosen))) == 1:
+            if self.count(TableQuery(filters=tuple(known[each] for each in chosen))) == 1:
                 return {each: values[each] for each in chosen}
         raise RowError(f"row {number} cannot be named: another row of this stream holds the same")
 
-    def count(self, view: RowView) -> int:
-        """Return how many rows a view has."""
-        if view.is_whole:
+    def count(self, query: TableQuery) -> int:
+        """Return how many rows are meant, whatever the page."""
+        if query.is_whole:
             return self.rows
-        return self._count_rows(dataclasses.replace(view, sort=None, descending=False))
+        return self._count_rows(dataclasses.replace(query.view, sort=None, descending=False))
 
-    def _distance(self, distance: Distance) -> tuple[str, list[Any]]:
+    def _find_count(self, query: TableQuery) -> int:
+        with self._cursor() as cursor:
+            where, parameters = self._where(cursor, query)
+            sql = f"SELECT count(*) FROM t WHERE {where}"  # noqa: S608 (names are our own)
+            return int(cursor.execute(sql, parameters).fetchall()[0][0])
+
+    def _numbers(self, query: TableQuery) -> list[Number]:
+        offset, end = query.offset, query.offset + query.limit
+        if query.is_whole and query.sort is None:
+            return list(range(offset + 1, min(self.rows, end) + 1))
+        view = query.view
+        order = self._head(view) if end <= _SHALLOW else self._order(self.rows, view)
+        return [int(number) for number in order[offset:end]]
+
+    def _find_order(self, most: int, query: TableQuery) -> npt.NDArray[np.int32]:
+        first = ""
+        if query.sort is not None:
+            way = "DESC" if query.descending else "ASC"
+            first = f"c{self.place(query.sort)} {way} NULLS LAST, "
+        with self._cursor() as cursor:
+            where, parameters = self._where(cursor, query)
+            sql = f"SELECT n FROM t WHERE {where} ORDER BY {first}n LIMIT ?"  # noqa: S608
+            found = cursor.execute(sql, [*parameters, most]).fetchnumpy()["n"]
+            return np.asarray(found, dtype=np.int32)
+
+    def _rows(self, numbers: Sequence[Number]) -> list[list[Value]]:
+        """Return the cells of rows in their order; rows are found by their place in the file."""
+        if not numbers:
+            return []
+        unread = [place for place, facts in enumerate(self.columns) if facts.unread]
+        names = ["n", *(f"c{place}" for place in range(len(self.columns)))]
+        names += [f"u{place}" for place in unread]
+        listed = ", ".join(str(int(number) - 1) for number in numbers)
+        query = f"SELECT {', '.join(names)} FROM t WHERE rowid IN ({listed})"  # noqa: S608
+        with self._cursor() as cursor:
+            found = {line[0]: line[1:] for line in cursor.execute(query).fetchall()}
+        count = len(self.columns)
+        rows = []
+        for number in numbers:
+            line = found[number]
+            cells = [self._value(place, cell) for place, cell in enumerate(line[:count])]
+            for place, text in zip(unread, line[count:], strict=True):
+                if text is not None:
+                    cells[place] = self._halves[place].get(text, text)
+            rows.append(cells)
+        return rows
+
+    def _value(self, place: int, cell: Any) -> Value:
+        facts = self.columns[place]
+        if cell is None:
+            return None
+        if facts.is_numeric:
+            return value_of(facts.form, cell)
+        if facts.form == "boolean":
+            return bool(cell == "true")
+        return self._halves[place].get(str(cell), str(cell))
+
+    def _distance(self, distance: Distance) -> Sql:
         """Write Gower's distance to an object: the mean difference of its columns, each at most 1.
 
         Numbers differ by their distance as a share of the column's spread, categories by 0 or 1; a
@@ -245,105 +368,110 @@ class Browser:
             column, facts = f"c{place}", self.columns[place]
             if value is None or (facts.unread and isinstance(value, str)):
                 parts.append(f"CASE WHEN {column} IS NULL THEN 0.0 ELSE 1.0 END")
-                continue
-            if facts.type == "categorical":
+            elif facts.is_numeric:
+                parts.append(f"coalesce(least(1.0, abs({column} - ?) / ?), 1.0)")
+                parameters += [number_in_copy(facts, value), facts.spread]
+            else:
                 parts.append(f"CASE WHEN {column} = ? THEN 0.0 ELSE 1.0 END")
                 parameters.append(label_in_copy(value))
-                continue
-            parts.append(f"coalesce(least(1.0, abs({column} - ?) / ?), 1.0)")
-            parameters += [number_in_copy(facts, value), facts.spread]
         return " + ".join(parts) or "n", parameters
-
-    def _find_count(self, view: RowView) -> int:
-        with self._cursor() as cursor:
-            where, parameters = self._where(cursor, view)
-            query = f"SELECT count(*) FROM t WHERE {where}"  # noqa: S608 (names are our own)
-            return int(cursor.execute(query, parameters).fetchall()[0][0])
-
-    def _numbers(self, view: RowView, offset: int, limit: int) -> list[Number]:
-        if view.is_whole and view.sort is None:
-            return list(range(offset + 1, min(self.rows, offset + limit) + 1))
-        is_shallow = offset + limit <= _SHALLOW
-        order = self._head(view) if is_shallow else self._order(self.rows, view)
-        return [int(number) for number in order[offset : offset + limit]]
-
-    def _find_order(self, most: int, view: RowView) -> npt.NDArray[np.int32]:
-        with self._cursor() as cursor:
-            query, parameters = self._ordered(cursor, view)
-            if most < self.rows:
-                query, parameters = f"{query} LIMIT ?", [*parameters, most]
-            found = cursor.execute(query, parameters).fetchnumpy()["n"]
-            return np.asarray(found, dtype=np.int32)
-
-    def _ordered(self, cursor: DuckDBPyConnection, view: RowView) -> tuple[str, list[Any]]:
-        where, parameters = self._where(cursor, view)
-        first = ""
-        if view.sort is not None:
-            way = "DESC" if view.descending else "ASC"
-            first = f"c{self.place(view.sort)} {way} NULLS LAST, "
-        return f"SELECT n FROM t WHERE {where} ORDER BY {first}n", parameters  # noqa: S608
-
-    def _rows(self, numbers: Sequence[Number]) -> list[list[Value]]:
-        return self._cells.rows([number - 1 for number in numbers])
 
     # --- conditions -----------------------------------------------------------------------------
 
-    def _where(self, cursor: DuckDBPyConnection, view: RowView) -> tuple[str, list[Any]]:
+    def _where(self, cursor: DuckDBPyConnection, query: TableQuery) -> Sql:
         parts, parameters = ["true"], []
-        if view.rows is not None:
+        if query.rows is not None:
             parts.append("n = ANY(?)")
-            parameters.append([number for number in view.rows if 0 < number <= self.rows])
-        for number, item in enumerate(view.filters):
+            parameters.append([number for number in query.rows if 0 < number <= self.rows])
+        for number, item in enumerate(query.filters):
             sql, more = self._condition(cursor, number, item)
             parts.append(sql)
             parameters += more
-        if view.search:
-            sql, more = self._search(view.search)
+        if query.search:
+            sql, more = self._search(query.search)
             parts.append(sql)
             parameters += more
         return " AND ".join(parts), parameters
 
-    def _condition(
-        self, cursor: DuckDBPyConnection, number: int, item: Filter
-    ) -> tuple[str, list[Any]]:
+    def _condition(self, cursor: DuckDBPyConnection, number: int, item: Filter) -> Sql:
         """Write a condition; the rows of one on a derived column are joined as a list of ours."""
-        if not self._derived.knows(item.attribute):
+        if part_of(item.attribute, self._places) is None:
             place = self.place(item.attribute)
             return condition_sql(f"c{place}", self.columns[place], item)
         import pyarrow
 
-        name = f"met_{number}"
-        cursor.register(name, pyarrow.table({"n": self._derived.numbers(item)}))
+        with self._deriving:
+            met = rows_met(self._derived(item.attribute), item)
+        name, numbers = f"met_{number}", np.flatnonzero(met).astype(np.int32) + 1
+        cursor.register(name, pyarrow.table({"n": numbers}))
         return f"n IN (SELECT n FROM {name})", []  # noqa: S608 (the name is our own)
 
-    def _search(self, text: str) -> tuple[str, list[Any]]:
+    def _search(self, text: str) -> Sql:
         """Look for a text in all columns; numbers hold none but those that look like numbers."""
         is_numeric = all(char in "0123456789.-+:T e" for char in text)
         parts = [
             containing(f"c{place}", facts)
             for place, facts in enumerate(self.columns)
-            if is_numeric or facts.type == "categorical"
+            if is_numeric or not facts.is_numeric
         ]
-        parameters: list[Any] = [label_in_copy(text)] * len(parts)
-        unread = self._unread_with(text)
-        if unread:
-            parts.append("n = ANY(?)")
-            parameters.append(unread)
-        return f"({' OR '.join(parts) or 'false'})", parameters
-
-    def _unread_with(self, text: str) -> list[Number]:
-        """Return the rows whose text, in a column of numbers, holds this one in any case."""
-        return [
-            row + 1
+        parts += [
+            f"contains(lower(u{place}), lower(?))"
             for place, facts in enumerate(self.columns)
             if facts.unread
-            for row, cell in self._cells.unread(place).items()
-            if text.lower() in str(cell).lower()
         ]
+        return f"({' OR '.join(parts) or 'false'})", [label_in_copy(text)] * len(parts)
+
+    # --- whole columns --------------------------------------------------------------------------
+
+    def source_column(self, place: int) -> Column:
+        """Return all cells of a column as its source has them, before texts were read."""
+        with self._cursor() as cursor:
+            names = {line[0] for line in cursor.execute("DESCRIBE t").fetchall()}
+        return self._texts(place, f"w{place}") if f"w{place}" in names else self._column(place)
+
+    def _column(self, place: int) -> Column:
+        facts = self.columns[place]
+        if not facts.is_numeric:
+            return self._texts(place, f"c{place}")
+        return NumericColumn(facts.name, facts.form, filled(self._cells(f"c{place}"), np.nan))
+
+    def _texts(self, place: int, name: str) -> CategoricalColumn:
+        facts, halves = self.columns[place], self._halves[place]
+        texts = [halves.get(text, text) for text in self._cells(name).to_pylist()]
+        is_boolean = facts.form == "boolean" and name.startswith("c")
+        values = [text and text == "true" for text in texts] if is_boolean else texts
+        return categorical_column(facts.name, values, "boolean" if is_boolean else "text")
+
+    def _cells(self, name: str) -> Any:
+        with self._cursor() as cursor:
+            found: Any = cursor.sql(f"SELECT {name} FROM t ORDER BY n")  # noqa: S608
+            return found.to_arrow_table().column(0).combine_chunks()
+
+    def _derive(self, name: str) -> Column:
+        """Compute a derived column by the same code as for findings: a condition means the same."""
+        parent, part = part_of(name, self._places) or (name, None)
+        place = self._places[parent]
+        facts = self.columns[place]
+        if part is Part.WRITTEN:
+            raise OptionError(f"filter: rows cannot be found by {name!r}, only by {parent!r}")
+        if not facts.is_numeric and facts.distinct > _MOST_TEXTS:
+            raise OptionError(f"filter: {parent!r} has too many texts to find rows by {name!r}")
+        column = self._column(place)
+        known = facts_of(column)
+        found = () if known is None else derivations(parent, column.form, known)
+        derivation = next((item for item in found if item.name == name), None)
+        if derivation is None:
+            raise OptionError(f"filter: nothing is derived from {parent!r} as {name!r}")
+        return derivation.column({parent: column})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rows:
+    """Some rows by their numbers from 1, and how many there are in all."""
+
+    total: int
+    numbers: list[Number]
+    cells: list[list[Value]]
 
 
 Distance: TypeAlias = "dict[str, Value]"
-
-
-def _holding(name: str, value: Value) -> Filter:
-    return Filter(name, "missing") if value is None else Filter(name, "equals", value=value)

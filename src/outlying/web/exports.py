@@ -12,14 +12,14 @@ from typing import Any
 from outlying.errors import MissingExtraError
 from outlying.options import EXPLAIN_OPTIONS, READ_OPTIONS
 from outlying.render.html import Report
+from outlying.results import documents
 from outlying.results.stories import PAIR_FIELDS
 from outlying.table.values import plain
-from outlying.web import payloads
+from outlying.web import NotReadyError
 from outlying.web.jobs import Job
-from outlying.web.limits import NotReadyError
 from outlying.web.sourcing import Sourcing
 from outlying.web.tables import TableEntry
-from outlying.web.tasks import Detect, Detected, Explain
+from outlying.web.worker import Detect, Detected, Explain
 
 FORMATS = {
     "html": "text/html; charset=utf-8",
@@ -40,8 +40,20 @@ def exported(job: Job, form: str) -> bytes:
     return write(job).encode("utf-8", "backslashreplace")
 
 
+def document(job: Job) -> dict[str, Any]:
+    """Return what a job has found: the library's JSON contract."""
+    if not isinstance(job.result, Detected):
+        return job.findings.to_dict()
+    detection = job.result.detection
+    entries = (
+        documents.entry_beside(findings, detection.population, row)
+        for findings, row in zip(job.explained, detection.rows, strict=True)
+    )
+    return documents.document(detection.population, job.result.options, entries, detection)
+
+
 def _json(job: Job) -> str:
-    whole = payloads.result(job)
+    whole = document(job)
     return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -11,9 +11,8 @@ from outlying.render.detection_text import detector, most_in, reason
 from outlying.results.detections import Detection, Flagged, OddCombination, Word
 from outlying.web.jobs import Job
 from outlying.web.queries import DETECT_OPTIONS, Addresses, OptionsQuery, TableQuery
-from outlying.web.service import MOST_FLAGGED
 from outlying.web.table_page import counted, size_of
-from outlying.web.tables import TableEntry
+from outlying.web.tables import MOST_FLAGGED, TableEntry
 
 #: Rows that a first look finds.
 USUAL = 20
@@ -52,7 +51,7 @@ def request_context(entry: TableEntry, addresses: Addresses, top: int) -> dict[s
 
 def detection_context(job: Job, addresses: Addresses) -> dict[str, Any]:
     """Return what was found: what is exceptional, unusual, neither, odd all over; oddest first."""
-    detection = job.detection
+    detection = job.detected.detection
     words = dict.fromkeys(item.word for item in detection.rows)
     groups = [
         _group(NAMES[word], (_row(item, detection, addresses) for item in rows), addresses)

@@ -1,319 +1,276 @@
-"""The OpenAPI document of the API: one line for each operation, schemas of what it takes and gives.
+"""What the API takes and gives, declared once: answers and the OpenAPI document are made from it.
 
-Results are the library's own JSON contract, whose schema is a part of the document.
+A record names fields and their types; an answer takes them from the attributes of an object, the
+document makes a schema of them. Results are the library's own JSON contract.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
-from typing import Any, TypeAlias, get_args
+import json
+import types
+from collections.abc import Awaitable, Callable, Sequence
+from typing import (
+    Any,
+    Literal,
+    NotRequired,
+    TypeAlias,
+    TypedDict,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 import outlying
-from outlying import options
+from outlying.options import EXPLAIN_OPTIONS, ColumnType
 from outlying.results.documents import json_schema
-from outlying.web.exports import FORMATS
-from outlying.web.filters import FilterKind
-from outlying.web.queries import MOST_ROWS
-from outlying.web.service import MOST_FLAGGED, SAID
+from outlying.table.values import plain
+from outlying.web.jobs import Kind
+from outlying.web.jobs import State as JobState
+from outlying.web.queries import FilterKind
+from outlying.web.tables import State as TableState
 
 Schema: TypeAlias = dict[str, Any]
-
-_TEXT: Schema = {"type": "string"}
-_OR_NULL: Schema = {"type": ["string", "null"]}
-_COUNT: Schema = {"type": "integer", "minimum": 0}
-_FLAG: Schema = {"type": "boolean"}
-_VALUE: Schema = {"type": ["string", "number", "boolean", "null"]}
-_ID: Schema = {"type": "string", "minLength": 1, "maxLength": 80}
+Plain: TypeAlias = str | float | bool | None
 
 
-def _array(items: Schema) -> Schema:
-    return {"type": "array", "items": items}
+class Column(TypedDict):
+    """What a column holds."""
+
+    name: str
+    form: str
+    type: ColumnType
+    missing: int
+    unread: int
+    distinct: int
+    low: Plain
+    high: Plain
+    categories: list[str]
 
 
-def _object(required: Schema, **more: Schema) -> Schema:
+class Skipped(TypedDict):
+    """A column that is not compared, and why."""
+
+    name: str
+    reason: str
+
+
+class Table(TypedDict):
+    """A table that the server knows."""
+
+    id: str
+    name: str
+    state: TableState
+    error: str | None
+    job: str | None
+    is_upload: bool
+    is_streamed: bool
+    rows: int
+    columns: list[Column]
+    skipped: list[Skipped]
+    notes: list[str]
+
+
+class Job(TypedDict):
+    """One piece of work: how far it is, and where its result will be."""
+
+    id: str
+    kind: Kind
+    table: str
+    state: JobState
+    stage: str
+    done: int
+    total: int
+    seconds: float
+    error: str | None
+    result: str | None
+    page: str
+
+
+class Row(TypedDict):
+    """A row by its number from 1; `blame`: how much each cell is to blame, if that is known."""
+
+    row: int
+    values: list[Plain]
+    blame: dict[str, float] | None
+
+
+class Page(TypedDict):
+    """Some rows of a table, of `total` that were asked for."""
+
+    total: int
+    offset: int
+    limit: int
+    columns: list[str]
+    rows: list[Row]
+
+
+class Filter(TypedDict):
+    """One condition on the rows of a page."""
+
+    attribute: str
+    kind: FilterKind
+    low: NotRequired[Plain]
+    high: NotRequired[Plain]
+    value: NotRequired[Plain]
+
+
+class Twins(TypedDict):
+    """What would be ordinary, and rows that are."""
+
+    sentence: str
+    ordinary_at: Plain
+    filters: list[Filter]
+    twins: list[Row]
+
+
+class Answer(JSONResponse):
+    """A JSON answer."""
+
+    def render(self, content: Any) -> bytes:
+        """Write the content; what UTF-8 does not have is escaped, as JSON knows it."""
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode("utf-8", "backslashreplace")
+
+
+def record(kind: Any, item: Any) -> Any:
+    """Return an object as a type of the API has it: the fields of a record, lists, plain values."""
+    if is_typeddict(kind):
+        hints = get_type_hints(kind)
+        return {name: record(hint, getattr(item, name)) for name, hint in hints.items()}
+    if get_origin(kind) is list:
+        (of,) = get_args(kind)
+        return [record(of, each) for each in item]
+    return item if isinstance(item, dict) else plain(item)
+
+
+# --- schemas ---------------------------------------------------------------------------------
+
+_PLAIN = {str: "string", float: "number", bool: "boolean", types.NoneType: "null"}
+
+
+def schema_of(kind: Any) -> Schema:
+    """Return the JSON Schema of a type; records are named, and referred to."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if is_typeddict(kind):
+        return {"$ref": f"#/components/schemas/{kind.__name__}"}
+    if kind is int:
+        return {"type": "integer", "minimum": 0}
+    if origin is list:
+        return {"type": "array", "items": schema_of(parts[0])}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": schema_of(parts[1])}
+    if origin is Literal:
+        return {"enum": list(parts)}
+    if origin is types.UnionType and all(part in _PLAIN for part in parts):
+        return {"type": [_PLAIN[part] for part in parts]}
+    if origin is types.UnionType:
+        return {"anyOf": [schema_of(part) for part in parts]}
+    return {"type": _PLAIN[kind]}
+
+
+def _record_schema(kind: Any) -> Schema:
+    own = {name: schema_of(hint) for name, hint in get_type_hints(kind).items()}
+    return objects(own, [name for name in own if name in kind.__required_keys__])
+
+
+def fields(**kinds: Any) -> Schema:
+    """Return the schema of an object with all of these fields, by their types."""
+    return objects({name: schema_of(kind) for name, kind in kinds.items()}, list(kinds))
+
+
+def objects(fields: Schema, required: Sequence[str] = ()) -> Schema:
+    """Return the schema of an object with these fields and no others."""
     return {
         "type": "object",
-        "properties": required | more,
+        "properties": fields,
         "required": list(required),
         "additionalProperties": False,
     }
 
 
-def _ref(name: str) -> Schema:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def _choice(kind: Any) -> Schema:
-    return {"enum": list(get_args(kind))}
-
-
-_NAMES: Schema = _array(_TEXT)
-_OPTIONS: Schema = {
-    "type": "object",
-    "additionalProperties": False,
-    "properties": {name: option.schema for name, option in options.EXPLAIN_OPTIONS.items()},
-}
-_COLUMN = _object(
-    {
-        "name": _TEXT,
-        "form": _TEXT,
-        "type": _choice(options.ColumnType),
-        "missing": _COUNT,
-        "unread": _COUNT,
-        "distinct": _COUNT,
-        "low": _VALUE,
-        "high": _VALUE,
-        "categories": _NAMES,
-    }
-)
-_TABLE = _object(
-    {
-        "id": _ID,
-        "name": _TEXT,
-        "state": {"enum": ["closed", "reading", "ready", "failed"]},
-        "error": _OR_NULL,
-        "job": _OR_NULL,
-        "is_upload": _FLAG,
-        "is_streamed": _FLAG,
-        "rows": _COUNT,
-        "columns": _array(_COLUMN),
-        "skipped": _array(_object({"name": _TEXT, "reason": _TEXT})),
-        "notes": _NAMES,
-    }
-)
-_JOB = _object(
-    {
-        "id": _ID,
-        "kind": {"enum": ["read", "explain", "detect"]},
-        "table": _ID,
-        "state": {"enum": ["waiting", "running", "done", "failed", "cancelled"]},
-        "stage": _TEXT,
-        "done": _COUNT,
-        "total": _COUNT,
-        "seconds": {"type": "number", "minimum": 0},
-        "error": _OR_NULL,
-        "result": _OR_NULL,
-        "page": _TEXT,
-    }
-)
-_ROW = _object(
-    {
-        "row": {"type": "integer", "minimum": 1},
-        "values": _array(_VALUE),
-        "blame": {"type": ["object", "null"], "additionalProperties": {"type": "number"}},
-    }
-)
-_FILTER: Schema = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["attribute", "kind"],
-    "properties": {
-        "attribute": _TEXT,
-        "kind": _choice(FilterKind),
-        "low": _VALUE,
-        "high": _VALUE,
-        "value": _VALUE,
-    },
-}
-_ROW_NUMBER: Schema = {"type": "integer", "minimum": 1}
-_SCHEMAS: Schema = {
-    "Error": _object({"error": _TEXT}),
-    "Options": _OPTIONS,
-    "Table": _TABLE,
-    "Tables": _object({"tables": _array(_ref("Table"))}),
-    "Job": _JOB,
-    "Jobs": _object({"jobs": _array(_ref("Job"))}),
-    "Uploaded": _object({"table": _ref("Table"), "job": _ref("Job")}),
-    "Row": _ROW,
-    "Filter": _FILTER,
-    "Page": _object(
-        {
-            "total": _COUNT,
-            "offset": _COUNT,
-            "limit": _COUNT,
-            "columns": _NAMES,
-            "rows": _array(_ref("Row")),
-        }
-    ),
-    "Explain": {
-        "oneOf": [
-            _object({"row": _ROW_NUMBER}, options=_ref("Options")),
-            _object(
-                {"object": {"type": "object", "additionalProperties": _VALUE}},
-                options=_ref("Options"),
-            ),
-        ]
-    },
-    "Detect": _object(
-        {}, top={"type": "integer", "minimum": 1, "maximum": MOST_FLAGGED}, options=_ref("Options")
-    ),
-    "Twins": _object(
-        {
-            "sentence": _TEXT,
-            "ordinary_at": _VALUE,
-            "filters": _array(_ref("Filter")),
-            "twins": _array(_ref("Row")),
-        }
-    ),
-    "Reproduced": _object({"command": _TEXT, "python": _TEXT}),
+TEXT: Schema = {"type": "string"}
+POSITIVE: Schema = {"type": "integer", "minimum": 1}
+_ID: Schema = {"type": "string", "minLength": 1, "maxLength": 80}
+OPTIONS: Schema = objects({name: option.schema for name, option in EXPLAIN_OPTIONS.items()})
+RESULT: Schema = {"$ref": "#/components/schemas/Result"}
+_RECORDS = (Column, Skipped, Table, Job, Row, Page, Filter, Twins)
+_ERROR: Schema = {"$ref": "#/components/schemas/Error"}
+_ERRORS = {
+    400: "Something in the request is not allowed.",
+    401: "The token is missing or wrong.",
+    403: "The request comes from elsewhere.",
+    404: "There is no such thing.",
+    408: "The rest of the request did not come in time.",
+    409: "It is not ready, or not to be changed.",
+    413: "It is too large for this server.",
+    429: "There is too much to do already.",
 }
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Operation:
-    """What one address does by one method."""
+    """What one address does by one method; its summary is that of the function that does it."""
 
     method: str
     path: str
-    summary: str
-    answer: Schema
+    does: Callable[[Request], Awaitable[Response]]
+    answer: Any  # a record, or a schema
     status: int = 200
     kind: str = "application/json"
     query: tuple[tuple[str, Schema], ...] = ()
-    body: Schema | None = None
+    body: Schema | None = None  # by its media type
+
+    @property
+    def route(self) -> Route:
+        """How the application finds it."""
+        return Route(self.path, self.does, methods=[self.method])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the operation as it stands in the document."""
         names = [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
-        parameters = [_parameter(name, "path", _path_schema(name)) for name in names]
+        parameters = [_parameter(n, "path", POSITIVE if n == "story" else _ID) for n in names]
         parameters += [_parameter(name, "query", schema) for name, schema in self.query]
-        content = {self.kind: {"schema": self.answer}}
+        answer = self.answer if isinstance(self.answer, dict) else schema_of(self.answer)
+        title = self.path.removeprefix("/api/v1").replace("{", "by_").replace("}", "")
         found: dict[str, Any] = {
-            "summary": self.summary,
-            "operationId": f"{self.method}{''.join(_title(self.path))}",
+            "summary": str(self.does.__doc__).partition("\n")[0],
+            "operationId": self.method.lower() + "".join(map(str.capitalize, title.split("/"))),
             "parameters": parameters,
-            "responses": {str(self.status): {"description": "It is so.", "content": content}}
-            | _ERRORS,
+            "responses": {
+                str(self.status): _response("It is so.", self.kind, answer),
+                **{
+                    str(status): _response(words, "application/json", _ERROR)
+                    for status, words in _ERRORS.items()
+                },
+            },
         }
-        return found if self.body is None else found | {"requestBody": self.body}
-
-
-def _title(path: str) -> list[str]:
-    parts = path.removeprefix("/api/v1").replace("{", "by_").replace("}", "").split("/")
-    return [part.capitalize() for part in parts]
-
-
-def _path_schema(name: str) -> Schema:
-    return _ROW_NUMBER if name == "story" else _ID
+        if self.body is not None:
+            content = {kind: {"schema": schema} for kind, schema in self.body.items()}
+            found["requestBody"] = {"required": True, "content": content}
+        return found
 
 
 def _parameter(name: str, place: str, schema: Schema) -> Schema:
     return {"name": name, "in": place, "required": place == "path", "schema": schema}
 
 
-_ERRORS: Schema = {
-    str(status): {
-        "description": words,
-        "content": {"application/json": {"schema": _ref("Error")}},
-    }
-    for status, words in {
-        400: "Something in the request is not allowed.",
-        401: "The token is missing or wrong.",
-        403: "The request comes from elsewhere.",
-        404: "There is no such thing.",
-        408: "The rest of the request did not come in time.",
-        409: "It is not ready, or not to be changed.",
-        413: "It is too large for this server.",
-        429: "There is too much to do already.",
-    }.items()
-}
+def _response(words: str, kind: str, schema: Schema) -> Schema:
+    return {"description": words, "content": {kind: {"schema": schema}}}
 
 
-def _json_body(name: str) -> Schema:
-    return {"required": True, "content": {"application/json": {"schema": _ref(name)}}}
-
-
-_FILE: Schema = {
-    "required": True,
-    "content": {
-        "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
-        "multipart/form-data": {
-            "schema": _object({"file": {"type": "string", "format": "binary"}})
-        },
-    },
-}
-_VIEW: tuple[tuple[str, Schema], ...] = (
-    ("offset", _COUNT),
-    ("limit", {"type": "integer", "minimum": 1, "maximum": MOST_ROWS}),
-    ("sort", _TEXT),
-    ("order", {"enum": ["asc", "desc"]}),
-    ("search", {"type": "string", "maxLength": 200}),
-    ("filter", _array({"type": "string", "description": "A filter as JSON; see Filter."})),
-    ("rows", {"type": "string", "description": "Numbers of rows, such as 3,17,25."}),
-)
-_FORMAT = ("format", {"enum": list(FORMATS)})
-_TABLE_PATH, _JOB_PATH = "/api/v1/tables/{table}", "/api/v1/jobs/{job}"
-_RESULT: Schema = {"$ref": "#/components/schemas/Result"}
-OPERATIONS = (
-    Operation("get", "/api/v1/tables", "All tables.", _ref("Tables")),
-    Operation(
-        "post",
-        "/api/v1/tables",
-        "Upload a file: as the body, or in a form.",
-        _ref("Uploaded"),
-        202,
-        query=(("name", _TEXT), *((name, _TEXT) for name in SAID)),
-        body=_FILE,
-    ),
-    Operation("get", _TABLE_PATH, "One table: its columns, its state.", _ref("Table")),
-    Operation("delete", _TABLE_PATH, "Forget an upload.", _ref("Table")),
-    Operation("post", f"{_TABLE_PATH}/open", "Begin to read a table.", _ref("Job"), 202),
-    Operation("get", f"{_TABLE_PATH}/rows", "A page of rows.", _ref("Page"), query=_VIEW),
-    Operation(
-        "post",
-        f"{_TABLE_PATH}/explanations",
-        "Begin to explain a row or a new object.",
-        _ref("Job"),
-        202,
-        body=_json_body("Explain"),
-    ),
-    Operation(
-        "post",
-        f"{_TABLE_PATH}/detections",
-        "Begin to look for rows that stand out.",
-        _ref("Job"),
-        202,
-        body=_json_body("Detect"),
-    ),
-    Operation("get", "/api/v1/jobs", "All jobs that are known.", _ref("Jobs")),
-    Operation("get", _JOB_PATH, "How far a job is.", _ref("Job")),
-    Operation("delete", _JOB_PATH, "End a job.", _ref("Job")),
-    Operation(
-        "get",
-        f"{_JOB_PATH}/events",
-        "All changes of a job, as they happen.",
-        _TEXT,
-        kind="text/event-stream",
-    ),
-    Operation("get", f"{_JOB_PATH}/result", "The library's JSON.", _RESULT),
-    Operation(
-        "get",
-        f"{_JOB_PATH}/export",
-        "The result as a file.",
-        {"type": "string", "format": "binary"},
-        kind="*/*",
-        query=(_FORMAT,),
-    ),
-    Operation(
-        "get", f"{_JOB_PATH}/reproduce", "The same by a command, in Python.", _ref("Reproduced")
-    ),
-    Operation(
-        "get",
-        f"{_JOB_PATH}/stories/{{story}}",
-        "What would be ordinary in place of a story.",
-        _ref("Twins"),
-        query=(("object", _ROW_NUMBER),),
-    ),
-)
-
-
-@functools.cache
-def document() -> dict[str, Any]:
+def document(operations: Sequence[Operation]) -> dict[str, Any]:
     """Return the OpenAPI document."""
     paths: dict[str, dict[str, Any]] = {}
-    for operation in OPERATIONS:
-        paths.setdefault(operation.path, {})[operation.method] = operation.to_dict()
+    for operation in operations:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = operation.to_dict()
+    schemas = {kind.__name__: _record_schema(kind) for kind in _RECORDS}
+    schemas |= {"Error": fields(error=str), "Options": OPTIONS, "Result": _result_schema()}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -324,23 +281,14 @@ def document() -> dict[str, Any]:
         "security": [{"token": []}],
         "paths": paths,
         "components": {
-            "schemas": _SCHEMAS | {"Result": _own_schema()},
+            "schemas": schemas,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
 
 
-def _own_schema() -> Schema:
+def _result_schema() -> Schema:
     """Return the schema of results with its references as they are within this document."""
-
-    def moved(item: Any) -> Any:
-        if isinstance(item, dict):
-            return {name: moved(value) for name, value in item.items()}
-        if isinstance(item, list):
-            return [moved(value) for value in item]
-        if isinstance(item, str) and item.startswith("#/$defs/"):
-            return item.replace("#/$defs/", "#/components/schemas/Result/$defs/", 1)
-        return item
-
-    schema = moved(json_schema())
+    text = json.dumps(json_schema())
+    schema = json.loads(text.replace('"#/$defs/', '"#/components/schemas/Result/$defs/'))
     return {name: value for name, value in schema.items() if name not in ("$schema", "$id")}

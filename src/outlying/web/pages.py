@@ -1,36 +1,205 @@
-"""The pages: each address is read, the service is asked, a template shows the answer."""
+"""The pages: each address is read, the service is asked, a template shows the answer.
+
+A page whose address ends with .json says the same as JSON.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import hashlib
 from collections.abc import Sequence
-from typing import Any
+from importlib import resources
+from typing import TYPE_CHECKING, Any
 
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+import outlying
 from outlying.checks import read_whole
-from outlying.errors import ColumnError, ObjectError, OptionError
+from outlying.errors import INFINITE_AS_MISSING, ColumnError, ObjectError, OptionError
+from outlying.render import html
 from outlying.table.values import printable
-from outlying.web import odd_page, table_page
+from outlying.web import LimitError, exports, odd_page, openapi, table_page
 from outlying.web.jobs import Job
-from outlying.web.page_frame import (
-    PATIENCE,
-    along,
-    ended,
-    form,
-    is_infinite,
-    open_table,
-    page,
-    progress,
-    style_sheet,
-    view,
-)
-from outlying.web.queries import Addresses, TableQuery
+from outlying.web.openapi import Answer, record
+from outlying.web.queries import Addresses, TableQuery, encoded
 from outlying.web.row_page import RowPage, Subject, copied, is_moved, moved, texts_of, too_long
-from outlying.web.service import SAID, service_of
-from outlying.web.tables import TableEntry, Twins
+from outlying.web.sourcing import SAID, bounded
+from outlying.web.tables import TableEntry, Twins, service_of
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def page(template: str, status: int = 200, **context: Any) -> Response:
+    """Return a page."""
+    text = _environment().get_template(template).render(**context)
+    return HTMLResponse(text.encode("utf-8", "backslashreplace"), status)
+
+
+async def style_sheet(request: Request) -> Response:  # noqa: ARG001 - as all routes are called
+    """Send the style of all pages: that of the cards, and what is around them."""
+    return Response(_style(), media_type="text/css")
+
+
+@functools.cache
+def _style() -> str:
+    return _environment().get_template("page.css").render(cards=html.style_sheet())
+
+
+@functools.cache
+def _environment() -> Environment:
+    found = html.with_cards(html.environment("outlying.web"))
+    found.filters["percent_of"] = _percent_of
+    script = resources.files("outlying.web") / "static" / "page.js"
+    found.globals["version"] = outlying.__version__
+    found.globals["assets"] = {
+        "style": f"/style.css?{outlying.__version__}",
+        "script": f"/static/page.js?{_digest(script.read_bytes())}",
+        "icon": "/static/icon.svg",
+    }
+    return found
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=4).hexdigest()
+
+
+def _percent_of(number: float, name: str) -> Any:
+    """Return a percentage as an attribute that the style sheet knows."""
+    from markupsafe import Markup
+
+    step = 1 if name == "heat" else 0.5
+    return Markup('data-{}="{:g}"').format(name, round(number / step) * step)
+
+
+# --- the frame -------------------------------------------------------------------------------
+
+#: A page waits so many seconds for an answer before it shows progress instead.
+PATIENCE = 0.7
+_LARGEST_FORM, _MOST_FIELDS = 4 << 20, 100_000  # bytes; a new object has one for each column
+_EXPORTS = {"html": "Report", "json": "JSON", "csv": "CSV", "png": "Picture"}
+
+
+def view(
+    template: str,
+    entry: TableEntry,
+    addresses: Addresses,
+    here: str,
+    status: int = 200,
+    **context: Any,
+) -> Response:
+    """Show a view of a table."""
+    links = {"table": addresses.table(), "odd": addresses.odd(), "new": addresses.to("/new")}
+    shown = {"name": entry.name, "links": links}
+    return page(template, status, table=shown, here=here, **context)
+
+
+def error_page(request: Request, status: int, message: str) -> Response:
+    """Show what went wrong, and a way back."""
+    table_id = request.path_params.get("table")
+    back = {"href": "/", "name": "Back to the start"}
+    if table_id is not None and (request.url.query or request.url.path.count("/") > 2):
+        back = {"href": Addresses(table_id).table(), "name": "Back to the table"}
+    heading = {404: "There is no such page", 429: "Too much at once"}.get(
+        status, "That did not work"
+    )
+    return page("error.html", status, heading=heading, problem=message, back=back, again=None)
+
+
+def is_json(request: Request) -> bool:
+    """Return whether a page is asked for as JSON."""
+    return request.url.path.endswith(".json")
+
+
+async def finished(request: Request, job: Job) -> Job:
+    """Wait for a job: for JSON until it is over, for a page not longer than readers like."""
+    await job.finished(service_of(request).limits.seconds if is_json(request) else PATIENCE)
+    return job
+
+
+async def open_table(request: Request) -> tuple[TableEntry, Response | None]:
+    """Return the table, and what to show instead while it is read or where it cannot be."""
+    service = service_of(request)
+    entry = service.tables.open(request.path_params["table"])
+    if entry.state == "reading" and entry.job is not None:
+        await finished(request, service.jobs.get(entry.job))
+        entry = service.tables.get(entry.id)
+    if is_json(request):
+        entry.ready()
+    if entry.state == "failed":
+        return entry, _unread(entry)
+    if entry.state == "ready" or entry.job is None:
+        return entry, None
+    shown = {"heading": printable(entry.name, 60), "words": "Reading the table"}
+    job = progress(service.jobs.get(entry.job))
+    return entry, page("waiting.html", 202, job=job, waiting=True, **shown)
+
+
+def _unread(entry: TableEntry) -> Response:
+    """Say why a table could not be read; ask what may help to read it once more."""
+    given = dict(entry.sourcing.given)
+    names = entry.sourcing.sayable
+    fields = [{"name": name, "label": SAID[name], "value": given.get(name, "")} for name in names]
+    again = {"path": Addresses(entry.id).path(), "fields": fields}
+    said = {
+        "heading": f"{printable(entry.name, 60)} could not be read",
+        "problem": entry.error or "",
+    }
+    back = {"href": "/", "name": "Back to the start"}
+    return page("error.html", 400, again=again, back=back, **said)
+
+
+async def form(request: Request) -> QueryParams:
+    """Return the texts of a form that was sent."""
+    error = LimitError(f"the form has more than {_LARGEST_FORM >> 20} MB", "upload")
+    whole = bounded(request, _LARGEST_FORM, error, service_of(request).limits.pause)
+    form = await whole.form(max_fields=_MOST_FIELDS)
+    return QueryParams([item for item in form.multi_items() if isinstance(item[1], str)])
+
+
+def progress(job: Job) -> dict[str, Any]:
+    """Return how far a job is, and where that is told."""
+    return {
+        "events": f"/api/v1/jobs/{job.id}/events",
+        "cancel": f"/jobs/{job.id}/cancel",
+        "done": job.done,
+        "total": job.total,
+        "text": job.stage,
+    }
+
+
+def ended(job: Job) -> str:
+    """Say why a job has ended without a result."""
+    return "It was cancelled." if job.state == "cancelled" else job.error or "It failed."
+
+
+def is_infinite(job: Job) -> bool:
+    """Return whether a job has failed for infinite values, which can count as missing."""
+    return INFINITE_AS_MISSING in job.remedies
+
+
+def along(entry: TableEntry, job: Job, json: str) -> dict[str, Any]:
+    """Return the ways to take a result along."""
+    address = f"/api/v1/jobs/{job.id}/export"
+    is_ranked_here = entry.is_streamed and job.kind == "detect"
+    return {
+        "exports": [
+            {"name": name, "href": address + encoded([("format", kind)])}
+            for kind, name in _EXPORTS.items()
+            if kind != "png" or job.kind == "explain"
+        ],
+        "command": None if is_ranked_here else exports.command_line(entry, job),
+        "python": None if is_ranked_here else exports.python(entry, job),
+        "instead": exports.RANKED_HERE if is_ranked_here else "",
+        "json": json,
+    }
+
+
+# --- the start, the table ----------------------------------------------------------------------
 
 _KINDS = "CSV, Excel, Parquet, JSON, SQLite and more."
 #: Where what is opened goes, where readers are at this machine and where they may not be.
@@ -92,6 +261,8 @@ async def table(request: Request) -> Response:
         problem = error.shell_message()
     query, left = TableQuery.of(request.query_params), table_page.left_of(request.query_params)
     rows = await service_of(request).tables.page(entry.id, query)
+    if is_json(request):
+        return Answer(record(openapi.Page, rows))
     shown = table_page.TablePage(entry, query, addresses, left).context(rows)
     status = 400 if problem else 200
     return view("table.html", entry, addresses, "table", status, problem=problem, **shown)
@@ -120,12 +291,13 @@ async def odd(request: Request) -> Response:
     entry, waiting = await open_table(request)
     if waiting is not None:
         return waiting
-    given = request.query_params.get("top")
+    given = request.query_params.get("top") or ("10" if is_json(request) else None)
     top = odd_page.number_of(given)
     shown = odd_page.request_context(entry, addresses, top)
     if given is not None:
-        job = looked_for(request, addresses, top)
-        await job.finished(PATIENCE)
+        job = await finished(request, looked_for(request, addresses, top))
+        if is_json(request):
+            return Answer(exports.document(job))
         shown |= _detected(job, addresses, top, entry)
     return view("odd.html", entry, addresses, "odd", waiting=shown["state"] == "running", **shown)
 
@@ -151,8 +323,8 @@ async def find_odd(request: Request) -> Response:
 
 def looked_for(request: Request, addresses: Addresses, top: int, again: bool = False) -> Job:
     """Return the job that looks for odd rows, begun unless there is one."""
-    options, jobs = odd_page.options_of(addresses.options), service_of(request).jobs
-    return jobs.detect(addresses.table_id, top=top, options=options, again=again)
+    options, tables = odd_page.options_of(addresses.options), service_of(request).tables
+    return tables.detect(addresses.table_id, top=top, options=options, again=again)
 
 
 # --- a row, a new object ---------------------------------------------------------------------
@@ -183,7 +355,7 @@ def _among_odd(request: Request, addresses: Addresses) -> tuple[int | None, tupl
     job = looked_for(request, addresses, top := odd_page.number_of(given))
     if job.state != "done":
         return None, ()
-    return top, tuple(row + 1 for row in job.detection.positions)
+    return top, tuple(row + 1 for row in job.detected.detection.positions)
 
 
 async def new(request: Request) -> Response:
@@ -202,7 +374,8 @@ async def new(request: Request) -> Response:
     else:
         values = {column.name: params.get(f"v.{column.name}", "") for column in entry.columns}
     subject = Subject(values)
-    if not is_moved(list(params)) and (params.get("from") or not any(values.values())):
+    is_empty = params.get("from") or not any(values.values())
+    if is_empty and not is_moved(list(params)) and not is_json(request):
         shown = RowPage(entry, subject, addresses).context()
         return view("row.html", entry, addresses, "new", **_NOTHING | shown | {"welcome": welcome})
     return await _explained(request, entry, subject, addresses, "new")
@@ -232,9 +405,13 @@ async def _explained(
     try:
         job = _job_of(request, entry, subject, addresses)
     except ObjectError as error:
+        if is_json(request):
+            raise
         context["problem"] = error.shell_message()
         return view("row.html", entry, addresses, here, **context)
-    await job.finished(PATIENCE)
+    await finished(request, job)
+    if is_json(request):
+        return Answer(exports.document(job))
     if job.state == "done":
         twins = await _twins(request, entry, job)
         context |= shown.explained(job.findings, twins)
@@ -251,10 +428,11 @@ async def _explained(
 def _job_of(
     request: Request, entry: TableEntry, subject: Subject, addresses: Addresses, again: bool = False
 ) -> Job:
-    jobs, options = service_of(request).jobs, addresses.options
+    tables, options = service_of(request).tables, addresses.options
     if subject.number is None:
-        return jobs.explain(entry.id, values=subject.values, options=options, again=again)
-    return jobs.explain(entry.id, number=subject.number, options=options, again=again)
+        values = {name: text or None for name, text in subject.values.items()}
+        return tables.explain(entry.id, values=values, options=options, again=again)
+    return tables.explain(entry.id, number=subject.number, options=options, again=again)
 
 
 async def _twins(request: Request, entry: TableEntry, job: Job) -> dict[int, Twins]:
@@ -284,6 +462,10 @@ async def explain_again(request: Request) -> Response:
 ROUTES: Sequence[BaseRoute] = [
     Route("/", start),
     Route("/style.css", style_sheet),
+    Route("/t/{table}.json", table),
+    Route("/t/{table}/odd.json", odd),
+    Route("/t/{table}/row/{number}.json", row),
+    Route("/t/{table}/new.json", new),
     Route("/t/{table}", table, methods=["GET"]),
     Route("/t/{table}", read_again, methods=["POST"]),
     Route("/t/{table}/forget", forget, methods=["POST"]),

@@ -5,21 +5,45 @@ Every view of a table has an address that says all that is shown.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
+from urllib.parse import quote, urlencode
 
+import numpy as np
 from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import Request
 
-from outlying.checks import check_choice, read_whole
-from outlying.errors import OptionError, shown
+from outlying.checks import check_choice, check_names, read_whole
+from outlying.derived.calendar import DAY
+from outlying.errors import OptionError, not_allowed, shown
 from outlying.options import COLUMN_OPTIONS, EXPLAIN_OPTIONS, Options
-from outlying.web.browse import RowView
-from outlying.web.filters import Filter
+from outlying.results.findings import Findings
+from outlying.results.stories import Pair, Story
+from outlying.table.arrays import Mask
+from outlying.table.columns import Column, NumericColumn
+from outlying.table.table import Condition, Part, part_of
+from outlying.table.values import (
+    Form,
+    Value,
+    number_of,
+    plain,
+    printable,
+    range_text,
+    read_text,
+    text_of,
+)
 
+if TYPE_CHECKING:
+    from outlying.web.browse import ColumnOverview
+
+FilterKind = Literal["equals", "interval", "missing", "present", "contains"]
+_FIELDS = ("attribute", "kind", "low", "high", "value")
 Params: TypeAlias = list[tuple[str, str]]
+#: SQL, and the values of its question marks.
+Sql: TypeAlias = tuple[str, list[Any]]
 #: A query string, or a form.
 Given: TypeAlias = ImmutableMultiDict[Any, Any]
 
@@ -31,6 +55,68 @@ MOST_FILTERS = 50
 _PAGE = 50
 #: Options of `outlying detect`; its explanations have no others.
 DETECT_OPTIONS = (*COLUMN_OPTIONS, "references", "top")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Filter:
+    """One condition on the rows of a page; an end of an interval that is None is open.
+
+    An address holds it as JSON, with the fields of a finding's condition.
+    """
+
+    attribute: str
+    kind: FilterKind
+    low: Any = None
+    high: Any = None
+    value: Any = None
+
+    @classmethod
+    def of_condition(cls, condition: Condition) -> Filter:
+        """Return the filter that finds the rows of a condition."""
+        ends = plain(condition.low), plain(condition.high)
+        return cls(condition.attribute, condition.kind, *ends, plain(condition.value))
+
+    @classmethod
+    def read(cls, given: object) -> Filter:
+        """Check a filter that comes from outside: JSON, or what was read from it."""
+        if isinstance(given, str):
+            try:
+                given = json.loads(given)
+            except (ValueError, RecursionError):
+                raise not_allowed("filter", given, "a JSON object") from None
+        if not isinstance(given, Mapping) or not isinstance(given.get("attribute"), str):
+            raise OptionError(f"filter is {shown(given)}; needed: an object with an attribute")
+        check_names(given, _FIELDS)
+        check_choice("filter's kind", given.get("kind"), get_args(FilterKind))
+        found = cls(*(cast(Any, given.get(name)) for name in _FIELDS))
+        for end in (found.low, found.high, found.value):
+            if not isinstance(end, (str, int, float, bool, type(None))):
+                raise OptionError(f"filter holds {shown(end)}; allowed: a text or a number")
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the filter as plain values."""
+        return {name: getattr(self, name) for name in _FIELDS}
+
+    def to_json(self) -> str:
+        """Write the filter as it stands in an address."""
+        known = {name: value for name, value in self.to_dict().items() if value is not None}
+        return json.dumps(known, ensure_ascii=False)
+
+    def __str__(self) -> str:
+        name = printable(self.attribute)
+        if self.kind in ("missing", "present"):
+            return f"{name} is {'missing' if self.kind == 'missing' else 'known'}"
+        if self.kind == "contains":
+            return f"{name} contains {text_of(self.value)}"
+        if self.kind == "equals":
+            return f"{name} = {text_of(self.value)}"
+        if self.low is None or self.high is None:
+            end = self.high if self.low is None else self.low
+            return f"{name} is at {'most' if self.low is None else 'least'} {text_of(end)}"
+        if self.low == self.high:
+            return f"{name} = {text_of(self.low)}"
+        return f"{name} is {range_text(self.low, self.high)}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -78,9 +164,14 @@ class TableQuery:
         return pairs + ([("rows", ",".join(map(str, self.rows)))] if self.rows is not None else [])
 
     @property
-    def view(self) -> RowView:
-        """The rows that are meant, page or not."""
-        return RowView(self.sort, self.descending, self.search, self.filters, self.rows)
+    def view(self) -> TableQuery:
+        """The same rows in the same order, whatever the page."""
+        return dataclasses.replace(self, offset=0, limit=_PAGE)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows are meant."""
+        return not self.search and not self.filters and self.rows is None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -142,9 +233,92 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 def encoded(pairs: Sequence[tuple[str, str]]) -> str:
     """Write pairs as a query string with its question mark; nothing where there are none."""
-    from urllib.parse import urlencode
-
     return f"?{urlencode(pairs)}" if pairs else ""
+
+
+# --- which rows a filter means: in SQL, and on derived columns -------------------------------
+
+
+def condition_sql(column: str, facts: ColumnOverview, item: Filter) -> Sql:
+    """Write a condition on a column of the copy."""
+    if item.kind == "missing" or (item.kind == "equals" and item.value is None):
+        return f"{column} IS NULL", []
+    if item.kind == "present":
+        return f"{column} IS NOT NULL", []
+    if item.kind == "contains":
+        return containing(column, facts), [label_in_copy(item.value)]
+    if item.kind == "equals":
+        is_number = facts.is_numeric
+        return f"{column} = ?", [(number_in_copy if is_number else _label)(facts, item.value)]
+    number = column if facts.is_numeric else f"TRY_CAST({column} AS DOUBLE)"
+    parts, parameters = [f"{column} IS NOT NULL"], []
+    for sign, end in ((">=", item.low), ("<=", item.high)):
+        if end is not None:
+            parts.append(f"{number} {sign} ?")
+            parameters.append(number_in_copy(facts, end))
+    return " AND ".join(parts), parameters
+
+
+def containing(column: str, facts: ColumnOverview) -> str:
+    """Look for a text in a cell in any case; the database lowers both, so that they agree."""
+    return f"contains(lower({_text(column, facts)}), lower(?))"
+
+
+def _text(column: str, facts: ColumnOverview) -> str:
+    """Write the text of a cell as pages show it."""
+    if not facts.is_numeric:
+        return column
+    styles = {"date": "%Y-%m-%d", "time": "%H:%M:%S"}
+    if facts.form in ("date", "datetime", "instant", "time"):
+        style = styles.get(facts.form, "%Y-%m-%d %H:%M:%S")
+        return f"strftime(make_timestamp(CAST({column} AS BIGINT)), '{style}')"
+    if facts.form == "duration":
+        return f"CAST({column} / 1000000 AS VARCHAR)"
+    return f"CAST({column} AS {'BIGINT' if facts.form == 'integer' else 'DOUBLE'})::VARCHAR"
+
+
+def label_in_copy(value: Any) -> str:
+    """Write a category as the database holds it: halves of characters are escaped."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _label(_: ColumnOverview, value: Any) -> str:
+    return label_in_copy(value)
+
+
+def number_in_copy(facts: ColumnOverview | NumericColumn, value: Any) -> float:
+    """Return a value as the number that the database holds; an error says what is expected."""
+    form: Form = facts.form if facts.is_numeric else "number"
+    try:
+        return number_of(form, read_text(form, value) if isinstance(value, str) else value)
+    except ValueError as error:
+        raise OptionError(f"filter: column {facts.name!r} expects {error}") from None
+
+
+def rows_met(column: Column, item: Filter) -> Mask:
+    """Return which rows of a derived column meet a condition; hours may go across midnight."""
+    if item.kind in ("missing", "present") or (item.kind == "equals" and item.value is None):
+        return np.asarray(column.missing() == (item.kind != "present"))
+    if not column.is_numeric:
+        if item.kind == "interval":
+            said = "has no ranges; allowed: one of its values"
+            raise OptionError(f"filter: {item.attribute!r} {said}")
+        wanted, is_whole = str(item.value), item.kind == "equals"
+        met = [
+            str(label) == wanted if is_whole else wanted.lower() in str(label).lower()
+            for label in column.labels
+        ]
+        return np.array([*met, False])[column.codes]
+    if item.kind == "contains":
+        raise OptionError(f"filter: {item.attribute!r} holds no texts; allowed: a range")
+    low, high = (item.value, item.value) if item.kind == "equals" else (item.low, item.high)
+    first = -np.inf if low is None else number_in_copy(column, low)
+    last = np.inf if high is None else number_in_copy(column, high)
+    values = column.values % DAY if column.form == "time" else column.values
+    if column.form == "time" and last < first:
+        return np.asarray((values >= first) | (values <= last))
+    return np.asarray((values >= first) & (values <= last))
 
 
 # --- addresses -------------------------------------------------------------------------------
@@ -201,7 +375,76 @@ class Addresses:
         """Return the address of what stands out: to be asked for, or so many rows of it."""
         return self.to("/odd", () if top is None else (("top", str(top)),), suffix)
 
-    def new(self, values: Mapping[str, str], suffix: str = "") -> str:
+    def new(self, values: Mapping[str, Value], suffix: str = "") -> str:
         """Return the address of a new object."""
-        pairs = [(f"v.{name}", value) for name, value in values.items() if value != ""]
-        return self.to("/new", pairs, suffix)
+        return self.to("/new", object_params(values), suffix)
+
+
+def object_params(values: Mapping[str, Value]) -> Params:
+    """Write the values of a new object as pairs of an address; what is missing is left out."""
+    texts = {name: field_text(value) for name, value in values.items()}
+    return [(f"v.{name}", text) for name, text in texts.items() if text]
+
+
+def field_text(value: Value) -> str:
+    """Write a value as people type it; nothing where it is missing."""
+    found = plain(value)
+    if found is None:
+        return ""
+    return str(found).lower() if isinstance(found, bool) else str(found)
+
+
+# --- what would be ordinary ------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which rows are ordinary twins: of the same group, typical, near in the other columns."""
+
+    value: Value
+    filters: tuple[Filter, ...]
+    group: list[Filter]
+    distance: dict[str, Value]
+    row: int
+
+    @classmethod
+    def of(cls, findings: Findings, story: Story, forms: Mapping[str, Form]) -> Wanted:
+        """Describe the twins of a row for one of its stories."""
+        pair = story.headline
+        group = [Filter.of_condition(condition) for condition in pair.conditions]
+        value, typical = nearest_typical(pair, forms)
+        told = {pair.column, pair.property}
+        told |= {condition.attribute for condition in pair.conditions}
+        compared = [name for name in findings.population.columns if name in forms]
+        values = findings.object
+        distance = {name: values.get(name) for name in compared if name not in told}
+        row = 0 if findings.row is None else findings.row + 1
+        return cls(value, (*group, typical), group, distance, row)
+
+
+def nearest_typical(pair: Pair, forms: Mapping[str, Form]) -> tuple[Value, Filter]:
+    """Return the typical value that is nearest to the odd one, and what rows it stands for.
+
+    The property may be derived from a column, one of those of these forms.
+    """
+    _, part = part_of(pair.property, forms) or (None, None)
+    form = forms.get(pair.property) or ("number" if part is None else part.form)
+    if part is Part.WRITTEN:  # typical is whatever could be read
+        return None, Filter(pair.column, "present")
+    if pair.value is None:  # in place of a gap any value would do, and none is nearest
+        return None, Filter(pair.property, "present")
+    ranges = [item for item in pair.typical if isinstance(item, tuple)]
+    if not ranges:
+        common = next((item for item in pair.typical if not isinstance(item, tuple)), None)
+        return common, Filter(pair.property, "equals", value=plain(common))
+    low, high = min(ranges, key=lambda ends: min(_apart(form, pair.value, end) for end in ends))
+    end = min((low, high), key=lambda each: _apart(form, pair.value, each))
+    return end, Filter(pair.property, "interval", plain(low), plain(high))
+
+
+def _apart(form: Form, value: Value, other: Value) -> float:
+    """Return how far two values are apart; 0 where one of them is missing."""
+    with contextlib.suppress(ValueError):
+        if value is not None and other is not None:
+            return abs(number_of(form, value) - number_of(form, other))
+    return 0.0

@@ -14,10 +14,9 @@ from outlying.results.findings import Findings
 from outlying.results.stories import Pair, Story
 from outlying.results.wording import PYTHON
 from outlying.table.table import Condition, Part, part_of
-from outlying.table.values import Value, plain, printable, text_of
-from outlying.web.cells import ColumnOverview
-from outlying.web.filters import Filter
-from outlying.web.queries import Addresses, OptionsQuery, Params, TableQuery
+from outlying.table.values import Value, printable, text_of
+from outlying.web.browse import ColumnOverview
+from outlying.web.queries import Addresses, Filter, OptionsQuery, Params, TableQuery, field_text
 from outlying.web.table_page import KINDS, cell_text, column_texts, counted
 from outlying.web.tables import TableEntry, Twins
 
@@ -150,7 +149,7 @@ class Subject:
 
 def texts_of(values: Mapping[str, Value]) -> dict[str, str]:
     """Return values as a form holds them; a missing one is empty."""
-    return {name: _field_text(value) for name, value in values.items()}
+    return {name: field_text(value) for name, value in values.items()}
 
 
 def copied(values: Mapping[str, str], entry: TableEntry) -> dict[str, str]:
@@ -168,13 +167,6 @@ def too_long(values: Mapping[str, str]) -> list[str]:
 def _is_identifier(column: ColumnOverview, rows: int) -> bool:
     known = rows - column.missing
     return column.form == "text" and known > 1 and column.distinct >= _MOSTLY * known
-
-
-def _field_text(value: Value) -> str:
-    found = plain(value)
-    if found is None:
-        return ""
-    return str(found).lower() if isinstance(found, bool) else str(found)
 
 
 class RowPage:
@@ -296,7 +288,7 @@ class RowPage:
         names = [*told, *[name for name in places if name not in told][:_OTHER_COLUMNS]]
         own, odd = findings.object, story.headline.column
         columns = [
-            column_texts([own.get(name), *(twin.cells[places[name]] for twin in twins.twins)])
+            column_texts([own.get(name), *(twin.values[places[name]] for twin in twins.twins)])
             for name in names
         ]
         lines = [[text or "missing" for text in line] for line in zip(*columns, strict=True)]
@@ -306,7 +298,7 @@ class RowPage:
             "own_cells": lines[0],
             "twins": [
                 {"number": f"{n:,}", "href": self.addresses.row(n), "cells": line}
-                for n, line in zip((twin.number for twin in twins.twins), lines[1:], strict=True)
+                for n, line in zip((twin.row for twin in twins.twins), lines[1:], strict=True)
             ],
         }
 
@@ -325,7 +317,7 @@ class RowPage:
             return {"ordinary": said, "change": None} if says_something else {}
         values, is_row = self.subject.values, self.subject.number is not None
         own = copied(values, self.entry) if is_row else values
-        changed = {**own, odd: _field_text(value)}
+        changed = {**own, odd: field_text(value)}
         return {"ordinary": cell_text(value), "change": self.addresses.new(changed)}
 
     # --- the form ---------------------------------------------------------------------------------
@@ -358,7 +350,7 @@ class RowPage:
 
 def _choices(column: ColumnOverview) -> list[str]:
     """Return the categories that a field offers, those that can be read at a glance."""
-    texts = map(_field_text, column.categories)
+    texts = map(field_text, column.categories)
     return [text for text in texts if 0 < len(text) <= _LONGEST_CHOICE]
 
 

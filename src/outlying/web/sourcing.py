@@ -5,30 +5,42 @@ Uploads, and copies of tables, are in a private folder that is gone when the ser
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import dataclasses
 import itertools
 import os
-from collections.abc import Mapping
+import re
+import shutil
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from python_multipart.exceptions import FormParserError
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException
+from starlette.requests import Request
+from starlette.types import Message
+
+from outlying.errors import OptionError, SourceError, harmless
 from outlying.options import Engine
 from outlying.sources import registry
-from outlying.sources.copies import PrivateCopy, landed
+from outlying.sources.copies import LEAST_ROOM, PrivateCopy, landed
 from outlying.sources.excel.reading import sheet_names
 from outlying.sources.files import check_readable
 from outlying.sources.private_folders import PrivateFolder
 from outlying.sources.recognise import REMOTE, are_files, name_of, path_of, scheme_of
 from outlying.table.table import Table
+from outlying.web import LimitError, Limits, SlowError
 
 if TYPE_CHECKING:
     from outlying.sources.passes import Feeder
 
-
+SAID = {"table": "Table of a database", "sheet": "Sheet of a workbook", "encoding": "Encoding"}
+"""What a client may say about a file, and how a page calls it."""
 _HEAD = 1 << 16  # bytes that tell what a file holds
-_SAYABLE = ("table", "sheet", "encoding")
 #: Some that people meet; others can be named where a file could not be read.
 _ENCODINGS = (
     "utf-8",
@@ -125,7 +137,7 @@ class Sourcing:
             named = None if suffix is None else registry.format_of(suffix)
             kinds = [item for item in (named, registry.format_by_content(head)) if item is not None]
             found = tuple(dict.fromkeys(option for item in kinds for option in item.takes))
-            return found if kinds and "table" not in dict(self.given) else _SAYABLE
+            return found if kinds and "table" not in dict(self.given) else tuple(SAID)
         return ("table",) if scheme_of(self.name) is not None else ()
 
     @property
@@ -186,3 +198,107 @@ class Workspace:
         at: TracebackType | None,
     ) -> None:
         self.close()
+
+
+# --- files that clients send -----------------------------------------------------------------
+
+_CHUNK = 1 << 20
+_STRIDE = 1 << 16
+_LONGEST_NAME = 200
+_SEPARATORS = re.compile(r"[/\\\0]")
+
+
+async def received(request: Request, workspace: Workspace, limits: Limits) -> Sourcing:
+    """Take in the file of a request, as its whole body or as a field of a form."""
+    given = request.headers.get("content-length", "")
+    if given.isdigit() and int(given) > limits.upload_bytes:
+        raise _too_large(limits)
+    if request.headers.get("content-type", "").startswith("multipart/form-data"):
+        name, path = await _from_form(request, workspace, limits)
+    else:
+        name = _checked_name(request.query_params.get("name"))
+        path = _path_for(name, workspace)
+        whole = bounded(request, limits.upload_bytes, _too_large(limits), limits.pause)
+        await _written(whole.stream(), path)
+    said = {key: request.query_params.get(key, "") for key in SAID}
+    return Sourcing.uploaded(name, path, {key: value for key, value in said.items() if value})
+
+
+def _checked_name(given: str | None) -> str:
+    """Return the name of a file, which is only ever shown; one that holds a path is refused."""
+    if given is None or not given.strip():
+        raise OptionError("the file has no name; add ?name=FILE.csv")
+    if _SEPARATORS.search(given) or given.strip(". ") == "":
+        raise OptionError("the name of the file holds a path; allowed: a name such as patients.csv")
+    return harmless(given)[:_LONGEST_NAME]
+
+
+def _path_for(name: str, workspace: Workspace) -> Path:
+    """Return where to write a file; of its own name, only a known ending is left."""
+    return workspace.new_path(registry.suffix_of(Path(name), registry.SUFFIXES) or "")
+
+
+async def _from_form(request: Request, workspace: Workspace, limits: Limits) -> tuple[str, Path]:
+    most = limits.upload_bytes + _CHUNK
+    whole = bounded(request, most, _too_large(limits), limits.pause)
+    try:
+        async with whole.form(max_files=1, max_fields=10) as form:
+            file = next((item for item in form.values() if isinstance(item, UploadFile)), None)
+            if file is None:
+                raise OptionError("the form holds no file; send it in a field called file")
+            name = _checked_name(file.filename)
+            path = _path_for(name, workspace)
+            await _written(_chunks(file), path)
+    except (MultiPartException, FormParserError, HTTPException) as error:
+        said = getattr(error, "message", None) or getattr(error, "detail", None) or str(error)
+        raise SourceError(f"the form cannot be read: {said}") from None
+    return name, path
+
+
+def bounded(request: Request, most: int, error: LimitError, pause: float) -> Request:
+    """Return a request whose body is read up to so many bytes; the error says that it has more.
+
+    Every 64 KB of it have to come within `pause` seconds.
+    """
+    clock = asyncio.get_running_loop().time
+    total, mark, end = 0, _STRIDE, clock() + pause
+
+    async def receive() -> Message:
+        nonlocal total, mark, end
+        try:
+            async with asyncio.timeout_at(end):
+                message = await request.receive()
+        except TimeoutError:
+            said = f"the next {_STRIDE >> 10} KB of the request did not come within {pause} seconds"
+            raise SlowError(said, "pause") from None
+        total += len(message.get("body", b""))
+        if total > most:
+            raise error
+        if total >= mark:
+            mark, end = total + _STRIDE, clock() + pause
+        return message
+
+    return Request(request.scope, receive)
+
+
+async def _chunks(file: UploadFile) -> AsyncIterator[bytes]:
+    while chunk := await file.read(_CHUNK):
+        yield chunk
+
+
+async def _written(chunks: AsyncIterator[bytes], path: Path) -> None:
+    """Write a file that only its owner may read; nothing is left where it does not come whole."""
+    try:
+        with path.open("xb") as stream:
+            path.chmod(0o600)
+            async for chunk in chunks:
+                if shutil.disk_usage(path.parent).free < LEAST_ROOM:
+                    raise SourceError("too little room is left on the disk for the file")
+                stream.write(chunk)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _too_large(limits: Limits) -> LimitError:
+    return LimitError(f"the file has more than {limits.upload:,} MB", "upload")

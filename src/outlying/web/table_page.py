@@ -12,10 +12,9 @@ from starlette.datastructures import QueryParams
 from outlying.checks import read_real, read_whole
 from outlying.errors import OptionError, not_allowed
 from outlying.table.values import Form, Value, printable, read_text, text_of
-from outlying.web.cells import ColumnOverview
-from outlying.web.filters import Filter
-from outlying.web.queries import Addresses, OptionsQuery, Params, TableQuery
-from outlying.web.service import SAID
+from outlying.web.browse import ColumnOverview
+from outlying.web.queries import Addresses, Filter, OptionsQuery, Params, TableQuery
+from outlying.web.sourcing import SAID
 from outlying.web.tables import Page, PageRow, TableEntry
 
 #: A page of more columns is slow to draw; the others are some steps to the right.
@@ -45,7 +44,9 @@ class TablePage:
         self._types = dict(addresses.options.options.types)
         self._declarable = frozenset() if entry.facts is None else entry.facts.declarable
         declared = self._declarable.intersection(self._types)
-        self._skipped = {name: why for name, why in entry.skipped if name not in declared}
+        self._skipped = {
+            item.name: item.reason for item in entry.skipped if item.name not in declared
+        }
         self._left = min(left, max(0, len(entry.columns) - 1))
         self._columns = _window(entry, self._left)
 
@@ -169,7 +170,7 @@ class TablePage:
     def _rows(self, page: Page, shown: list[ColumnOverview]) -> list[dict[str, Any]]:
         places = {column.name: place for place, column in enumerate(self.entry.columns)}
         texts = [
-            column_texts([row.cells[places[column.name]] for row in page.rows]) for column in shown
+            column_texts([row.values[places[column.name]] for row in page.rows]) for column in shown
         ]
         return [
             self._row(row, shown, [column[place] for column in texts])
@@ -181,8 +182,8 @@ class TablePage:
     ) -> dict[str, Any]:
         blame = row.blame or {}
         return {
-            "number": f"{row.number:,}",
-            "href": self.addresses.row(row.number),
+            "number": f"{row.row:,}",
+            "href": self.addresses.row(row.row),
             "is_explained": row.blame is not None,
             "cells": [
                 {
@@ -269,10 +270,12 @@ def _reading(entry: TableEntry) -> list[dict[str, Any]]:
 def _unusable(entry: TableEntry) -> list[str]:
     """Name the columns that are not shown, as they cannot be read."""
     shown = {column.name for column in entry.columns}
-    left = [(name, reason) for name, reason in entry.skipped if name not in shown]
+    left = [item for item in entry.skipped if item.name not in shown]
     more = [f"{len(left) - _MOST_NAMED:,} more columns are not shown."] * (len(left) > _MOST_NAMED)
     named = left[:_MOST_NAMED]
-    return [f"Column {printable(name, 60)} is not shown: it {why}." for name, why in named] + more
+    return [
+        f"Column {printable(item.name, 60)} is not shown: it {item.reason}." for item in named
+    ] + more
 
 
 def _these(count: int) -> str:
@@ -364,7 +367,7 @@ def _excluded(entry: TableEntry, params: QueryParams, before: Sequence[str]) -> 
 
     Those that are only compared as their type was declared have one that says so.
     """
-    compared, skipped = set(params.getlist("compare")), dict(entry.skipped)
+    compared, skipped = set(params.getlist("compare")), {item.name for item in entry.skipped}
     declared = set(params.getlist("declared"))
     asked = {
         column.name: str(place) in compared

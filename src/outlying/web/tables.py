@@ -9,27 +9,31 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeVar
 
 import anyio.to_thread
+from starlette.requests import Request
 
+from outlying.checks import check_names, check_whole
+from outlying.errors import ObjectError, OptionError
 from outlying.results.findings import Findings
-from outlying.table.values import Value
-from outlying.web.browse import Browser, Rows
-from outlying.web.cells import ColumnOverview
-from outlying.web.filters import TWINS, Filter, Wanted
-from outlying.web.jobs import Job, Jobs
-from outlying.web.limits import BusyError, Limits, NotFoundError, NotReadyError
-from outlying.web.processes import Process
-from outlying.web.queries import TableQuery
+from outlying.table.table import SkippedColumn
+from outlying.table.values import Form, Value, read_text
+from outlying.web import BusyError, Limits, NotFoundError, NotReadyError
+from outlying.web.browse import Browser, ColumnOverview, Rows
+from outlying.web.jobs import Job, Jobs, Process
+from outlying.web.queries import DETECT_OPTIONS, Filter, OptionsQuery, TableQuery, Wanted
 from outlying.web.sourcing import Sourcing, Workspace
-from outlying.web.tasks import Explain, Facts, Failed, Message, Task, WorkerSpec
+from outlying.web.worker import Detect, Explain, Facts, Failed, Message, Task, WorkerSpec
 
 State = Literal["closed", "reading", "ready", "failed"]
 Result = TypeVar("Result")
-Column: TypeAlias = ColumnOverview
 
 _AGAIN = "again"  # the reading of a table that is known already
+TWINS = 3
+"""Rows alike that are shown."""
+MOST_FLAGGED = 200
+"""Rows that one detection explains."""
 _PROCESSES = 6  # that hold tables at the same time
 _EXPLAINED = 5_000  # rows of a table whose blame is remembered
 _FAINT = 4  # a row of which nothing stands out has a quarter of the shade
@@ -40,8 +44,8 @@ _THREADS = anyio.CapacityLimiter(8)  # that look around in copies at the same ti
 class PageRow:
     """A row as a page shows it; `blame`: how much each cell is to blame, as a share of the most."""
 
-    number: int
-    cells: list[Value]
+    row: int
+    values: list[Value]
     blame: dict[str, float] | None = None
 
 
@@ -52,6 +56,7 @@ class Page:
     total: int
     offset: int
     limit: int
+    columns: list[str]
     rows: list[PageRow]
 
 
@@ -61,7 +66,7 @@ class Twins:
 
     ordinary_at: Value
     twins: list[PageRow]
-    group_filters: list[Filter]
+    filters: list[Filter]
     sentence: str
 
 
@@ -102,7 +107,7 @@ class TableEntry:
         return () if self.facts is None else self.facts.columns
 
     @property
-    def skipped(self) -> tuple[tuple[str, str], ...]:
+    def skipped(self) -> tuple[SkippedColumn, ...]:
         """The columns that are not compared unless that is asked for, and why."""
         return () if self.facts is None else self.facts.skipped
 
@@ -236,8 +241,9 @@ class Tables:
     async def page(self, name: str, query: TableQuery) -> Page:
         """Return a page of rows."""
         entry = self.get(name)
-        found = await _apart(entry.ready().page, query.view, query.offset, query.limit)
-        return Page(found.total, query.offset, query.limit, _page_rows(entry, found))
+        found = await _apart(entry.ready().page, query)
+        names = [column.name for column in entry.columns]
+        return Page(found.total, query.offset, query.limit, names, _page_rows(entry, found))
 
     async def values(self, name: str, number: int) -> dict[str, Value]:
         """Return the values of a row by column."""
@@ -254,11 +260,48 @@ class Tables:
         if not 0 <= place < len(findings.stories):
             raise NotFoundError(f"there is no story {place + 1}")
         story = findings.stories[place]
-        wanted = Wanted.of(findings, story, entry.columns)
+        forms = {column.name: column.form for column in entry.columns}
+        wanted = Wanted.of(findings, story, forms)
         found = await _apart(browser.first_by, wanted.filters, wanted.distance, wanted.row, TWINS)
         return Twins(wanted.value, _page_rows(entry, found), wanted.group, story.sentence)
 
-    def job_for(self, name: str, task: Task, *, again: bool) -> Job:
+    def explain(
+        self,
+        table: str,
+        *,
+        number: int | None = None,
+        values: Mapping[str, Any] | None = None,
+        options: OptionsQuery | None = None,
+        again: bool = False,
+    ) -> Job:
+        """Explain a row by its number from 1, or a new object by its values.
+
+        The same request has the same job; `again` begins one that has failed once more.
+        """
+        chosen, entry = options or OptionsQuery(), self.get(table)
+        entry.ready()
+        if values is not None:
+            typed = tuple(_typed(values, entry, chosen).items())
+            return self._job_for(table, Explain(chosen, object=typed), again=again)
+        check_number(entry, number)
+        return self._job_for(table, Explain(chosen, row=int(number or 0) - 1), again=again)
+
+    def detect(
+        self,
+        table: str,
+        *,
+        top: int = 10,
+        options: OptionsQuery | None = None,
+        again: bool = False,
+    ) -> Job:
+        """Find the rows that stand out, and explain them."""
+        chosen = options or OptionsQuery()
+        check_names(dict(chosen.given), DETECT_OPTIONS)
+        if check_whole("top", top, 1) > MOST_FLAGGED:
+            raise OptionError(f"top is {top}; allowed: 1 to {MOST_FLAGGED}")
+        return self._job_for(table, Detect(chosen, top), again=again)
+
+    def _job_for(self, name: str, task: Task, *, again: bool) -> Job:
         """Return the job that works on a task, begun unless there is one."""
         entry = self.get(name)
         entry.ready()
@@ -375,4 +418,59 @@ def _unused(name: str, taken: Iterable[str]) -> str:
     found = name
     while found in names:
         found, number = f"{name}-{number}", number + 1
+    return found
+
+
+def _typed(values: Mapping[str, Any], entry: TableEntry, options: OptionsQuery) -> dict[str, Any]:
+    """Read texts as what their columns hold; other values stay as they are."""
+    declared = dict(options.options.types)
+    forms: dict[str, Form] = {}
+    mixed = {facts.name for facts in entry.columns if facts.unread}
+    for facts in entry.columns:
+        kind = declared.get(facts.name, facts.type)
+        is_number = kind == "numeric" and facts.type == "categorical"
+        forms[facts.name] = "number" if is_number else facts.form
+        if kind == "categorical" and facts.type != "categorical":
+            forms[facts.name] = "text"
+    found = {}
+    for name, value in values.items():
+        try:
+            is_text = isinstance(value, str) and name in forms
+            found[name] = read_text(forms[name], value.strip()) if is_text else value
+        except ValueError as error:
+            if name in mixed:  # a text among numbers is what some rows hold, and can be odd
+                found[name] = value
+                continue
+            raise ObjectError(f"the object's {name!r} is {value!r}; it expects {error}") from None
+        if not isinstance(value, (str, int, float, bool, type(None))):
+            raise ObjectError(f"the object's {name!r} is no text, number, true, false or null")
+    return found
+
+
+# --- the server as pages and API see it ------------------------------------------------------
+
+
+class Service:
+    """One server: its private folder, its tables, its jobs, its limits."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        limits: Limits | None = None,
+        sources: Sequence[tuple[Sourcing, Any]] = (),
+    ) -> None:
+        self.workspace, self.limits = workspace, limits or Limits()
+        self.jobs = Jobs(self.limits)
+        self.tables = Tables(workspace, self.limits, self.jobs)
+        for sourcing, held in sources:
+            self.tables.add(sourcing, held)
+
+    def close(self) -> None:
+        """End all that runs."""
+        self.tables.close()
+
+
+def service_of(request: Request) -> Service:
+    """Return the service that answers a request."""
+    found: Service = request.app.state.service
     return found

@@ -1,7 +1,8 @@
 """A worker process: it holds one table, prepared once, and explains or ranks its rows.
 
-Tasks run in threads, which share what is prepared; each is stopped through its progress. Whatever
-a table does to this process, the server lives on and starts another one.
+What it is asked to do and what it answers are values that can be pickled. Tasks run in threads,
+which share what is prepared; each is stopped through its progress. Whatever a table does to this
+process, the server lives on and starts another one.
 """
 
 from __future__ import annotations
@@ -25,29 +26,112 @@ import numpy as np
 
 from outlying.api import Explainer
 from outlying.detect.api import detect
-from outlying.errors import OutlyingError, SourceError
+from outlying.errors import OutlyingError, Setting, SourceError
 from outlying.options import Options
 from outlying.parsing.columns import as_read
+from outlying.results.detections import Detection
 from outlying.results.findings import Findings
 from outlying.sources.local import TooManyRowsError, collected
 from outlying.table.selection import select_any
 from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.targets import RowRequest
-from outlying.web.browse import Browser, read_copy, write_copy
-from outlying.web.cells import ColumnOverview
-from outlying.web.limits import LimitError
+from outlying.web import LimitError
+from outlying.web.browse import Browser, ColumnOverview, read_copy, write_copy
 from outlying.web.queries import OptionsQuery
-from outlying.web.tasks import (
-    Detect,
-    Detected,
-    Done,
-    Explain,
-    Facts,
-    Failed,
-    Progress,
-    Task,
-    WorkerSpec,
-)
+from outlying.web.sourcing import Sourcing
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Facts:
+    """What a page shows of a table before any row."""
+
+    source: str
+    rows: int
+    columns: tuple[ColumnOverview, ...]
+    skipped: tuple[SkippedColumn, ...]
+    notes: tuple[str, ...]
+    is_streamed: bool
+    choices: tuple[tuple[str, tuple[str, ...]], ...] = ()  # how else it could be read
+    declarable: frozenset[str] = frozenset()  # skipped columns that are compared if declared
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WorkerSpec:
+    """The table that a worker process holds, and where its copy to look around in is.
+
+    `task` names the reading of it; where the facts are `known`, there is a copy already.
+    """
+
+    task: str
+    sourcing: Sourcing
+    folder: Path
+    copy: Path
+    known: Facts | None
+    most_rows: int
+    most_columns: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Explain:
+    """Explain one row, by its position in the copy of the table, or a new object."""
+
+    options: OptionsQuery
+    row: int | None = None
+    object: tuple[tuple[str, Any], ...] | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Detect:
+    """Find the rows that stand out, and explain them."""
+
+    options: OptionsQuery
+    top: int
+
+
+Task = Explain | Detect
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Detected:
+    """The rows that stand out, and why."""
+
+    detection: Detection
+    explained: tuple[Findings, ...]
+    options: Options
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a task is."""
+
+    task: str
+    stage: str
+    done: int
+    total: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Done:
+    """What a task has found."""
+
+    task: str
+    result: Facts | Findings | Detected
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Failed:
+    """Why a task found nothing; `is_cancelled`: somebody wanted it no more."""
+
+    task: str
+    why: str
+    is_cancelled: bool = False
+    limit: str | None = None  # the limit that was hit
+    remedies: tuple[Setting, ...] = ()  # options that would help
+
+
+Message = Progress | Done | Failed
+
+# --- the process -----------------------------------------------------------------------------
 
 _OF_COPY = "The table is a stream: what was ranked is the copy of its rows that the page shows."
 _POLITE = 5  # how far threads that explain stand back behind those who look around
@@ -174,12 +258,11 @@ class Worker:
         table = as_read(table, Options())  # as it is compared
         facts = self._written(table, tell, with_texts=is_streamed)
         left_out = select_any(table, Options()).skipped
-        skipped = tuple((item.name, item.reason) for item in left_out)
         return Facts(
             table.source,
             table.rows,
             facts,
-            skipped,
+            left_out,
             table.notes,
             is_streamed,
             choices=self._spec.sourcing.choices(),
@@ -297,6 +380,5 @@ def copied_table(folder: Path, facts: Facts) -> Table:
     It is read from texts once more, and tells that itself: notes of the table would be doubled.
     """
     names = {column.name for column in facts.columns}
-    skipped = tuple(SkippedColumn(*item) for item in facts.skipped if item[0] not in names)
-    columns = read_copy(folder, facts.columns)
-    return Table(columns, facts.rows, facts.source, skipped)
+    skipped = tuple(item for item in facts.skipped if item.name not in names)
+    return Table(read_copy(folder, facts.columns), facts.rows, facts.source, skipped)
