@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import multiprocessing
 import sys
 import threading
 import time
@@ -15,7 +14,7 @@ import numpy as np
 import pytest
 
 import outlying
-from outlying.search.threads import LazyValues, Lock
+from outlying.search.threads import LazyValues
 
 THREADS = 8
 ROWS = 200
@@ -101,29 +100,3 @@ def test_a_value_is_made_once() -> None:
 
     found = by_threads([lambda _: str(once("x", make))] * THREADS, range(THREADS))
     assert (made, found) == ([0], ["0"] * THREADS)
-
-
-def acquired(lock: Lock) -> None:
-    with lock:
-        pass
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_lock_that_another_thread_holds_is_free_in_a_new_process() -> None:
-    lock, held, done = Lock(), threading.Event(), threading.Event()
-
-    def hold() -> None:
-        with lock:
-            held.set()
-            done.wait()
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    held.wait()
-    child = multiprocessing.get_context("fork").Process(target=acquired, args=(lock,))
-    child.start()
-    child.join(timeout=30)
-    done.set()
-    thread.join()
-    assert child.exitcode == 0

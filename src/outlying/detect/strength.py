@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from outlying.parallel import usable_threads
+from outlying.parallel import usable_workers
 from outlying.results.detections import Counts, Detection, Flagged, OddCombination, Reason, Word
 from outlying.results.notes import drawn_note
 from outlying.search.standing import Standing
@@ -148,7 +148,7 @@ def _columns_that_add_most(
 ) -> list[tuple[str, ...]]:
     if not rows:
         return []
-    prepared, threads = population.prepared, usable_threads(None)
+    prepared, threads = population.prepared, usable_workers(None)
     evidence = prepared.evidence_of(np.array(rows), threads)
     added: dict[str, Floats] = {}
     for number, item in enumerate(prepared.model().properties):

@@ -11,6 +11,7 @@ import collections
 import dataclasses
 import functools
 import math
+import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 
@@ -29,7 +30,7 @@ from outlying.search.scoring import (
     ObjectProperty,
     Outcome,
 )
-from outlying.search.threads import LazyValues, Lock
+from outlying.search.threads import LazyValues
 from outlying.table.columns import Mask, Rows
 from outlying.table.table import Condition
 from outlying.table.values import Value, value_of
@@ -46,7 +47,7 @@ class Recent(Generic[Name, Thing]):
 
     def __init__(self, most: int) -> None:
         """Take how many bytes may be kept; one thing is always kept."""
-        self._most, self._size, self._lock = most, 0, Lock()
+        self._most, self._size, self._lock = most, 0, threading.RLock()
         self._things: collections.OrderedDict[Name, Thing] = collections.OrderedDict()
 
     def get(self, name: Name, make: Callable[[], Thing]) -> Thing:

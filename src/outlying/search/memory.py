@@ -13,7 +13,7 @@ from outlying.derived.choosing import with_derived
 from outlying.derived.finding import with_relations
 from outlying.errors import SourceError
 from outlying.options import Options
-from outlying.parallel import in_order, usable_threads, usable_workers
+from outlying.parallel import in_order, usable_workers
 from outlying.parsing.columns import as_declared, with_object
 from outlying.search.attributes import Attribute, attribute_of
 from outlying.search.cells import Numbers
@@ -212,7 +212,7 @@ class MemoryPopulation:
 
     def standing(self, workers: int | None = None, progress: Progress | None = None) -> Standing:
         """Judge the rows of the table, once: how strong findings are on them."""
-        return self.prepared.standing(usable_threads(workers), progress)
+        return self.prepared.standing(usable_workers(workers), progress)
 
     def prepare(self, workers: int | None = None, progress: Progress | None = None) -> None:
         """Do what all objects have in common."""
@@ -240,7 +240,7 @@ class MemoryPopulation:
         finish: Callable[[Searched], Result],
     ) -> Generator[Result, None, None]:
         """Put the evidence against rows together, some at a time; finish each, by processes."""
-        threads = usable_threads(workers)
+        threads = usable_workers(workers)
         work = functools.partial(self._finished, finish, standing, threads, progress)
         for start in range(0, len(items), _AT_ONCE):
             some = items[start : start + _AT_ONCE]
@@ -318,7 +318,7 @@ class MemoryPopulation:
     ) -> tuple[Floats, Floats]:
         """Return of each row its strength, and how much counts against all of it together."""
         strengths, combinations = np.zeros((2, self.table.rows))
-        for rows, found in self.prepared.all_evidence(usable_threads(workers), progress):
+        for rows, found in self.prepared.all_evidence(usable_workers(workers), progress):
             strengths[rows] = found.strongest
             combinations[rows] = found.combination
         return strengths, combinations

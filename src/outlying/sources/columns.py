@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from outlying.errors import ColumnError, SourceError, shown
-from outlying.parallel import thread_map, usable_threads
+from outlying.parallel import thread_map, usable_workers
 from outlying.parsing.plain import TEXT, PlainTally, decide
 from outlying.sources import arrow_types as types
 from outlying.table.columns import (
@@ -61,7 +61,7 @@ def read_all(
         knows_types = not all(map(is_of_texts, columns.values()))
     texts = [] if knows_types else [name for name, made in columns.items() if is_of_texts(made)]
     cells = sum(len(made.array) for made in columns.values() if isinstance(made, Made))
-    threads = min(usable_threads(None), len(columns)) if cells > _MANY else 1
+    threads = min(usable_workers(None), len(columns)) if cells > _MANY else 1
 
     def read_one(name: str) -> Reading:
         made = columns.pop(name)
