@@ -13,7 +13,7 @@ import pytest
 
 import outlying
 from outlying.errors import ColumnError, OutlyingError, SourceError
-from outlying.sources import compression, read
+from outlying.sources import decoding, read
 from tests.carriers import column_values, write_ipc, write_orc
 from tests.feeding import rows_of, table_of
 
@@ -140,8 +140,7 @@ def test_bombs_are_refused_before_they_go_off(
     table = pa.table({f"x{place}": pa.nulls(rows, pa.int64()).fill_null(0) for place in range(3)})
     path = WRITERS[kind](tmp_path, table)
     assert path.stat().st_size * 50 < table.nbytes
-    monkeypatch.setattr(compression, "HARMLESS", 1 << 20)
-    monkeypatch.setattr(compression, "MOST_PER_BYTE", 50)
+    monkeypatch.setattr(decoding, "BOUNDS", decoding.Bounds(1 << 20, 50))
     for way in (read, lambda path: rows_of(outlying.scan(path))):
         with pytest.raises(SourceError, match=r"would take [\d,]+ bytes of memory"):
             way(path)

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import outlying
 from outlying.errors import ColumnError, SourceError
 from outlying.sources import local, read
-from outlying.sources.csv.layout import NO_HEADER
+from outlying.sources.columns import NO_HEADER
 from outlying.sources.passes import Feeder
 from tests.feeding import Collect, Count, rows_of, table_of, types_of
 

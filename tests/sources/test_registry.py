@@ -31,8 +31,8 @@ from outlying.sources import registry as feeders
 from outlying.sources.columns import read_all
 from outlying.sources.columns import table_of as table_in_memory
 from outlying.sources.duckdb.feeder import DuckFeeder
-from outlying.sources.files import InputFile
 from outlying.sources.passes import Batch, Feeder
+from outlying.sources.paths import InputFile
 from outlying.sources.python_values import array_of
 from outlying.table.table import Table
 from tests.feeding import Collect, Count, Fails, Total, rows_of, table_of, types_of

@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from outlying.parsing.decision import POINTS_IN_DOUBT, gaps_note
 from outlying.table.values import LARGEST_EXACT_INTEGER, MISSING_WORDS, are_keys
 
@@ -89,8 +91,9 @@ class PlainTally:
         except pa.ArrowInvalid:
             self.is_beyond = True
             numbers = pc.cast(known, pa.float64())
-        most = LARGEST_EXACT_INTEGER
-        are_long = pc.or_(pc.greater(numbers, most), pc.less(numbers, -most))
+        ends = pa.py_buffer(np.array([-LARGEST_EXACT_INTEGER, LARGEST_EXACT_INTEGER]))
+        limits = pa.Array.from_buffers(pa.int64(), 2, [None, ends]).cast(numbers.type)
+        are_long = pc.or_(pc.less(numbers, limits[0]), pc.greater(numbers, limits[1]))
         self.long += pc.sum(are_long, min_count=0).as_py()
 
     def merge(self, other: PlainTally) -> None:
@@ -221,8 +224,17 @@ def _trimmed(texts: Any) -> tuple[Any, Any]:
     if pa.types.is_dictionary(texts.type):
         texts = texts.cast(texts.type.value_type)
     trimmed = pc.utf8_trim(texts, characters=" ")
-    words = pa.array(["", *MISSING_WORDS], trimmed.type)
-    return trimmed, pc.is_in(trimmed, value_set=words)
+    return trimmed, pc.is_in(trimmed, value_set=_missing_words().cast(trimmed.type))
+
+
+def _missing_words() -> pyarrow.Array:
+    """Return the words for missing values, without `pyarrow.array`, which imports pandas."""
+    import pyarrow as pa
+
+    words = ["", *MISSING_WORDS]
+    ends = pa.py_buffer(np.cumsum([0, *map(len, words)], dtype=np.int64))
+    text = pa.py_buffer("".join(words).encode("ascii"))
+    return pa.Array.from_buffers(pa.large_string(), len(words), [None, ends, text])
 
 
 def _without_gaps(texts: Any) -> tuple[Any, Counter[str]]:
@@ -267,6 +279,6 @@ def _cast(kind: str, texts: Any) -> Any:
     elif kind == "time":
         texts = pc.replace_substring_regex(texts, "^([0-9]:)", r"0\1")
         texts = pc.replace_substring_regex(texts, _LONGER_FRACTION, r"\1")
-        first, nothing = pa.array(["1970-01-01 ", ""], texts.type)
-        texts = pc.cast(pc.binary_join_element_wise(first, texts, nothing), pa.timestamp("us"))
+        texts = pc.replace_substring_regex(texts, "^", "1970-01-01 ", max_replacements=1)
+        texts = pc.cast(texts, pa.timestamp("us"))
     return pc.cast(texts, PlainType(kind).arrow)

@@ -4,7 +4,7 @@
 `table.table.Table` (arrays, frames, files), or as a stream, a `passes.Feeder` (files, duckdb,
 databases, lazy_frames, spark). What the types of each system become is told in `types`, one module
 for each; the rules that all share are in `columns`. The formats of files are csv, json, parquet
-and what Arrow reads (arrow); `compression`, `encodings`, `copies` and `remote` make files
+and what Arrow reads (arrow); `decoding`, `copies` and `remote` make files
 of what arrives otherwise.
 
 This package is the only place that knows of files, engines and dataframe libraries. They are

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from outlying.errors import SourceError
 from outlying.sources.batches import arrow_errors, fields_of, pieces, usable
-from outlying.sources.compression import check_expanded
 from outlying.sources.copies import CHUNK
-from outlying.sources.files import InputFile
+from outlying.sources.decoding import check_expanded
 from outlying.sources.local import Field, LocalFeeder, Shape, collected
 from outlying.sources.passes import Batch
-from outlying.sources.paths import Files, of_file
+from outlying.sources.paths import Files, InputFile
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ class ArrowFile(Protocol):
 
 def read(file: InputFile) -> Table:
     """Read all columns of one file."""
-    return collected(stream(of_file(file, notes=())))
+    return collected(stream(Files(file.source, (file,))))
 
 
 def stream(files: Files) -> ArrowFeeder:
@@ -66,13 +65,13 @@ class ArrowFeeder(LocalFeeder):
 
     def _inspect(self) -> Shape:
         with arrow_errors(self.source):
-            schemas = [self._opened(file.name, file.path).schema for file in self._files.files]
+            schemas = [self._opened(file.source, file.path).schema for file in self._files.files]
             names, unused = usable(self.source, schemas[0])
         for file, schema in zip(self._files.files, schemas, strict=True):
             if not schema.equals(schemas[0]):
                 raise SourceError(
-                    f"{self.source}: {file.name} has other columns than "
-                    f"{self._files.files[0].name}; write all files alike"
+                    f"{self.source}: {file.source} has other columns than "
+                    f"{self._files.files[0].source}; write all files alike"
                 )
         return Shape(fields_of(schemas[0], names), tuple(unused), self._files.notes)
 
@@ -82,13 +81,13 @@ class ArrowFeeder(LocalFeeder):
         with arrow_errors(self.source):
             for file in self._files.files:
                 rows = 0
-                for batch in self._opened(file.name, file.path).batches(names):
-                    yield from pieces(file.name, batch, rows)
+                for batch in self._opened(file.source, file.path).batches(names):
+                    yield from pieces(file.source, batch, rows)
                     rows += batch.num_rows
         self._files.check_unchanged()
 
     def _bytes(self, fields: Sequence[Field]) -> int:  # noqa: ARG002
-        return sum(file.size for file in self._files.files)
+        return self._files.size
 
 
 class IpcFile:

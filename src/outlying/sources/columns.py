@@ -27,6 +27,8 @@ from outlying.table.columns import (
 from outlying.table.table import FrameLibrary, SkippedColumn, Table
 from outlying.table.values import LARGEST_EXACT_INTEGER, TIMES, Form, whole_text
 
+NO_HEADER = "no header line found: columns are named column0, column1, ..."
+
 _FIRST = 1000  # rows to look at before all
 _MANY = 100_000  # cells that are worth several threads
 

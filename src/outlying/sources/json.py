@@ -16,8 +16,7 @@ from typing import Any
 from outlying.errors import ColumnError
 from outlying.parsing.plain import TIMES, type_texts
 from outlying.sources.columns import Made, is_of_texts, read_all, table_of
-from outlying.sources.encodings import check_text
-from outlying.sources.files import InputFile
+from outlying.sources.paths import InputFile
 from outlying.sources.python_values import array_of
 from outlying.table.table import Table
 
@@ -40,7 +39,7 @@ def _text(file: InputFile) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        check_text(file)
+        file.check_text()
         raise
 
 

@@ -24,11 +24,10 @@ from outlying.sources import registry
 from outlying.sources.arrow_arrays import gaps, of_numbers
 from outlying.sources.batches import arrow_errors, check_batch
 from outlying.sources.columns import skipped, unique_names
-from outlying.sources.compression import check_expanded
-from outlying.sources.files import InputFile
+from outlying.sources.decoding import check_expanded
 from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape, changed, collected
 from outlying.sources.passes import Batch
-from outlying.sources.paths import File, Files, check_spelling, of_file, type_keys
+from outlying.sources.paths import Files, InputFile, check_spelling, type_keys
 from outlying.sources.recognise import name_of
 from outlying.sources.remote.copying import expanded, is_several, path_in
 from outlying.sources.remote.opening import Place, opened, remote_errors
@@ -67,7 +66,7 @@ class Part:
 
 def read(data: InputFile | str) -> Table:
     """Read all usable columns of one file, here or on another machine by its address."""
-    feeder = stream(data if isinstance(data, str) else of_file(data, notes=()))
+    feeder = stream(data if isinstance(data, str) else Files(data.source, (data,)))
     feeder.check_size()
     return collected(feeder)
 
@@ -92,13 +91,13 @@ def _is_several(address: str) -> bool:
 
 def _local_parts(files: Files) -> list[Part]:
     for file in files.files:
-        check_magic(file.name, file.path)
+        check_magic(file.source, file.path)
     return [_local_part(files, file) for file in files.files]
 
 
-def _local_part(files: Files, file: File) -> Part:
+def _local_part(files: Files, file: InputFile) -> Part:
     return Part(
-        file.name,
+        file.source,
         lambda: contextlib.nullcontext(file.path),
         file.size,
         file.keys,

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, get_args
 from outlying.checks import check_choice, check_names
 from outlying.errors import OptionError, OutlyingError, SourceError, shown
 from outlying.options import Engine
-from outlying.sources import compression, encodings, recognise
-from outlying.sources.copies import PrivateCopy, landed
+from outlying.sources import decoding, recognise
+from outlying.sources.copies import PrivateCopy, materialize
 from outlying.sources.recognise import Test, name_of
 from outlying.table.table import Table
 
@@ -57,15 +57,15 @@ class Format:
     @property
     def suffixes(self) -> tuple[str, ...]:
         """All endings, those of compressed files too."""
-        packed = compression.ENDINGS.values() if self.is_text else ()
+        packed = decoding.ENDINGS.values() if self.is_text else ()
         return self.endings + tuple(f"{end}{more}" for more in packed for end in self.endings)
 
 
 CSV = Format(
     "CSV",
     (".csv", ".tsv"),
-    "csv.reading",
-    "csv.reading",
+    "csv",
+    "csv",
     takes=("encoding",),
     is_text=True,
     may_be_empty=True,
@@ -86,7 +86,7 @@ FORMATS = (
     Format(
         "a workbook",
         (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
-        "excel.reading",
+        "excel",
         magic=(b"PK\3\4", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
         takes=("sheet",),
     ),
@@ -161,7 +161,7 @@ def read(data: Any, **given: Any) -> Table:
     read; see OPTIONS. Raises SourceError for what cannot be read and ColumnError for names that are
     not unique.
     """
-    return data if isinstance(data, Table) else _read(landed(data), given)
+    return data if isinstance(data, Table) else _read(materialize(data), given)
 
 
 def _read(data: Any, given: dict[str, Any]) -> Table:
@@ -185,7 +185,7 @@ def scan(data: Any, *, table: str | None = None, query: str | None = None, **giv
             raise OptionError(f"{option} is {shown(text)}; allowed: a text")
     if table is not None and query is not None:
         raise OptionError("table= and query= are both given; one of them says what to read")
-    return _scanned(landed(data), table, query, given)
+    return _scanned(materialize(data), table, query, given)
 
 
 def _scanned(data: Any, table: str | None, query: str | None, given: dict[str, Any]) -> Feeder:
@@ -235,7 +235,7 @@ def feeder_of(data: Any, engine: Engine = "auto", **given: Any) -> Feeder | None
 
 def opened(data: Any, engine: Engine = "auto", **given: Any) -> Table | Feeder:
     """Read a table into memory, or open it as a stream: the one door for whatever is given."""
-    data = landed(data)
+    data = materialize(data)
     feeder = feeder_of(data, engine, **given)
     return _read(data, given) if feeder is None else feeder
 
@@ -290,7 +290,7 @@ def format_by_content(head: bytes) -> Format | None:
     for item in FORMATS:
         if any(map(head.startswith, item.magic)) and b"\0" in head:  # a column may be called ORC
             return item
-    wide = encodings.wide_encoding(head)
+    wide = decoding.wide_encoding(head)
     text = head if wide is None else head.decode(wide, "ignore").encode()
     if b"\0" in text:
         return None
@@ -340,7 +340,7 @@ def _can_be_streamed(path: Path) -> bool:
 def _no_database(data: Any) -> OutlyingError:
     """Say that table= and query= have no meaning for these data."""
     if recognise.is_path(data) and not recognise.is_address(data):
-        from outlying.sources.files import check_readable
+        from outlying.sources.paths import check_readable
 
         source = name_of(data)
         check_readable(source, recognise.path_of(os.fsdecode(data)))

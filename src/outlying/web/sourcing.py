@@ -27,10 +27,9 @@ from starlette.types import Message
 from outlying.errors import OptionError, SourceError, harmless
 from outlying.options import Engine
 from outlying.sources import registry
-from outlying.sources.copies import LEAST_ROOM, PrivateCopy, landed
-from outlying.sources.excel.reading import sheet_names
-from outlying.sources.files import check_readable
-from outlying.sources.private_folders import PrivateFolder
+from outlying.sources.copies import LEAST_ROOM, PrivateCopy, PrivateFolder, materialize
+from outlying.sources.excel import sheet_names
+from outlying.sources.paths import check_readable
 from outlying.sources.recognise import REMOTE, are_files, name_of, path_of, scheme_of
 from outlying.table.table import Table
 from outlying.web import LimitError, Limits, SlowError
@@ -84,7 +83,7 @@ class Sourcing:
     def named(cls, source: str, engine: Engine, given: dict[str, Any]) -> tuple[Sourcing, object]:
         """Take a source of the command line; what flows only once is copied, and must be held."""
         known = tuple((name, value) for name, value in given.items() if value is not None)
-        if scheme_of(source) not in REMOTE and isinstance(held := landed(source), PrivateCopy):
+        if scheme_of(source) not in REMOTE and isinstance(held := materialize(source), PrivateCopy):
             return cls(held.source, held.path, engine, known), held
         if scheme_of(source) is None and engine != "spark" and given.get("master") is None:
             _check_there(source)

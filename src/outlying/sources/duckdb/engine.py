@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from outlying.errors import ColumnError, OutlyingError, Setting, SourceError, not_its_own
-from outlying.sources.private_folders import PrivateFolder
+from outlying.sources.copies import PrivateFolder
 from outlying.sources.sql import interrupts
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ import pytest
 
 import outlying
 from outlying.errors import ColumnError, MissingExtraError, OptionError, SourceError
-from outlying.sources import compression, read
-from outlying.sources.excel import reading
+from outlying.sources import decoding, excel, read
 from outlying.table.table import Table
 from tests.carriers import column_values
 from tests.conftest import Run
@@ -159,14 +158,14 @@ class TestHostile:
 
     def test_an_archive_that_grows(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         path = raw_xlsx(tmp_path / "t.xlsx", " " * (1 << 23))
-        monkeypatch.setattr(compression, "HARMLESS", 1 << 20)
+        monkeypatch.setattr(decoding, "BOUNDS", decoding.Bounds(1 << 20))
         with pytest.raises(SourceError, match=r"bytes would take 8,3\d\d,\d\d\d bytes"):
             read(path)
 
     def test_an_archive_that_lies(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Sizes in an archive are claims: the process that opens it has limits of its own."""
         path = raw_xlsx(tmp_path / "t.xlsx", "<row>" + "<c><v>1</v></c>" * 4_000_000 + "</row>")
-        monkeypatch.setattr(reading, "MOST_MEMORY", 200 << 20)
+        monkeypatch.setattr(excel, "MOST_MEMORY", 200 << 20)
         with pytest.raises(SourceError, match="needs more than 200 MiB of memory"):
             read(path)
 
@@ -174,8 +173,8 @@ class TestHostile:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         path = raw_xlsx(tmp_path / "t.xlsx", "<row>" + "<c><v>1</v></c>" * 4_000_000 + "</row>")
-        monkeypatch.setattr(reading, "SECONDS", 0.01)
-        monkeypatch.setattr(reading, "SECONDS_PER_MEGABYTE", 0)
+        monkeypatch.setattr(excel, "SECONDS", 0.01)
+        monkeypatch.setattr(excel, "SECONDS_PER_MEGABYTE", 0)
         with pytest.raises(SourceError, match="takes longer than 0 seconds to open"):
             read(path)
 

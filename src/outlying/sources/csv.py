@@ -1,0 +1,469 @@
+"""CSV and TSV files, one or many: read as texts by DuckDB's strict parser, then typed.
+
+The engine is left no guesses: what divides fields and what is no part of the table is found here.
+In memory the texts are parsed once and then looked at; a stream is scanned once to find the types,
+which are those that lose no value in any row (`parsing.plain`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import dataclasses
+import functools
+import re
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from itertools import islice, takewhile
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+from outlying.errors import SourceError
+from outlying.parsing.plain import ALL, PlainTally, decide
+from outlying.sources.arrow_arrays import of_texts
+from outlying.sources.columns import NO_HEADER, unique_names
+from outlying.sources.copies import PrivateFolder
+from outlying.sources.duckdb import engine
+from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape, collected
+from outlying.sources.passes import Batch
+from outlying.sources.paths import LONGEST_LINE, Files, InputFile, check_spelling
+from outlying.sources.sql import literal, selected
+from outlying.table.selection import MOST_FIELDS
+from outlying.table.table import Table
+from outlying.table.values import is_gap, printable
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_DELIMITERS = (",", ";", "\t", "|")
+#: A first line for Excel, which says what divides the fields.
+_SAID = re.compile(r'"?sep=([^\w"\r\n])"?', re.IGNORECASE)
+_LINES_LOOKED_AT = 100
+_RECORDS_LOOKED_AT = 10
+_MOST_TITLES = 20
+_MOST_FOOTERS = 20
+_ROWS_LOOKED_AT = 20_480  # that tell whether there is a header
+
+
+def read(file: InputFile) -> Table:
+    """Read a file of delimited text, with or without a header line.
+
+    What the strict parser refuses is looked at more closely. Past that look the faults are
+    harmless (mixed line ends, a delimiter at the end of a line), and a copy without them is read:
+    the engine's lenient parser drops surplus fields, and characters after mixed line ends.
+    """
+    layout = _layout_of(file)
+    try:
+        return collected(CsvFeeder(Files(file.source, (file,)), layout, in_order=True))
+    except LineFaultError:
+        file.check_text()
+        with PrivateFolder("copy") as folder:
+            footers: list[str] = []
+            copy, plain = _rewritten(file, layout, folder, footers)
+            table = collected(CsvFeeder(Files(copy.source, (copy,)), plain, in_order=True))
+            below = [_lines_note("below", footers)] if footers else []
+            return dataclasses.replace(table, notes=(*table.notes, *below))
+
+
+class LineFaultError(SourceError):
+    """The strict parser refuses a line."""
+
+
+def _is_header(first: Sequence[str], body: Sequence[Any]) -> bool:
+    """Return whether a first line is a header: one that does not read like the lines below it.
+
+    Where these hold nothing but texts it is one, too.
+    """
+    fits: set[bool] = set()
+    for cell, texts in zip(first, body, strict=True):
+        tally = PlainTally.of(texts)
+        kind = decide([tally], commas=True)[0].kind
+        if is_gap(cell) or (kind == "text" and tally.known):
+            continue
+        alone = PlainTally(tally.kinds if tally.known else ALL)
+        alone.add(of_texts([cell]))
+        if tally.known or alone.kinds:
+            fits.add(bool(alone.kinds))
+    return False in fits or True not in fits
+
+
+def stream(files: Files) -> CsvFeeder:
+    """Feed from files of delimited text."""
+    return CsvFeeder(files)
+
+
+class Contents(NamedTuple):
+    """What the files hold: how lines are divided, and what columns are called."""
+
+    layout: Layout
+    header: bool
+    names: tuple[str, ...]
+
+
+class CsvFeeder(LocalFeeder):
+    """Files of delimited text that are one table."""
+
+    knows_types = False
+
+    def __init__(
+        self, files: Files, layout: Layout | None = None, *, in_order: bool = False
+    ) -> None:
+        """Feed from files, whose layout may be known; in memory, rows keep their order."""
+        super().__init__(files.source)
+        self.files = files
+        self._given, self._in_order = layout, in_order
+
+    def _inspect(self) -> Shape:
+        import pyarrow as pa
+
+        contents, text = self._contents, pa.large_string()
+        self.commas = contents.layout.delimiter == ";"
+        fields = [Field(name, f"c{place}", text, text) for place, name in enumerate(contents.names)]
+        fields += [Field(key, key, values.type, values.type) for key, values in self._keys.items()]
+        header = [] if contents.header else [NO_HEADER]
+        notes = (*self.files.notes, *contents.layout.notes, *header)
+        return Shape(tuple(fields), (), notes)
+
+    def _connected(self) -> AbstractContextManager[DuckDBPyConnection]:
+        large: engine.Config = {"arrow_large_buffer_size": True}
+        return engine.connection(large) if self._in_order else engine.streaming_connection()
+
+    @functools.cached_property
+    def _keys(self) -> dict[str, Any]:
+        return self.files.typed_keys()
+
+    @functools.cached_property
+    def _contents(self) -> Contents:
+        """What the files hold, as far as their first rows tell."""
+        if not self._in_order:
+            for text in self.files.files:
+                text.check_compression()
+        layout = self._given or self._layout()
+        first = _first_record(self.files.files[0], layout)
+        with self._told(layout), self._connected() as connected:
+            rows = _table_of_texts(self.files.files[:1], layout, header=False)
+            some = connected.sql(f"FROM {rows} LIMIT {_ROWS_LOOKED_AT}").to_arrow_table().columns
+        header = _is_header(first, [text.slice(1) for text in some])
+        if header:
+            self._check_header(layout, first)
+        names = _named(first) if header else [f"column{place}" for place in range(layout.fields)]
+        if self.files.keys:
+            check_spelling(self.source, [*names, *self.files.keys])
+        unique_names(self.source, [*names, *self.files.keys])
+        return Contents(layout, header, tuple(names))
+
+    def _layout(self) -> Layout:
+        """Find what divides the fields, which must be the same in all files."""
+        layout = _layout_of(self.files.files[0])
+        for text in self.files.files[1:]:
+            other = _layout_of(text)
+            if other != layout:
+                raise SourceError(
+                    f"{self.source}: {self.files.files[0].source} begins with {layout}, "
+                    f"{text.source} with {other}; write all files alike"
+                )
+        return layout
+
+    def _check_header(self, layout: Layout, first: list[str]) -> None:
+        """Refuse files whose columns are not called as those of the first one."""
+        for text in self.files.files[1:]:
+            other = _first_record(text, layout)
+            if other != first:
+                raise SourceError(
+                    f"{self.source}: {text.source} has the columns {', '.join(other)}, but "
+                    f"{self.files.files[0].source} has {', '.join(first)}; write all files alike"
+                )
+
+    def _batches(
+        self, connected: DuckDBPyConnection, layout: Layout, header: bool, columns: Sequence[str]
+    ) -> Generator[tuple[int, Batch], None, None]:
+        """Read some fields as texts, with the number of the file where folders give keys."""
+        files = self.files.files
+        for number, some in enumerate([[file] for file in files] if self.files.keys else [files]):
+            rows = _table_of_texts(some, layout, header=header)
+            relation = connected.sql(f"SELECT {selected(columns)} FROM {rows}")  # noqa: S608
+            with contextlib.closing(relation.to_arrow_reader(BATCH_ROWS)) as reader:
+                for batch in reader:
+                    yield number, batch
+
+    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+        import pyarrow as pa
+
+        contents = self._contents
+        own = [field for field in fields if field.name not in self._keys]
+        self.files.check_unchanged()
+        with self._told(contents.layout), self._connected() as connected:
+            wanted = [field.sql for field in own]
+            for number, batch in self._batches(connected, contents.layout, contents.header, wanted):
+                texts = dict(zip((field.name for field in own), batch.columns, strict=False))
+                arrays = [
+                    texts[f.name]
+                    if f.name in texts
+                    else pa.repeat(self._keys[f.name][number], batch.num_rows)
+                    for f in fields
+                ]
+                names = [field.name for field in fields]
+                yield pa.RecordBatch.from_arrays(arrays, names) if fields else batch
+        self.files.check_unchanged()
+
+    @contextlib.contextmanager
+    def _told(self, layout: Layout) -> Iterator[None]:
+        """Say what is wrong with a line, in the words that hold for small files."""
+        import duckdb
+
+        try:
+            with engine.plain_errors(self.source):
+                try:
+                    yield
+                except (duckdb.Error, OSError) as error:
+                    if not engine.is_fault_of_text(error):
+                        raise
+                    if self._in_order:
+                        raise LineFaultError(f"{self.source}: {error}") from None
+                    raise self._fault(layout, error) from None
+        except SourceError as error:
+            if not isinstance(error, LineFaultError):
+                for text in self.files.files:  # a byte that is no text may be in any row
+                    text.check_text()
+            raise
+
+    def _fault(self, layout: Layout, error: Exception) -> SourceError:
+        for text in self.files.files:
+            text.check_text()
+            for _ in _records(text, layout):
+                pass
+        return SourceError(
+            f"{self.source}: cannot be read: {engine.reason(error)}; the lines may have different "
+            "ends, or a delimiter too many at their end"
+        )
+
+    def _bytes(self, fields: Sequence[Field]) -> int:  # noqa: ARG002
+        return self.files.size
+
+
+# --- how lines are divided ----------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Layout:
+    """What has to be known of a file before it can be parsed."""
+
+    delimiter: str
+    fields: int
+    skipped_lines: int
+    """Lines above the table: blank ones, titles, and what tells Excel the delimiter."""
+    line_end: str | None = None
+    """Known of our own copies only; elsewhere the engine finds it."""
+    titles: tuple[str, ...] = dataclasses.field(default=(), compare=False)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know about lines that are no part of the table."""
+        return [_lines_note("above", self.titles)] if self.titles else []
+
+    def __str__(self) -> str:
+        lines = "1 other line" if self.skipped_lines == 1 else f"{self.skipped_lines} other lines"
+        below = f" below {lines}" if self.skipped_lines else ""
+        return f"{self.fields} fields divided by {self.delimiter!r}{below}"
+
+
+def _layout_of(file: InputFile) -> Layout:
+    """Find what divides the fields of a file, and how many there are."""
+    lines = file.first_lines(_LINES_LOOKED_AT)
+    blank = _blank_lines(lines)
+    candidates: Sequence[str] = ("\t",) if file.suffix == ".tsv" else _DELIMITERS
+    said = _SAID.fullmatch(lines[blank].rstrip("\r\n")) if blank < len(lines) else None
+    above = 0
+    if said is not None:
+        above, candidates = blank + 1, said.groups()
+        lines = lines[above:]
+        blank = _blank_lines(lines)
+    if blank == len(lines):
+        raise file.error("the file is empty (nothing but blank lines)")
+    looked = {delimiter: _looked_at(lines, delimiter) for delimiter in candidates}
+
+    def likelihood(delimiter: str) -> tuple[bool, bool, int]:
+        """Prefer one that divides all lines alike, titles included, then one with more fields."""
+        titles, _, counts = looked[delimiter]
+        return min(counts) == max(counts) > 1, not titles, max(counts)
+
+    best = max(candidates, key=likelihood)
+    titles, first, counts = looked[best]
+    if counts[0] > MOST_FIELDS:
+        raise file.error(
+            f"there are {counts[0]:,} columns (divided by {best!r}); at most {MOST_FIELDS:,} are "
+            "read from a text file: write those of interest to a file of their own"
+        )
+    return Layout(best, counts[0], above + (first if titles else blank), titles=titles)
+
+
+def _blank_lines(lines: Sequence[str]) -> int:
+    """Count the blank lines above others."""
+    return next((place for place, line in enumerate(lines) if line.strip()), len(lines))
+
+
+def _lines_note(where: str, lines: Sequence[str]) -> str:
+    """Say which lines are no part of the table."""
+    count = "a line" if len(lines) == 1 else f"{len(lines)} lines"
+    return f"{count} {where} the table left out: {printable('; '.join(lines))!r}"
+
+
+def _looked_at(lines: Sequence[str], delimiter: str) -> tuple[tuple[str, ...], int, list[int]]:
+    """Return titles above the table, the line on which it begins, and its numbers of fields.
+
+    A title is alone on its line, above lines that all have several fields, and the same number.
+    """
+    with _fields_of_any_length():
+        reader = csv.reader(lines, delimiter=delimiter)
+        starts, found = [], []
+        start = 0
+        for record in islice(reader, _LINES_LOOKED_AT):
+            if record:
+                starts.append(start)
+                found.append(record)
+            start = reader.line_num
+    titles = list(takewhile(_is_title, found))
+    body = [len(record) for record in found[len(titles) :]][:_RECORDS_LOOKED_AT]
+    if titles and len(titles) <= _MOST_TITLES and len(body) > 1 and min(body) == max(body) > 1:
+        words = tuple(next(filter(None, map(str.strip, r)), "") for r in titles)
+        return tuple(filter(None, words)), starts[len(titles)], body
+    return (), 0, [len(record) for record in found][:_RECORDS_LOOKED_AT]
+
+
+@contextlib.contextmanager
+def _fields_of_any_length() -> Iterator[None]:
+    """Lift the limit of the csv module, which is one for all its users, and put it back."""
+    limit = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _is_title(record: Sequence[str]) -> bool:
+    """Return whether words are alone on their line; ",x" is the header of a column beside names."""
+    is_alone = len(record) == 1 or (len(record) > 2 and not any(record[1:]))
+    return is_alone and any(map(str.isalpha, record[0]))
+
+
+def _records(
+    file: InputFile, layout: Layout, footers: list[str] | None = None
+) -> Iterator[list[str]]:
+    """Return all records, up to the first line that does not have the fields of the first one.
+
+    Lines of a single field at the end are put into `footers`, where these are wanted.
+    """
+    with file.open_text() as stream, _fields_of_any_length():
+        _skip(stream, layout)
+        reader = csv.reader(stream, delimiter=layout.delimiter, strict=True)
+        line = 1 + layout.skipped_lines
+        try:
+            for record in reader:
+                if record and not _fits(record, layout.fields):
+                    if footers is not None and _is_end(record, reader, footers):
+                        return
+                    raise file.error(
+                        f"line {line} has {len(record)} fields, the first line has "
+                        f"{layout.fields} (divided by {layout.delimiter!r}); correct that line, or "
+                        "remove lines that are not part of the table"
+                    )
+                _check_length(file, layout, record, line)
+                yield record
+                line = reader.line_num + 1 + layout.skipped_lines
+        except csv.Error as error:
+            raise file.error(f"line {line} has a fault in its quotes: {error}") from None
+
+
+def _check_length(file: InputFile, layout: Layout, record: list[str], line: int) -> None:
+    """Refuse a line that is too long for the engine, and name its longest field."""
+    if sum(map(len, record)) <= LONGEST_LINE:
+        return
+    place = max(range(len(record)), key=lambda place: len(record[place]))
+    name = [*_named(_first_record(file, layout)), ""][place]
+    raise file.error(
+        f"line {line} has {len(record[place]):,} characters in column {name!r}; a line may have "
+        f"{LONGEST_LINE:,} bytes: shorten that text, or remove the column from the file"
+    )
+
+
+def _skip(stream: IO[str], layout: Layout) -> None:
+    for _ in range(layout.skipped_lines):
+        stream.readline()
+
+
+def _is_end(record: list[str], rest: Iterable[list[str]], footers: list[str]) -> bool:
+    """Return whether only words alone on their lines are left, which are no part of the table."""
+    last = [record, *islice(filter(None, rest), _MOST_FOOTERS)]
+    if len(last) > _MOST_FOOTERS or any(sum(map(bool, item)) > 1 for item in last):
+        return False
+    found = [next(filter(None, map(str.strip, item)), "") for item in last]
+    if not all(any(map(str.isalpha, text)) for text in found):
+        return False  # a row that lacks fields
+    footers += found
+    return True
+
+
+def _fits(record: list[str], fields: int) -> bool:
+    """Return whether a line has the right fields; one delimiter too many at its end is no field."""
+    return len(record) == fields or (len(record) == fields + 1 and record[-1] == "")
+
+
+def _first_record(file: InputFile, layout: Layout) -> list[str]:
+    """Return the fields of the first line that has any."""
+    with file.open_text() as stream:
+        _skip(stream, layout)
+        found = csv.reader(stream, delimiter=layout.delimiter)
+        return next(record for record in found if record)[: layout.fields]
+
+
+def _rewritten(
+    file: InputFile, layout: Layout, folder: Path, footers: list[str]
+) -> tuple[InputFile, Layout]:
+    """Copy a file with one kind of line end, no delimiter too many, nothing above or below it."""
+    path = folder / "copy.csv"
+    try:
+        with path.open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream, delimiter=layout.delimiter, lineterminator="\n")
+            found = _records(file, layout, footers)
+            writer.writerows(record[: layout.fields] for record in found)
+    except OSError as error:
+        raise SourceError(
+            f"{file.source}: some lines end in other ways than the rest, and a copy without these "
+            f"cannot be written to {folder.parent}: {error.strerror}; repair the lines, or set "
+            "TMPDIR to a folder with more room"
+        ) from None
+    copy = dataclasses.replace(file, path=path, compressed=False)
+    return copy, dataclasses.replace(layout, line_end=r"\n", skipped_lines=0)
+
+
+def _named(header: Iterable[str]) -> list[str]:
+    """Return the names in a header; what has none is called by its place, but for the first.
+
+    That one may be an index, which has no name when it is written to a file.
+    """
+    return [
+        name if name.strip() or place == 1 else f"column {place}"
+        for place, name in enumerate(header, start=1)
+    ]
+
+
+def _table_of_texts(files: Sequence[InputFile], layout: Layout, *, header: bool) -> str:
+    """Write the table of all fields of some files as texts: c0, c1, ..."""
+    paths = ", ".join(literal(engine.literal_path(file.path)) for file in files)
+    columns = ", ".join(f"c{place}: 'VARCHAR'" for place in range(layout.fields))
+    settings = {
+        "delim": literal(layout.delimiter),
+        "quote": literal('"'),
+        "escape": literal('"'),
+        "comment": literal(""),
+        "skip": str(layout.skipped_lines),
+        "compression": literal("gzip" if files[0].compressed else "none"),
+        "hive_partitioning": "false",
+        "null_padding": "false",
+        "strict_mode": "true",
+        **({"new_line": literal(layout.line_end)} if layout.line_end else {}),
+        "columns": "{" + columns + "}",
+        "auto_detect": "false",
+        "header": str(header).lower(),
+    }
+    return f"read_csv([{paths}], {engine.settings(settings)})"

@@ -1,1 +1,0 @@
-"""CSV and TSV files, read by DuckDB with its guessing kept within bounds."""

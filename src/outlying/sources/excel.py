@@ -1,0 +1,279 @@
+"""Workbooks: xlsx, xlsm, xlsb, xls and ods, one sheet at a time, read by calamine.
+
+A few kilobytes of a workbook can ask for more memory than there is, by cells that are far apart,
+and calamine ends the process where it does not get it. So a process with limits opens the file
+first, and what it does not survive is refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import subprocess
+import sys
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from outlying.errors import MissingExtraError, shown, unknown_name
+from outlying.sources.columns import NO_HEADER, read_all, table_of, unique_names
+from outlying.sources.decoding import check_expanded
+from outlying.sources.paths import InputFile
+from outlying.sources.python_values import array_of
+from outlying.sources.sql import first_line, plain_errors
+from outlying.table.table import Table
+
+if TYPE_CHECKING:
+    from python_calamine import CalamineSheet, CalamineWorkbook, SheetMetadata
+
+MOST_MEMORY = 4 << 30
+"""Bytes that a workbook may take while it is opened."""
+SECONDS, SECONDS_PER_MEGABYTE = 30, 2
+"""How long that may last."""
+
+_REHEARSAL = """
+import sys
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[3]),) * 2)
+except ImportError:
+    pass
+try:
+    from python_calamine import CalamineWorkbook
+    with CalamineWorkbook.from_path(sys.argv[1]) as book:
+        book.get_sheet_by_name(sys.argv[2] or book.sheet_names[0])
+except MemoryError:
+    raise
+except Exception:
+    pass
+"""
+
+
+def read(file: InputFile, sheet: str | None = None) -> Table:
+    """Read a sheet: the one of this name, or the first that people see; others are told."""
+    try:
+        from python_calamine import CalamineError, CalamineWorkbook, PasswordError
+    except ImportError:
+        raise MissingExtraError("reading workbooks", "excel") from None
+    _check_size(file)
+    _rehearse(file, None)
+    try:
+        with (
+            plain_errors(file.source, CalamineError, OSError, reason=_reason),
+            CalamineWorkbook.from_path(file.path) as book,
+        ):
+            name, notes = _chosen(file, book, sheet)
+            if name != book.sheet_names[0]:
+                _rehearse(file, name)
+            return _table(file, book.get_sheet_by_name(name), notes)
+    except PasswordError:
+        raise file.error("is protected by a password; save it without one") from None
+
+
+def sheet_names(path: Path) -> tuple[str, ...]:
+    """Return the sheets with cells of a workbook that could be read, in its order."""
+    from python_calamine import CalamineWorkbook
+
+    with CalamineWorkbook.from_path(path) as book:
+        return tuple(sheet.name for sheet in _with_cells(book))
+
+
+def _reason(error: Exception) -> str:
+    if "detect file format" in str(error):
+        return "it is no workbook; if it is an archive, unpack it and give the file inside"
+    return first_line(error)
+
+
+def _check_size(file: InputFile) -> None:
+    """Refuse an archive that grows beyond reason, before any of it is unpacked."""
+    size = 0
+    # where it is no archive, calamine says what is wrong
+    with contextlib.suppress(Exception), zipfile.ZipFile(file.path) as archive:
+        size = sum(member.file_size for member in archive.infolist())
+    check_expanded(file.source, size, file.path.stat().st_size)
+
+
+def _rehearse(file: InputFile, sheet: str | None) -> None:
+    """Open a sheet in a process that may take so much memory and time, and no more."""
+    if not sys.executable:  # Python is part of another program
+        return
+    allowed = SECONDS + SECONDS_PER_MEGABYTE * file.path.stat().st_size / (1 << 20)
+    given = [str(file.path.absolute()), sheet or "", str(MOST_MEMORY)]
+    call = [sys.executable, "-P", "-c", _REHEARSAL, *given]
+    try:
+        subprocess.run(call, check=True, capture_output=True, timeout=allowed)  # noqa: S603
+    except subprocess.TimeoutExpired:
+        raise file.error(f"takes longer than {allowed:.0f} seconds to open; {_REMEDY}") from None
+    except subprocess.CalledProcessError:
+        raise file.error(
+            f"is damaged, or needs more than {MOST_MEMORY >> 20:,} MiB of memory, as cells that "
+            f"are far apart do; {_REMEDY}"
+        ) from None
+
+
+_REMEDY = "delete what is not part of the table, or save the sheet as CSV"
+
+
+def _chosen(file: InputFile, book: CalamineWorkbook, sheet: str | None) -> tuple[str, list[str]]:
+    from python_calamine import SheetVisibleEnum
+
+    sheets = _with_cells(book)
+    names = [s.name for s in sheets]
+    if not names:
+        raise file.error("holds no sheet with cells")
+    if sheet is not None:
+        if sheet not in names:
+            raise file.error(unknown_name("sheet", sheet, names))
+        return sheet, []
+    visible = [s.name for s in sheets if s.visible == SheetVisibleEnum.Visible]
+    first = (visible or names)[0]
+    others = [shown(name) for name in names if name != first]
+    more = ", ..." if len(others) > 5 else ""
+    note = f"sheet {first!r} is read; others: {', '.join(others[:5])}{more} (the option sheet)"
+    return first, [note] if others else []
+
+
+def _with_cells(book: CalamineWorkbook) -> list[SheetMetadata]:
+    from python_calamine import SheetTypeEnum
+
+    return [sheet for sheet in book.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet]
+
+
+def _table(file: InputFile, sheet: CalamineSheet, notes: list[str]) -> Table:
+    rows, (top, left) = sheet.to_python(), sheet.start or (0, 0)
+    if not any(map(_is_filled, rows)):
+        raise file.error(f"sheet {sheet.name!r} is empty")
+    merged = [
+        _Merged(max(0, y - top), max(0, x - left), v - top, w - left)
+        for (y, x), (v, w) in sheet.merged_cell_ranges or ()
+    ]
+    try:
+        found, more = _layout_of(rows, merged, left)
+    except ValueError as error:
+        raise file.error(f"sheet {sheet.name!r}: {error}") from None
+    unique_names(file.source, [name for name, _ in found])
+    columns = {name: array_of(_values_of(cells)) for name, cells in found}
+    return table_of(file.source, read_all(columns), [*notes, *more])
+
+
+# --- where the table is on a sheet ---------------------------------------------------------------
+
+_Row: TypeAlias = list[Any]
+_Columns: TypeAlias = list[tuple[str, Sequence[Any]]]
+
+_EMPTY = ""  # what a cell without a value holds
+
+
+class _Merged(NamedTuple):
+    """Cells that are one: their value is in the first of them."""
+
+    top: int
+    left: int
+    bottom: int
+    right: int
+
+
+def _is_filled(row: _Row) -> bool:
+    """Return whether any cell of a row has a value."""
+    return any(cell != _EMPTY for cell in row)
+
+
+def _layout_of(
+    rows: list[_Row], merged: Sequence[_Merged], left: int = 0
+) -> tuple[_Columns, list[str]]:
+    """Find the table among rows of equal length, of which some are filled; `left` is their column.
+
+    Lines of one cell above it are titles. Its header goes on for as long as cells of it are merged
+    from left to right: these name groups of columns.
+    """
+    first = _first_of_table(rows)
+    titles = [shown(cell) for row in rows[:first] for cell in row if cell != _EMPTY]
+    notes = [f"left out above the header: {', '.join(titles[:3])}"] if titles else []
+    inside = [cells for cells in merged if cells.top >= first]
+    _fill(rows, inside)
+    last = first
+    while last + 1 < len(rows) and any(m.top == last and m.right > m.left for m in inside):
+        last += 1
+    names, body = _names(rows[first : last + 1]), rows[last + 1 :]
+    if names is None:
+        names, body = [f"column{place}" for place in range(len(rows[first]))], rows[first:]
+        notes.append(NO_HEADER)
+    filled = [row for row in body if _is_filled(row)]
+    left_out = len(body) - len(filled)
+    if left_out:
+        notes.append(f"{left_out} empty row{'s' if left_out > 1 else ''} left out")
+    if any(cells.bottom > last for cells in inside):
+        notes.append("the value of merged cells is taken for each of them")
+    return _columns(names, filled, left), notes
+
+
+def _first_of_table(rows: list[_Row]) -> int:
+    """Return the first row of several values, or the first of any where there is one column."""
+    known = [sum(cell != _EMPTY for cell in row) for row in rows]
+    return next(place for place, count in enumerate(known) if count >= min(2, max(known)))
+
+
+def _fill(rows: list[_Row], merged: Sequence[_Merged]) -> None:
+    """Write the value of merged cells into each of them."""
+    room = sum(map(len, rows))
+    for cells in merged:
+        area = [row[cells.left : cells.right + 1] for row in rows[cells.top : cells.bottom + 1]]
+        room -= sum(map(len, area))
+        if room < 0:
+            raise ValueError("merged cells overlap; undo that, or save the sheet as CSV")
+        for row in rows[cells.top : cells.bottom + 1] if area and area[0] else ():
+            row[cells.left : cells.right + 1] = [area[0][0]] * len(area[0])
+
+
+def _names(header: list[_Row]) -> list[str] | None:
+    """Return the names that lines of a header give to columns; None: they are no header."""
+    cells = [cell for row in header for cell in row if cell != _EMPTY]
+    if 2 * sum(isinstance(cell, str) for cell in cells) < len(cells):
+        return None
+    parts = (
+        dict.fromkeys(_text(cell) for cell in cells if cell != _EMPTY)
+        for cells in zip(*header, strict=True)
+    )
+    return [" ".join(part) for part in parts]
+
+
+def _text(cell: Any) -> str:
+    return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell).strip()
+
+
+def _columns(names: list[str], rows: list[_Row], left: int) -> _Columns:
+    """Return the columns that have a name or a value; those without a name get one."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(names)
+    return [
+        (name or f"column {_letters(place)}", cells)
+        for place, (name, cells) in enumerate(zip(names, columns, strict=True), start=left)
+        if name or any(cell != _EMPTY for cell in cells)
+    ]
+
+
+def _letters(place: int) -> str:
+    """Write the number of a column as workbooks do: A, B, ..., Z, AA, ..."""
+    more, last = divmod(place, 26)
+    return (_letters(more - 1) if more else "") + chr(ord("A") + last)
+
+
+def _values_of(cells: Sequence[Any]) -> list[Any]:
+    """Return the values of a column as a table knows them.
+
+    Workbooks have one type for numbers, whole or not, and one for days and moments: a column of
+    whole numbers, or of whole days, is one of these.
+    """
+    numbers = [cell for cell in cells if type(cell) in (int, float)]
+    known = sum(cell != _EMPTY for cell in cells)
+    are_whole = len(numbers) < known or all(float(number).is_integer() for number in numbers)
+    has_moments = any(isinstance(cell, dt.datetime) for cell in cells)
+    return [_value(cell, are_whole, has_moments) for cell in cells]
+
+
+def _value(cell: Any, are_whole: bool, has_moments: bool) -> Any:
+    if type(cell) is float and are_whole and cell.is_integer():
+        return int(cell)
+    if type(cell) is dt.date and has_moments:
+        return dt.datetime.combine(cell, dt.time())
+    return None if cell == _EMPTY else cell

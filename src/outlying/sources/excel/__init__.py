@@ -1,1 +1,0 @@
-"""Workbooks: one of their sheets as a table."""
