@@ -17,9 +17,7 @@ from benchmarks.paper.tables import Reproduced, ScoredPair
 from benchmarks.paper.timing import Timed
 from benchmarks.paper.unif2 import Drawn, Histogram, Unif2
 from outlying.options import Measure
-from outlying.render.plots import Plot
-from outlying.render.plots.panels import strip_frame
-from outlying.render.plots.scales import plain
+from outlying.render.plots import Plot, plain, strip_frame
 from outlying.render.scene import PALETTE, cdf_line
 
 if TYPE_CHECKING:

@@ -246,11 +246,11 @@ def test_the_window_of_a_far_value_is_drawn(
     findings = outlying.explain({"v": [*rng.normal(size=199), 9.0]}, row=199)
     pair = dataclasses.replace(findings.pairs[0], scale=16, near=1, reach=4.0)
     browser.open(written(tmp_path_factory, pair._repr_html_()))
-    (window,), (mark,) = browser.all("rect.window"), browser.all("line.mark:not(.cdf line)")
+    (window,), (mark,) = browser.all("path.window"), browser.all("line.mark:not(.cdf line)")
     assert "no other row within 4" in browser.all(".at.mark")[0].text
     left, right = window.rect["x"], window.rect["x"] + window.rect["width"]
     assert left < mark.rect["x"] < right
-    (typical,) = browser.all("rect.band")
+    (typical,) = browser.all("path.typical")
     assert typical.rect["x"] + typical.rect["width"] < left
 
 

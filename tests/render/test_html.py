@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import outlying
+from outlying.render import scene
 from outlying.render.cells import cell_strip
 from outlying.results.stories import Rank
 from tests.conftest import Run
@@ -375,16 +376,22 @@ def test_all_views_have_the_same_numbers(findings: outlying.Findings) -> None:
 
 def check_plot(pair: outlying.Pair) -> None:
     """The lines and labels of a plot are at the numbers of the pair."""
-    axes = dataclasses.replace(pair, scale=1).plot().axes  # without the window around it
-    measure = axes[-1]
+    pair = dataclasses.replace(pair, scale=1)  # without the window around it
+    assert pair.picture is not None
+    axes = pair.plot().axes
+    measure, high = axes[-1], scene.cdf_chart(pair, pair.picture).high
     marks = [line.get_xdata()[0] for line in measure.lines if len(line.get_xdata()) == 2]
-    assert any(mark == pytest.approx(1 / pair.rarity) for mark in marks)
+    assert any(high * mark == pytest.approx(1 / pair.rarity) for mark in marks)
     assert f"{1 / pair.rarity:.3g}" in {text.get_text() for text in measure.texts}
-    if isinstance(pair.value, float):
+    chart = scene.property_chart(pair, pair.picture)
+    if isinstance(chart, scene.DensityChart) and isinstance(pair.value, float):
         own = [line.get_xdata()[0] for line in axes[0].lines if len(line.get_xdata()) == 2]
-        assert pair.value in own
-        spans = [tuple(patch.get_bbox().intervalx) for patch in axes[0].patches]
-        assert spans == list(pair.typical)
+        assert chart.axis.place(pair.value) in own
+        assert chart.typical == pair.typical
+        spans = [patch.get_xy()[:, 0] for patch in axes[0].patches[: len(chart.typical)]]
+        for item, span in zip(chart.typical, spans, strict=True):
+            assert span.min() == pytest.approx(chart.axis.place(item[0]), abs=0.002)
+            assert span.max() == pytest.approx(chart.axis.place(item[1]), abs=0.002)
 
 
 def test_a_page_on_what_is_odd(run: Run, tmp_path: Path, table: dict[str, Any]) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import outlying
+from outlying.render import scene
 
 RNG = np.random.default_rng(8)
 PNG = b"\x89PNG"
@@ -29,6 +30,11 @@ def findings() -> outlying.Findings:
     wind = np.where(city == "A", rng.normal(3, 1, 300), rng.normal(20, 2, 300))
     temp[0] = 5.2
     return outlying.explain({"city": city, "temp": temp, "wind": wind}, row=0)
+
+
+def chart_of(pair: outlying.Pair, choice: Any = "auto") -> Any:
+    assert pair.picture is not None
+    return scene.property_chart(pair, pair.picture, choice)
 
 
 def svg_of(figure: Any) -> str:
@@ -63,8 +69,10 @@ def test_the_window_around_a_far_value_is_drawn(reach: float) -> None:
     axes = far.plot("property").axes[0]
     assert len(axes.patches) == before + 1
     assert axes.get_xlim() == limits
-    low, high = axes.patches[0].get_bbox().intervalx
-    assert (low, high) == pytest.approx((max(limits[0], 9 - reach), limits[1]))
+    low, high = axes.patches[0].get_xy()[:, 0].min(), axes.patches[0].get_xy()[:, 0].max()
+    axis = chart_of(far).axis
+    assert (low, high) == pytest.approx((axis.place(9 - reach), axis.place(9 + reach)))
+    assert high == limits[1] == 1.0
     assert axes.get_xlabel() == f"v; no other row within {reach:.0f} of this one"
 
 
@@ -112,7 +120,7 @@ def test_dates_have_dates_on_their_axis() -> None:
     data = {"day": [*days, dt.date(2024, 9, 9)]}
     said = texts(svg_of(outlying.explain(data, row=200).pairs[0].plot("property")))
     assert "2024-09-09" in said
-    assert {"Mar", "Sep"} <= set(said)
+    assert {"2024-03", "2024-09"} <= set(said)
 
 
 @pytest.mark.parametrize("kind", [dt.timedelta, dt.time])
@@ -136,7 +144,7 @@ def test_durations_have_full_hours_and_days_on_their_axis() -> None:
     data = {"d": [dt.timedelta(seconds=value) for value in seconds]}
     pair = outlying.explain(data, row=300).pairs[0]
     shown = ticks(pair.plot("property"))
-    assert pair.plot("property").axes[0].get_xscale() == "log"
+    assert chart_of(pair).axis.is_log
     assert any(re.fullmatch("[0-9]+:[0-9][0-9]:00", text) for text in shown)
     assert any(re.fullmatch("[0-9]+ days", text) for text in shown)
     assert not any("10^" in text for text in shown)
@@ -169,7 +177,10 @@ def test_times_have_full_hours_on_their_axis() -> None:
 def test_the_last_day_has_years_on_its_axis() -> None:
     days = [dt.date(2024, 1, 1) + dt.timedelta(days=int(i)) for i in RNG.integers(0, 60, 200)]
     pair = outlying.explain({"day": [*days, dt.date.max]}, row=200).pairs[0]
-    assert {"4001", "6001"} <= set(ticks(pair.plot("property", width=400)))
+    assert {"4000", "6000"} <= set(ticks(pair.plot("property", axis="linear")))
+    shown = ticks(pair.plot("property"))  # broken: the group is seen, too
+    assert shown[0].startswith("2024-")
+    assert shown[-1] == "9999-12-31"
 
 
 @pytest.mark.filterwarnings("error")
@@ -200,14 +211,17 @@ def test_long_names_stay_inside_of_the_figure(width: int, char: str) -> None:
 def test_a_single_typical_value_is_shaded() -> None:
     pair = outlying.explain({"v": [5.0] * 99 + [7.0]}, row=99).pairs[0]
     assert pair.typical == ((5.0, 5.0),)
-    assert pair.plot("property").axes[0].patches[0].get_linewidth() > 1
+    axes = pair.plot("property", width=720).axes[0]
+    assert np.ptp(axes.patches[0].get_xy()[:, 0]) * 720 > 2
 
 
 def test_a_logarithmic_axis() -> None:
     values = RNG.lognormal(3, 2, 300)
     pair = outlying.explain({"v": values}, row=int(values.argmax())).pairs[0]
-    assert pair.plot("property").axes[0].get_xscale() == "log"
-    assert pair.plot("property", axis="linear").axes[0].get_xscale() == "linear"
+    shown = [float(text.replace(",", "")) for text in ticks(pair.plot("property"))]
+    assert {round(b / a) for a, b in itertools.pairwise(shown)} == {10}
+    even = [float(text.replace(",", "")) for text in ticks(pair.plot("property", axis="linear"))]
+    assert len({b - a for a, b in itertools.pairwise(even)}) == 1
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 
 import outlying
 from outlying.render import scene
+from outlying.render.axis import Axis
 from outlying.render.text import sparkline, text_width, wrapped
 from tests import naive, strategies
 
 RNG = np.random.default_rng(7)
+OTHER = np.random.default_rng(17)
 
 
 def chart_of(values: Any, choice: Any = "auto", row: int | None = None) -> scene.PropertyChart:
@@ -37,22 +39,109 @@ def density_of(values: Any, choice: Any = "auto") -> scene.DensityChart:
 
 
 @pytest.mark.parametrize(
-    ("values", "is_log"),
+    ("values", "is_log", "breaks"),
     [
-        (RNG.lognormal(3, 1.5, 400), True),
-        (RNG.exponential(10, 400), True),
-        ([*RNG.normal(100, 5, 400), 9000.0], True),
-        ([*RNG.normal(100, 5, 400), 2.0], True),
-        (RNG.uniform(0, 1, 400), False),
-        (RNG.normal(100, 5, 400), False),
-        (RNG.normal(0, 1, 400), False),
-        ([*RNG.normal(0, 1, 400), 9000.0], False),
-        (-RNG.lognormal(3, 1.5, 400), False),
+        (RNG.lognormal(3, 1.5, 400), True, 0),
+        (RNG.exponential(10, 400), True, 0),
+        ([*RNG.normal(100, 5, 400), 9000.0], False, 1),
+        ([*RNG.normal(100, 5, 400), 2.0], False, 0),
+        (RNG.uniform(0, 1, 400), False, 0),
+        (RNG.normal(100, 5, 400), False, 0),
+        (RNG.normal(0, 1, 400), False, 0),
+        ([*RNG.normal(0, 1, 400), 9000.0], False, 1),
+        ([*[-999.0] * 40, *OTHER.normal(0, 1, 360), 9e6], False, 2),
+        ([*[5.0] * 400, 9000.0], False, 0),
+        (-RNG.lognormal(3, 1.5, 400), False, 1),
     ],
-    ids=["lognormal", "exponential", "up", "down", "uniform", "normal", "signed", "far", "under"],
+    ids=[
+        "lognormal",
+        "exponential",
+        "up",
+        "down",
+        "uniform",
+        "normal",
+        "signed",
+        "far",
+        "sentinel",
+        "constant",
+        "under",
+    ],
 )
-def test_the_data_decide_on_a_logarithmic_axis(values: Any, is_log: bool) -> None:
-    assert density_of(values).axis.is_log is is_log
+def test_the_data_decide_on_the_axis(values: Any, is_log: bool, breaks: int) -> None:
+    """A skewed column is logarithmic; an axis is broken where a few values are far from all."""
+    axis = density_of([float(value) for value in values]).axis
+    assert (axis.is_log, len(axis.breaks)) == (is_log, breaks)
+
+
+def test_one_column_has_one_scale() -> None:
+    """Whichever row is drawn, and in whichever group: the whole column decides."""
+    for skewed in (True, False):
+        kinds = np.repeat(["a", "b"], 200)
+        pay = OTHER.lognormal(3, 1.5, 400) if skewed else OTHER.normal(100, 5, 400)
+        pay[:3] = 900.0, 9000.0, 90.0
+        table = {"kind": kinds, "pay": pay, "age": OTHER.normal(size=400)}
+        table["age"][:30] = 30.0
+        charts = [
+            chart
+            for found in outlying.explain_many(table, rows=[0, 1, 2, 3, 250])
+            for pair in found.pairs
+            for chart in drawn(pair)
+            if isinstance(chart, (scene.DensityChart, scene.NumericStrip)) and chart.name == "pay"
+        ]
+        assert len(charts) >= 3
+        assert {chart.axis.is_log for chart in charts} == {skewed}
+
+
+def drawn(pair: outlying.Pair) -> list[scene.Chart]:
+    assert pair.picture is not None
+    return [scene.property_chart(pair, pair.picture), *scene.strips(pair, pair.picture)]
+
+
+@pytest.mark.parametrize("far", [0.2, 120.0, 5e6])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_axis_fits_the_group_and_the_row(far: float, sign: int) -> None:
+    """Neither is it squashed by the tail of the table, nor goes it beyond the sign of the data."""
+    city = np.repeat(["A", "B"], 300)
+    pay = np.where(city == "A", OTHER.normal(40, 4, 600), OTHER.normal(45, 14, 600).clip(1))
+    pay[:1], pay[400:404] = far, [7e6, 8e6, 3e6, 9e6]
+    found = outlying.explain({"city": city, "pay": sign * pay}, row=0, derive=False).pairs
+    pair = next(item for item in found if item.property == "pay" and item.conditions)
+    (chart, *_) = drawn(pair)
+    assert isinstance(chart, scene.DensityChart)
+    ends = sorted((sign * chart.axis.low, sign * chart.axis.high))
+    assert ends[0] >= 0
+    assert ends[1] < 1.2 * far + 200
+    low, high = chart.typical[0][0], chart.typical[-1][1]
+    assert chart.axis.place(high) - chart.axis.place(low) > 0.06
+    assert 0 < chart.axis.place(chart.mark) < 1
+    assert chart.axis.is_cut
+
+
+def test_a_broken_axis_shows_both_parts_in_one_scale() -> None:
+    axis = Axis(((0.0, 10.0), (95.0, 105.0)), is_log=False, form="number", is_cut=False)
+    ((start, stop),) = axis.breaks
+    assert start == pytest.approx(axis.place(10.0)) == pytest.approx(1 - axis.place(95.0))
+    assert stop == pytest.approx(axis.place(95.0))
+    assert axis.place(5.0) == pytest.approx(axis.place(100.0) - axis.place(95.0))
+    assert start < axis.place(50.0) < stop
+    assert [tick.text for tick in axis.ticks(6, 120)] == ["0", "5", "10", "95", "100", "105"]
+
+
+@pytest.mark.parametrize(
+    ("axis", "ticks"),
+    [
+        (Axis(((0.0, 52_000.0),), False, "number", False), "0 10,000 20,000 30,000 40,000 50,000"),
+        (Axis(((0.18, 0.92),), False, "number", False), "0.2 0.4 0.6 0.8"),
+        (Axis(((-3.0, 3.0),), False, "number", False), "-3 -2 -1 0 1 2 3"),
+        (Axis(((1.0, 3.0),), False, "integer", False), "1 2 3"),
+        (Axis(((1900.0, 2020.0),), False, "integer", False), "1900 1920 1940 1960 1980 2000 2020"),
+        (Axis(((0.5, 3000.0),), True, "number", False), "1 10 100 1000"),
+        (Axis(((30.0, 150.0),), True, "number", False), "40 60 80 100 120 140"),
+        (Axis(((2.0, 300.0),), True, "number", False), "2 5 10 20 50 100 200"),
+    ],
+)
+def test_ticks_are_round(axis: Axis, ticks: str) -> None:
+    assert " ".join(tick.text for tick in axis.ticks()) == ticks
 
 
 def test_the_user_decides_on_the_axis() -> None:
@@ -240,6 +329,7 @@ def test_any_finding_can_be_drawn(table: strategies.Table, place: int, choice: A
         chart = scene.property_chart(pair, pair.picture, choice)
         if isinstance(chart, scene.DensityChart):
             check_line(chart.inside)
+            check_ticks(chart.axis)
             assert chart.axis.low <= chart.mark <= chart.axis.high
             assert all(chart.axis.low <= low <= high for low, high in chart.typical)
         cdf = scene.cdf_chart(pair, pair.picture)
@@ -252,6 +342,13 @@ def test_any_finding_can_be_drawn(table: strategies.Table, place: int, choice: A
             else:
                 assert any(bar.is_object for bar in strip.bars)
         assert all(text_width(line) <= 60 for line in sparkline(pair, 60))
+
+
+def check_ticks(axis: Axis) -> None:
+    places = [tick.place for tick in axis.ticks()]
+    assert all(0 <= place <= 1 for place in places)
+    assert places == sorted(places)
+    assert len({tick.text for tick in axis.ticks()}) == len(places) <= 12
 
 
 def check_line(line: scene.Line) -> None:

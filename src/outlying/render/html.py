@@ -11,13 +11,12 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import outlying
 from outlying.options import Options
 from outlying.render import detection_text, scene, svg
-from outlying.render.axis import Axis
 from outlying.render.cells import BLAME, cell_strip, numbered
 from outlying.render.scene import PALETTE
 from outlying.results.detections import Detection, Flagged
@@ -270,7 +269,7 @@ def view(pair: Pair, in_full: bool = True) -> CardView:
 def _words(chart: scene.PropertyChart, group: str) -> str:
     """Return what a picture shows in words, for those who cannot see it."""
     if isinstance(chart, scene.BarChart):
-        return f"{chart.name} among {group}"
+        return f"{chart.text} among {group}"
     low, high = chart.axis.ends
     return (
         f"How {chart.name} is spread among {group}, from {low} to {high}. "
@@ -295,11 +294,6 @@ def _option_texts(options: Options) -> list[tuple[str, str]]:
         (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
         for name, value in options.to_dict().items()
     ]
-
-
-def _middle(axis: Axis, ranges: Sequence[tuple[float, float]]) -> float:
-    places = [axis.place(end) for item in ranges for end in item]
-    return svg.percent_along((min(places) + max(places)) / 2)
 
 
 def _directed(text: str) -> Any:
@@ -355,15 +349,5 @@ _FILTERS: dict[str, Any] = {
     "percent_of": _percent_of,
     "three": "{:.3f}".format,
     "multiple": "{:.3g}".format,
-    "area": svg.area,
-    "outline": svg.outline,
-    "steps": svg.steps,
-    "area_above": svg.area_above,
-    "area_below": svg.area_below,
-    "band": svg.band,
-    "upright": svg.upright,
-    "density_mark": svg.density_mark,
-    "place": lambda axis, number: svg.percent_along(axis.place(number)),
-    "density_place": lambda chart, density: svg.percent_along(density / chart.high),
-    "middle": _middle,
+    "drawn": svg.drawn,
 }

@@ -1,13 +1,13 @@
 """What the pictures of a pair show, before anyone decides how to draw it; and their colours.
 
-Axes, curves, marks and texts are chosen here once; the web page, the plots and the sparklines only
-draw them. All texts are short and safe to show.
+Axes, shapes, marks and texts are chosen here once; pages, plots and sparklines only draw them. All
+texts are short and safe to show.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -54,6 +54,7 @@ PALETTE: dict[Theme, dict[str, str]] = {
 
 _DAY = 86_400e6
 _MICROSECONDS = 1e6  # in a second: times are microseconds inside
+_LEAST_WIDTH = 0.003  # of what is shaded, as a share of the picture
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -65,8 +66,58 @@ class Line:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Shape(Line):
+    """Something to draw in a unit square, in the style of its role.
+
+    An area is closed, an upright is a line from bottom to top, a break crosses the axis.
+    """
+
+    kind: Literal["area", "line", "dots", "upright"]
+    role: str
+
+
+def area(line: Line, role: str, ground: float = 0.0) -> Shape:
+    """Return what lies between a line and the ground, or the ceiling."""
+    x = np.concatenate((line.x[:1], line.x, line.x[-1:]))
+    return Shape(x, np.concatenate(([ground], line.y, [ground])), "area", role)
+
+
+def _curve_shape(line: Line, role: str) -> Shape:
+    return Shape(line.x, line.y, "line", role)
+
+
+def upright(place: float, role: str = "mark") -> Shape:
+    """Return a line from bottom to top."""
+    return Shape(np.full(2, min(max(place, 0.0), 1.0)), np.array([0.0, 1.0]), "upright", role)
+
+
+def band(axis: Axis, low: float, high: float, role: str) -> Shape:
+    """Return a shaded stretch of an axis, wide enough to show a single value."""
+    start, end = axis.place(low), axis.place(high)
+    start, end = min(start, end - _LEAST_WIDTH / 2), max(end, start + _LEAST_WIDTH / 2)
+    return Shape(np.array([start, start, end, end]), np.array([0.0, 1.0, 1.0, 0.0]), "area", role)
+
+
+def _breaks(axis: Axis) -> list[Shape]:
+    """Return what hides the shapes where an axis is broken."""
+    return [
+        shape
+        for start, stop in axis.breaks
+        for shape in (
+            Shape(np.array([start, start, stop, stop]), np.array([0, 1, 1, 0.0]), "area", "break"),
+            *(
+                Shape(np.full(2, end), np.array([0.0, 1.0]), "line", "edge")
+                for end in (start, stop)
+            ),
+        )
+    ]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class DensityChart:
     """A number among the numbers of its group, and among all."""
+
+    kind: ClassVar = "density"
 
     name: str
     axis: Axis
@@ -78,6 +129,29 @@ class DensityChart:
     mark_text: str
     window: tuple[float, float] | None = None  # where the row is alone, or nearly, if that is wide
     window_text: str = ""
+
+    @property
+    def mark_place(self) -> float:
+        """Where the row is."""
+        return self.axis.place(self.mark)
+
+    @property
+    def label(self) -> str:
+        """What stands along the axis."""
+        return self.name + (f"; {self.window_text} of this one" if self.window_text else "")
+
+    @property
+    def shapes(self) -> list[Shape]:
+        """The group filled, the whole table as a line, what is typical shaded, the row marked."""
+        around = [] if self.window is None else [band(self.axis, *self.window, "window")]
+        return [
+            *around,
+            *(band(self.axis, low, high, "typical") for low, high in self.typical),
+            area(self.inside, "inside"),
+            *([] if self.overall is None else [_curve_shape(self.overall, "overall")]),
+            *_breaks(self.axis),
+            upright(self.mark_place),
+        ]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -92,10 +166,13 @@ class Share:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BarChart:
-    """A category among the categories of its group."""
+    """A category among the categories of its group; or how a condition divides the table."""
 
-    name: str
+    kind: ClassVar = "bars"
+
+    text: str  # the condition, or the name of the property
     bars: tuple[Share, ...]
+    is_condition: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -106,6 +183,10 @@ class CdfChart:
     (0, 0) and end where G is 1.
     """
 
+    kind: ClassVar = "cdf"
+    name: ClassVar = "density, as a multiple of the mean of the group"
+    label: ClassVar = name
+
     high: float
     inside: Line  # x: densities, y: G
     overall: Line | None
@@ -113,6 +194,39 @@ class CdfChart:
     at_object_overall: float
     above: float
     below: float
+
+    @property
+    def axis(self) -> Axis:
+        """The densities from 0 on."""
+        return Axis(((0.0, self.high),), is_log=False, form="number", is_cut=False)
+
+    @property
+    def mark_place(self) -> float:
+        """Where the density of the row is."""
+        return self.at_object / self.high
+
+    @property
+    def mark_text(self) -> str:
+        """The density of the row."""
+        return f"{self.at_object:.3g}"
+
+    @property
+    def shapes(self) -> list[Shape]:
+        """The cdf, and the areas above and below it."""
+        above, below = self.clipped(from_object=True), self.clipped(from_object=False)
+        everyone = [] if self.overall is None else [self._shown(self.overall)]
+        return [
+            area(self._shown(above), "above", 1.0),
+            area(self._shown(below), "below"),
+            _curve_shape(self._shown(self.inside), "steps"),
+            *(_curve_shape(line, "overall") for line in everyone),
+            *(upright(self.at_object_overall / self.high, "mark other") for _ in everyone),
+            upright(self.mark_place),
+        ]
+
+    def _shown(self, line: Line) -> Line:
+        """Return a cdf in the unit square, in percents: nobody sees finer steps."""
+        return Line(line.x / self.high, np.rint(line.y * 100) / 100)
 
     def clipped(self, from_object: bool) -> Line:
         """Return the cdf from f_o on, or up to f_o, with its value there as one more point."""
@@ -130,6 +244,8 @@ class CdfChart:
 class NumericStrip:
     """A condition on a number: the attribute over the whole table, the interval, the object."""
 
+    kind: ClassVar = "strip"
+
     text: str
     name: str
     axis: Axis
@@ -140,18 +256,32 @@ class NumericStrip:
     mark: float
     mark_text: str
 
+    @property
+    def mark_place(self) -> float:
+        """Where the row is."""
+        return self.axis.place(self.mark)
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class CategoricalStrip:
-    """A condition on a category: how the whole table divides."""
+    @property
+    def label(self) -> str:
+        """What stands along the axis."""
+        return self.name
 
-    text: str
-    name: str
-    bars: tuple[Share, ...]
+    @property
+    def shapes(self) -> list[Shape]:
+        """The table, what the condition keeps of it, and the row."""
+        return [
+            band(self.axis, *self.interval, "typical"),
+            area(self.line, "around"),
+            area(self.kept, "inside"),
+            *_breaks(self.axis),
+            upright(self.mark_place),
+        ]
 
 
 PropertyChart: TypeAlias = DensityChart | BarChart
-Strip: TypeAlias = NumericStrip | CategoricalStrip
+Strip: TypeAlias = NumericStrip | BarChart
+NumericChart: TypeAlias = DensityChart | NumericStrip | CdfChart
+Chart: TypeAlias = NumericChart | BarChart
 
 
 def property_chart(pair: Pair, picture: Picture, choice: AxisChoice = "auto") -> PropertyChart:
@@ -219,10 +349,11 @@ def strips(pair: Pair, picture: Picture) -> tuple[Strip, ...]:
 def _strip(condition: Condition, sketch: Sketch, place: float | Value) -> Strip:
     text, name = printable(str(condition), 120), short(condition.attribute)
     if isinstance(sketch, CategoricalSketch):
-        return CategoricalStrip(text, name, _shares(sketch, None, place))
+        return BarChart(text, _shares(sketch, None, place), is_condition=True)
     interval = _numbers((condition.low, condition.high), sketch)
     mark = _as_number(place)
-    axis = choose_axis(mark, sketch, sketch, [interval], "auto")
+    most = sketch.quantiles[2:5:2]
+    axis = choose_axis(mark, sketch, sketch, [(min(interval + most), max(interval + most))], "auto")
     line = _visible(_curve(sketch, axis), axis)
     line = _scaled(line, float(line.y.max(initial=0.0)))
     return NumericStrip(
@@ -307,9 +438,15 @@ def _number(value: Value, form: Form) -> float:
 
 
 def _curve(sketch: NumericSketch, axis: Axis) -> Curve:
-    if axis.is_log and sketch.logarithmic is not None:
+    """Return a density per unit, or per factor; close numbers have the same shape by both."""
+    if not axis.is_log:
+        return sketch.curve
+    if sketch.logarithmic is not None:
         return sketch.logarithmic
-    return sketch.curve
+    positive = sketch.curve.points > 0
+    points, heights = sketch.curve.points[positive], sketch.curve.heights[positive]
+    per_factor = heights * (points / points[-1])
+    return Curve(points, per_factor / np.trapezoid(per_factor, np.log2(points)))
 
 
 def _visible(curve: Curve, axis: Axis) -> Line:
