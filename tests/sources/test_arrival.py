@@ -371,7 +371,7 @@ def test_what_a_killed_process_leaves_is_taken_away(tmp_path: Path) -> None:
     """A copy of the data, and the engine's folder, by the next process that makes such a folder."""
     program = (
         "import os, signal, outlying; from outlying.sources.copies import PrivateCopy; "
-        "from outlying.sources.duckdb import engine; "
+        "from outlying.sources import duckdb as engine; "
         "copy = PrivateCopy('x', [b'a,b']); kept = engine.streaming_connection(); "
         "kept.__enter__(); os.kill(os.getpid(), signal.SIGKILL)"
     )

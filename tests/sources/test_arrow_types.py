@@ -6,7 +6,6 @@ import dataclasses
 import datetime as dt
 import decimal
 import math
-import sys
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outlying import sources
-from outlying.errors import ColumnError, MissingExtraError
+from outlying.errors import ColumnError
 from outlying.parsing.columns import decision_on
 from outlying.sources import arrow_types as cells
 from outlying.sources.arrow_types import Coded, Field, Numbers
@@ -75,7 +74,7 @@ _NEWER = [
         (pa.large_binary(), "bytes"),
         (pa.binary(4), "bytes"),
         (pa.binary_view(), "bytes"),
-        (pa.month_day_nano_interval(), "values of type month_day_nano_interval"),
+        (pa.month_day_nano_interval(), "duration"),
         *_NEWER,
     ],
     ids=str,
@@ -257,7 +256,11 @@ def test_what_cannot_be_read_as_declared_is_named(array: pa.Array, kind: Any, va
     assert f"'{value}'" in str(raised.value)
 
 
-def test_without_arrow_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'outlying\[big\]'"):
-        cells.arrow()
+def test_months_of_intervals_have_thirty_days() -> None:
+    some = [None, pa.MonthDayNano([1, 2, 3_500]), pa.MonthDayNano([-12, 0, -1_000])]
+    array = pa.array(some, pa.month_day_nano_interval()).slice(1)
+    day = 86_400_000_000
+    assert cells.numbers(array, "duration").tolist() == [32 * day + 3, -360 * day - 1]
+    assert cells.standard_type(array.type) == pa.duration("us")
+    missing = cells.numbers(pa.array(some, pa.month_day_nano_interval()), "duration")
+    assert np.isnan(missing).tolist() == [True, False, False]

@@ -23,8 +23,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from outlying.errors import ColumnError, SourceError
+from outlying.sources import duckdb as engine
 from outlying.sources import read
-from outlying.sources.duckdb import engine
 from tests.carriers import write_parquet
 
 

@@ -30,7 +30,7 @@ from outlying.sources import local
 from outlying.sources import registry as feeders
 from outlying.sources.columns import read_all
 from outlying.sources.columns import table_of as table_in_memory
-from outlying.sources.duckdb.feeder import DuckFeeder
+from outlying.sources.duckdb import DuckFeeder
 from outlying.sources.passes import Batch, Feeder
 from outlying.sources.paths import InputFile
 from outlying.sources.python_values import array_of

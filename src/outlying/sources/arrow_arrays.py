@@ -5,7 +5,6 @@ The library's own ways do the same, but import pandas first, which takes longer 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.table.columns import Floats, Mask
-from outlying.table.values import Form
 
 if TYPE_CHECKING:
     import pyarrow
@@ -120,23 +118,3 @@ def filled(array: Any, value: float) -> npt.NDArray[Any]:
         if missing is None
         else np.where(missing, held(array).dtype.type(value), held(array))
     )
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Streamed:
-    """The SQL that selects a column, and the form of its values."""
-
-    sql: str
-    form: Form
-    may_overflow: bool = False
-    """Whether whole numbers may be beyond the 64 bits that they are cast to."""
-
-    def type(self, comes: pyarrow.DataType) -> pyarrow.DataType:
-        """Return the Arrow type to make of the one that the engine sends."""
-        import pyarrow
-
-        if self.form == "duration":
-            return pyarrow.duration("us")
-        if self.form == "instant":
-            return pyarrow.timestamp(comes.unit, "UTC")
-        return comes

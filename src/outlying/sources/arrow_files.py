@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from outlying.errors import SourceError
-from outlying.sources.batches import arrow_errors, fields_of, pieces, usable
+from outlying.sources.batches import fields_of, pieces, usable
 from outlying.sources.copies import CHUNK
 from outlying.sources.decoding import check_expanded
+from outlying.sources.faults import translate_errors
 from outlying.sources.local import Field, LocalFeeder, Shape, collected
 from outlying.sources.passes import Batch
 from outlying.sources.paths import Files, InputFile
@@ -64,7 +65,7 @@ class ArrowFeeder(LocalFeeder):
         self._opened = opened
 
     def _inspect(self) -> Shape:
-        with arrow_errors(self.source):
+        with translate_errors(self.source, "pyarrow"):
             schemas = [self._opened(file.source, file.path).schema for file in self._files.files]
             names, unused = usable(self.source, schemas[0])
         for file, schema in zip(self._files.files, schemas, strict=True):
@@ -78,7 +79,7 @@ class ArrowFeeder(LocalFeeder):
     def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
         self._files.check_unchanged()
         names = [field.name for field in fields or self.raw_shape.fields[:1]]
-        with arrow_errors(self.source):
+        with translate_errors(self.source, "pyarrow"):
             for file in self._files.files:
                 rows = 0
                 for batch in self._opened(file.source, file.path).batches(names):
@@ -110,7 +111,7 @@ class IpcFile:
             raise SourceError(
                 f"{source}: the Arrow file is cut off (its end is missing); copy it again"
             )
-        with arrow_errors(source), self._opened(None) as reader:
+        with translate_errors(source, "pyarrow"), self._opened(None) as reader:
             self.schema: pyarrow.Schema = reader.schema
 
     def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
@@ -161,7 +162,7 @@ class OrcFile:
         with path.open("rb") as stream:
             if stream.read(len(ORC)) != ORC:
                 raise SourceError(f"{source}: is not an ORC file (it does not start with ORC)")
-        with arrow_errors(source):
+        with translate_errors(source, "pyarrow"):
             self._file = orc.ORCFile(path)
             self.schema: pyarrow.Schema = self._file.schema
         cells = self._file.nrows * len(self.schema)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from outlying.errors import ColumnError, MissingExtraError
+from outlying.errors import ColumnError
 from outlying.options import ColumnType
 from outlying.parsing.reading import Reading
 from outlying.sources import arrow_arrays as arrays
@@ -47,17 +47,16 @@ Array: TypeAlias = "pyarrow.Array | pyarrow.ChunkedArray"
 
 _NOT_A_TIME = np.iinfo(np.int64).min
 _MOST_BYTES = 1 << 31  # that texts of Arrow's shorter type may have
+_DAY = 86_400_000_000  # microseconds
 _FEW = 64  # texts that are soon compared
 _FIRST = 4096  # rows that tell whether nearly all texts differ, or whether all are used
 
 
 def arrow() -> Any:
-    """Return the Arrow library, or say how to install it."""
-    try:
-        import pyarrow
-        import pyarrow.compute
-    except ImportError:
-        raise MissingExtraError("tables larger than memory", "big") from None
+    """Return the Arrow library, which is imported when the first table is read."""
+    import pyarrow
+    import pyarrow.compute
+
     return pyarrow
 
 
@@ -279,7 +278,7 @@ _FORMS: dict[str, tuple[str, ...]] = {
     "boolean": ("boolean",),
     "date": ("date",),
     "time": ("time",),
-    "duration": ("duration",),
+    "duration": ("duration", "interval"),
     "lists": ("list", "large_list", "fixed_size_list", "list_view", "large_list_view"),
     "records": ("struct", "map"),
     "bytes": ("binary", "large_binary", "fixed_size_binary", "binary_view"),
@@ -292,6 +291,49 @@ def unusable(kind: pyarrow.DataType) -> str | None:
     return None if form in EXPECTS else form
 
 
+def standard_type(kind: pyarrow.DataType) -> pyarrow.DataType:
+    """Return the type that values of a type are given where they arrive.
+
+    Intervals become durations, of 30 days for each month, and decimals the nearest numbers;
+    instants are in UTC, whatever zone they are shown in.
+    """
+    pa = arrow()
+    if pa.types.is_decimal(kind):
+        return pa.float64()
+    if pa.types.is_interval(kind):
+        return pa.duration("us")
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return pa.timestamp(kind.unit, "UTC")
+    return kind
+
+
+def as_type(array: Any, wanted: pyarrow.DataType) -> Any:
+    """Return an array as one of another type; texts may stay dictionaries of them."""
+    pa = arrow()
+    kind = array.type
+    if kind == wanted or (pa.types.is_dictionary(kind) and is_text(wanted)):
+        return array
+    if pa.types.is_duration(wanted) and not pa.types.is_duration(kind):
+        return _durations(array).cast(wanted)
+    if pa.types.is_decimal(kind):  # through text, which gives the nearest number
+        array = array.cast(pa.string())
+    return array.cast(wanted)
+
+
+def _durations(array: Any) -> Any:
+    """Return intervals as durations: those of Arrow, or of Parquet, bytes to Arrow."""
+    pa = arrow()
+    is_arrows = pa.types.is_interval(array.type)
+    third = ("nanoseconds", "<i8") if is_arrows else ("milliseconds", "<u4")
+    whole = "<i4" if is_arrows else "<u4"
+    parts = np.frombuffer(array.buffers()[1], [("months", whole), ("days", whole), third])
+    parts = parts[array.offset : array.offset + len(array)]
+    days = parts["months"].astype(np.int64) * 30 + parts["days"]
+    rest = parts[third[0]].astype(np.int64)
+    rest = rest // 1000 if is_arrows else rest * 1000
+    return arrays.of_numbers(days * _DAY + rest, arrays.gaps(array)).view(pa.duration("us"))
+
+
 def numbers(array: Array, form: Form) -> Floats:
     """Read what is a number inside as the core computes with it; NaN is missing."""
     pa = arrow()
@@ -299,13 +341,11 @@ def numbers(array: Array, form: Form) -> Floats:
         return np.concatenate([np.zeros(0), *(numbers(chunk, form) for chunk in array.chunks)])
     array = joined(array)
     if form in TIMES:
-        return arrays.microseconds(_moments(array))
-    if pa.types.is_decimal(array.type):  # a direct cast may miss the nearest number
-        array = array.cast(pa.string())
+        return arrays.microseconds(_moments(as_type(array, standard_type(array.type))))
     if pa.types.is_integer(array.type):
         values, missing = whole(array)
         return _with_gaps(values.astype(np.float64), missing)
-    return arrays.filled(array.cast(pa.float64()), math.nan)
+    return arrays.filled(as_type(array, pa.float64()), math.nan)
 
 
 def whole(array: Array) -> tuple[Any, Mask | None]:

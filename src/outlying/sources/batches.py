@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from outlying.errors import RowAt, SourceError
-from outlying.sources.arrow_types import unusable
+from outlying.sources.arrow_types import standard_type, unusable
 from outlying.sources.columns import skipped, unique_names
+from outlying.sources.faults import Explain, translate_errors, unreadable
 from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape
 from outlying.sources.passes import Batch
-from outlying.sources.sql import first_line, plain_errors
 from outlying.table.table import SkippedColumn
 
 if TYPE_CHECKING:
     import pyarrow
 
 Batches: TypeAlias = Callable[[Sequence[str]], Iterable[Batch]]
-Told: TypeAlias = Callable[[], AbstractContextManager[None]]
-
-
-@contextlib.contextmanager
-def arrow_errors(
-    source: str, *more: type[Exception], reason: Callable[[Exception], str] = first_line
-) -> Iterator[None]:
-    """Turn errors of Arrow, and of whatever it reads from, into ours."""
-    import pyarrow
-
-    kinds = (pyarrow.ArrowException, OSError, UnicodeDecodeError, *more)
-    with plain_errors(source, *kinds, reason=reason):
-        yield
 
 
 def check_batch(source: str, batch: Batch, names: Sequence[str], first_row: int) -> None:
@@ -95,21 +80,25 @@ class BatchFeeder(LocalFeeder):
     """A table that some library brings as batches of Arrow, as often as it is asked to."""
 
     def __init__(
-        self, source: str, schema: Callable[[], pyarrow.Schema], batches: Batches, told: Told
+        self,
+        source: str,
+        schema: Callable[[], pyarrow.Schema],
+        batches: Batches,
+        explain: Explain = unreadable,
     ) -> None:
-        """Feed what `batches` brings of some columns; `told` turns the library's errors to ours."""
+        """Feed what `batches` brings of some columns; `explain` makes its errors ours."""
         super().__init__(source)
-        self._schema, self._batches, self._told = schema, batches, told
+        self._schema, self._batches, self._explain = schema, batches, explain
 
     def _inspect(self) -> Shape:
-        with self._told(), arrow_errors(self.source):
+        with translate_errors(self.source, explain=self._explain):
             schema = self._schema()
             names, unused = usable(self.source, schema)
         return Shape(fields_of(schema, names), tuple(unused))
 
     def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
         names = [field.name for field in fields or self.raw_shape.fields[:1]]
-        with self._told(), arrow_errors(self.source):
+        with translate_errors(self.source, explain=self._explain):
             rows = 0
             for batch in self._batches(names):
                 yield from pieces(self.source, batch.select(names), rows)
@@ -118,9 +107,8 @@ class BatchFeeder(LocalFeeder):
 
 def fields_of(schema: Any, names: Sequence[str]) -> tuple[Field, ...]:
     """Describe columns that come as they are."""
-    return tuple(
-        Field(name, name, schema.field(name).type, schema.field(name).type) for name in names
-    )
+    kinds = {name: schema.field(name).type for name in names}
+    return tuple(Field(name, name, kind, standard_type(kind)) for name, kind in kinds.items())
 
 
 def pieces(source: str, batch: Batch, first_row: int) -> Generator[Batch, None, None]:

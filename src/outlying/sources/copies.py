@@ -117,9 +117,9 @@ def materialize(data: Any) -> Any:
     if isinstance(data, str) and data == "-":
         return _copy_of(getattr(sys.stdin, "buffer", sys.stdin), "standard input")
     if isinstance(data, str) and scheme_of(data) in REMOTE:
-        from outlying.sources.remote.copying import arrived
+        from outlying.sources.remote import fetch
 
-        return arrived(data)
+        return fetch(data)
     if isinstance(data, (str, os.PathLike)):
         with contextlib.suppress(OSError, ValueError):  # for the reader, which says what is wrong
             if stat.S_ISFIFO(Path(data).stat().st_mode):  # <(command), or a named pipe

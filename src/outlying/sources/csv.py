@@ -20,14 +20,14 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from outlying.errors import SourceError
 from outlying.parsing.plain import ALL, PlainTally, decide
+from outlying.sources import duckdb as engine
 from outlying.sources.arrow_arrays import of_texts
 from outlying.sources.columns import NO_HEADER, unique_names
 from outlying.sources.copies import PrivateFolder
-from outlying.sources.duckdb import engine
+from outlying.sources.duckdb import literal, selected
 from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape, collected
 from outlying.sources.passes import Batch
 from outlying.sources.paths import LONGEST_LINE, Files, InputFile, check_spelling
-from outlying.sources.sql import literal, selected
 from outlying.table.selection import MOST_FIELDS
 from outlying.table.table import Table
 from outlying.table.values import is_gap, printable

@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from outlying.errors import MissingExtraError, shown, unknown_name
+from outlying.errors import MissingExtraError, SourceError, shown, unknown_name
 from outlying.sources.columns import NO_HEADER, read_all, table_of, unique_names
 from outlying.sources.decoding import check_expanded
+from outlying.sources.faults import translate_errors, unreadable
 from outlying.sources.paths import InputFile
 from outlying.sources.python_values import array_of
-from outlying.sources.sql import first_line, plain_errors
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
@@ -53,22 +53,19 @@ except Exception:
 def read(file: InputFile, sheet: str | None = None) -> Table:
     """Read a sheet: the one of this name, or the first that people see; others are told."""
     try:
-        from python_calamine import CalamineError, CalamineWorkbook, PasswordError
+        from python_calamine import CalamineWorkbook
     except ImportError:
         raise MissingExtraError("reading workbooks", "excel") from None
     _check_size(file)
     _rehearse(file, None)
-    try:
-        with (
-            plain_errors(file.source, CalamineError, OSError, reason=_reason),
-            CalamineWorkbook.from_path(file.path) as book,
-        ):
-            name, notes = _chosen(file, book, sheet)
-            if name != book.sheet_names[0]:
-                _rehearse(file, name)
-            return _table(file, book.get_sheet_by_name(name), notes)
-    except PasswordError:
-        raise file.error("is protected by a password; save it without one") from None
+    with (
+        translate_errors(file.source, "python_calamine", explain=_explained),
+        CalamineWorkbook.from_path(file.path) as book,
+    ):
+        name, notes = _chosen(file, book, sheet)
+        if name != book.sheet_names[0]:
+            _rehearse(file, name)
+        return _table(file, book.get_sheet_by_name(name), notes)
 
 
 def sheet_names(path: Path) -> tuple[str, ...]:
@@ -79,10 +76,13 @@ def sheet_names(path: Path) -> tuple[str, ...]:
         return tuple(sheet.name for sheet in _with_cells(book))
 
 
-def _reason(error: Exception) -> str:
+def _explained(source: str, error: Exception) -> BaseException:
+    if type(error).__name__ == "PasswordError":
+        return SourceError(f"{source}: is protected by a password; save it without one")
     if "detect file format" in str(error):
-        return "it is no workbook; if it is an archive, unpack it and give the file inside"
-    return first_line(error)
+        said = "it is no workbook; if it is an archive, unpack it and give the file inside"
+        return SourceError(f"{source}: cannot be read: {said}")
+    return unreadable(source, error)
 
 
 def _check_size(file: InputFile) -> None:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from outlying.errors import ColumnError, SourceError, unknown_name
 from outlying.parallel import usable_workers
-from outlying.parsing.plain import TEXT, PlainTally, PlainType, TallyPass, decide, notes_of
-from outlying.sources.arrow_types import is_plain_text
+from outlying.parsing.plain import ALL, TEXT, PlainTally, PlainType, TallyPass, decide, notes_of
+from outlying.sources.arrow_types import as_type, is_plain_text
 from outlying.sources.columns import Made, Reading, read_all, table_of
 from outlying.sources.passes import Batch, Feeder, Pass, Progress, Traffic
 from outlying.table.table import FrameLibrary, SkippedColumn, Table
@@ -81,7 +81,7 @@ class Field:
         """Return a column of a batch with the type that was promised."""
         if self.reads is not None:
             return self.reads.read(array)
-        return array if self.comes == self.type else array.cast(self.type)
+        return as_type(array, self.type)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -130,12 +130,16 @@ class LocalFeeder(abc.ABC):
         shape = self.raw_shape
         if self.has_types:
             return shape
-        texts = [field for field in shape.fields if is_plain_text(field.type)]
+        return self._typed(shape, [f for f in shape.fields if is_plain_text(f.type)], ALL)
+
+    def _typed(self, shape: Shape, texts: Sequence[Field], kinds: Sequence[str]) -> Shape:
+        """Return the shape with types for some columns of texts, found by one scan."""
         with contextlib.closing(self._counted(texts)) as batches:
             tallies = fold(batches, TallyPass()) or [PlainTally() for _ in texts]
-        kinds = dict(zip([f.name for f in texts], decide(tallies, commas=self.commas), strict=True))
-        fields = tuple(_typed(field, kinds.get(field.name, TEXT)) for field in shape.fields)
-        notes = (*shape.notes, *notes_of(list(kinds), list(kinds.values())))
+        names = [field.name for field in texts]
+        found = dict(zip(names, decide(tallies, kinds, commas=self.commas), strict=True))
+        fields = tuple(_typed(field, found.get(field.name, TEXT)) for field in shape.fields)
+        notes = (*shape.notes, *notes_of(names, list(found.values())))
         return Shape(fields, shape.skipped, notes)
 
     @property

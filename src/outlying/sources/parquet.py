@@ -16,21 +16,18 @@ from contextlib import AbstractContextManager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from outlying.errors import SourceError
 from outlying.sources import arrow_types as types
 from outlying.sources import registry
-from outlying.sources.arrow_arrays import gaps, of_numbers
-from outlying.sources.batches import arrow_errors, check_batch
+from outlying.sources.batches import check_batch
 from outlying.sources.columns import skipped, unique_names
 from outlying.sources.decoding import check_expanded
+from outlying.sources.faults import translate_errors
 from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape, changed, collected
 from outlying.sources.passes import Batch
 from outlying.sources.paths import Files, InputFile, check_spelling, type_keys
 from outlying.sources.recognise import name_of
-from outlying.sources.remote.copying import expanded, is_several, path_in
-from outlying.sources.remote.opening import Place, opened, remote_errors
+from outlying.sources.remote import Place, expanded, is_several, opened, path_in, remote_errors
 from outlying.table.table import Table
 
 if TYPE_CHECKING:
@@ -49,7 +46,6 @@ _VALUES = {
     "time": "times of day",
     "duration": "durations",
 }
-_MONTH, _DAY = 30 * 86_400_000_000, 86_400_000_000  # microseconds
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -59,6 +55,8 @@ class Part:
     name: str
     open: Callable[[], AbstractContextManager[Any]]
     """Opens what Arrow reads from: a path, or a stream."""
+    errors: Callable[[], AbstractContextManager[None]]
+    """Turns errors of whoever reads into ours."""
     size: int
     keys: tuple[tuple[str, str | None], ...] = ()
     check_unchanged: Callable[[], None] = lambda: None
@@ -74,8 +72,8 @@ def read(data: InputFile | str) -> Table:
 def stream(data: Files | str) -> ParquetFeeder:
     """Feed from files, or from a file, a pattern or a folder on another machine."""
     if isinstance(data, str):
-        return ParquetFeeder(name_of(data), lambda: _remote_parts(data), remote_errors)
-    return ParquetFeeder(data.source, lambda: _local_parts(data), arrow_errors, data.notes)
+        return ParquetFeeder(name_of(data), lambda: _remote_parts(data))
+    return ParquetFeeder(data.source, lambda: _local_parts(data), data.notes)
 
 
 def is_large(address: str) -> bool:
@@ -99,6 +97,7 @@ def _local_part(files: Files, file: InputFile) -> Part:
     return Part(
         file.source,
         lambda: contextlib.nullcontext(file.path),
+        lambda: translate_errors(file.source, "pyarrow"),
         file.size,
         file.keys,
         files.check_unchanged,
@@ -124,7 +123,10 @@ def _remote_part(source: str, place: Place) -> Part:
         )
         return stream
 
-    return Part(place.source, open_stream, state[0] or 0, (), check_unchanged)
+    def errors() -> AbstractContextManager[None]:
+        return remote_errors(place.source, of_arrow=True)
+
+    return Part(place.source, open_stream, errors, state[0] or 0, (), check_unchanged)
 
 
 def check_magic(source: str, path: Path) -> None:
@@ -187,12 +189,11 @@ class ParquetFeeder(LocalFeeder):
         self,
         source: str,
         parts: Callable[[], list[Part]],
-        told: Callable[[str], AbstractContextManager[None]],
         notes: Sequence[str] = (),
     ) -> None:
-        """Feed from what `parts` finds; `told` turns errors of whoever reads into ours."""
+        """Feed from what `parts` finds."""
         super().__init__(source)
-        self._find, self._told, self._said = parts, told, tuple(notes)
+        self._find, self._said = parts, tuple(notes)
 
     def check_size(self) -> None:
         """Refuse files whose rows would need far more memory than they should."""
@@ -205,7 +206,7 @@ class ParquetFeeder(LocalFeeder):
         contents = []
         for part in self._find():
             part.check_unchanged()
-            with self._told(part.name), part.open() as place, self._opened(place) as file:
+            with part.errors(), part.open() as place, self._opened(place) as file:
                 contents.append(_Contents(part, file.metadata, _schema_of(file)))
         return contents
 
@@ -300,7 +301,7 @@ class ParquetFeeder(LocalFeeder):
                 )
             return
         with (
-            self._told(part.name),
+            part.errors(),
             part.open() as place,
             self._opened(
                 place, metadata=contents.metadata, read_dictionary=contents.coded(own)
@@ -325,7 +326,7 @@ class ParquetFeeder(LocalFeeder):
             elif batch is None or field.name not in batch.schema.names:
                 arrays.append(pa.nulls(rows, field.comes))
             else:
-                arrays.append(_as_promised(batch.column(field.name), field.comes))
+                arrays.append(types.as_type(batch.column(field.name), field.comes))
         if not arrays:
             return pa.RecordBatch.from_arrays([pa.nulls(rows)], ["nothing"]).select([])
         return pa.RecordBatch.from_arrays(arrays, [field.name for field in fields])
@@ -372,22 +373,3 @@ def _common(one: Any, other: Any) -> Any:
             if pa.types.is_floating(one) or pa.types.is_decimal(one)
             else pa.large_string()
         )
-
-
-def _as_promised(array: Any, wanted: Any) -> Any:
-    """Return an array with the type of its column; texts may stay dictionaries."""
-    import pyarrow as pa
-
-    if array.type == wanted or (pa.types.is_dictionary(array.type) and types.is_text(wanted)):
-        return array
-    if pa.types.is_fixed_size_binary(array.type) and pa.types.is_duration(wanted):
-        parts = np.frombuffer(array.buffers()[1], "<u4").reshape(-1, 3)[array.offset :][
-            : len(array)
-        ]
-        months, days, milliseconds = parts.astype(np.int64).T
-        return of_numbers(months * _MONTH + days * _DAY + milliseconds * 1000, gaps(array)).view(
-            wanted
-        )
-    if pa.types.is_decimal(array.type):
-        array = array.cast(pa.string())
-    return array.cast(wanted)

@@ -78,11 +78,6 @@ def is_of_spark(data: object) -> bool:
     return scheme_of(data) == "spark" or _package(data) == "pyspark"
 
 
-def is_adbc_connection(data: object) -> bool:
-    """Return whether something is an open connection of ADBC."""
-    return hasattr(data, "adbc_get_info") and hasattr(data, "cursor")
-
-
 def is_connection(data: object) -> bool:
     """Return whether something is an open connection by the rules of Python's DB-API."""
     return hasattr(data, "cursor") and hasattr(data, "commit")

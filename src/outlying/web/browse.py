@@ -22,8 +22,8 @@ import numpy.typing as npt
 from outlying.derived.choosing import derivations, facts_of
 from outlying.errors import ColumnError, OptionError, RowError, SourceError, unknown_name
 from outlying.options import ColumnType
+from outlying.sources import duckdb as engine
 from outlying.sources.arrow_arrays import filled, of_numbers, of_texts
-from outlying.sources.duckdb import engine
 from outlying.sources.passes import Progress
 from outlying.table.arrays import Mask
 from outlying.table.columns import CategoricalColumn, Column, NumericColumn, categorical_column

@@ -15,7 +15,7 @@ from outlying.sources.passes import Pass, Progress, State, Traffic
 from outlying.sources.spark.faults import plain_errors
 from outlying.sources.spark.jobs import is_remote, run
 from outlying.sources.spark.parts import PIECES, Failure, Task, fold_part, merge_parts, merged
-from outlying.sources.types.spark import Plan, plan_of
+from outlying.sources.spark.types import Plan, plan_of
 from outlying.table.table import FrameLibrary, SkippedColumn
 
 if TYPE_CHECKING:

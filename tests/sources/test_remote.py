@@ -22,9 +22,8 @@ from moto.server import ThreadedMotoServer
 
 import outlying
 from outlying.errors import MissingExtraError, OutlyingError, SourceError
-from outlying.sources import decoding, read, registry
+from outlying.sources import decoding, read, registry, remote
 from outlying.sources.recognise import without_secrets
-from outlying.sources.remote import copying, opening
 from tests.carriers import column_values, write_ipc
 from tests.conftest import Run
 from tests.feeding import Count, rows_of
@@ -65,9 +64,7 @@ def web() -> Iterator[Server]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("SECONDS_TO_CONNECT", "SECONDS_OF_SILENCE", "SECONDS_FOR_A_PART"):
-        monkeypatch.setattr(opening, name, 0.5)
-    monkeypatch.setattr(copying, "PATIENCE", 0.3)
+    monkeypatch.setattr(remote, "LIMITS", remote.Limits(0.5, 0.5, 0.5, of_patience=0.3))
 
 
 class TestWeb:
@@ -116,7 +113,7 @@ class TestWeb:
         assert values_of(web.at("old.parquet")) == ROWS
         with pytest.raises(SourceError, match="redirects more than 5 times"):
             read(web.at("loop.csv"))
-        assert sum("loop" in asked for asked in web.asked) <= 2 * (opening.MOST_REDIRECTS + 1)
+        assert sum("loop" in asked for asked in web.asked) <= 2 * (remote.MOST_REDIRECTS + 1)
 
     def test_passwords_stay_with_their_server(self, web: Server) -> None:
         with running() as other:

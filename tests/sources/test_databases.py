@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 import outlying
 from outlying.errors import ColumnError, SourceError
+from outlying.sources import duckdb as engine
 from outlying.sources import local
 from outlying.sources import registry as feeders
-from outlying.sources.duckdb import engine
 from outlying.sources.passes import Feeder
 from tests import postgres
 from tests.conftest import Run
@@ -336,13 +336,9 @@ class TestDuckDBFiles:
     def test_queries_that_are_one_select(self, path: Path, query: str, rows: list[Any]) -> None:
         assert rows_of(outlying.scan(path, query=query)) == rows
 
-    def test_a_query_may_need_more_memory_than_there_is(
-        self, path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        usual = engine.streaming_connection
-        monkeypatch.setattr(engine, "streaming_connection", lambda: usual("150MB"))
+    def test_a_query_may_need_more_memory_than_there_is(self, path: Path) -> None:
         query = "SELECT hash(i) AS h, repeat('x', 200) AS x FROM range(1000000) r(i) ORDER BY 1"
-        feeder = outlying.scan(path, query=query)
+        feeder = engine.stream(path, query=query, memory="150MB")
         assert feeder.fold(Count(), ["h", "x"], None) == 1_000_000
 
     def test_another_statement_on_an_open_connection(self, path: Path) -> None:

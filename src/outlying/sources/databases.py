@@ -1,0 +1,396 @@
+"""Databases through ADBC, whose drivers bring Arrow batches: PostgreSQL, SQLite and any other.
+
+A driver brings its own types. They are taken as they come where Arrow has a plain one, and the
+column is left out where not; of PostgreSQL and SQLite more is known.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib
+import itertools
+import os
+import re
+import sqlite3
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from outlying.errors import MissingExtraError, SourceError
+from outlying.sources.arrow_types import standard_type, unusable
+from outlying.sources.batches import check_batch
+from outlying.sources.columns import skipped, unique_names
+from outlying.sources.duckdb import (
+    Relation,
+    chosen_table,
+    identifier,
+    literal,
+    no_such_table,
+    readings_of,
+    relation_of,
+    selected,
+)
+from outlying.sources.faults import first_line, translate_errors
+from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape
+from outlying.sources.passes import Batch
+from outlying.sources.recognise import name_of, path_of, scheme_of
+
+if TYPE_CHECKING:
+    import pyarrow
+
+Connected: TypeAlias = Callable[[], AbstractContextManager[Any]]
+"""Opens a connection by the rules of Python's DB-API, with ADBC's additions."""
+
+
+def stream(data: Any, table: str | None, query: str | None) -> AdbcFeeder:
+    """Feed from a table or a query of a database.
+
+    It is given by an address (PostgreSQL), the path of a file (SQLite) or an open connection.
+    """
+    if scheme_of(data) is not None:
+        connect = _connects("postgresql", data, "SET TRANSACTION READ ONLY")
+        return PostgresFeeder.of(connect, without_password(data), table, query)
+    if isinstance(data, (str, os.PathLike)):
+        source, path = os.fsdecode(data), path_of(os.fsdecode(data))
+        if query is not None:
+            _check_select(path, source, query)
+        # views of others call nothing unsafe
+        connect = _connects("sqlite", _uri(path), "PRAGMA trusted_schema = OFF")
+        return SqliteFeeder.of(connect, source, table, query)
+    if not hasattr(data, "adbc_get_info"):
+        raise SourceError(
+            f"{name_of(data)} gives no Arrow batches; give the path of a SQLite file, a "
+            "postgresql:// address, or a connection of ADBC, such as adbc_driver_postgresql makes"
+        )
+    vendor = str(data.adbc_get_info().get("vendor_name", "database"))
+    known: dict[str, type[AdbcFeeder]] = {"PostgreSQL": PostgresFeeder, "SQLite": SqliteFeeder}
+    feeder = known.get(vendor, AdbcFeeder)
+    return feeder.of(lambda: contextlib.nullcontext(data), vendor, table, query)
+
+
+def _connects(driver: str, place: str, first: str) -> Connected:
+    """Return what connects by a driver, and runs a first statement."""
+
+    @contextlib.contextmanager
+    def connected() -> Iterator[Any]:
+        try:
+            dbapi = importlib.import_module(f"adbc_driver_{driver}.dbapi")
+        except ImportError:
+            raise MissingExtraError("reading a database", "databases") from None
+        with contextlib.closing(dbapi.connect(place)) as connection:
+            with contextlib.closing(connection.cursor()) as cursor:
+                cursor.execute(first)
+            yield connection
+
+    return connected
+
+
+def explained(source: str, error: Exception) -> SourceError:
+    """Say what is wrong by the sentence of an error that tells it, without passwords."""
+    if isinstance(error, UnicodeDecodeError):
+        said = f"a name in it is not UTF-8 ({error.object!r}); rename that in the database"
+    else:
+        found = re.search(r"(?:ERROR|FATAL):\s*(.+)", str(error))
+        said = found[1] if found else first_line(error)
+    return SourceError(
+        f"{source}: cannot be read: " + re.sub(r"//([^:/@\s]+):[^@\s]*@", r"//\1@", said)
+    )
+
+
+@contextlib.contextmanager
+def _cursor(source: str, connected: Connected) -> Iterator[Any]:
+    """Open a cursor; errors of the driver become ours, those that come through Arrow too."""
+    with (
+        translate_errors(source, "adbc_driver_manager", "pyarrow", explain=explained),
+        connected() as connection,
+        contextlib.closing(connection.cursor()) as cursor,
+    ):
+        yield cursor
+
+
+def _rows(cursor: Any, query: str) -> list[Any]:
+    cursor.execute(query)
+    return list(cursor.fetchall())
+
+
+class AdbcFeeder(LocalFeeder):
+    """A table, view or query of a database."""
+
+    def __init__(self, connected: Connected, relation: Relation, source: str) -> None:
+        super().__init__(f"{source} {relation.name}")
+        self._connected = connected
+        self._relation = relation
+
+    @classmethod
+    def of(cls, connected: Connected, source: str, table: str | None, query: str | None) -> Self:
+        """Feed from a table or query of a database that can be connected to."""
+        if query is not None:
+            return cls(connected, relation_of(query), source)
+        with _cursor(source, connected) as cursor:
+            relation = cls._find(cursor, source, table)
+        return cls(connected, relation, source)
+
+    @classmethod
+    def _find(cls, cursor: Any, source: str, table: str | None) -> Relation:  # noqa: ARG003
+        """Find a table by its name, or the only one there is."""
+        if table is None:
+            raise SourceError(f"{source}: name what to read with table= or query=")
+        return Relation(readings_of(table)[-1], table, is_query=False)
+
+    def _inspect(self) -> Shape:
+        """Plan the columns: SQL that selects each, and the type that comes of it."""
+        with _cursor(self.source, self._connected) as cursor:
+            names = unique_names(self.source, self._schema(cursor, "*").names)
+            plans = dict(zip(names, self._plans(cursor, names), strict=True))
+            sql = {name: plan for name, (plan, what) in plans.items() if what is None}
+            types = self._schema(cursor, selected(list(sql.values()))).types
+        comes = dict(zip(sql, types, strict=False))  # without columns, one of nothing
+        reasons = {n: what or unusable(comes[n]) for n, (_, what) in plans.items()}
+        fields = [
+            Field(name, sql[name], kind, standard_type(kind))
+            for name, kind in comes.items()
+            if reasons[name] is None
+        ]
+        unused = [skipped(name, what) for name, what in reasons.items() if what is not None]
+        return Shape(tuple(fields), tuple(unused))
+
+    def _plans(
+        self,
+        cursor: Any,  # noqa: ARG002
+        names: Sequence[str],
+    ) -> list[tuple[str, str | None]]:
+        """Write the SQL that selects each column; or say what it holds that cannot be used."""
+        return [(f"t.{identifier(name)}", None) for name in names]
+
+    def _schema(self, cursor: Any, columns: str) -> pyarrow.Schema:
+        """Return what would come, without reading a row."""
+        cursor.execute(f"SELECT {columns} FROM {self._relation.sql} AS t LIMIT 0")  # noqa: S608
+        with contextlib.closing(cursor.fetch_record_batch()) as reader:
+            return reader.schema
+
+    def _query(self, fields: Sequence[Field]) -> str:
+        wanted = selected([field.sql for field in fields])
+        return f"SELECT {wanted} FROM {self._relation.sql} AS t"  # noqa: S608 (quoted)
+
+    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+        with _cursor(self.source, self._connected) as cursor:
+            cursor.execute(self._query(fields))
+            with contextlib.closing(cursor.fetch_record_batch()) as reader:
+                yield from reader
+
+
+# --- PostgreSQL ----------------------------------------------------------------------------------
+
+_POSTGRES_TABLES = (
+    "SELECT CASE WHEN pg_table_is_visible(c.oid) THEN '' ELSE n.nspname || '.' END || c.relname "
+    "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+    "WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname !~ '^pg_' "
+    "AND n.nspname <> 'information_schema' ORDER BY 1"
+)
+_FINITE = "CASE WHEN isfinite({}) THEN {} END"
+#: What the driver brings unharmed, and what the database casts: the driver brings infinite dates
+#: as dates of some year, money as cents, and types that are none of Arrow's as bytes.
+_CASTS = {
+    **dict.fromkeys(("bool", "int2", "int4", "int8", "float4", "float8", "time", "interval"), "{}"),
+    "oid": "{}::int8",
+    "numeric": "{}::float8",
+    "money": "{}::numeric::float8",
+    **dict.fromkeys(("uuid", "json", "jsonb", "xml", "macaddr", "macaddr8"), "{}::text"),
+    **dict.fromkeys(("date", "timestamp", "timestamptz"), _FINITE),
+    "timetz": "{}::time",
+}
+_CASTS_OF_CATEGORIES = dict.fromkeys("SEI", "{}::text")  # strings, enumerations, addresses
+_UNUSABLE = {"A": "lists", "C": "records", "V": "bits"}
+
+
+class PostgresFeeder(AdbcFeeder):
+    """A table, view or query of PostgreSQL, which is asked for the type of each column."""
+
+    @classmethod
+    def _find(cls, cursor: Any, source: str, table: str | None) -> Relation:
+        known = [name for (name,) in _rows(cursor, _POSTGRES_TABLES)]
+        name = chosen_table(source, table, known)
+        for sql in readings_of(name):
+            if _rows(cursor, f"SELECT to_regclass({literal(sql)})::text") != [(None,)]:
+                return Relation(sql, name, is_query=False)
+        raise no_such_table(source, name, known)
+
+    def _plans(self, cursor: Any, names: Sequence[str]) -> list[tuple[str, str | None]]:
+        plans = []
+        for name, (kind, category) in zip(names, self._kinds(cursor, names), strict=True):
+            sql = _CASTS.get(kind, _CASTS_OF_CATEGORIES.get(category))
+            what = "bytes" if kind == "bytea" else f"values of type {kind}"
+            reason = _UNUSABLE.get(category, what) if sql is None else None
+            plans.append(((sql or "").replace("{}", f"t.{identifier(name)}"), reason))
+        return plans
+
+    def _kinds(self, cursor: Any, names: Sequence[str]) -> list[tuple[str, str]]:
+        """Ask for the types of columns, without a row and without what is behind a domain."""
+        if not names:
+            return []
+        asked = ", ".join(f"pg_typeof(t.{identifier(name)})::oid" for name in names)
+        row = f"FROM (SELECT 1) AS one LEFT JOIN {self._relation.sql} AS t ON false"
+        return _rows(
+            cursor,
+            "SELECT coalesce(b.typname, k.typname)::text, "  # noqa: S608 (quoted)
+            "coalesce(b.typcategory, k.typcategory)::text "
+            f"FROM unnest((SELECT ARRAY[{asked}] {row})) WITH ORDINALITY AS o(kind, place) "
+            "JOIN pg_type k ON k.oid = o.kind "
+            "LEFT JOIN pg_type b ON b.oid = k.typbasetype AND k.typtype = 'd' ORDER BY o.place",
+        )
+
+
+def without_password(uri: str) -> str:
+    """Write an address as results may show it: without password and settings."""
+    parts = urlsplit(uri)
+    user, at, place = parts.netloc.rpartition("@")
+    return urlunsplit((parts.scheme, user.split(":")[0] + at + place, parts.path, "", ""))
+
+
+# --- SQLite --------------------------------------------------------------------------------------
+
+_SQLITE_TABLES = (
+    "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
+    "AND name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY name"
+)
+_COLUMNS_AT_ONCE = 100  # of 2000 columns that a result may have
+_DAY = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*"
+_TESTS = (
+    *(f"typeof({{}}) = '{kind}'" for kind in ("integer", "real", "text", "blob")),
+    "typeof({}) = 'integer' AND {} IN (0, 1)",
+    f"typeof({{}}) = 'text' AND {{}} GLOB '{_DAY}'",
+)
+_READING = (
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Tally:
+    """How many values of a column pass each of the tests above."""
+
+    integers: int
+    reals: int
+    texts: int
+    blobs: int
+    flags: int
+    days: int
+
+    @property
+    def may_be_times(self) -> bool:
+        """Whether all values are texts that begin with a date."""
+        return 0 < self.texts == self.days and not (self.integers or self.reals or self.blobs)
+
+
+class SqliteFeeder(AdbcFeeder):
+    """A table, view or query of SQLite, whose columns have no type that binds.
+
+    The driver takes the type of a column from its first rows and fails where another comes later.
+    So the values of all rows are counted by their type first, and a first row of our own shows the
+    driver which types will come. Texts that are all dates or timestamps are read as such, as in
+    CSV files; whole numbers of a column that was declared as boolean as true and false.
+    """
+
+    @classmethod
+    def _find(cls, cursor: Any, source: str, table: str | None) -> Relation:
+        known = [name for (name,) in _rows(cursor, _SQLITE_TABLES)]
+        name = chosen_table(source, table, known)
+        if name not in known:
+            raise no_such_table(source, name, known)
+        return Relation(identifier(name), name, is_query=False)
+
+    def _inspect(self) -> Shape:
+        with _cursor(self.source, self._connected) as cursor:
+            names = unique_names(self.source, self._schema(cursor, "*").names)
+            flags = {n for n, kind in self._declared(cursor).items() if "BOOL" in kind.upper()}
+            tallies = dict(zip(names, self._tallies(cursor, names), strict=True))
+        unused = tuple(skipped(name, "bytes") for name in names if tallies[name].blobs)
+        fields = {
+            name: _sqlite_field(name, tally, name in flags)
+            for name, tally in tallies.items()
+            if not tally.blobs
+        }
+        shape = Shape(tuple(fields.values()), unused)
+        times = [field for name, field in fields.items() if tallies[name].may_be_times]
+        return self._typed(shape, times, ("date", "datetime", "instant")) if times else shape
+
+    def _declared(self, cursor: Any) -> dict[str, str]:
+        """Return the declared types of a table's columns; queries have none."""
+        if self._relation.is_query:
+            return {}
+        table = literal(self._relation.name)
+        return dict(_rows(cursor, f"SELECT name, type FROM pragma_table_info({table})"))  # noqa: S608
+
+    def _tallies(self, cursor: Any, names: Sequence[str]) -> Iterator[_Tally]:
+        for start in range(0, len(names), _COLUMNS_AT_ONCE):
+            some = [f"t.{identifier(name)}" for name in names[start : start + _COLUMNS_AT_ONCE]]
+            asked = [
+                f"coalesce(sum({test.replace('{}', name)}), 0)" for name in some for test in _TESTS
+            ]
+            query = f"SELECT {selected(asked)} FROM {self._relation.sql} AS t"  # noqa: S608
+            row = iter(_rows(cursor, query)[0])
+            yield from (_Tally(*itertools.islice(row, len(_TESTS))) for _ in some)
+
+    def _query(self, fields: Sequence[Field]) -> str:
+        examples = {"int64": "0", "double": "0.5", "string": "''"}
+        shown = selected([examples[str(field.comes)] for field in fields])
+        return f"SELECT {shown} UNION ALL {super()._query(fields)}"
+
+    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+        with _cursor(self.source, self._connected) as cursor:
+            cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": str(BATCH_ROWS)})
+            cursor.execute(self._query(fields))
+            with contextlib.closing(cursor.fetch_record_batch()) as reader:
+                names, rows = [field.name for field in fields], -1  # the first one is our own
+                for batch in reader:
+                    check_batch(self.source, batch, names or batch.schema.names, rows)
+                    yield batch.slice(1) if rows < 0 else batch
+                    rows += batch.num_rows
+
+
+def _sqlite_field(name: str, tally: _Tally, is_flag: bool) -> Field:
+    """Plan a column by what it holds."""
+    import pyarrow as pa
+
+    column = f"t.{identifier(name)}"
+    if tally.texts or not (tally.integers or tally.reals):
+        return Field(name, f"CAST({column} AS TEXT)", pa.string(), pa.string())
+    if tally.reals:
+        # no cast of what else may come later: that has to be an error, not 0.0
+        sql = f"CASE typeof({column}) WHEN 'integer' THEN CAST({column} AS REAL) ELSE {column} END"
+        return Field(name, sql, pa.float64(), pa.float64())
+    are_flags = is_flag and tally.flags == tally.integers
+    return Field(name, column, pa.int64(), pa.bool_() if are_flags else pa.int64())
+
+
+def _check_select(path: Path, source: str, query: str) -> None:
+    """Refuse what is not exactly one SELECT by the engine's own parser, or does more than read."""
+
+    def permitted(action: int, *_: object) -> int:
+        return sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
+
+    with (
+        translate_errors(source, "sqlite3"),
+        contextlib.closing(sqlite3.connect(_uri(path), uri=True)) as connection,
+    ):
+        connection.execute("SELECT name FROM sqlite_master").close()  # read before it is restricted
+        connection.set_authorizer(permitted)
+        try:
+            for text in (query, f"SELECT * FROM {relation_of(query).sql}"):  # noqa: S608
+                connection.execute(f"EXPLAIN {text}").close()
+        except sqlite3.DatabaseError as error:
+            if "not authorized" not in str(error) and "one statement" not in str(error):
+                raise
+            raise SourceError(
+                f"{source}: the query does more than read; allowed: exactly one SELECT"
+            ) from None
+
+
+def _uri(path: Path) -> str:
+    return f"file:{quote(str(path))}?mode=ro"

@@ -1,1 +1,0 @@
-"""Databases through their drivers: PostgreSQL, SQLite and others by ADBC."""

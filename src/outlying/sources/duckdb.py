@@ -1,0 +1,407 @@
+"""DuckDB, held at arm's length: a private engine, its files, relations and open connections.
+
+Batches come from a relation by `to_arrow_reader`: unlike the results of `execute`, they are not
+collected first. Columns are asked for by their position, as names that differ only in case are one
+name to the engine. It could read other databases through its extensions, but those are fetched
+from the network, for one version of the engine each; the drivers of ADBC are packages like any
+other (`databases`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import os
+import re
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from outlying.checks import check_flag
+from outlying.errors import ColumnError, Setting, SourceError, not_its_own, unknown_name
+from outlying.sources.arrow_types import standard_type
+from outlying.sources.columns import skipped, unique_names
+from outlying.sources.copies import PrivateFolder
+from outlying.sources.faults import interrupts, translate_errors, unreadable
+from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape, changed
+from outlying.sources.passes import Batch
+from outlying.sources.recognise import path_of
+
+if TYPE_CHECKING:
+    import pyarrow
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+Config: TypeAlias = dict[str, str | bool | int | float | list[str]]
+Opened: TypeAlias = "Callable[[], AbstractContextManager[DuckDBPyRelation]]"
+Connected: TypeAlias = "Callable[[], AbstractContextManager[DuckDBPyConnection]]"
+
+MEMORY = "500MB"
+"""What the engine may use for itself; a scan needs less, however long the table is."""
+
+_LEAST_SPACE = 256 << 20  # bytes of address space without which the engine may crash
+
+_CONFIG: Config = {
+    "autoinstall_known_extensions": False,  # nothing is fetched from the network
+    "autoload_known_extensions": False,
+    "allow_persistent_secrets": False,
+    "python_enable_replacements": False,  # a name is a table, not a variable of Python
+    "preserve_insertion_order": True,  # rows are known by their number
+}
+_STREAMING: Config = {
+    "preserve_insertion_order": False,
+    "arrow_large_buffer_size": True,  # texts of one batch may be longer than 2 GiB
+}
+
+
+@contextmanager
+def connection(config: Config | None = None) -> Iterator[DuckDBPyConnection]:
+    """Open a database of our own in memory, with the clock of the machine kept out."""
+    import duckdb
+
+    connected = duckdb.connect(":memory:", config=_CONFIG | _within_limits() | (config or {}))
+    try:
+        with interrupts():
+            connected.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
+            yield connected
+    finally:
+        connected.close()
+
+
+def _within_limits() -> Config:
+    """Return settings for a process of limited address space: the engine's threads crash there.
+
+    Where too little is left for the engine itself, it is not started.
+    """
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    except (ImportError, OSError):  # not a system that tells
+        return {}
+    if limit == resource.RLIM_INFINITY:
+        return {}
+    if limit - used < _LEAST_SPACE:
+        raise MemoryError(f"{used >> 20:,} of {limit >> 20:,} MiB are used before data are read")
+    return {"threads": 1}
+
+
+@contextmanager
+def streaming_connection(memory: str = MEMORY) -> Iterator[DuckDBPyConnection]:
+    """Open a database of our own in memory that streams, in no particular order."""
+    with (
+        PrivateFolder("engine") as folder,  # for queries that sort or join
+        connection(
+            {**_STREAMING, "memory_limit": memory, "temp_directory": str(folder)}
+        ) as connected,
+    ):
+        # a query is bound several times before it runs
+        connected.execute("SET parquet_metadata_cache = true")
+        # or else a row group is read as a whole, which may be larger than memory
+        connected.execute("SET disable_parquet_prefetching = true")
+        # it makes an error of what TRY_CAST cannot read in a CSV file, where NULL is asked for
+        known = connected.execute("FROM duckdb_optimizers() WHERE name = 'type_pushdown'")
+        if known.fetchall():
+            connected.execute("SET disabled_optimizers = 'type_pushdown'")
+        yield connected
+
+
+# --- errors --------------------------------------------------------------------------------------
+
+
+def plain_errors(source: str, long_integers: Sequence[str] = ()) -> AbstractContextManager[None]:
+    """Turn the engine's errors into ours, also those that reach us through Arrow.
+
+    `long_integers` are columns that may hold numbers beyond 64 bits, where those cannot be read.
+    """
+    explain = functools.partial(_explained, long_integers=long_integers)
+    return translate_errors(source, "duckdb", explain=explain)
+
+
+def _explained(source: str, error: Exception, long_integers: Sequence[str]) -> BaseException:
+    if isinstance(error, UnicodeError):
+        return unreadable(source, error)
+    text = reason(error)
+    if "bad allocation" in text or "bad_alloc" in text:  # of the system, not at a limit of ours
+        return MemoryError(f"{source}: {text}")
+    number = re.search(r"value (-?\d+) can't be cast because the value is out of range", str(error))
+    # a conversion error, which may come through Arrow
+    if long_integers and str(error).startswith("Conversion") and (number or "INT64" in str(error)):
+        names = " or ".join(map(repr, long_integers))
+        what = f"the number {number[1]}" if number else "a number"
+        return ColumnError(
+            f"{source}: column {names} holds {what}, which is beyond 64 bits; turn it into text or "
+            "DOUBLE in a query, or leave the column out with ",
+            Setting("exclude"),
+        )
+    if "open result" in text or "unfinished result" in text:
+        return SourceError(
+            f"{source}: the connection is still busy with another result; fetch that to its end "
+            "first, or give another connection (connection.cursor() makes one)"
+        )
+    if "disabled by configuration" in text or "configuration has been locked" in text:
+        return not_its_own(source, "a database")
+    return SourceError(f"{source}: cannot be read: {text}")
+
+
+def is_fault_of_text(error: Exception) -> bool:
+    """Return whether the strict parser refuses a line; errors also come through Arrow."""
+    return str(error).startswith(("Invalid Input Error", "Not implemented Error"))
+
+
+def reason(error: Exception) -> str:
+    """Return the useful lines of an engine error: the first, and what was wrong with a line."""
+    text = str(error).strip()
+    first = re.sub(r"^[A-Z][A-Za-z ]* Error: ", "", text.split("\n")[0])
+    detail = re.search(r"^Maximum line size of .* exceeded", text, re.MULTILINE)
+    return " - ".join(filter(None, (first, detail and detail[0]))) or type(error).__name__
+
+
+# --- SQL -----------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Relation:
+    """What to read of a database: SQL that stands where a table can, and what it is called."""
+
+    sql: str
+    name: str = "(query)"
+    """The name of a table as it was given."""
+    is_query: bool = True
+
+
+def relation_of(query: str) -> Relation:
+    """Write a query so that it can stand where a table can; a comment at its end stays one."""
+    return Relation(f"(\n{query.strip().removesuffix(';')}\n)")
+
+
+def identifier(name: str) -> str:
+    """Write a name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Write a text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def selected(columns: Sequence[str]) -> str:
+    """Write what to select: these expressions as c0, c1, ...; something where there is none."""
+    return ", ".join(f"{sql} AS c{place}" for place, sql in enumerate(columns)) or "1 AS c0"
+
+
+def readings_of(table: str) -> list[str]:
+    """Write the ways to understand the name of a table: as it is, or divided at its dots."""
+    parts = table.split(".")
+    return [identifier(table), *([".".join(map(identifier, parts))] if len(parts) > 1 else [])]
+
+
+def literal_path(path: Path) -> str:
+    """Write a path so that the engine takes it as this file, not as a pattern of file names."""
+    return re.sub(r"[*?\[]", r"[\g<0>]", str(path.absolute()))
+
+
+def settings(given: dict[str, str]) -> str:
+    """Write the settings of a table function as its arguments."""
+    return ", ".join(f"{name} = {value}" for name, value in given.items())
+
+
+def chosen_table(source: str, table: str | None, known: Sequence[str]) -> str:
+    """Return the name of the table to read; one of several has to be named."""
+    if table is not None:
+        return table
+    if len(known) == 1:
+        return known[0]
+    if not known:
+        raise SourceError(f"{source}: holds no table")
+    shown = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
+    raise SourceError(f"{source}: holds {len(known)} tables; name one with table=: {shown}")
+
+
+def no_such_table(source: str, table: str, known: Sequence[str]) -> SourceError:
+    """Make the error of a table that is not there."""
+    return SourceError(f"{source}: {unknown_name('table', table, known)}")
+
+
+# --- feeders -------------------------------------------------------------------------------------
+
+_FINITE = "CASE WHEN isfinite({}) THEN {} END"  # infinite dates are missing values
+_AS_TIME = "CAST({} AS TIME)"
+_AS_TEXT = "CAST({} AS VARCHAR)"
+_LONG = ("hugeint", "uhugeint", "bignum")
+#: The types that can be used, and the SQL that selects each; {} is the column.
+_TYPES: dict[str, str] = {
+    **dict.fromkeys(("boolean", "varchar", "json", "time", "interval", "float", "double"), "{}"),
+    **dict.fromkeys(("tinyint", "smallint", "integer", "bigint"), "{}"),
+    **dict.fromkeys(("utinyint", "usmallint", "uinteger", "ubigint"), "{}"),
+    **dict.fromkeys(_LONG, "CAST({} AS BIGINT)"),  # Arrow has no whole numbers of this length
+    # through text: a direct cast divides by a power of ten and may miss the nearest number
+    "decimal": "CAST(CAST({} AS VARCHAR) AS DOUBLE)",
+    **dict.fromkeys(("uuid", "enum", "null"), _AS_TEXT),
+    **dict.fromkeys(("date", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns"), _FINITE),
+    "timestamp with time zone": _FINITE,
+    "timestamptz_ns": "CAST({} AS TIMESTAMPTZ)",
+    **dict.fromkeys(("time_ns", "time with time zone"), _AS_TIME),
+}
+_UNUSABLE = {
+    **dict.fromkeys(("list", "array"), "lists"),
+    **dict.fromkeys(("struct", "map"), "records"),
+    "blob": "bytes",
+    "bit": "bits",
+}
+
+
+class DuckFeeder(LocalFeeder):
+    """A relation of DuckDB, opened anew for every scan."""
+
+    def __init__(self, opened: Opened, source: str, names: Sequence[str] | None = None) -> None:
+        """Feed from what `opened` opens; `names`: of its columns, where the engine renames some."""
+        super().__init__(source)
+        self._opened, self._names = opened, names
+
+    def _inspect(self) -> Shape:
+        with plain_errors(self.source), self._opened() as relation:
+            names = unique_names(self.source, self._names or relation.columns)
+            self._seen = _types_of(relation)
+            kinds = dict(zip(names, self._seen.values(), strict=True))
+            sql = {
+                name: _TYPES[kind].replace("{}", f"#{place}")
+                for place, (name, kind) in enumerate(kinds.items(), start=1)
+                if kind in _TYPES
+            }
+            with reader_of(relation.limit(0).project(selected(list(sql.values())))) as reader:
+                types = reader.schema.types
+        self._long_integers = [name for name in sql if kinds[name] in _LONG]
+        fields = [
+            Field(name, sql[name], comes, standard_type(comes))
+            for name, comes in zip(sql, types, strict=False)  # without columns, one of nothing
+        ]
+        reasons = {n: _UNUSABLE.get(k, f"values of type {k}") for n, k in kinds.items()}
+        unused = [skipped(name, reasons[name]) for name in kinds if name not in sql]
+        return Shape(tuple(fields), tuple(unused))
+
+    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+        long = [field.name for field in fields if field.name in self._long_integers]
+        with plain_errors(self.source, long), self._opened() as relation:
+            self._check_same(_types_of(relation))
+            with reader_of(relation.project(selected([field.sql for field in fields]))) as reader:
+                yield from reader
+
+    def _check_same(self, now: dict[str, str]) -> None:
+        for name, kind in self._seen.items():
+            if name not in now:
+                raise changed(self.source, f"column {name!r} is gone")
+            if now[name] != kind:
+                raise changed(self.source, f"column {name!r} was {kind}, now it is {now[name]}")
+        if list(now) != list(self._seen):
+            raise changed(self.source, "there are other columns now")
+
+
+def _types_of(relation: DuckDBPyRelation) -> dict[str, str]:
+    """Return the engine's names of all columns and of their types."""
+    kinds = (kind.id for kind in relation.types)
+    return dict(zip(relation.columns, kinds, strict=True))
+
+
+@contextmanager
+def reader_of(relation: DuckDBPyRelation) -> Iterator[pyarrow.RecordBatchReader]:
+    """Read a relation as batches of Arrow; closed whatever happens."""
+    with contextlib.closing(relation.to_arrow_reader(BATCH_ROWS)) as reader:
+        yield reader
+
+
+# --- files and open connections ------------------------------------------------------------------
+
+_TABLES = (
+    "SELECT CASE WHEN schema_name IN ('main', 'temp') THEN '' ELSE schema_name || '.' END || name "
+    "FROM (SELECT database_name, schema_name, table_name AS name FROM duckdb_tables() "
+    "WHERE NOT internal UNION ALL SELECT database_name, schema_name, view_name FROM duckdb_views() "
+    "WHERE NOT internal) WHERE database_name IN (current_database(), 'temp') ORDER BY 1"
+)
+_ALIAS = "outlying_source"
+
+
+def stream(
+    data: str | os.PathLike[str] | DuckDBPyConnection | DuckDBPyRelation,
+    table: str | None = None,
+    query: str | None = None,
+    allow_external: object = False,
+    memory: str = MEMORY,
+) -> DuckFeeder:
+    """Feed from a relation, or from a table or a query of a file or of an open connection.
+
+    A file may hold views of other files, which are refused unless `allow_external`: it may come
+    from somebody else, who would so read what its reader may read.
+
+    A connection itself is used: a cursor of it would not see temporary tables, and might take
+    another table of the same name, as it forgets which schema is in use.
+    """
+    given: Any = data
+    if isinstance(data, (str, os.PathLike)):
+        source = os.fsdecode(data)
+        path, is_sealed = path_of(source), not check_flag("allow_external", allow_external)
+        return _of_database(lambda: _attached(path, is_sealed, memory), source, table, query)
+    if hasattr(data, "project"):  # a relation, which may remember columns that are gone
+        return DuckFeeder(
+            lambda: contextlib.nullcontext(given.project("*")), "DuckDB relation", given.columns
+        )
+    return _of_database(lambda: contextlib.nullcontext(given), "DuckDB", table, query)
+
+
+def _of_database(
+    connected: Connected, source: str, table: str | None, query: str | None
+) -> DuckFeeder:
+    with plain_errors(source), connected() as connection:
+        if query is not None:
+            _check_select(connection, source, query)
+        relation = relation_of(query) if query is not None else _found(connection, source, table)
+
+    @contextmanager
+    def opened() -> Iterator[DuckDBPyRelation]:
+        with connected() as connection:
+            yield connection.sql(f"SELECT * FROM {relation.sql}")  # noqa: S608 (quoted)
+
+    return DuckFeeder(opened, f"{source} {relation.name}")
+
+
+def _check_select(connection: DuckDBPyConnection, source: str, query: str) -> None:
+    """Refuse what is not exactly one SELECT by the engine's own parser.
+
+    Or its text could close the parentheses in which it stands later.
+    """
+    import duckdb
+
+    kinds = [statement.type for statement in connection.extract_statements(query)]
+    if kinds != [duckdb.StatementType.SELECT]:
+        named = ", ".join(kind.name for kind in kinds) or "nothing"
+        raise SourceError(f"{source}: the query holds {named}; allowed: exactly one SELECT")
+
+
+def _found(connection: DuckDBPyConnection, source: str, table: str | None) -> Relation:
+    """Find a table by its name, or the only one there is."""
+    import duckdb
+
+    known = [row[0] for row in connection.sql(_TABLES).fetchall()]
+    name = chosen_table(source, table, known)
+    for sql in readings_of(name):
+        with contextlib.suppress(duckdb.CatalogException, duckdb.BinderException):
+            connection.sql(f"SELECT * FROM {sql}")  # noqa: S608 (quoted)
+            return Relation(sql, name, is_query=False)
+    raise no_such_table(source, name, known)
+
+
+@contextmanager
+def _attached(path: Path, is_sealed: bool, memory: str) -> Iterator[DuckDBPyConnection]:
+    """Attach a database that cannot be written; sealed, nothing else can be read either.
+
+    That holds for views, for queries, and for names of tables, which the engine takes for files
+    where there is no such table.
+    """
+    with streaming_connection(memory) as connected:
+        place = literal(str(path.absolute()))
+        connected.execute(f"ATTACH {place} AS {_ALIAS} (READ_ONLY); USE {_ALIAS}")
+        if is_sealed:
+            connected.execute("SET enable_external_access = false; SET lock_configuration = true")
+        yield connected

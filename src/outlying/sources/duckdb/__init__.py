@@ -1,1 +1,0 @@
-"""DuckDB: a private engine for files, and relations that feed passes."""

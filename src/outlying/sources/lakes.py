@@ -1,0 +1,218 @@
+"""Tables of lakes, Delta Lake and Iceberg, as they are or as they were.
+
+Either is a folder, or a table that its own library has opened from any catalog; Delta Lake tables
+may have an address, too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import functools
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from outlying.checks import check_flag
+from outlying.errors import MissingExtraError, OptionError, SourceError, not_its_own, shown
+from outlying.sources.batches import BatchFeeder
+from outlying.sources.faults import first_line, translate_errors
+from outlying.sources.local import BATCH_ROWS, collected
+from outlying.sources.passes import Batch
+from outlying.sources.recognise import is_address, is_delta, name_of, path_of
+from outlying.table.table import Table
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+
+def read(data: Any, **options: Any) -> Table:
+    """Read all rows into memory, in no particular order."""
+    return collected(stream(data, **options))
+
+
+def stream(data: Any, snapshot: object = None, **options: Any) -> BatchFeeder:
+    """Feed from a table in the state that it has now, or had; later changes do not matter."""
+    wanted = snapshot_of(snapshot)
+    return _of_delta(data, wanted) if is_delta(data) else _of_iceberg(data, wanted, **options)
+
+
+def snapshot_of(given: object) -> int | dt.datetime | None:
+    """Read the option: a whole number, or a moment, which is in UTC unless it says otherwise."""
+    if given is None or (isinstance(given, int) and not isinstance(given, bool) and given >= 0):
+        return given
+    if isinstance(given, str) and given.isascii() and given.isdigit() and len(given) < 20:
+        return int(given)
+    if isinstance(given, str):
+        try:
+            given = dt.datetime.fromisoformat(given)
+        except ValueError:
+            raise _unknown(given) from None
+    if not isinstance(given, dt.datetime):
+        raise _unknown(given)
+    return given if given.tzinfo is not None else given.replace(tzinfo=dt.UTC)
+
+
+def _unknown(given: object) -> OptionError:
+    return OptionError(
+        f"snapshot is {shown(given)}; allowed: the number of a version, or a moment such as "
+        "'2024-05-31T12:00:00Z'"
+    )
+
+
+def _explained(kind: str, source: str, error: Exception) -> SourceError:
+    """Say that a table cannot be read; of addresses, which hold secrets, not a word of theirs."""
+    said = type(error).__name__ if is_address(source) else first_line(error)
+    return SourceError(f"{source}: cannot be read as {kind} table: {said}")
+
+
+# --- Delta Lake ----------------------------------------------------------------------------------
+
+_explain_delta = functools.partial(_explained, "a Delta Lake")
+
+
+def _of_delta(data: Any, wanted: int | dt.datetime | None) -> BatchFeeder:
+    table: Any = open_delta(data) if isinstance(data, (str, os.PathLike)) else data
+    source = name_of(data if isinstance(data, (str, os.PathLike)) else table.table_uri.rstrip("/"))
+    with translate_errors(source, explain=_explain_delta):
+        if wanted is not None:
+            options = getattr(table, "_storage_options", None)
+            table = type(table)(table.table_uri, storage_options=options)
+            _go_to(source, table, wanted)
+        dataset = table.to_pyarrow_dataset()
+
+    def batches(names: Sequence[str]) -> Iterable[Batch]:
+        scanner = dataset.scanner(  # without much ahead of what is used
+            columns=list(names), batch_size=BATCH_ROWS, batch_readahead=2, fragment_readahead=1
+        )
+        found: Iterable[Batch] = scanner.to_batches()
+        return found
+
+    return BatchFeeder(source, lambda: dataset.schema, batches, _explain_delta)
+
+
+def open_delta(data: str | os.PathLike[str]) -> DeltaTable:
+    """Open a table by its folder or its address, in the state that it has now."""
+    try:
+        from deltalake import DeltaTable
+    except ImportError:
+        raise MissingExtraError("reading Delta Lake tables", "delta") from None
+    name = os.fsdecode(data)
+    with translate_errors(name_of(data), explain=_explain_delta):
+        return DeltaTable(name if is_address(name) else str(path_of(name).absolute()))
+
+
+def _go_to(source: str, table: Any, wanted: int | dt.datetime) -> None:
+    last, is_there = table.version(), False
+    with contextlib.suppress(Exception):
+        table.load_as_version(wanted)
+        is_there = isinstance(wanted, int) or _written(table) <= wanted.timestamp()
+    if not is_there:
+        raise SourceError(f"{source}: there is no snapshot {wanted}; the last version is {last}")
+
+
+def _written(table: Any) -> float:
+    """Return when the state of a table was written: before the first, deltalake takes the first."""
+    return float(table.history(1)[0].get("timestamp", 0)) / 1000
+
+
+# --- Iceberg -------------------------------------------------------------------------------------
+
+_explain_iceberg = functools.partial(_explained, "an Iceberg")
+
+
+def _of_iceberg(
+    data: Any, wanted: int | dt.datetime | None, allow_external: object = False
+) -> BatchFeeder:
+    """Feed from a table of a folder, or of a catalog.
+
+    The metadata in a folder name all other files by their whole path, and may name the code that
+    opens them. Unless `allow_external`, files elsewhere are refused, and such settings ignored.
+    """
+    try:
+        from pyiceberg.table import Table as IcebergTable
+    except ImportError:
+        raise MissingExtraError("reading Iceberg tables", "iceberg") from None
+    is_sealed = not check_flag("allow_external", allow_external)
+    is_open = isinstance(data, IcebergTable)
+    source = "Iceberg table" if is_open else name_of(data)
+    with translate_errors(source, explain=_explain_iceberg):
+        table: Any = data if is_open else _open_iceberg(_metadata_of(source, data), is_sealed)
+        number = _snapshot_in(source, table, wanted)
+        if is_sealed and not is_open:
+            _check_inside(source, path_of(os.fsdecode(data)).resolve(), table, number)
+
+    def reader(names: Sequence[str] = ()) -> Any:
+        fields = tuple(names) or ("*",)
+        return table.scan(snapshot_id=number, selected_fields=fields).to_arrow_batch_reader()
+
+    return BatchFeeder(source, lambda: reader().schema, reader, _explain_iceberg)
+
+
+def _open_iceberg(metadata: str, is_sealed: bool) -> Any:
+    """Open a table by its metadata; sealed, by our own means and not by those that it names."""
+    from pyiceberg.catalog.noop import NoopCatalog
+    from pyiceberg.io.pyarrow import PyArrowFileIO
+    from pyiceberg.serializers import FromInputFile
+    from pyiceberg.table import StaticTable
+
+    if not is_sealed:
+        return StaticTable.from_metadata(metadata)
+    files, catalog = PyArrowFileIO(), NoopCatalog("static-table")
+    content = FromInputFile.table_metadata(files.new_input(metadata))
+    return StaticTable(("static-table", metadata), content, metadata, files, catalog)
+
+
+def _check_inside(source: str, folder: Path, table: Any, number: int) -> None:
+    """Refuse a snapshot of which a file is not below the folder; each is looked at before it opens.
+
+    Those are its list of manifests, the manifests, and the files of data and of deleted rows.
+    """
+
+    def check(location: str) -> None:
+        parts = urlsplit(location)
+        path = Path(parts.path if parts.scheme else location)
+        is_local = parts.scheme in ("", "file") and not parts.netloc
+        if not is_local or not path.resolve().is_relative_to(folder):
+            raise not_its_own(source, "an Iceberg table", location)
+
+    snapshot = table.snapshot_by_id(number)
+    check(snapshot.manifest_list)
+    for manifest in snapshot.manifests(table.io):
+        check(manifest.manifest_path)
+        for entry in manifest.fetch_manifest_entry(table.io):
+            check(entry.data_file.file_path)
+
+
+def _metadata_of(source: str, data: str | os.PathLike[str]) -> str:
+    """Return the description of a table's last state."""
+    known = (path_of(os.fsdecode(data)) / "metadata").glob("*.metadata.json")
+    last = max(known, key=lambda path: (_number_of(path), path.name), default=None)
+    if last is None:
+        raise SourceError(f"{source}: holds no metadata of an Iceberg table")
+    return last.absolute().as_uri()
+
+
+def _snapshot_in(source: str, table: Any, wanted: int | dt.datetime | None) -> int:
+    """Return the number of the snapshot that is meant; it stays that one."""
+    known = [snapshot.snapshot_id for snapshot in table.snapshots()]
+    if wanted is None:
+        found = table.current_snapshot()
+    elif isinstance(wanted, dt.datetime):
+        found = table.snapshot_as_of_timestamp(int(wanted.timestamp() * 1000))
+    else:
+        found = table.snapshot_by_id(wanted)
+    if found is None:
+        last = ", ".join(map(str, known[-3:])) or "none"
+        asked = "" if wanted is None else f" {wanted}"
+        raise SourceError(f"{source}: there is no snapshot{asked}; the last ones are: {last}")
+    number: int = found.snapshot_id
+    return number
+
+
+def _number_of(path: Path) -> int:
+    found = re.match(r"v?(\d{1,18})", path.name)
+    return int(found[1]) if found else -1

@@ -1,1 +1,0 @@
-"""Tables of lakes: Delta Lake and Iceberg, as they are or as they were."""
