@@ -285,3 +285,57 @@ def between(place: float, points: Sequence[tuple[float, float]]) -> float:
         if place <= x1:
             return y0 + (y1 - y0) * (place - x0) / (x1 - x0) if x1 > x0 else y1
     return points[-1][1]
+
+
+# --- own past -----------------------------------------------------------------------------------
+
+Event = tuple[int, float, float]  # thing, time, value
+
+
+def moments(rows: Sequence[Event], thing: int) -> list[tuple[float, float]]:
+    """The times of a thing in order, each with the median of what it holds then."""
+    times = sorted({time for own, time, _ in rows if own == thing})
+    return [(t, median([v for own, at, v in rows if own == thing and at == t])) for t in times]
+
+
+def suggested(rows: Sequence[Event], thing: int, time: float, *, back: bool) -> list[float]:
+    """What the neighbours of a row suggest, in every way to see it."""
+    others = moments(rows, thing)
+    before = [value for at, value in others if at < time][::-1]
+    after = [] if back else [value for at, value in others if at > time]
+    found = before[:1] + after[:1]
+    found += [2 * side[0] - side[1] for side in (before, after) if len(side) > 1]
+    if back:
+        return found + before[1:2]
+    if before and after:
+        found.append((before[0] + after[0]) / 2)
+    if len(before) > 1 and len(after) > 1:
+        return [*found, (before[1] + after[1]) / 2]
+    return found + before[1:2] + after[1:2]
+
+
+def closest(rows: Sequence[Event], row: Event, *, back: bool) -> float | None:
+    """The suggestion that is closest to what a row holds."""
+    found = suggested(rows, row[0], row[1], back=back)
+    return min((abs(value - row[2]), value) for value in found)[1] if found else None
+
+
+def run_length(rows: Sequence[Event], row: Event, *, back: bool) -> int:
+    """How many equal values one after the other there are, with the row itself."""
+    thing, time, own = row
+    others = [(at, value) for at, value in moments(rows, thing) if at != time]
+    length = 1
+    for side in ([x for x in others if x[0] < time][::-1], [x for x in others if x[0] > time]):
+        for _, value in side:
+            if value != own:
+                break
+            length += 1
+        if back:
+            break
+    return length
+
+
+def since_last(rows: Sequence[Event], row: Event) -> float | None:
+    """How long before it the last row of the same thing is."""
+    before = [time for thing, time, _ in rows if thing == row[0] and time < row[1]]
+    return row[1] - max(before) if before else None

@@ -205,6 +205,22 @@ FLAG = ValueKind(
 )
 
 
+def _check_column_or_none(name: str, value: object) -> str | None:
+    if value is None or value == "none":
+        return None
+    if not isinstance(value, str):
+        raise not_allowed(name, value, 'the name of a column, "auto", or None')
+    return value
+
+
+COLUMN_OR_NONE = ValueKind(
+    _check_column_or_none,
+    {"type": ["string", "null"]},
+    keyword="str | None",
+    write=lambda value: ["none" if value is None else value],
+)
+
+
 def _check_columns(name: str, value: object) -> tuple[str, ...]:
     names = None if isinstance(value, (str, bytes)) else _items(value)
     if names is None:

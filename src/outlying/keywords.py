@@ -13,6 +13,7 @@ from outlying.options import (
     Infinite,
     Interval,
     Measure,
+    Past,
     Preset,
     Scale,
     Scales,
@@ -31,6 +32,9 @@ class ExplainKeywords(TypedDict, total=False):
     types: Mapping[str, str] | None
     infinite: Infinite
     derive: bool
+    entity: str | None
+    time: str | None
+    past: Past
     references: int | None
     top: int
     preset: Preset | None
@@ -63,6 +67,9 @@ class DetectKeywords(TypedDict, total=False):
     types: Mapping[str, str] | None
     infinite: Infinite
     derive: bool
+    entity: str | None
+    time: str | None
+    past: Past
     encoding: str | None
     sheet: str | None
     snapshot: Any

@@ -30,11 +30,15 @@ Scales = Literal["several", "one"]
 Interval = Literal["run", "span"]
 Bandwidth = Literal["fixed", "adaptive"]
 Infinite = Literal["error", "missing"]
+Past = Literal["both", "before"]
 Discretise = Literal["equi-width", "equi-depth"]
 Engine = Literal["auto", "memory", "duckdb", "spark"]
 Base = Literal["kth-neighbour", "radius"]
 Combine = Literal["rank", "votes", "sum"]
 Scale = Literal["deviation", "range", "none"]
+
+#: Stands for a column that is guessed.
+AUTO = "auto"
 
 #: Rows that a context must keep by default: fewer say little of what is typical there. In a small
 #: table a tenth of all rows will do.
@@ -174,6 +178,33 @@ class Options:
         group="Columns",
         docs="See [columns.md](columns.md#what-derived-columns-do).",
     )
+    entity: str | None = option(
+        AUTO,
+        checks.COLUMN_OR_NONE,
+        "Whose rows belong together: an account, a sensor; none: nobody's.",
+        group="Columns",
+        metavar="NAME",
+        usual="guessed",
+        docs="By default it is guessed, and a note says so; `None` (in commands `none`) compares "
+        "no row with others of the same thing. See [relations.md](relations.md#own-past).",
+    )
+    time: str | None = option(
+        AUTO,
+        checks.COLUMN_OR_NONE,
+        "What orders these rows: they are compared with those before and after.",
+        group="Columns",
+        metavar="NAME",
+        usual="guessed",
+        docs="By default it is guessed; `None` (in commands `none`) compares no row with those "
+        "before and after it.",
+    )
+    past: Past = option(
+        "both",
+        choice(Past),
+        "Compare with rows before and after, or without a look into the future.",
+        group="Columns",
+        docs='`"before"` is for rows that are judged as they come.',
+    )
     references: int | None = option(
         None,
         whole(0).or_none(),
@@ -209,6 +240,16 @@ class Options:
     def of_paper(cls, **given: Any) -> Options:
         """Return the settings of the paper's experiments; options that are given come on top."""
         return cls.of(preset="paper", **given)
+
+    @property
+    def panel(self) -> tuple[str, ...]:
+        """The columns that are named as entity and time."""
+        return tuple(name for name in (self.entity, self.time) if name not in (None, AUTO))
+
+    @property
+    def declared(self) -> frozenset[str]:
+        """The columns that take part as they are declared, whatever they look like."""
+        return frozenset((*dict(self.types), *self.panel))
 
     def least_rows(self, rows: int, conditions: int = 1) -> float:
         """Return how many of all rows a context must keep (method 5, "Support").

@@ -21,6 +21,7 @@ class PartDerivation:
     """How a part of each cell is computed; most parts are categories that group no rows."""
 
     given: ClassVar[tuple[str, ...]] = ()
+    follows: ClassVar[tuple[str, ...]] = ()
 
     parent: str
     part: Part

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from outlying.derived.past import find_past
 from outlying.derived.relations import (
     QUANTITIES,
     SAMPLE,
@@ -16,7 +17,7 @@ from outlying.derived.relations import (
     Prediction,
     Relation,
 )
-from outlying.derived.rules import find_rules
+from outlying.derived.rules import OfOwnKind, find_rules
 from outlying.method import arithmetic, relations
 from outlying.method.relations import Variable
 from outlying.options import Options
@@ -52,6 +53,7 @@ def with_relations(
         if table.rows > most:
             rows = sample_rows(compared(table, options), table.rows, most)
         found = find_relations(selection.columns, table.names, options, rows)
+        found = [*found, *past_of(selection.columns, table.names, options, found)]
     columns = tuple(item.column(by_name) for item in found)
     return dataclasses.replace(selection, derived=(*selection.derived, *columns))
 
@@ -75,10 +77,24 @@ def find_relations(
     ]
     related = arithmetic.with_exact(variables, relations.find(variables))
     predicted = [_relation(item, inputs, ordered, drawn) for item in related]
-    by_rule = [*find_rules(ordered, drawn)]
+    by_rule = [*find_rules(ordered, drawn, options)]
     known = {(item.parent, item.given) for item in by_rule}
     found = [item for item in predicted if (item.parent, item.given) not in known] + by_rule
     return [item for item in found if item.name not in names]
+
+
+def past_of(
+    columns: Sequence[Column],
+    names: Collection[str],
+    options: Options,
+    found: Sequence[Derivation],
+) -> list[Relation]:
+    """Return what the own past of rows says, given all of them and the relations found before."""
+    if not options.derive or not 2 <= len(columns) <= MOST_COLUMNS:
+        return []
+    ordered = sorted(columns, key=lambda column: column.name)
+    kinds = [item.things for item in found if isinstance(item, OfOwnKind)]
+    return [item for item in find_past(ordered, options, kinds) if item.name not in names]
 
 
 def _relation(

@@ -93,12 +93,18 @@ class Relation:
     form: Form
 
     gives_conditions: ClassVar[bool] = False
+    is_mutual: ClassVar[bool] = True  # whether any of its columns may be the wrong one
     kind: ClassVar[str]
 
     @property
     def given(self) -> tuple[str, ...]:
         """The columns that it needs beside its parent."""
         raise NotImplementedError
+
+    @property
+    def follows(self) -> tuple[str, ...]:
+        """The numbers that it runs along, in place of contexts that are intervals of these."""
+        return ()
 
     @property
     def name(self) -> str:
@@ -123,6 +129,10 @@ class Relation:
         """Say what is expected instead."""
         raise NotImplementedError
 
+    def unknown(self, values: Mapping[str, Value]) -> str | None:  # noqa: ARG002
+        """Say why nothing is expected of a row, where that is not for a missing value."""
+        return None
+
     @property
     def sentence(self) -> str:
         """The relation in words."""
@@ -144,6 +154,11 @@ class Prediction(Relation):
     def given(self) -> tuple[str, ...]:
         """The columns that predict it."""
         return tuple(item.name for item in self.inputs)
+
+    @property
+    def follows(self) -> tuple[str, ...]:
+        """The numbers that predict it."""
+        return tuple(item.name for item in self.inputs if item.labels is None)
 
     def column(self, columns: Mapping[str, Column]) -> Column:
         """Return how far the values of rows are off, in usual distances."""

@@ -13,8 +13,8 @@ import numpy as np
 from outlying.derived.calendar import DATES
 from outlying.derived.relations import QUANTITIES, SAMPLE, SHORT, Relation
 from outlying.method import rules
-from outlying.method.distances import EXPECTED
 from outlying.method.relations import Codes, least_logarithm, logarithm
+from outlying.options import AUTO, Options
 from outlying.table.arrays import Floats, Rows
 from outlying.table.columns import Column, NumericColumn, frozen
 from outlying.table.values import Form, Value, number_of, printable, range_text, text_of, value_of
@@ -35,24 +35,47 @@ class Keys:
     form: Form
     numbers: Floats | None  # ascending; None of labels
     labels: tuple[Value, ...] = ()
+    distinct: int = 0  # how many occur
+    rows: int = 0
+
+    def __len__(self) -> int:
+        return self.distinct
 
     @classmethod
-    def of(cls, column: Column, rows: Rows) -> Keys | None:
-        """Return the keys of a column on some rows; None where they hardly repeat."""
+    def of(cls, column: Column, rows: Rows, *, is_declared: bool = False) -> Keys | None:
+        """Return the keys of a column on some rows; None where they hardly repeat.
+
+        Unless the user has declared that they are keys.
+        """
         if not column.is_numeric:
             codes = column.codes[rows]
-            distinct = len(np.unique(codes[codes >= 0]))
-            few = 2 <= distinct <= len(rows) / 2
-            return cls(column.name, column.form, None, tuple(column.labels)) if few else None
-        if column.form != "integer":
+            distinct = int(np.count_nonzero(np.bincount(codes[codes >= 0])))
+            few = is_declared or 2 <= distinct <= len(rows) / 2
+            keys = cls(column.name, column.form, None, column.labels, distinct, len(rows))
+            return keys if few else None
+        if column.form != "integer" and not is_declared:
             return None
         numbers = np.unique(column.values[rows])
         numbers = numbers[~np.isnan(numbers)]
-        few = 2 <= len(numbers) <= len(rows) / 2
-        return cls(column.name, column.form, numbers) if few else None
+        few = is_declared or 2 <= len(numbers) <= len(rows) / 2
+        keys = cls(column.name, column.form, numbers, (), len(numbers), len(rows))
+        return keys if few else None
 
-    def codes(self, column: Column, rows: Rows | slice = slice(None)) -> Codes:
-        """Return the place of each value among the keys; -1 of others, and where it is missing."""
+    def codes(
+        self, column: Column, rows: Rows | slice = slice(None), *, with_new: bool = False
+    ) -> Codes:
+        """Return the place of each value among the keys; -1 where it is missing.
+
+        Also -1 where it is none of them, or with `with_new`, their number.
+        """
+        found = self._codes(column, rows)
+        if not with_new:
+            return found
+        count = len(self.labels if self.numbers is None else self.numbers)
+        is_new = (found < 0) & ~column.missing()[rows]
+        return np.where(is_new, count, found).astype(np.int32)
+
+    def _codes(self, column: Column, rows: Rows | slice) -> Codes:
         if self.numbers is None:
             assert not column.is_numeric  # noqa: S101 - as it was when keys were made
             if tuple(column.labels) == self.labels:
@@ -71,6 +94,10 @@ class Keys:
             return self.labels.index(value) if value in self.labels else -1
         found = np.flatnonzero(self.numbers == (math.nan if value is None else value))
         return int(found[0]) if len(found) else -1
+
+    def said(self, value: Value) -> str:
+        """Write the column and a value of it."""
+        return f"{printable(self.name, SHORT)} = {printable(text_of(value), SHORT)}"
 
     def text(self, code: int) -> str:
         """Write a key."""
@@ -102,16 +129,14 @@ class Follows(Relation):
         """Return how many rows say that a label should be another one."""
         given = self.source.codes(columns[self.source.name])
         parent = columns[self.parent]
-        own = self.own.codes(parent)
-        own = np.where((own < 0) & ~parent.missing(), len(self.own.labels) + 1, own)  # a new one
-        found = self.rule.residuals(given, own.astype(np.int32))
+        found = self.rule.residuals(given, self.own.codes(parent, with_new=True))
         return NumericColumn(self.name, "number", frozen(found), self)
 
     def said(self, values: Mapping[str, Value]) -> str | None:
         """Say which label is expected."""
         code = self.source.code(values[self.source.name])
         expected, rows = self.rule.expected[code], self.rule.agreeing[code]
-        given = f"{printable(self.source.name, SHORT)} = {self.source.text(code)}"
+        given = self.source.said(values[self.source.name])
         return f"expected {self.own.text(int(expected))} given {given}, as in {rows:,} other rows"
 
     @property
@@ -175,6 +200,7 @@ class OfOwnKind(Relation):
     rule: rules.OwnKind
 
     kind: ClassVar[str] = "own kind"
+    is_mutual: ClassVar[bool] = False
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -198,15 +224,24 @@ class OfOwnKind(Relation):
         """Say what is expected of this thing."""
         code = self.things.code(values[self.things.name])
         own = logarithm(np.array([number_of(self.form, values[self.parent])]), self.rule.least)
-        thing = np.array([code], dtype=np.int32)
-        middle, usual = self.rule.expected(thing, own)[0], self.rule.usual(thing, own)[0]
-        ends = [float(middle + sign * EXPECTED * usual) for sign in (-1, 1)]
-        if self.rule.least is not None:
-            ends = [math.exp(min(end, 700.0)) for end in ends]
+        ends = self.rule.range(np.array([code], dtype=np.int32), own)
         form: Form = "number" if self.form == "integer" else self.form
         expected = range_text(value_of(form, ends[0]), value_of(form, ends[1]))
-        given = f"{printable(self.things.name, SHORT)} = {self.things.text(code)}"
+        given = self.things.said(values[self.things.name])
         return f"expected {expected} given {given}, by its {int(self.rule.rows[code]):,} rows"
+
+    def unknown(self, values: Mapping[str, Value]) -> str | None:
+        """Say that a thing has too few rows."""
+        if values[self.things.name] is None or values[self.parent] is None:
+            return None
+        code = self.things.code(values[self.things.name])
+        rows = int(self.rule.rows[code]) if 0 <= code < len(self.rule.rows) else 0
+        if rows >= rules.LEAST_OWN:
+            return None
+        said, own = self.things.said(values[self.things.name]), printable(self.parent, SHORT)
+        has = f"has {rows:,} {'row' if rows == 1 else 'rows'}" if rows else "is new"
+        needed = f"{rules.LEAST_OWN} are needed"
+        return f"{said} {has}: too few to say what is usual of its {own} ({needed})"
 
     @property
     def sentence(self) -> str:
@@ -216,13 +251,19 @@ class OfOwnKind(Relation):
         return f"{names[0]} has a level of its own for each {names[1]} ({share}% explained)"
 
 
-def find_rules(columns: Sequence[Column], drawn: Rows) -> Iterator[Relation]:
+def find_rules(columns: Sequence[Column], drawn: Rows, options: Options) -> Iterator[Relation]:
     """Return the rules of columns in the order of their names, as the rows drawn show them."""
     screened = drawn[:_SCREENED]
     found = ((column, Keys.of(column, screened)) for column in columns)
     keyed = [(column, keys) for column, keys in found if keys is not None][:_MOST_LABELS]
     yield from _dependencies(keyed, drawn)
     yield from _orders(columns, drawn)
+    if options.entity is None:
+        return
+    if options.entity != AUTO:
+        named = [column for column in columns if column.name == options.entity]
+        declared = ((item, Keys.of(item, drawn, is_declared=True)) for item in named)
+        keyed = [(column, keys) for column, keys in declared if keys is not None]
     yield from _own_kinds(columns, keyed, drawn)
 
 

@@ -14,6 +14,7 @@ from outlying.method.arithmetic import BROKEN
 from outlying.method.density import Counts, Floats
 from outlying.method.distances import (
     DUST,
+    EXPECTED,
     MOST_EXCEPTIONS,
     USUAL,
     Distances,
@@ -37,6 +38,8 @@ LEAST_OWN = 4
 OF_MEDIAN = math.pi / 2
 #: So many things have as many rows; these must explain so much.
 LEAST_THINGS, LEAST_OWN_EXPLAINED = 10, 0.3
+#: Things that explain less than this are taken to explain as much.
+LEAST_SHARE = 0.01
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -162,14 +165,31 @@ class OwnKind:
         assert self.distances is not None  # noqa: S101 - known once it is found
         return wider * self.distances.usual(self.expected(things, values))
 
+    def range(self, things: Codes, values: Floats, shift: float = 0.0) -> tuple[float, float]:
+        """Return the least and the greatest number that is expected of one row.
 
-def own_kind(things: Codes, values: Floats, least: float | None) -> OwnKind | None:
-    """Return what is usual of numbers for each thing, if that explains enough of them."""
+        A shift is what was taken from values before, on the scale of the kind.
+        """
+        middle = self.expected(things, values)[0] + shift
+        reach = EXPECTED * self.usual(things, values)[0]
+        ends = float(middle - reach), float(middle + reach)
+        if self.least is None:
+            return ends
+        return math.exp(min(ends[0], 700.0)), math.exp(min(ends[1], 700.0))
+
+
+def own_kind(
+    things: Codes, values: Floats, least: float | None, *, is_known: bool = False
+) -> OwnKind | None:
+    """Return what is usual of numbers for each thing, if that explains enough of them.
+
+    Where it is known that these are things, they need not be many, nor explain anything.
+    """
     known = (things >= 0) & ~np.isnan(values)
     if np.count_nonzero(known) < LEAST_ROWS or len(np.unique(values[known])) < LEAST_DISTINCT:
         return None
     rows = np.bincount(things[known], minlength=int(things.max()) + 1)
-    if np.count_nonzero(rows >= LEAST_OWN) < LEAST_THINGS:
+    if np.count_nonzero(rows >= LEAST_OWN) < (1 if is_known else LEAST_THINGS):
         return None
     order = np.lexsort((values[known], things[known]))
     ordered = values[known][order]
@@ -187,10 +207,11 @@ def own_kind(things: Codes, values: Floats, least: float | None) -> OwnKind | No
         if width <= 0 or np.quantile(np.abs(away), USUAL) <= DUST * width:
             return None
         explained = 1 - (spread(away) / width) ** 2
-        if explained < LEAST_OWN_EXPLAINED:
+        if explained < LEAST_OWN_EXPLAINED and not is_known:
             return None
         # The less things differ, the more the whole table says of each (empirical Bayes).
-        pull = (1 - explained) / explained if found.pull == 0 else found.pull
+        share = max(explained, LEAST_SHARE)
+        pull = (1 - share) / share if found.pull == 0 else found.pull
         distances = Distances.of(expected, np.abs(away))
         found = dataclasses.replace(found, pull=pull, distances=distances, explained=explained)
     exceptions = share_of_exceptions(found.residuals(things, values)[told])

@@ -130,7 +130,9 @@ def _finding(hit: Hit, exact: Evaluation, number: int = 0, group: Hashable = Non
     columns = exact.families_of(hit.property, hit.context)
     origin = exact.properties[hit.property].attribute.column.origin
     is_relation = isinstance(origin, Relation) and origin.says_more
-    return Finding(columns[0], frozenset(columns), hit.strength, number, group, is_relation)
+    is_mutual = is_relation and isinstance(origin, Relation) and origin.is_mutual
+    told = columns[0], frozenset(columns), hit.strength, number, group
+    return Finding(*told, is_relation=is_relation, is_mutual=is_mutual)
 
 
 def _group(hit: Hit, members: Callable[[int], Mask]) -> Hashable:

@@ -47,6 +47,7 @@ class Finding:
     number: int = 0
     group: Hashable = None  # None: nothing is known of it
     is_relation: bool = False  # told by what other columns say, not in a context
+    is_mutual: bool = False  # a relation of which any column may be wrong
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -173,7 +174,7 @@ def undecided(story: StoryBuilder, found: Sequence[Finding]) -> list[int]:
 
     Where other findings share one of them, that one is: then there are none.
     """
-    if not any(item.is_relation for item in story.findings):
+    if not any(item.is_mutual for item in story.findings):
         return []
     left = _least_left(story, found)
     return left if len(left) > 1 else []

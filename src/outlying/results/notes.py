@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from outlying.derived.relations import summaries
+from outlying.derived.past import OwnPast
+from outlying.derived.relations import Relation, summaries
 from outlying.options import DEPRECATED, Options, PaperOptions
 from outlying.results.stories import Story
 from outlying.results.wording import Hint
@@ -35,6 +36,7 @@ def notes_on(
         notes.append(f"Only the strongest {given} given.")
     notes += _derived(searched.selection)
     notes += _relations(searched.selection)
+    notes += _own_past(searched, options)
     if options.paper is not None:
         notes += _on_paper(attributes, options.paper)
     notes += drawn_note(searched.standing, searched.rows)
@@ -83,6 +85,23 @@ def _relations(selection: Selection) -> list[str]:
     more = f"; and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
     were = "was" if len(found) == 1 else "were"
     return [f"{count} between columns {were} found, and compared: {named}{more}."]
+
+
+def _own_past(searched: Searched, options: Options) -> list[str]:
+    """Say whether rows were compared in time, and of what too little is known."""
+    origins = [column.origin for column in searched.selection.relations]
+    found = [item for item in origins if isinstance(item, Relation)]
+    notes = list(dict.fromkeys(item.panel.note for item in found if isinstance(item, OwnPast)))
+    unknown = dict.fromkeys(item.unknown(searched.values) for item in found)
+    notes += [f"{said[0].upper()}{said[1:]}." for said in unknown if said]
+    used = {column.name for column in searched.selection.columns}
+    notes += [
+        f"{printable(name, 40)} is named as entity or time, but takes no part: rows were not "
+        "compared by it."
+        for name in options.panel
+        if name not in used
+    ]
+    return notes
 
 
 def hints_on(found: int, options: Options) -> list[Hint]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -93,6 +93,7 @@ class Cells:
     coders: tuple[Coder, ...]  # of each attribute
     families: Small  # of each attribute: its column, with what is derived from it
     calendar: Small  # of each attribute: which part of a moment it is; -1: none
+    followed: frozenset[tuple[int, int]]  # families, and others that a relation says they follow
     spans: tuple[Span, ...]  # the conditions
     sizes: Small  # rows of each
     rows: int
@@ -118,6 +119,7 @@ class Cells:
             tuple(coders),
             np.array(families, dtype=np.int32),
             np.array([_part_of_calendar(item) for item in attributes], dtype=np.int32),
+            frozenset(_followed(attributes, names)),
             tuple(spans),
             np.array(sizes, dtype=np.int32),
             rows,
@@ -141,11 +143,13 @@ class Cells:
         """Return which conditions may be contexts of an attribute: none on its own column.
 
         Nor those on the same part of another moment, as hours of hours: what begins before midnight
-        and ends after it is no error. How moments lie to each other, they tell themselves.
+        and ends after it is no error. How moments lie to each other, they tell themselves. Nor
+        those on numbers that a relation says it follows: the relation tells it better.
         """
-        part = self.calendar[attribute]
+        part, family = self.calendar[attribute], int(self.families[attribute])
         is_same = (part >= 0) & (self.calendar[self.attributes] == part)
-        return np.asarray((self.owners != self.families[attribute]) & ~is_same)
+        others = [family, *(other for own, other in self.followed if own == family)]
+        return np.asarray(~np.isin(self.owners, others) & ~is_same)
 
     @functools.cached_property
     def listed(self) -> list[tuple[Small, Small]]:
@@ -241,6 +245,16 @@ def _windows(known: Floats, step: int) -> tuple[Floats, Ranges]:
     borders = np.unique((known[cuts - 1] + known[cuts]) / 2)
     last = len(borders) - WINDOW_CODES + 1
     return borders, {(k, k + WINDOW_CODES - 1) for k in range(0, last + 1, step)}
+
+
+def _followed(
+    attributes: Sequence[Attribute], families: Mapping[str, int]
+) -> Iterator[tuple[int, int]]:
+    """Return which families follow which others, as relations say that take part."""
+    for attribute in attributes:
+        origin = attribute.column.origin
+        if origin is not None:
+            yield from ((families[origin.parent], families[name]) for name in origin.follows)
 
 
 def _part_of_calendar(attribute: Attribute) -> int:

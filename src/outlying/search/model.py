@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -32,9 +33,10 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 #: A table of more rows is represented by so many of them, drawn by what they hold.
 MOST_ROWS = 262_144
-#: What a residual need not exceed of what the most extreme of ordinary values shows: its distances
-#: are local already, and its tails no heavier than those of a column.
-RESIDUAL_CREDIT = 1.0
+#: What a residual need not exceed of what the most extreme of ordinary values shows: it is compared
+#: over the whole table only, not in the best of thousands of contexts. Less of it where many
+#: relations are compared, down to the least.
+RESIDUAL_CREDIT, LEAST_CREDIT = 3.0, 1.0
 #: So many rows are judged at once.
 BATCH = 32_768
 
@@ -106,6 +108,12 @@ class Model:
             if attribute.column.origin is None and gap.numbers(self.numbers).any():
                 found.append(dataclasses.replace(gap, attribute=attribute.missingness))
         return found
+
+    @property
+    def credit(self) -> float:
+        """What residuals need not exceed: less, the more relations there are beyond a pair."""
+        relations = sum(own.told > 0 for own in self.properties)
+        return max(RESIDUAL_CREDIT - math.log(max(relations, 2) / 2), LEAST_CREDIT)
 
     @functools.cached_property
     def evidence(self) -> Evidence:
@@ -217,7 +225,7 @@ class FittedProperty:
             model.codes,
             own.family,
             lifts,
-            price=CONDITION_PENALTY * own.told - RESIDUAL_CREDIT,
+            price=CONDITION_PENALTY * own.told - model.credit,
             usual=2.0**-attribute.exponent,
         )
         fitted = cls(NumericBins(np.zeros(0)), Swept.of([], lifts), judge)

@@ -40,7 +40,7 @@ class EvidencePass:
     @classmethod
     def of(cls, profile: Profile, options: Options) -> EvidencePass:
         """Plan by what the rows that were drawn suggest."""
-        declared = dict(options.types)
+        declared = options.declared
         used = profile.used
         counting = tuple(
             column.name

@@ -142,7 +142,7 @@ class Profile:
 
     def too_fine(self, options: Options) -> set[str]:
         """Name the columns that name rows rather than group them."""
-        declared = dict(options.types)
+        declared = options.declared
         return {
             column.name
             for column in self.table.columns
@@ -308,7 +308,7 @@ def _left_out(
     options: Options, rows: int, columns: Sequence[Column], facts: Mapping[str, ColumnFacts]
 ) -> Iterator[SkippedColumn]:
     """Leave out columns by the same rules and in the same words as in memory."""
-    declared = dict(options.types)
+    declared = options.declared
     for column in columns:
         summary = _summary(column, facts[column.name], rows)
         is_declared = column.name in declared

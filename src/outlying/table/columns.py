@@ -70,6 +70,10 @@ class Derivation(Protocol):
         """
 
     @property
+    def follows(self) -> tuple[str, ...]:
+        """Those of them that are numbers, and tell more along a line than by intervals."""
+
+    @property
     def name(self) -> str:
         """The name of the derived column, such as `when (hour)`."""
 

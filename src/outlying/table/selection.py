@@ -135,7 +135,7 @@ def select_any(
 
     `counting` are those that count the rows, where a new object among these is not to decide it.
     """
-    declared = dict(options.types)
+    declared = options.declared
     used, skipped = [], [item for item in table.skipped if is_asked_for(item.name, options)]
     skipped += [row_names(name) for name in table.index if is_asked_for(name, options)]
     for column in compared(table, options):
@@ -146,7 +146,7 @@ def select_any(
         else:
             skipped.append(skip)
     if counting is None:
-        counting = {column.name for column in used if counts_rows(column)} - set(declared)
+        counting = {column.name for column in used if counts_rows(column)} - declared
         counting = set() if len(counting) == len(used) else counting  # what else is there?
     others = [column for column in used if column.name not in counting]
     skipped += [row_numbers(column.name) for column in used if column.name in counting]
@@ -155,7 +155,7 @@ def select_any(
 
 def without_copies(selection: Selection, copies: Iterable[Copy], options: Options) -> Selection:
     """Leave out columns that say nothing beside others, but not those whose type is declared."""
-    declared = dict(options.types)
+    declared = options.declared
     found = {copy.name: copy.skipped() for copy in copies if copy.name not in declared}
     used = tuple(column for column in selection.columns if column.name not in found)
     return dataclasses.replace(
@@ -165,7 +165,7 @@ def without_copies(selection: Selection, copies: Iterable[Copy], options: Option
 
 def optional_columns(table: Table, options: Options) -> set[str]:
     """Return the columns that a new object need not have: those that are not compared."""
-    declared = dict(options.types)
+    declared = options.declared
     asked = list(compared(table, options))
     unasked = set(table.names).difference(column.name for column in asked)
     return unasked | {

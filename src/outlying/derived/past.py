@@ -1,0 +1,492 @@
+"""A row's own past: what other rows of the same thing, before it and after it, say of it (6b).
+
+A *panel* is an entity (an account, a sensor) and a time. Both are named by the user, or guessed:
+the time must name the rows, alone or for each entity, and neighbours in time must say much more of
+some number than the entity does. So noise has no panel.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from outlying.derived.calendar import DATES, DAY
+from outlying.derived.relations import QUANTITIES, SHORT, Relation
+from outlying.derived.rules import Keys
+from outlying.errors import ColumnError, Setting
+from outlying.method import past
+from outlying.method.past import Timeline
+from outlying.method.relations import (
+    LEAST_EXPLAINED,
+    LEAST_ROWS,
+    MUCH_LESS,
+    Codes,
+    least_logarithm,
+    logarithm,
+)
+from outlying.method.rules import LEAST_OWN, OwnKind
+from outlying.options import AUTO, Options
+from outlying.table.arrays import Floats
+from outlying.table.columns import Column, NumericColumn, frozen
+from outlying.table.values import (
+    Form,
+    Value,
+    number_of,
+    printable,
+    range_text,
+    text_of,
+    value_of,
+)
+
+#: More columns are not tried as time, or as entity.
+_MOST_TIMES, _MOST_ENTITIES = 3, 6
+#: So many numbers, by name, tell whether a panel is one.
+_MOST_TOLD = 20
+#: Rows that are enough to tell.
+_LOOKED_AT = 16_384
+_HOUR = DAY / 24
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Panel:
+    """Which column names things, and which the time of their rows."""
+
+    entity: Keys | None  # None: all rows are of one thing
+    time: str
+    form: Form
+    only_before: bool
+    is_guess: bool
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The columns of the panel."""
+        return (self.time,) if self.entity is None else (self.entity.name, self.time)
+
+    def things(self, columns: Mapping[str, Column]) -> Codes:
+        """Return the thing of each row; -1 where it is not known."""
+        if self.entity is None:
+            return np.zeros(len(columns[self.time]), dtype=np.int32)
+        return self.entity.codes(columns[self.entity.name])
+
+    def times(self, columns: Mapping[str, Column]) -> Floats:
+        """Return the time of each row."""
+        time = columns[self.time]
+        assert time.is_numeric  # noqa: S101 - as it was when the panel was made
+        return time.values
+
+    def row(self, values: Mapping[str, Value]) -> tuple[Codes, Floats]:
+        """Return thing and time of a single row."""
+        code = 0 if self.entity is None else self.entity.code(values[self.entity.name])
+        own = values[self.time]
+        time = math.nan if own is None else number_of(self.form, own)
+        return np.array([code], dtype=np.int32), np.array([time])
+
+    def of(self, values: Mapping[str, Value]) -> str:
+        """Name the thing of a row."""
+        if self.entity is None:
+            return ""
+        return f" for {self.entity.said(values[self.entity.name])}"
+
+    @property
+    def words(self) -> str:
+        """The order of rows in words."""
+        each = "" if self.entity is None else f" for each {printable(self.entity.name, SHORT)}"
+        return f"by {printable(self.time, SHORT)}{each}"
+
+    @property
+    def note(self) -> str:
+        """What was compared, and how it can be chosen."""
+        sides = "before it" if self.only_before else "before and after it"
+        guess = " as guessed; entity= and time= name others, entity=None compares none"
+        if self.entity is None:
+            guess = guess.replace("entity= and time= name others", "time= names another column")
+        return (
+            f"Rows were compared with those {sides} {self.words}{guess if self.is_guess else ''}."
+        )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class OwnPast(Relation):
+    """What other rows of the same thing say of a cell."""
+
+    panel: Panel
+
+    is_mutual: ClassVar[bool] = False
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The columns of the panel, but for the one that it tells of; one is always given."""
+        others = tuple(name for name in self.panel.given if name != self.parent)
+        return others or self.panel.given
+
+    def column(self, columns: Mapping[str, Column]) -> Column:
+        """Return how far cells are from what other rows of their thing say."""
+        things, times = self.panel.things(columns), self.panel.times(columns)
+        found = self.residuals(things, times, columns[self.parent])
+        return NumericColumn(self.name, "number", frozen(found), self)
+
+    def residuals(self, things: Codes, times: Floats, parent: Column) -> Floats:
+        """Return how far cells are off, in usual distances."""
+        raise NotImplementedError
+
+    @property
+    def _own(self) -> str:
+        return printable(self.parent, SHORT)
+
+
+def _numbers(column: Column) -> Floats:
+    assert column.is_numeric  # noqa: S101 - as it was when the relation was found
+    return column.values
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Step(OwnPast):
+    """A number beside those before and after it."""
+
+    rule: past.Steps
+
+    kind: ClassVar[str] = "step"
+
+    @property
+    def name(self) -> str:
+        """The name of the derived column."""
+        return f"{self.parent} beside its neighbours {self.panel.words}"
+
+    def residuals(self, things: Codes, times: Floats, parent: Column) -> Floats:
+        """Return how far numbers are from what their neighbours suggest."""
+        near = self.rule.timeline.around(things, times)
+        return self.rule.residuals(things, near, logarithm(_numbers(parent), self.rule.least))
+
+    def said(self, values: Mapping[str, Value]) -> str | None:
+        """Say what is expected, and what the rows before and after hold."""
+        things, times = self.panel.row(values)
+        own = np.array([number_of(self.form, values[self.parent])])
+        near = self.rule.timeline.around(things, times)
+        form: Form = "number" if self.form == "integer" else self.form
+        ends = self.rule.range(things, near, logarithm(own, self.rule.least))
+        expected = range_text(self._value(form, ends[0]), self._value(form, ends[1]))
+        sides = [
+            f"{word} {text_of(self._value(self.form, float(self.rule.values[place[0]])))}"
+            for word, place in (("after", near.before), ("before", near.after))
+            if place[0] >= 0 and not (word == "before" and self.panel.only_before)
+        ]
+        return f"expected {expected} {' and '.join(sides)}{self.panel.of(values)}"
+
+    def _value(self, form: Form, number: float) -> Value:
+        return value_of(form, number if self.rule.least is None else math.exp(min(number, 700.0)))
+
+    def unknown(self, values: Mapping[str, Value]) -> str | None:
+        """Say that there is no row before or after it."""
+        things, times = self.panel.row(values)
+        near = self.rule.timeline.around(things, times)
+        if near.before[0] >= 0 or (near.after[0] >= 0 and not self.panel.only_before):
+            return None
+        side = "before it" if self.panel.only_before else "before or after it"
+        return f"there is no other row {side}{self.panel.of(values)} to compare {self._own} with"
+
+    @property
+    def sentence(self) -> str:
+        """The relation in words."""
+        share = math.floor(100 * self.rule.explained)
+        return f"{self._own} moves in steps {self.panel.words} ({share}% explained)"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StandsStill(OwnPast):
+    """A number that is the same in several rows, one after the other."""
+
+    rule: past.Runs
+
+    kind: ClassVar[str] = "run"
+
+    @property
+    def name(self) -> str:
+        """The name of the derived column."""
+        return f"{self.parent} unchanged {self.panel.words}"
+
+    def residuals(self, things: Codes, times: Floats, parent: Column) -> Floats:
+        """Return how much too long numbers stand still."""
+        return self.rule.residuals(things, times, _numbers(parent))
+
+    def said(self, values: Mapping[str, Value]) -> str | None:
+        """Say in how many rows it is the same."""
+        own = np.array([number_of(self.form, values[self.parent])])
+        length = int(self.rule.lengths(*self.panel.row(values), own)[0])
+        limit = self.rule.often.get(float(own[0]), self.rule.limit)
+        most = f"chance gives {math.floor(limit)} at most"
+        return f"the same in {length:,} rows one after the other{self.panel.of(values)}; {most}"
+
+    @property
+    def sentence(self) -> str:
+        """The relation in words."""
+        rows = f"{math.floor(self.rule.limit)} rows at most"
+        return f"{self._own} is the same in {rows}, one after the other {self.panel.words}"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SinceLast(OwnPast):
+    """The time since the row before."""
+
+    rule: past.Gaps
+
+    kind: ClassVar[str] = "gap"
+
+    @property
+    def name(self) -> str:
+        """The name of the derived column."""
+        return f"{self.parent} since the row before {self.panel.words}"
+
+    def residuals(self, things: Codes, times: Floats, parent: Column) -> Floats:  # noqa: ARG002
+        """Return how much longer or shorter than usual it is."""
+        return self.rule.residuals(things, times)
+
+    def said(self, values: Mapping[str, Value]) -> str | None:
+        """Say how long it is, and how long it usually is."""
+        things, times = self.panel.row(values)
+        form: Form = "duration" if self.form in DATES else "number"
+        lengths = (
+            float(self.rule.lengths(things, times)[0]),
+            math.exp(float(self.rule.middle[things[0]])),
+        )
+        own, usual = (text_of(value_of(form, length)) for length in lengths)
+        return f"{own} after the row before{self.panel.of(values)}; usual are {usual}"
+
+    @property
+    def sentence(self) -> str:
+        """The relation in words."""
+        return f"rows come at regular times {self.panel.words}"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FirstSeen(OwnPast):
+    """A label that a thing never had before, or has in no other row."""
+
+    own: Keys
+    rule: past.FirstTimes
+
+    kind: ClassVar[str] = "first seen"
+
+    @property
+    def name(self) -> str:
+        """The name of the derived column."""
+        return f"{self.parent} seen {self.panel.words}"
+
+    def residuals(self, things: Codes, times: Floats, parent: Column) -> Floats:
+        """Return how many rows the thing had without this label."""
+        return self.rule.residuals(things, times, self.own.codes(parent, with_new=True))
+
+    def said(self, values: Mapping[str, Value]) -> str | None:
+        """Say among how many rows it is new."""
+        rows = int(self.rule.rows_of(*self.panel.row(values))[0])
+        if self.panel.only_before:
+            return f"for the first time, after {rows:,} rows{self.panel.of(values)}"
+        return f"in no other of {rows:,} rows{self.panel.of(values)}"
+
+    @property
+    def sentence(self) -> str:
+        """The relation in words."""
+        return f"{self._own} is hardly ever new {self.panel.words}"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class AtThisHour(OwnPast):
+    """A number beside those of the same hour of the day, and of the same thing."""
+
+    rule: past.Season
+
+    kind: ClassVar[str] = "season"
+
+    @property
+    def name(self) -> str:
+        """The name of the derived column."""
+        return f"{self.parent} at this hour {self.panel.words}"
+
+    @property
+    def _kind(self) -> OwnKind:
+        return self.rule.kind
+
+    def residuals(self, things: Codes, times: Floats, parent: Column) -> Floats:
+        """Return how far numbers are from those of the same hour."""
+        own = logarithm(_numbers(parent), self._kind.least)
+        return self._kind.residuals(things, self.rule.without(_hours(times), own))
+
+    def said(self, values: Mapping[str, Value]) -> str | None:
+        """Say what is expected at this hour."""
+        things, times = self.panel.row(values)
+        own = np.array([number_of(self.form, values[self.parent])])
+        hours = _hours(times)
+        level = self.rule.without(hours, logarithm(own, self._kind.least))
+        form: Form = "number" if self.form == "integer" else self.form
+        ends = self._kind.range(things, level, float(self.rule.profile[hours[0]]))
+        expected = range_text(value_of(form, ends[0]), value_of(form, ends[1]))
+        return f"expected {expected} at {hours[0]:02d} h{self.panel.of(values)}"
+
+    @property
+    def sentence(self) -> str:
+        """The relation in words."""
+        return f"{self._own} follows the hour of the day {self.panel.words}"
+
+
+def _hours(times: Floats) -> Codes:
+    """Return the hour of the day of moments; 24 stands for none."""
+    known = ~np.isnan(times)
+    hours = np.floor(np.where(known, times, 0.0) / _HOUR).astype(np.int64) % 24
+    return np.where(known, hours, 24).astype(np.int32)
+
+
+# --- which panel ------------------------------------------------------------------------------
+
+
+def find_past(
+    columns: Sequence[Column], options: Options, kinds: Sequence[Keys]
+) -> Iterator[OwnPast]:
+    """Return what the past of rows says of them, given all rows; `kinds` are things found before.
+
+    There is at most one panel.
+    """
+    panel = _panel(columns, options, kinds)
+    if panel is None:
+        return
+    by_name = {column.name: column for column in columns}
+    things, times = panel.things(by_name), panel.times(by_name)
+    known = (things >= 0) & ~np.isnan(times)
+    if not known.any():
+        return
+    timeline = Timeline.of(things[known], times[known])
+    yield from _of_numbers(columns, panel, things, times, timeline)
+    time = by_name[panel.time]
+    gaps = past.gaps(timeline)
+    if gaps is not None:
+        yield SinceLast(time.name, time.form, panel, gaps)
+    if panel.entity is not None:
+        yield from _first_seen(columns, panel, things, times)
+
+
+def _of_numbers(
+    columns: Sequence[Column], panel: Panel, things: Codes, times: Floats, whole: Timeline
+) -> Iterator[OwnPast]:
+    back = panel.only_before
+    for column in columns:
+        if not column.is_numeric or column.form not in QUANTITIES or column.name in panel.given:
+            continue
+        known = (things >= 0) & ~np.isnan(times) & ~np.isnan(column.values)
+        own = things[known], times[known], column.values[known]
+        timeline = Timeline.of(*own[:2]) if len(own[0]) < np.count_nonzero(things >= 0) else whole
+        if len(timeline) < past.NAMED * len(own[0]):
+            continue
+        values = timeline.values(*own)
+        rule = _steps(timeline, values, only_before=back)
+        if rule is not None:
+            yield Step(column.name, column.form, panel, rule)
+        still = past.runs(timeline, values, only_before=back)
+        if still is not None:
+            yield StandsStill(column.name, column.form, panel, still)
+        if panel.form in ("datetime", "instant") and not back:
+            season = past.season(things, _hours(times), column.values, None)
+            if season is not None:
+                yield AtThisHour(column.name, column.form, panel, season)
+
+
+def _steps(timeline: Timeline, values: Floats, *, only_before: bool) -> past.Steps | None:
+    """Return steps in plain space, or in logarithms where these leave much less."""
+    found = past.steps(timeline, values, None, only_before=only_before)
+    least = least_logarithm(values)
+    if least is None:
+        return found
+    other = past.steps(timeline, logarithm(values, least), least, only_before=only_before)
+    if found is None or other is None:
+        return found or other
+    return other if 1 - other.explained < MUCH_LESS * (1 - found.explained) else found
+
+
+def _first_seen(
+    columns: Sequence[Column], panel: Panel, things: Codes, times: Floats
+) -> Iterator[FirstSeen]:
+    for column in columns:
+        if column.is_numeric or column.name in panel.given:
+            continue
+        keys = Keys.of(column, np.arange(len(column)))
+        if keys is not None:
+            codes = keys.codes(column)
+            count, back = len(column.labels), panel.only_before
+            rule = past.first_times(things, times, codes, count, only_before=back)
+            if rule is not None:
+                yield FirstSeen(column.name, column.form, panel, keys, rule)
+
+
+def _panel(columns: Sequence[Column], options: Options, kinds: Sequence[Keys]) -> Panel | None:
+    """Return the panel that the user names, or the one in which neighbours explain most."""
+    if options.entity is None or options.time is None:
+        return None
+    times = list(_times(columns, options.time))
+    is_guess = AUTO in (options.entity, options.time)
+    best, left = None, 1.0
+    for time in times:
+        for keys in _entities(columns, options.entity):
+            panel = Panel(keys, time.name, time.form, options.past == "before", is_guess)
+            if not is_guess:
+                return panel
+            own = 1 - _explained(panel, columns)
+            if own < (1.0 if best is None else MUCH_LESS * left):
+                best, left = panel, own
+    if best is not None or not times:
+        return best
+    # Events of things known otherwise: their neighbours say nothing of numbers, gaps may.
+    known = list(kinds) if options.entity == AUTO else list(_entities(columns, options.entity))
+    if not known:
+        return None
+    return Panel(known[0], times[0].name, times[0].form, options.past == "before", is_guess)
+
+
+def _times(columns: Sequence[Column], wanted: str) -> Iterator[NumericColumn]:
+    """Return the columns that may tell the time of rows."""
+    if wanted == AUTO:
+        dated = (item for item in columns if item.form in DATES and item.form != "time")
+        yield from [item for item in dated if item.is_numeric][:_MOST_TIMES]
+        return
+    column = next((item for item in columns if item.name == wanted), None)
+    if column is not None and not column.is_numeric:
+        raise ColumnError(
+            f"time is column {wanted!r}, which holds texts; needed are numbers or moments: name "
+            "another column, or read it as moments with ",
+            Setting("types"),
+        )
+    if column is not None:
+        yield column
+
+
+def _entities(columns: Sequence[Column], wanted: str) -> Iterator[Keys | None]:
+    """Return what may name things: nothing, or a column; those of few things first."""
+    if wanted != AUTO:
+        named = (item for item in columns if item.name == wanted)
+        yield from (Keys.of(item, np.arange(len(item)), is_declared=True) for item in named)
+        return
+    yield None
+    found = (Keys.of(item, np.arange(len(item))) for item in columns)
+    several = [keys for keys in found if keys is not None and LEAST_OWN * len(keys) <= keys.rows]
+    yield from sorted(several, key=len)[:_MOST_ENTITIES]
+
+
+def _explained(panel: Panel, columns: Sequence[Column]) -> float:
+    """Return what neighbours explain of numbers, on average; 0 where time does not name rows."""
+    by_name = {column.name: column for column in columns}
+    things, times = panel.things(by_name), panel.times(by_name)
+    if not past.names_rows(things, times):
+        return 0.0
+    rows = np.lexsort((times, things))
+    rows = rows[(things[rows] >= 0) & ~np.isnan(times[rows])][:_LOOKED_AT]
+    numeric = (item for item in columns if item.is_numeric and item.form in QUANTITIES)
+    shares = [0.0]
+    for column in [item for item in numeric if item.name not in panel.given][:_MOST_TOLD]:
+        some = rows[~np.isnan(column.values[rows])]
+        own = things[some], times[some]
+        if len(some) >= LEAST_ROWS:
+            timeline = Timeline.of(*own)
+            values = timeline.values(*own, column.values[some])
+            share = past.explained_by_neighbours(timeline, values)
+            shares.append(share if share >= LEAST_EXPLAINED else 0.0)
+    return max(shares)

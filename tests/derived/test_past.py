@@ -1,0 +1,165 @@
+"""A row's own past, through results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import outlying
+from outlying.errors import ColumnError
+
+
+def _sensors(sensors: int = 8, hours: int = 120, seed: int = 0) -> dict[str, Any]:
+    """Return readings of every hour, in no order: a level of its own and a slow walk for each."""
+    rng = np.random.default_rng(seed)
+    own, hour = np.repeat(np.arange(sensors), hours), np.tile(np.arange(hours), sensors)
+    walk = rng.normal(0, 0.2, (sensors, hours)).cumsum(axis=1).ravel()
+    when = np.datetime64("2024-03-01T00:00") + hour.astype("timedelta64[h]")
+    return {
+        "sensor": np.array([f"s{code}" for code in own], dtype=object),
+        "when": when.astype("datetime64[us]"),
+        "celsius": np.round(15 + 3 * rng.normal(size=sensors)[own] + walk, 2),
+    }
+
+
+def _shuffled(table: dict[str, Any], row: int, seed: int = 1) -> tuple[dict[str, Any], int]:
+    order = np.random.default_rng(seed).permutation(len(table["when"]))
+    return {name: own[order] for name, own in table.items()}, int(np.flatnonzero(order == row)[0])
+
+
+def test_a_jump_is_told_with_its_neighbours_and_they_are_not_blamed() -> None:
+    table = _sensors()
+    before, after = table["celsius"][[299, 301]]
+    table["celsius"][300] = before + 3
+    shuffled, row = _shuffled(table, 300)
+    explainer = outlying.Explainer(shuffled)
+    found = explainer.explain(row=row)
+    assert found.exceptional
+    headline = found.stories[0].headline
+    assert (headline.column, headline.given) == ("celsius", ("sensor", "when"))
+    assert f"after {before:g} and before {after:g} for sensor = s2" in (headline.said or "")
+    assert found.stories[0].undecided == ()
+    (note,) = (note for note in found.notes if note.startswith("Rows were compared"))
+    assert "before and after" in note
+    assert "guessed" in note
+    for neighbour in (299, 301):
+        assert not explainer.explain(row=_shuffled(table, neighbour)[1]).exceptional
+
+
+def test_nothing_is_compared_in_time_where_that_is_switched_off() -> None:
+    table = _sensors()
+    for off in ({"entity": None}, {"time": None}, {"entity": "none"}):
+        found = outlying.explain(table, row=3, **off)
+        kinds = {item.kind for item in found.population.relations}
+        assert kinds.isdisjoint({"step", "run", "gap", "season", "first seen"})
+        assert not any(note.startswith("Rows were compared") for note in found.notes)
+
+
+def test_named_columns_are_not_a_guess() -> None:
+    found = outlying.explain(_sensors(), row=3, entity="sensor", time="when")
+    assert {item.kind for item in found.population.relations} >= {"step", "run"}
+    (note,) = (note for note in found.notes if note.startswith("Rows were compared"))
+    assert "guessed" not in note
+
+
+def test_looking_back_nothing_later_counts() -> None:
+    """The same verdict on a row, whatever comes after it."""
+    table = _sensors()
+    table["celsius"][300] += 3
+    whole = outlying.explain(table, row=300, past="before")
+    step = next(item for item in whole.population.relations if item.kind == "step")
+    assert step.column == "celsius"
+    headline = whole.stories[0].headline
+    assert " and before " not in (headline.said or "")
+    assert any("those before it by when" in note for note in whole.notes)
+    later = {name: own.copy() for name, own in table.items()}
+    later["celsius"][301:360] += 3  # a new level: not a jump, looked at from both sides
+    assert outlying.explain(later, row=300, past="before").exceptional
+    assert (
+        not outlying.explain(later, row=300).stories[0].headline.given
+        or not outlying.explain(later, row=300).exceptional
+    )
+
+
+def test_readings_that_are_stuck() -> None:
+    table = _sensors()
+    table["celsius"][500:510] = table["celsius"][500]
+    found = outlying.explain(table, row=505)
+    assert found.exceptional
+    assert "the same in 10 rows one after the other for sensor = s4" in str(
+        found.stories[0].sentence
+    )
+
+
+def test_the_first_payment_of_an_account_in_a_country() -> None:
+    rng = np.random.default_rng(2)
+    account = np.repeat(np.arange(40), 30)
+    homes = np.array(["DE", "FR", "IT", "ES", "AT", "NG"], dtype=object)
+    country = homes[(account + rng.integers(2, size=1_200)) % 5]
+    country[1_000] = "NG"
+    country[:1] = "NG"
+    country[account == 7] = "NG"
+    table = {
+        "account": np.array([f"A{code}" for code in account], dtype=object),
+        "when": np.datetime64("2024-01-01T00:00:00")
+        + rng.integers(0, 10**7, 1_200).astype("timedelta64[s]"),
+        "country": country,
+        "amount": np.round(np.exp(rng.normal(account % 7, 0.3)), 2),
+    }
+    found = outlying.explain(table, row=1_000)
+    assert "country = NG, in no other of 30 rows for account = A33" in found.stories[0].sentence
+
+
+def test_a_thing_with_few_rows_is_said() -> None:
+    rng = np.random.default_rng(3)
+    account = np.concatenate([np.repeat(np.arange(60), 10), [60, 60]])
+    table = {
+        "account": np.array([f"A{code}" for code in account], dtype=object),
+        "amount": np.round(np.exp(rng.normal(account % 9, 0.2)), 2),
+    }
+    found = outlying.explain(table, row=601)
+    assert any(note.startswith("Account = A60 has 2 rows: too few") for note in found.notes)
+    new = outlying.explain(table, object={"account": "A99", "amount": 5.0})
+    assert any("A99 is new: too few" in note for note in new.notes)
+
+
+def test_a_new_object_is_compared_with_the_last_row_of_its_thing() -> None:
+    table = _sensors()
+    last = float(table["celsius"][table["sensor"] == "s2"][-1])
+    when = table["when"].max() + np.timedelta64(1, "h")
+    explainer = outlying.Explainer(table)
+    usual = {"sensor": "s2", "when": when.item(), "celsius": round(last + 0.1, 2)}
+    assert not explainer.explain(object=usual).exceptional
+    odd = explainer.explain(object=usual | {"celsius": round(last - 2.5, 2)})
+    assert odd.exceptional
+    assert f"after {last:g} for sensor = s2" in odd.stories[0].sentence
+
+
+def test_the_order_of_rows_decides_nothing() -> None:
+    table = _sensors(seed=5)
+    table["celsius"][77] += 2.5
+    shuffled, row = _shuffled(table, 77)
+    one, other = outlying.explain(table, row=77), outlying.explain(shuffled, row=row)
+    assert one.stories[0].sentence == other.stories[0].sentence
+    assert one.stories[0].strength == other.stories[0].strength
+
+
+def test_names_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ColumnError, match="unknown column"):
+        outlying.explain(_sensors(), row=0, entity="nothing")
+    with pytest.raises(ColumnError, match="unknown column"):
+        outlying.explain(_sensors(), row=0, time="nothing")
+    with pytest.raises(ColumnError, match="holds texts"):
+        outlying.explain(_sensors(), row=0, entity="celsius", time="sensor")
+
+
+def test_noise_has_no_panel() -> None:
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        table: dict[str, Any] = {f"x{k}": rng.normal(size=400) for k in range(3)}
+        table["when"] = np.datetime64("2024-01-01") + np.arange(400).astype("timedelta64[h]")
+        table["kind"] = np.array(list("abcd"), dtype=object)[rng.integers(4, size=400)]
+        relations = outlying.explain(table, row=0).population.relations
+        assert {item.kind for item in relations} <= {"gap", "run"}

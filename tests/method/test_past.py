@@ -1,0 +1,136 @@
+"""Steps, runs, gaps and first times, against loops."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from outlying.method import past
+from outlying.method.past import Timeline
+from tests import naive_relations as naive
+
+
+def _events(seed: int, rows: int = 240) -> list[naive.Event]:
+    """Return walks of several things at irregular times; some moments have two rows."""
+    rng = np.random.default_rng(seed)
+    things = rng.integers(5, size=rows)
+    times = rng.choice(np.arange(4.0 * rows), size=rows)
+    things[1], times[1] = things[0], times[0]
+    walks = {thing: dict(enumerate(rng.normal(size=4 * rows).cumsum())) for thing in range(5)}
+    values = [round(float(walks[k][int(t)]), 1) for k, t in zip(things, times, strict=True)]
+    return list(zip(things.tolist(), times.tolist(), values, strict=True))
+
+
+def _arrays(rows: list[naive.Event]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    things, times, values = zip(*rows, strict=True)
+    return np.array(things, dtype=np.int32), np.array(times), np.array(values)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), back=st.booleans(), new=st.booleans())
+def test_neighbours_suggest_what_loops_find(seed: int, back: bool, new: bool) -> None:
+    rows = _events(seed)
+    things, times, values = _arrays(rows)
+    timeline = Timeline.of(things, times)
+    held = timeline.values(things, times, values)
+    steps = past.Steps(timeline, held, None, back, explained=1.0)
+    asked = [(k, t + 0.5, v) for k, t, v in rows] if new else rows  # between known moments
+    things, times, values = _arrays(asked)
+    found = steps.expected(things, timeline.around(things, times), values)
+    for row, own in zip(asked, found, strict=True):
+        expected = naive.closest(rows, row, back=back)
+        if expected is None:
+            assert math.isnan(own)
+        else:
+            assert abs(own - row[2]) == pytest.approx(abs(expected - row[2]), abs=1e-9)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), back=st.booleans())
+def test_runs_and_gaps_are_those_of_loops(seed: int, back: bool) -> None:
+    rows = [(thing, time, float(round(value / 3))) for thing, time, value in _events(seed)]
+    things, times, values = _arrays(rows)
+    timeline = Timeline.of(things, times)
+    held = timeline.values(things, times, values)
+    rows = [row for row in rows if sum(row[:2] == other[:2] for other in rows) == 1]
+    things, times, values = _arrays(rows)
+    events = [(int(k), t, v) for k, t, v in zip(timeline.things, timeline.times, held, strict=True)]
+    gaps = past.Gaps(timeline, np.zeros(5), 1.0)
+    for row, length in zip(rows, gaps.lengths(things, times), strict=True):
+        assert naive.since_last(events, row) == (None if math.isnan(length) else length)
+    found = past.runs(timeline, held, only_before=back)
+    if found is not None:
+        for row, length in zip(rows, found.lengths(things, times, values), strict=True):
+            assert naive.run_length(events, row, back=back) == length
+
+
+def test_only_the_wrong_row_of_a_walk_is_blamed() -> None:
+    rng = np.random.default_rng(3)
+    things = np.repeat(np.arange(6), 100).astype(np.int32)
+    times = np.tile(np.arange(100.0), 6)
+    values = rng.normal(0, 0.3, (6, 100)).cumsum(axis=1).ravel()
+    values[250] += 4
+    for back in (False, True):
+        timeline = Timeline.of(things, times)
+        found = past.steps(timeline, values, None, only_before=back)
+        assert found is not None
+        residuals = np.abs(found.residuals(things, timeline.around(things, times), values))
+        assert np.argmax(np.nan_to_num(residuals)) == 250
+        assert np.nan_to_num(residuals)[[249, 251]].max() < residuals[250] / 2
+
+
+def test_noise_moves_in_no_steps_and_never_stands_still() -> None:
+    rng = np.random.default_rng(4)
+    things = np.repeat(np.arange(10), 50).astype(np.int32)
+    times, values = np.tile(np.arange(50.0), 10), rng.normal(size=500)
+    timeline = Timeline.of(things, times)
+    assert past.steps(timeline, values, None, only_before=False) is None
+    runs = past.runs(timeline, values, only_before=False)
+    assert runs is not None
+    assert not runs.residuals(things, times, values).any()
+    assert past.runs(timeline, np.round(values), only_before=False) is None  # chance repeats
+
+
+def test_a_value_that_often_stands_still_may_do_so() -> None:
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=1_000)
+    for start in (20, 90, 200, 320):
+        values[start : start + 9] = 0.0  # it does not rain
+    values[150:162] = 1.25
+    timeline = Timeline.of(np.zeros(1_000, dtype=np.int32), np.arange(1_000.0))
+    found = past.runs(timeline, values, only_before=False)
+    assert found is not None
+    residuals = found.residuals(timeline.things, timeline.times, values)
+    assert np.flatnonzero(residuals).tolist() == list(range(150, 162))
+
+
+def test_a_label_that_a_thing_never_had() -> None:
+    rng = np.random.default_rng(6)
+    things = np.repeat(np.arange(20), 20).astype(np.int32)
+    times = np.tile(np.arange(20.0), 20)
+    labels = ((things + rng.integers(2, size=400)) % 12).astype(np.int32)
+    labels[37] = 11 if things[37] < 9 else 0
+    for back in (False, True):
+        found = past.first_times(things, times, labels, 12, only_before=back)
+        assert found is not None
+        residuals = np.nan_to_num(found.residuals(things, times, labels))
+        assert np.argmax(residuals) == 37
+        one = np.array([1], dtype=np.int32), np.array([30.0]), np.array([12], dtype=np.int32)
+        assert found.residuals(*one)[0] > 0  # a label that nobody had
+
+
+def test_a_gap_in_regular_times_is_told_and_chance_is_not() -> None:
+    rng = np.random.default_rng(7)
+    things = np.repeat(np.arange(5), 60).astype(np.int32)
+    times = np.tile(np.arange(60.0), 5)
+    times[130:180] += 12
+    timeline = Timeline.of(things, times)
+    found = past.gaps(timeline)
+    assert found is not None
+    assert np.flatnonzero(np.nan_to_num(found.residuals(things, times)) > 5).tolist() == [130]
+    chance = Timeline.of(things, rng.exponential(size=300).cumsum())
+    assert past.gaps(chance) is None
