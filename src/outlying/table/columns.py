@@ -8,6 +8,7 @@ Arrays are made read-only: a table is a value.
 
 from __future__ import annotations
 
+import abc
 import bisect
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
@@ -96,8 +97,53 @@ class Derivation(Protocol):
         """Say what is odd of a parent's value, in words that follow it; None: the part says it."""
 
 
+class _Cells(abc.ABC):
+    """What columns of both kinds have in common."""
+
+    __slots__ = ()
+    name: str
+    origin: Derivation | None
+
+    @property
+    def family(self) -> str:
+        """The column of the table whose cells it tells of: itself, or the one it comes from."""
+        return self.name if self.origin is None else self.origin.parent
+
+    @property
+    def key(self) -> str:
+        """What a pass knows it by: derived columns of one name may follow from other facts."""
+        return self.name if self.origin is None else self.origin.key
+
+    @abc.abstractmethod
+    def __len__(self) -> int: ...
+
+    @abc.abstractmethod
+    def missing(self) -> Mask:
+        """Return a mask of the rows without a value."""
+
+    @abc.abstractmethod
+    def value(self, row: int) -> Value:
+        """Return the value of a row as people know it."""
+
+    @abc.abstractmethod
+    def same(self, row: int, rows: Rows | slice = ...) -> Mask:
+        """Return a mask of those of some rows that hold what a row holds, be it nothing."""
+
+    def is_missing(self, row: int) -> bool:
+        """Return whether a row has no value."""
+        return self.value(row) is None
+
+    def is_constant(self) -> bool:
+        """Return whether all rows hold the same value."""
+        return len(self) > 0 and not self.is_missing(0) and bool(self.same(0).all())
+
+    def cell(self, row: int) -> Value:
+        """Return what stands in a row: its value, or a text that does not fit the others."""
+        return self.value(row)
+
+
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class NumericColumn:
+class NumericColumn(_Cells):
     """Numbers, or what is a number inside: dates, times, durations. NaN is missing.
 
     Where they were written for people, `written` holds the texts and how they were read. Rows are
@@ -114,16 +160,6 @@ class NumericColumn:
     written: WrittenTexts | None = None
     exact: npt.NDArray[Any] | None = None
 
-    @property
-    def family(self) -> str:
-        """The column of the table whose cells it tells of: itself, or the one it comes from."""
-        return self.name if self.origin is None else self.origin.parent
-
-    @property
-    def key(self) -> str:
-        """What a pass knows it by: derived columns of one name may follow from other facts."""
-        return self.name if self.origin is None else self.origin.key
-
     def __len__(self) -> int:
         return len(self.values)
 
@@ -134,13 +170,6 @@ class NumericColumn:
     def is_missing(self, row: int) -> bool:
         """Return whether a row has no value."""
         return bool(np.isnan(self.values[row]))
-
-    def is_constant(self) -> bool:
-        """Return whether all rows hold the same value."""
-        return len(self) > 0 and bool((self.values == self.values[0]).all())
-
-    def distinct_texts(self) -> None:
-        """Return None: the column holds no texts."""
 
     def value(self, row: int) -> Value:
         """Return the value of a row as people know it."""
@@ -165,7 +194,7 @@ class NumericColumn:
         is_told = np.array([*(not is_gap(str(label)) for label in texts.labels), False])
         return np.flatnonzero(is_told[texts.codes] & self.missing())
 
-    def same(self, row: int, rows: Rows) -> Mask:
+    def same(self, row: int, rows: Rows | slice = slice(None)) -> Mask:
         """Return a mask of those of some rows that hold what a row holds, be it nothing."""
         if self.is_missing(row):
             return np.isnan(self.values[rows])
@@ -240,18 +269,12 @@ class NumericColumn:
         if kind == "categorical":
             values = (self.value(row) for row in range(len(self)))
             texts = [None if value is None else label_text(value) for value in values]
-            return dataclasses.replace(
-                categorical_column(self.name, texts), are_of_numbers=is_plain
-            )
+            return categorical_column(self.name, texts, are_of_numbers=is_plain)
         if kind == "datetime" and is_plain:
             return _read_as(self, "datetime")
         if self.exact is None:
             return self
         return dataclasses.replace(self, exact=None)  # a stream knows the declared type at once
-
-    def with_plain_labels(self) -> NumericColumn:
-        """Return the column itself: it has no labels."""
-        return self
 
     def cells(self) -> Cells:
         """Return the cells as row hashes need them."""
@@ -267,7 +290,7 @@ class NumericColumn:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class CategoricalColumn:
+class CategoricalColumn(_Cells):
     """Categories as codes into sorted labels; -1 is missing."""
 
     is_numeric: ClassVar[Literal[False]] = False
@@ -279,16 +302,6 @@ class CategoricalColumn:
     are_of_numbers: bool = False  # whether they are numbers: keys, or declared to be categories
     origin: Derivation | None = None  # of a derived column
 
-    @property
-    def family(self) -> str:
-        """The column of the table whose cells it tells of: itself, or the one it comes from."""
-        return self.name if self.origin is None else self.origin.parent
-
-    @property
-    def key(self) -> str:
-        """What a pass knows it by: derived columns of one name may follow from other facts."""
-        return self.name if self.origin is None else self.origin.key
-
     def __len__(self) -> int:
         return len(self.codes)
 
@@ -296,29 +309,12 @@ class CategoricalColumn:
         """Return a mask of the rows without a value."""
         return np.asarray(self.codes < 0)
 
-    def is_missing(self, row: int) -> bool:
-        """Return whether a row has no value."""
-        return bool(self.codes[row] < 0)
-
-    def is_constant(self) -> bool:
-        """Return whether all rows hold the same value."""
-        codes = self.codes
-        return len(codes) > 0 and bool(codes[0] >= 0) and bool((codes == codes[0]).all())
-
-    def distinct_texts(self) -> int | None:
-        """Return the number of distinct texts; None where categories are no texts."""
-        return len(self.labels) if self.form == "text" else None
-
     def value(self, row: int) -> Value:
         """Return the category of a row."""
         code = int(self.codes[row])
         return None if code < 0 else self.labels[code]
 
-    def cell(self, row: int) -> Value:
-        """Return what stands in a row."""
-        return self.value(row)
-
-    def same(self, row: int, rows: Rows) -> Mask:
+    def same(self, row: int, rows: Rows | slice = slice(None)) -> Mask:
         """Return a mask of those of some rows that hold what a row holds, be it nothing."""
         return np.asarray(self.codes[rows] == self.codes[row])
 
@@ -337,15 +333,17 @@ class CategoricalColumn:
     def with_value(self, value: object) -> CategoricalColumn:
         """Return the column with one more row, in a new category if need be."""
         if is_missing(value):
-            return dataclasses.replace(self, codes=frozen(np.append(self.codes, np.int32(-1))))
+            return self._with_code(-1)
         label: Any = self._checked(value)
         place = bisect.bisect_left(self.labels, label)
         if self.labels[place : place + 1] == (label,):
-            return dataclasses.replace(self, codes=frozen(np.append(self.codes, np.int32(place))))
+            return self._with_code(place)
         labels: Any = (*self.labels[:place], label, *self.labels[place:])
         moved = self.codes + (self.codes >= place).astype(np.int32)
-        codes = frozen(np.append(moved, np.int32(place)))
-        return dataclasses.replace(self, codes=codes, labels=labels)
+        return dataclasses.replace(self, codes=moved, labels=labels)._with_code(place)
+
+    def _with_code(self, code: int) -> CategoricalColumn:
+        return dataclasses.replace(self, codes=frozen(np.append(self.codes, np.int32(code))))
 
     def taken(self, rows: Rows) -> CategoricalColumn:
         """Return some rows of the column, with the labels that they have."""
@@ -384,10 +382,9 @@ class CategoricalColumn:
 
     def label_of(self, value: object) -> str | bool:
         """Return the label that a value stands for; ValueError says what is allowed."""
-        is_key = self.form == "text" and isinstance(value, int) and not isinstance(value, bool)
-        return (
-            whole_text(cast(int, value)) if is_key else self._checked(value)
-        )  # keys beyond 2**53 are texts here
+        if self.form == "text" and isinstance(value, int) and not isinstance(value, bool):
+            return whole_text(value)  # keys beyond 2**53 are texts here
+        return self._checked(value)
 
     def _checked(self, value: object) -> str | bool:
         wanted = bool if self.form == "boolean" else str
@@ -454,7 +451,7 @@ def integer_column(name: str, values: npt.NDArray[Any], missing: Mask | None = N
         gaps = np.zeros(len(values), dtype=bool) if missing is None else missing
         cells = zip(values.tolist(), gaps, strict=True)
         texts = [None if gap else whole_text(cell) for cell, gap in cells]
-        return dataclasses.replace(categorical_column(name, texts), are_of_numbers=True)
+        return categorical_column(name, texts, are_of_numbers=True)
     numbers = _nearest(values)
     if missing is not None:
         numbers[missing] = np.nan
@@ -482,19 +479,13 @@ def _nearest(values: npt.NDArray[Any]) -> Floats:
 
 
 def categorical_column(
-    name: str,
-    values: Sequence[Any],
-    form: Form = "text",
-    label_of: Mapping[Any, str | bool | None] | None = None,
+    name: str, values: Sequence[Any], form: Form = "text", *, are_of_numbers: bool = False
 ) -> CategoricalColumn:
-    """Make a categorical column from labels, or from values and a label for each; None: missing."""
-    given = {value: value for value in set(values)} if label_of is None else label_of
-    labels = sorted({label for label in given.values() if label is not None})
-    code_of: dict[str | bool | None, int] = {label: code for code, label in enumerate(labels)}
-    code_of[None] = -1
-    codes = {value: code_of[label] for value, label in given.items()}
-    array = np.fromiter(map(codes.__getitem__, values), dtype=np.int32, count=len(values))
-    return CategoricalColumn(name, form, frozen(array), tuple(labels))  # type: ignore[arg-type]
+    """Make a categorical column from labels; None is missing."""
+    labels = tuple(sorted({value for value in values if value is not None}))
+    code_of = {None: -1} | {label: code for code, label in enumerate(labels)}
+    codes = np.fromiter(map(code_of.__getitem__, values), dtype=np.int32, count=len(values))
+    return CategoricalColumn(name, form, frozen(codes), labels, are_of_numbers)
 
 
 def _read_as(column: Column, form: Form) -> NumericColumn:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -184,31 +184,34 @@ def _code(column: NumericColumn, original: CategoricalColumn, are_drawn: bool) -
 
 def _copies_of_their_kind(columns: Sequence[Column]) -> list[Copy]:
     """Return which numbers are copies of numbers, and categories of categories."""
-    found: list[Copy] = []
+    copies: list[Copy] = []
     groups: dict[object, list[Column]] = {}
     for column in columns:
-        for key in _keys(column):
-            originals = groups.setdefault(key, [])
-            copy = next(filter(None, (_copy(column, item) for item in originals)), None)
-            if copy is not None:
-                found.append(copy)
-                break
+        key = _key(column)
+        originals = [] if key is None else groups.setdefault(key, [])
+        copy = next(filter(None, (_copy(column, item) for item in originals)), None)
+        if copy is None:
+            originals.append(column)
         else:
-            for key in _keys(column):
-                groups[key].append(column)
-    return found
+            copies.append(copy)
+    return copies
 
 
-def _keys(column: Column) -> Iterator[object]:
-    """Return what columns have in common with their copies, from a few rows."""
-    if column.is_numeric:
-        scaled = _scaled(column.values)
-        if scaled is not None:
-            some = scaled[_looked_at(len(column))]
-            ends = np.nan_to_num(np.abs(some - 0.5), nan=-1.0)  # whatever its sign
-            yield column.form in TIMES, tuple(np.round(ends, _DIGITS).tolist())
-    else:
-        yield column.form, _look(column.codes)
+def _key(column: Column) -> object:
+    """Return what a column has in common with its copies, from a few rows; None: it has no range.
+
+    Numbers are scaled to between 0 and 1, and may have either sign.
+    """
+    if not column.is_numeric:
+        return column.form, _look(column.codes)
+    low, high = np.fmin.reduce(column.values), np.fmax.reduce(column.values)
+    with np.errstate(over="ignore"):
+        span = high - low
+    if not (low < high and np.isfinite(span)):
+        return None
+    some = (column.values[_looked_at(len(column))] - low) / span
+    ends = np.nan_to_num(np.abs(some - 0.5), nan=-1.0)
+    return column.form in TIMES, tuple(np.round(ends, _DIGITS).tolist())
 
 
 def _looked_at(rows: int) -> Rows:
@@ -217,24 +220,9 @@ def _looked_at(rows: int) -> Rows:
 
 def _look(cells: Codes | Floats) -> tuple[int, ...]:
     """Return how values follow each other in a few rows, whatever they are."""
-    some = np.nan_to_num(cells[_looked_at(len(cells))], nan=-1)
-    return tuple(_by_appearance(some.tolist()))
-
-
-def _scaled(values: Floats) -> Floats | None:
-    """Return numbers between 0 and 1; None where they have no range."""
-    low, high = np.fmin.reduce(values), np.fmax.reduce(values)
-    with np.errstate(over="ignore"):
-        span = high - low
-    if not (np.isfinite(low) and np.isfinite(high) and low < high and np.isfinite(span)):
-        return None
-    return np.asarray((values - low) / span)
-
-
-def _by_appearance(values: Sequence[float]) -> list[int]:
-    """Return values numbered in the order in which they appear; -1 stays."""
-    number: dict[float, int] = {-1: -1}
-    return [number.setdefault(value, len(number) - 1) for value in values]
+    number: dict[float, int] = {-1: -1}  # missing; the others in the order in which they appear
+    some = np.nan_to_num(cells[_looked_at(len(cells))], nan=-1).tolist()
+    return tuple(number.setdefault(value, len(number) - 1) for value in some)
 
 
 def _copy(column: Column, original: Column) -> Copy | None:
@@ -305,9 +293,9 @@ def lone_values(table: Table, lone: Iterable[str]) -> frozenset[str]:
 def _lone_row(column: Column) -> int | None:
     """Return the only row that differs; None where several do, or none."""
     few = column.first(_LOOKED_AT)
-    usual = 1 if few.same(1, np.arange(len(few))).sum() > 1 else 0
+    usual = 1 if few.same(1).sum() > 1 else 0
     for some in (few, column):
-        others = np.flatnonzero(~some.same(usual, np.arange(len(some))))
+        others = np.flatnonzero(~some.same(usual))
         if len(others) > 1:
             return None
     return int(others[0]) if len(others) else None

@@ -75,7 +75,8 @@ class ColumnSummary:
         """Summarise a column in memory."""
         missing = int(np.count_nonzero(column.missing()))
         only = column.value(0) if column.is_constant() else None
-        return cls(len(column), missing, only, column.distinct_texts())
+        texts = None if column.is_numeric or column.form != "text" else len(column.labels)
+        return cls(len(column), missing, only, texts)
 
     @property
     def is_identifier(self) -> bool:
