@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +52,57 @@ def test_every_source(carrier: str, tmp_path: Path) -> None:
     given = values(300)
     data = CARRIERS[carrier](tmp_path, given, pa.table(given))
     assert answers(data) == answers(given)
+
+
+def people(rows: int) -> Values:
+    """Return texts as people write them: bounds, scales, durations, months in words."""
+    rng = np.random.default_rng(5)
+    lab = [f"{x:.1f}" if x > 0.6 else "<0.6" for x in rng.gamma(2, 1.2, rows)]
+    sizes, minutes = rng.gamma(2, 4e5, rows), rng.integers(5, 300, rows)
+    return {
+        "key": [f"k{n:06d}" for n in range(rows)],
+        "lab": lab,
+        "size": [f"{x / 1e6:.1f}M" if x > 1e6 else f"{x / 1e3:.0f}k" for x in sizes],
+        "took": [f"{n // 60}h {n % 60}m" if n > 60 else f"{n}m" for n in minutes],
+        "when": [f"{n % 28 + 1}. März {2000 + n % 20}" for n in range(rows)],
+        "city": rng.choice(np.array(["A", "B", "C"]), rows).tolist(),
+    }
+
+
+def write_workbook(path: Path, given: Values) -> Path:
+    pytest.importorskip("openpyxl")
+    pd.DataFrame(given).to_excel(path, index=False)
+    return path
+
+
+def write_sqlite(path: Path, given: Values) -> Path:
+    with contextlib.closing(sqlite3.connect(path)) as connected:
+        pd.DataFrame(given).to_sql("t", connected, index=False)
+    return path
+
+
+SOURCES = CARRIERS | {
+    "excel": lambda folder, given, _: write_workbook(folder / "t.xlsx", given),
+    "sqlite": lambda folder, given, _: write_sqlite(folder / "t.sqlite", given),
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_what_people_write(source: str, tmp_path: Path) -> None:
+    given = people(300)
+    data = SOURCES[source](tmp_path, given, pa.table(given))
+    assert answers(data) == answers(given)
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_what_people_write_is_said(engine: Engine, tmp_path: Path) -> None:
+    path = write_delimited(tmp_path / "t.csv", people(300))
+    found = outlying.explain(path, where={"key": KEYS[0]}, engine=engine)
+    notes = {note.split("'")[1]: note for note in found.notes if note.startswith("column")}
+    assert "rows hold a bound, read as its number: '<0.6'" in notes["lab"]
+    assert re.search(r"read as numbers: '[0-9.]+M' = [0-9]{7}", notes["size"])
+    assert "read as durations: '10m' = 0:10:00" in notes["took"]
+    assert "read as dates: '1. März 2000' = 2000-03-01" in notes["when"]
 
 
 def test_notes() -> None:

@@ -67,6 +67,12 @@ NUMBERS = {
     "nothing is 0 %": (["12.5%", "0", "0.0", "3%"], [12.5, 0.0, 0.0, 3.0]),
     "losses without a mark": (["(1200)", "300"], [-1200, 300]),
     "exponents beside a comma": (["1,23E+05", "2,5", "1,234E-01"], [123000.0, 2.5, 0.1234]),
+    "bounds": (["0.7", "<0.6", "1.5", "> 100", "≤2", "12"], [0.7, 0.6, 1.5, 100.0, 2.0, 12.0]),
+    "scales": (["1.2M", "900k", "3 M", "15k"], [1.2e6, 900_000.0, 3e6, 15_000.0]),
+    "thousands beside plain numbers": (["1.2k", "950", "3K", "12"], [1200.0, 950.0, 3000.0, 12.0]),
+    "scales of money": (["$1.2M", "$900k", "$15,000"], [1.2e6, 900_000.0, 15_000.0]),
+    "a scale that may be a unit": (["5 m", "6 m", "7.5 m"], [5.0, 6.0, 7.5]),
+    "billions": (["1.5bn", "200M", "0.3bn"], [1.5e9, 2e8, 3e8]),
     "dots, with more digits or fewer": (["1.234.567", "12.345.678"], [1234567, 12345678]),
     "one of them long": (
         ["9" * 20, "n.a.", *map(str, range(7, 107))],
@@ -109,6 +115,8 @@ TEXTS = {
     "marks of direction": ["\u200e1,000", "\u200e2,000"],
     "too long": ["1" * 60, "1,000" * 20],
     "one number": ["1,000", "a", "b"],
+    "classes by a bound": ["<=50K", ">50K", "<=50K"],
+    "sizes": ["3m", "4b", "room 5"],
     "nothing": ["", " "],
     "zero bytes": ["1\x002", "3,000\x00"],
 }
@@ -137,6 +145,21 @@ DATES = {
         [dt.datetime(2020, 6, 11, 14, 30), dt.datetime(2020, 6, 11, 9, 0, 30)],
     ),
     "names": (["11 Jun 2020", "June 11, 2020", "11-Jun-20", "Thu, 11 June 2020"], [JUNE] * 4),
+    "names in other languages": (
+        [
+            "11. Juni 2020",
+            "11 juin 2020",
+            "11 de junio de 2020",
+            "11 GIUGNO 2020",
+            "11 czerwca 2020",
+            "11 июня 2020",
+        ],
+        [JUNE] * 6,
+    ),
+    "letters beyond ASCII": (
+        ["1. März 2020", "1er août 2020", "3 DÉC 2020"],
+        [dt.date(2020, 3, 1), dt.date(2020, 8, 1), dt.date(2020, 12, 3)],
+    ),
     "points behind the day": (["11. June 2020", "11. Jun 2020"], [JUNE] * 2),
     "short years first": (
         ["20-06-11", "20-06-12", "21-07-25"],
@@ -379,3 +402,27 @@ def test_a_table_of_texts_alone_knows_no_types(tmp_path: Path) -> None:
             assert dict(found.values)["n"] == 14
     typed = as_read(sources_read({**texts, "x": [1.5] * 40}), Options.of())
     assert [column.form for column in typed.columns] == ["text", "text", "number"]
+
+
+def test_durations() -> None:
+    texts = ["1h 30m", "45m", "2 hours 5 min", "1d 2h", "90 s", "2h"]
+    minutes = [90, 45, 125, 26 * 60, 1.5, 120]
+    assert read(texts) == [dt.timedelta(minutes=n) for n in minutes]
+    decision = decided(texts)
+    assert decision is not None
+    assert decision.note == "read as durations: '1d 2h' = 1 day, 2:00:00"
+    assert decision.ends == (90e6, 26 * 3_600e6)
+    assert read(["2 h", "3 h"]) == [2, 3]  # a unit like any other
+
+
+def test_bounds_are_said() -> None:
+    decision = decided(["0.7", "1.5", "<0.6", "2.5", "<0.6"])
+    assert decision is not None
+    assert decision.note.endswith("; 2 rows hold a bound, read as its number: '<0.6'")
+    assert decision.ends == (0.6, 2.5)
+
+
+def test_ends_of_scaled_numbers() -> None:
+    decision = decided(["1.2M", "900k", "15k"])
+    assert decision is not None
+    assert decision.ends == (15_000, 1.2e6)

@@ -27,13 +27,29 @@ IN_WORDS: dict[Order, str] = {
     "ymd": "year/month/day",
 }
 
-_NAMES = (
-    *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
-    *("october", "november", "december"),
-)
+#: Months as the largest languages of the Latin and the Cyrillic script write them in dates.
+_MONTHS = """
+january jan januar januari jänner janvier janv enero ene gennaio gen janeiro stycznia января ocak,
+february feb februar februari février févr fév febrero febbraio fevereiro fev lutego февраля şubat,
+march mar märz mär mrz maart mrt mars marzo março marca марта mart,
+april apr avril avr abril abr aprile kwietnia апреля nisan,
+may mai mei maj mayo maggio mag maio maja мая mayıs,
+june jun juni juin junio giugno giu junho czerwca июня haziran,
+july jul juli juillet juil julio luglio lug julho lipca июля temmuz,
+august aug augustus augusti août aoû agosto ago sierpnia августа ağustos,
+september sept sep septembre septiembre settembre set setembro września сентября eylül,
+october oct oktober okt octobre octubre ottobre ott outubro out października октября ekim,
+november nov novembre noviembre novembro listopada ноября kasım,
+december dec dezember dez desember décembre déc diciembre dic dicembre dezembro grudnia декабря
+aralık
+"""  # noqa: RUF001
+_MONTH_OF = {
+    name: number
+    for number, names in enumerate(_MONTHS.split(","), start=1)
+    for name in names.split()
+}
 _DAYS = "(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?"
-_MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in _NAMES)
-_MONTH_NAME = rf"(?P<name>{_MONTH.replace('sep(?:tember)?', 'sept?(?:ember)?')})\.?"
+_MONTH_NAME = rf"(?P<name>{'|'.join(sorted(_MONTH_OF, key=len, reverse=True))})\.?"
 _D = "[09]"
 _HAS_DIGITS = frozenset("09")
 _CLOCK = (
@@ -43,8 +59,6 @@ _CLOCK = (
 _ZONE = rf" ?(?P<zone>z|utc|gmt|(?P<ahead>[-+])(?P<zh>{_D}{{2}})(?::?(?P<zm>{_D}{{2}}))?)"
 _TIME = rf"(?:(?:,? |t){_CLOCK}(?:{_ZONE})?)?"
 _DAY_PREFIX = rf"(?:{_DAYS}\.?,? )?"
-_FLAGS = re.IGNORECASE | re.ASCII  # without ASCII, a dotless i and a long s count as i and s
-
 
 _YEAR_FIRST = (
     rf"(?P<year>{_D}{{4}})(?P<mark>[-/.])(?P<month>{_D}{{1,2}})(?P=mark)(?P<day>{_D}{{1,2}})"
@@ -57,12 +71,24 @@ _SHORT = (
     rf"|(?P<first1>{_D}{{1,2}})/(?P<middle1>{_D}{{1,2}})/(?P<last1>{_D}{{2}}))"
 )
 _NAMED = (
-    rf"(?P<day>{_D}{{1,2}})(?:st|nd|rd|th|\.)?[ -]{_MONTH_NAME},?[ -](?P<year>{_D}{{4}}|{_D}{{2}})",
+    rf"(?P<day>{_D}{{1,2}})(?:st|nd|rd|th|er|\.)?[ -](?:de )?{_MONTH_NAME},?[ -](?:de )?"
+    rf"(?P<year>{_D}{{4}}|{_D}{{2}})",
     rf"{_MONTH_NAME} (?P<day>{_D}{{1,2}})(?:st|nd|rd|th)?,? (?P<year>{_D}{{4}})",
     rf"(?P<year>{_D}{{4}})[ -]{_MONTH_NAME}[ -](?P<day>{_D}{{1,2}})",
 )
 _COMPACT = rf"(?P<year>{_D}{{4}})(?P<month>{_D}{{2}})(?P<day>{_D}{{2}})"
 
+_LENGTHS = {"d": "ays?", "h": "(?:ou)?rs?", "m": "in(?:ute)?s?", "s": "ec(?:ond)?s?"}
+_DURATION = "(?=[09]+ ?[a-z]+,? ?[09])" + " ?".join(  # of two parts at least: 1h 30m
+    rf"(?:(?P<length_{unit}>{_D}{{1,4}}) ?{unit}(?:{rest})?,?)?" for unit, rest in _LENGTHS.items()
+)
+#: Units of durations as they are written behind a number, in microseconds.
+UNITS: dict[str, float] = {
+    **dict.fromkeys(("d", "day"), 86_400e6),
+    **dict.fromkeys(("h", "hr", "hrs", "hour"), 3_600e6),
+    **dict.fromkeys(("m", "min", "minute"), 60e6),
+    **dict.fromkeys(("s", "sec", "second"), 1e6),
+}
 _DAY_US = 86_400_000_000
 _PIVOT = 69  # two digits from here on are of the last century, as POSIX has it
 
@@ -71,7 +97,7 @@ _PIVOT = 69  # two digits from here on are of the last century, as POSIX has it
 class DateStyle:
     """How a date is written, as far as that decides how its column is read."""
 
-    form: Form  # date, datetime, instant or time
+    form: Form  # date, datetime, instant, time or duration
     orders: tuple[Order, ...] = ()  # those it makes sense in; none where only one is possible
     is_twelve_hours: bool = False
     at_midnight: bool = False
@@ -104,16 +130,16 @@ def _patterns(compact: bool) -> tuple[re.Pattern[str], ...]:
     """Return the patterns of dates and times, the likeliest first; to compile them takes time."""
     days = [_DAY_PREFIX + day + _TIME for day in (_YEAR_FIRST, _YEAR_LAST, _SHORT, *_NAMED)]
     more = [_DAY_PREFIX + _COMPACT + _TIME] if compact else []
-    return tuple(re.compile(pattern, _FLAGS) for pattern in (*days, _CLOCK, *more))
+    return tuple(re.compile(pattern) for pattern in (*days, _CLOCK, _DURATION, *more))
 
 
 @functools.lru_cache(maxsize=65_536)
 def date_shape(shape: str, *, compact: bool = False) -> DateShape | None:
     """Return what a shape tells of a date or a time of day; `compact`: 20200611, too."""
-    if _HAS_DIGITS.isdisjoint(shape):
+    if _HAS_DIGITS.isdisjoint(shape) or len(shape.lower()) != len(shape):
         return None
     for pattern in _patterns(compact):
-        found = pattern.fullmatch(shape)
+        found = pattern.fullmatch(shape.lower())
         if found is not None:
             return _shape_of(found)
     return None
@@ -122,10 +148,11 @@ def date_shape(shape: str, *, compact: bool = False) -> DateShape | None:
 def _shape_of(found: re.Match[str]) -> DateShape:
     parts = found.groupdict()
     wanted = ("year", "month", "day", "first", "middle", "last", "hour", "minute", "second")
-    names = (*wanted, "first1", "middle1", "last1", "fraction", "zh", "zm")
+    lengths = [name for name in parts if name.startswith("length_")]
+    names = (*wanted, "first1", "middle1", "last1", "fraction", "zh", "zm", *lengths)
     spans = [(n.rstrip("1"), *found.span(n)) for n in names if parts.get(n) is not None]
     is_dated = any(name in ("year", "last") for name, _, _ in spans)
-    form: Form = "time"
+    form: Form = "duration" if lengths else "time"
     if is_dated:
         form = "date" if parts.get("hour") is None else "datetime"
         form = form if parts.get("zone") is None else "instant"
@@ -133,17 +160,20 @@ def _shape_of(found: re.Match[str]) -> DateShape:
     return DateShape(
         form,
         tuple(spans),
-        None if name is None else 1 + [month[:3] for month in _NAMES].index(name[:3].lower()),
-        None if half is None else half[0] in "pP",
+        None if name is None else _MONTH_OF[name],
+        None if half is None else half[0] == "p",
         0 if ahead is None else 1 if ahead == "+" else -1,
     )
 
 
 def read_moments(texts: Sequence[str], shape: DateShape, order: Order) -> tuple[Floats, Mask]:
     """Read normalised texts of one shape: microseconds, and which of them make sense."""
-    letters = np.frombuffer("".join(texts).encode("ascii"), dtype=np.uint8)
+    letters = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32)
     table = letters.reshape(len(texts), -1).astype(np.int64) - ord("0")
     part = {name: _number(table[:, start:end]) for name, start, end in shape.spans}
+    if shape.form == "duration":
+        lengths = sum(number * UNITS[name[-1]] for name, number in part.items())
+        return np.asarray(lengths, dtype=np.float64), np.ones(len(texts), dtype=bool)
     clock, is_clock = _clock(part, shape, len(texts))
     if shape.form == "time":
         return clock.astype(np.float64), is_clock

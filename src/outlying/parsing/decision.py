@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import nan
 from typing import Any
 
-from outlying.parsing.dates import IN_WORDS, DateStyle, Order
+from outlying.parsing.dates import IN_WORDS, UNITS, DateStyle, Order
 from outlying.parsing.numbers import CURRENCIES, NumberStyle
 from outlying.parsing.reading import Reading, Style
 from outlying.parsing.tally import MOST_MISFITS, StyleCount, Tally
@@ -60,8 +60,15 @@ def decide(tally: Tally) -> Decision | None:
         numbers, dates = (numbers, {}) if tally.declared == "numeric" else ({}, dates)
     if not _rows(numbers) and not _rows(dates):
         return None
-    is_of_numbers = _rows(numbers) >= _rows(dates)
-    reading = _number_reading(numbers, is_declared) if is_of_numbers else _date_reading(dates)
+    lengths = sum(count.rows for style, count in dates.items() if style.form == "duration")
+    if lengths:  # beside 1h 30m, 45m is a duration, too
+        lengths += sum(count.rows for style, count in numbers.items() if style.affix in UNITS)
+    is_of_numbers = _rows(numbers) >= max(_rows(dates), lengths)
+    if is_of_numbers:
+        reading = _number_reading(numbers, is_declared)
+    else:
+        is_duration = 2 * lengths > _rows(dates)
+        reading = Reading("duration") if is_duration else _date_reading(dates)
     reading = dataclasses.replace(reading, is_declared=is_declared)
     fitting = {style: count for style, count in tally.styles.items() if reading.fits(style)}
     unfit = {style: count for style, count in tally.styles.items() if not reading.fits(style)}
@@ -157,12 +164,23 @@ def _number_reading(counts: Mapping[NumberStyle, StyleCount], is_declared: bool)
         rows[style.affix] = rows.get(style.affix, 0) + votes
     named = [affix for affix in sorted(rows) if affix or not is_declared]
     affix = max(named, key=rows.__getitem__, default="")
-    affixes = (affix,) if affix in ("", "%") else (affix, "")
+    affixes: tuple[str, ...] = (affix,) if affix in ("", "%") else (affix, "")
+    scales = {s.scale for s in counts if s.scale and s.affix not in CURRENCIES}
+    is_scaled = len(scales) > 1 or ("k" in scales and "" in rows)
+    if is_scaled and affix not in CURRENCIES:
+        affixes = (*sorted({s.affix for s in counts if s.scale}), "")
     some = {style: count for style, count in counts.items() if style.affix in affixes}
     point = _point(some, affix)
     fits = [style for style in some if style.point in ("", point)]
     is_whole = not any(style.has_decimals or style.either == point for style in fits)
-    return Reading("integer" if is_whole else "number", affixes, point)
+    bound = sum(count.rows for style, count in some.items() if style.has_bound)
+    return Reading(
+        "integer" if is_whole else "number",
+        affixes,
+        point,
+        has_bounds=2 * bound <= _rows(some),
+        is_scaled=is_scaled,
+    )
 
 
 def _point(counts: Mapping[NumberStyle, StyleCount], affix: str) -> str:
@@ -264,6 +282,11 @@ def _number_note(reading: Reading, fitting: Mapping[Style, StyleCount]) -> str:
     shown = max(sorted(examples), key=_interest)
     said = f"read as numbers: '{printable(shown)}' = {reading.numbers([shown])[0]:.15g}"
     styles = [style for style in fitting if isinstance(style, NumberStyle)]
+    bounds = {s: c for s, c in fitting.items() if isinstance(s, NumberStyle) and s.has_bound}
+    if bounds:
+        rows, example = _rows(bounds), _first(bounds.values())
+        hold = "1 row holds a bound" if rows == 1 else f"{rows:,} rows hold a bound"
+        said += f"; {hold}, read as its number: '{printable(example)}'"
     return f"{said}; {POINTS_IN_DOUBT}" if _are_in_doubt(styles, reading.point) else said
 
 
@@ -280,6 +303,8 @@ def _interest(example: str) -> tuple[int, int]:
 
 
 def _date_note(reading: Reading, fitting: Mapping[Style, StyleCount]) -> str:
+    if reading.form == "duration":
+        return f"read as durations: {_shown(reading, _first(fitting.values()))}"
     dates = {s: count for s, count in fitting.items() if isinstance(s, DateStyle)}
     ordered = {s: count for s, count in dates.items() if s.orders}
     what = f"{reading.noun}s"

@@ -1,4 +1,4 @@
-"""Numbers written for people: 1,234.50, 1 234,50, $5, 12.5 kg, (1,200), 30 %.
+"""Numbers written for people: 1,234.50, 1 234,50, $5, 12.5 kg, (1,200), 30 %, 1.2M, <0.6.
 
 What a text can mean follows from its shape. Some shapes are ambiguous: 1,234 has a separator of
 thousands or three decimals. What the other texts of the column hold decides.
@@ -28,7 +28,8 @@ CURRENCIES = frozenset([*_SYMBOLS, *_CODES.split(), *_DOLLARS.split(), *_WORDS.s
 _CURRENCY = "|".join(re.escape(word) for word in sorted(CURRENCIES, key=len, reverse=True))
 _UNIT = r"(?:[^\W\d_]|[°²³/·]){1,12}"
 _NUMBER = re.compile(
-    rf"(?P<open>\()?(?P<sign>[-+] ?)?(?P<before>{_CURRENCY})? ?(?P<inner>[-+])?"
+    r"(?P<bound>[<>]=? ?|[≤≥] ?)?(?P<open>\()?(?P<sign>[-+] ?)?"
+    rf"(?P<before>{_CURRENCY})? ?(?P<inner>[-+])?"
     r"(?P<body>[09][09.,' ]*|[.,][09]+)(?P<exponent>[eE][-+]?[09]{1,2})?"
     rf"(?: ?(?P<after>%|{_CURRENCY}|{_UNIT}))?(?P<minus> ?-)?(?P<close>\))?"
 )
@@ -37,6 +38,10 @@ _GROUPED = re.compile(
     r"9[09]{0,2}(?:(?P<mark>[,.' ])[09]{3}(?:(?P=mark)[09]{3})*|(?:,[09]{2})+,[09]{3})"
     r"(?P<decimals>(?P<point>[.,])[09]+)?"
 )
+#: What may stand behind a number to make it larger, and what it is multiplied by.
+_SCALES = {**dict.fromkeys("kK", "k"), **dict.fromkeys(("M", "m", "mn", "mln", "mio"), "m")}
+_SCALES |= dict.fromkeys(("B", "b", "bn"), "b")
+FACTORS = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9}
 _LEAST_WORD = 3  # letters of a unit that has a plural
 _IS_SCALED = re.compile("[mMpP].{1,2}|.{0,2}[bB].{0,2}")  # mW and MW, Mb and MB: case counts
 
@@ -53,6 +58,8 @@ class NumberStyle:
     is_spaced: bool = False  # whether such a number is divided, as phone numbers are
     notation: Literal["", "(", "e"] = ""  # of such a number: (212) and 12E5 may be codes, too
     is_zero: bool = False  # which needs no sign for percent
+    has_bound: bool = False  # <0.6 or >100: the number is a limit
+    scale: str = ""  # of 1.2M and 900k; without a currency it may be a unit as well
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -85,6 +92,9 @@ def number_shape(shape: str) -> NumberShape | None:
     signs = [found[name] for name in ("open", "sign", "inner", "minus") if found[name]]
     body = _body(found["body"].rstrip(" "))
     affixes = [found[name] for name in ("before", "after") if found[name]]
+    scale = _SCALES.get(found["after"] or "", "")
+    if scale and found["before"]:
+        affixes = affixes[:1]
     is_unbalanced = bool(found["open"]) != bool(found["close"])
     if body is None or len(signs) > 1 or len(affixes) > 1 or is_unbalanced:
         return None
@@ -98,7 +108,7 @@ def number_shape(shape: str) -> NumberShape | None:
     notation: Literal["", "(", "e"] = "e" if has_exponent else "(" if found["open"] else ""
     has_marks = body.has_decimals or body.either or body.has_comma
     has_sign = found["sign"] or found["inner"] or found["minus"] or _has_sign(found["exponent"])
-    is_bare = not (affixes or has_marks or has_sign)
+    is_bare = not (affixes or has_marks or has_sign or found["bound"])
     style = NumberStyle(
         affix=_unit(affixes[0]) if affixes else "",
         point=body.point or body.either if has_exponent else body.point,
@@ -108,6 +118,8 @@ def number_shape(shape: str) -> NumberShape | None:
         is_spaced=is_bare and body.is_grouped,
         notation=notation if is_bare else "",
         is_zero=not (signs or affixes or has_exponent or "9" in found["body"]),
+        has_bound=found["bound"] is not None,
+        scale=scale,
     )
     is_negative = any("+" not in sign for sign in signs)
     return NumberShape(style, is_negative, has_exponent, "".join(sorted(set(shape) - set("09"))))
@@ -158,7 +170,7 @@ def replaced(text: str, marks: Mapping[str, str]) -> str:
 def read_numbers(texts: Sequence[str], shape: NumberShape, point: str) -> Floats:
     """Read normalised texts of one shape, all in one piece; `point` divides off decimals."""
     if shape.has_exponent:
-        stripped = (text.strip("+- ").replace(",", ".") for text in texts)
+        stripped = (text.strip("+-<>=≤≥ ").replace(",", ".") for text in texts)
         values = np.array(list(map(float, stripped)))
     else:
         marks = {mark: "" for mark in shape.marks if mark != point} | {point: "."}

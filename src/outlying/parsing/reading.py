@@ -14,8 +14,16 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from outlying.parsing.dates import DateShape, DateStyle, Order, date_shape, read_moments
-from outlying.parsing.numbers import NumberShape, NumberStyle, number_shape, read_numbers, replaced
+from outlying.parsing.dates import UNITS, DateShape, DateStyle, Order, date_shape, read_moments
+from outlying.parsing.numbers import (
+    CURRENCIES,
+    FACTORS,
+    NumberShape,
+    NumberStyle,
+    number_shape,
+    read_numbers,
+    replaced,
+)
 from outlying.table.arrays import Floats, Rows
 from outlying.table.values import Form, is_gap, number_of
 
@@ -123,6 +131,10 @@ def _date_styles(
         yield style, places[kinds == kind]
 
 
+def _kind_of(form: Form) -> str:
+    return form if form in ("time", "duration") else "date"
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Reading:
     """How the texts of a column are read: what fits, and what it means."""
@@ -131,6 +143,8 @@ class Reading:
     affixes: tuple[str, ...] = ()  # of numbers: what may stand beside them
     point: str = "."
     order: Order = "dmy"
+    has_bounds: bool = False  # whether <0.6 is read as 0.6
+    is_scaled: bool = False  # whether k is a thousand and M a million, not units
     is_declared: bool = False  # by the user: whatever Python reads is read, too
     right: int = 0  # rows of the whole table that fit
     wrong: int = 0  # rows that do not, although they hold a text that stands for something
@@ -148,7 +162,8 @@ class Reading:
     @property
     def noun(self) -> str:
         """What a text is that fits, in words."""
-        return {"time": "time", "number": "number", "integer": "number"}.get(self.form, "date")
+        nouns = {"number": "number", "integer": "number", "time": "time", "duration": "duration"}
+        return nouns.get(self.form, "date")
 
     def with_one_wrong(self) -> Reading:
         """Count one more row that does not fit."""
@@ -157,19 +172,27 @@ class Reading:
     def is_of_kind(self, style: Style) -> bool:
         """Return whether a style is one of what is read: of numbers, dates or times of day."""
         if isinstance(style, DateStyle):
-            return self.is_of_dates and (style.form == "time") == (self.form == "time")
+            return self.is_of_dates and _kind_of(style.form) == _kind_of(self.form)
         return style is not None and not self.is_of_dates
 
     def fits(self, style: Style) -> bool:
         """Return whether texts of a style are read; nothing is nothing, with or without a %."""
         if isinstance(style, NumberStyle):
+            if self.form == "duration":
+                return style.affix in UNITS and style.point != ","
             is_right = style.affix in self.affixes or (style.is_zero and not style.affix)
+            is_right &= self.has_bounds or not style.has_bound
             return not self.is_of_dates and is_right and style.point in ("", self.point)
         if style is None or not self.is_of_dates:
             return False
-        is_timed = (style.form == "time", style.form == "instant")
-        is_right = is_timed == (self.form == "time", self.form == "instant")
+        is_right = style.form == self.form if "instant" in (style.form, self.form) else True
+        is_right &= _kind_of(style.form) == _kind_of(self.form)
         return is_right and (not style.orders or self.order in style.orders)
+
+    def _factor(self, style: NumberStyle) -> float:
+        if self.form == "duration":
+            return UNITS[style.affix]
+        return FACTORS[style.scale if self.is_scaled or style.affix in CURRENCIES else ""]
 
     def numbers(self, texts: Sequence[str]) -> Floats:
         """Read texts; NaN stands for what does not fit."""
@@ -178,7 +201,7 @@ class Reading:
         for shape, places in groups:
             some = [plain[place] for place in places.tolist()]
             if isinstance(shape, NumberShape) and self.fits(shape.style):
-                values[places] = read_numbers(some, shape, self.point)
+                values[places] = read_numbers(some, shape, self.point) * self._factor(shape.style)
             elif isinstance(shape, DateShape) and self._may_fit(shape):
                 order: Order = self.order if shape.has_order else "ymd"
                 moments, are_valid = read_moments(some, shape, order)

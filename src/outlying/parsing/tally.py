@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from outlying.options import ColumnType
-from outlying.parsing.dates import DateStyle
+from outlying.parsing.dates import UNITS, DateStyle
 from outlying.parsing.numbers import NumberStyle
 from outlying.parsing.reading import Declared, Reading, Style, styles_of
 from outlying.table.arrays import Mask, Rows
@@ -79,8 +79,10 @@ class StyleCount:
 
     def ends_as(self, reading: Reading) -> tuple[float, float]:
         """Return the least and the greatest number, read as was decided."""
-        key = reading.order if reading.is_of_dates else reading.point
-        return self.ends[key] if key in self.ends else next(iter(self.ends.values()))
+        point = f"{reading.point}*" if reading.is_scaled else reading.point
+        keys = (reading.form, reading.order) if reading.is_of_dates else (point, reading.point)
+        known = (self.ends[key] for key in keys if key in self.ends)
+        return next(known, next(iter(self.ends.values())))
 
 
 @dataclasses.dataclass(slots=True)
@@ -154,7 +156,13 @@ class Tally:
             readings = {o: Reading(style.form, order=o) for o in style.orders or ("ymd",)}
         elif style is not None:
             points = style.point or (".," if style.either else ".")
-            readings = {point: Reading("number", (style.affix,), point) for point in points}
+            plain = Reading("number", (style.affix,), has_bounds=True)
+            readings = {point: dataclasses.replace(plain, point=point) for point in points}
+            if style.scale:
+                scaled = dataclasses.replace(plain, is_scaled=True)
+                readings |= {f"{p}*": dataclasses.replace(scaled, point=p) for p in points}
+            if style.affix in UNITS and style.point != ",":
+                readings["duration"] = Reading("duration")
         ends = {}
         for key, reading in readings.items():
             is_declared = self.declared is not None

@@ -7,6 +7,7 @@ values give the same column wherever they come from.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -25,7 +26,7 @@ from outlying.table.columns import (
     integer_column,
 )
 from outlying.table.table import FrameLibrary, SkippedColumn, Table
-from outlying.table.values import LARGEST_EXACT_INTEGER, TIMES, Form, whole_text
+from outlying.table.values import LARGEST_EXACT_INTEGER, TIMES, Form, text_of, whole_text
 
 NO_HEADER = "no header line found: columns are named column0, column1, ..."
 
@@ -166,6 +167,44 @@ def table_of(
     said = [f"column {r.column.name!r}: {r.note}" for r in readings if r.note is not None]
     named = tuple(column.name for column in index)
     return Table((*index, *columns), rows, source, left_out, (*notes, *said), frame_library, named)
+
+
+_TOTALS = re.compile(
+    r"(?:grand |sub)?totals?|sums?|gesamt(?:summe)?|summe|total (?:general|général)|totale|totaal|"
+    r"suma|итого"
+)
+_LEAST_SUMMANDS = 3
+
+
+def without_totals(table: Table) -> Table:
+    """Leave out a last row that adds up those above it: a word says so, and a column of numbers."""
+    last = table.rows - 1
+    if last < _LEAST_SUMMANDS:
+        return table
+    texts = ((column.name, column.value(last)) for column in table.columns)
+    named = [(name, x) for name, x in texts if isinstance(x, str) and _is_word_for_totals(x)]
+    sums = [column for column in table.columns if _adds_up(column, last)]
+    if not named or not sums:
+        return table
+    rows = np.arange(last)
+    cells = f"{sums[0].name} = {text_of(sums[0].value(last))}"
+    note = f"the last row left out, as it holds totals: {named[0][0]} = {named[0][1]!r}, {cells}"
+    columns = tuple(column.taken(rows) for column in table.columns)
+    return dataclasses.replace(table, columns=columns, rows=last, notes=(*table.notes, note))
+
+
+def _is_word_for_totals(text: str) -> bool:
+    return _TOTALS.fullmatch(text.strip(" :*").casefold()) is not None
+
+
+def _adds_up(column: Column, last: int) -> bool:
+    """Return whether the last number is the sum of all others, but for rounding."""
+    if not column.is_numeric or column.form not in ("number", "integer"):
+        return False
+    known = column.values[:last][np.isfinite(column.values[:last])]
+    least = np.abs(known).sum() * 1e-9
+    has_summands = np.count_nonzero(known) >= _LEAST_SUMMANDS
+    return bool(has_summands and abs(column.values[last] - known.sum()) <= max(least, 1e-9))
 
 
 def unique_names(source: str, names: Iterable[object]) -> list[str]:

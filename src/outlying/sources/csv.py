@@ -22,7 +22,7 @@ from outlying.errors import SourceError
 from outlying.parsing.plain import ALL, PlainTally, decide
 from outlying.sources import duckdb as engine
 from outlying.sources.arrow_arrays import of_texts
-from outlying.sources.columns import NO_HEADER, unique_names
+from outlying.sources.columns import NO_HEADER, unique_names, without_totals
 from outlying.sources.copies import PrivateFolder
 from outlying.sources.duckdb import literal, selected
 from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape, collected
@@ -54,7 +54,8 @@ def read(file: InputFile) -> Table:
     """
     layout = _layout_of(file)
     try:
-        return collected(CsvFeeder(Files(file.source, (file,)), layout, in_order=True))
+        table = collected(CsvFeeder(Files(file.source, (file,)), layout, in_order=True))
+        return without_totals(table)
     except LineFaultError:
         file.check_text()
         with PrivateFolder("copy") as folder:
@@ -62,7 +63,7 @@ def read(file: InputFile) -> Table:
             copy, plain = _rewritten(file, layout, folder, footers)
             table = collected(CsvFeeder(Files(copy.source, (copy,)), plain, in_order=True))
             below = [_lines_note("below", footers)] if footers else []
-            return dataclasses.replace(table, notes=(*table.notes, *below))
+            return without_totals(dataclasses.replace(table, notes=(*table.notes, *below)))
 
 
 class LineFaultError(SourceError):

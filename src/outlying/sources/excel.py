@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from outlying.errors import MissingExtraError, SourceError, shown, unknown_name
-from outlying.sources.columns import NO_HEADER, read_all, table_of, unique_names
+from outlying.sources.columns import NO_HEADER, read_all, table_of, unique_names, without_totals
 from outlying.sources.decoding import check_expanded
 from outlying.sources.faults import translate_errors, unreadable
 from outlying.sources.paths import InputFile
@@ -154,7 +154,7 @@ def _table(file: InputFile, sheet: CalamineSheet, notes: list[str]) -> Table:
         raise file.error(f"sheet {sheet.name!r}: {error}") from None
     unique_names(file.source, [name for name, _ in found])
     columns = {name: array_of(_values_of(cells)) for name, cells in found}
-    return table_of(file.source, read_all(columns), [*notes, *more])
+    return without_totals(table_of(file.source, read_all(columns), [*notes, *more]))
 
 
 # --- where the table is on a sheet ---------------------------------------------------------------
