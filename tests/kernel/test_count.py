@@ -1,4 +1,4 @@
-"""Bins of numbers and counts of codes, compiled and by NumPy: the same whole numbers."""
+"""Bins of numbers, compiled and by NumPy: the same whole numbers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from outlying.kernel import count, library
+from outlying.kernel import library
 from outlying.kernel.library import Kernel
-from outlying.stream.counting import Codes, Grid
+from outlying.stream.histograms import Codes, Grid
 from outlying.table.columns import Floats
 from tests.kernel.builds import LESS
 
@@ -47,25 +47,3 @@ def test_counts_have_the_bins_of_numpy(
     found = codes_of(grid, asked, kernel)
     assert found.tolist() == expected.tolist()
     assert found.dtype == expected.dtype
-
-
-@counts
-@given(codes=st.lists(st.integers(0, 40), max_size=200), size=st.integers(41, 300))
-def test_counts_of_codes_are_those_of_numpy(kernel: Kernel, codes: list[int], size: int) -> None:
-    given_codes = np.array(codes, dtype=np.int64)
-    some = np.arange(0, len(codes), 3)
-    found, expected = np.ones(size, dtype=np.int64), np.ones(size, dtype=np.int64)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(library.VARIABLE, "numpy")
-        count.count_codes(given_codes, expected)
-        count.count_codes(given_codes, expected, some)
-        patch.setattr(library, "_loaded", lambda _: kernel)
-        patch.delenv(library.VARIABLE)
-        count.count_codes(given_codes, found)
-        count.count_codes(given_codes, found, some)
-        with pytest.raises(IndexError):
-            count.count_codes(np.array([0, size]), found.copy())
-        with pytest.raises(IndexError):
-            count.count_codes(np.array([0, size]), found.copy(), np.array([1]))
-    assert found.tolist() == expected.tolist()
-    assert expected.sum() == size + len(codes) + len(some)

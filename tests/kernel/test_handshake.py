@@ -129,7 +129,7 @@ def test_without_a_fitting_build_numpy_serves(tmp_path: Path, spoil: str) -> Non
     for path in paths if spoil == "truncated" else ():
         path.write_bytes(path.read_bytes()[:20_000])
     if spoil == "older":
-        (folder / "count.c").write_text("/* newer */\n")
+        (folder / "sweep.c").write_text("/* newer */\n")
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
     environment.pop("OUTLYING_KERNEL", None)
 

@@ -1,24 +1,16 @@
-"""Predicates and contexts hold the rows, as bits, that a loop over rows finds."""
+"""Predicates hold of the rows that a loop over rows finds."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-import numpy.typing as npt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from outlying.stream.contexts import (
-    Cells,
-    CodedLabels,
-    Conjunction,
-    Contexts,
-    Predicate,
-    conjunction,
-    row_numbers,
-)
-from outlying.stream.counting import LARGEST
+from outlying.stream.cells import Cells, CodedLabels
+from outlying.stream.histograms import LARGEST
+from outlying.stream.planning import Predicate
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 ENDS = st.integers(-5, 5).map(float) | FINITE | st.sampled_from([LARGEST, -LARGEST, 5e-324])
@@ -32,9 +24,7 @@ OTHERS = st.sampled_from([Predicate("x", "missing"), Predicate("x", "known")])
 
 def satisfied(predicates: list[Predicate], cells: Cells) -> list[list[int]]:
     """Return the rows that satisfy each predicate."""
-    contexts = Contexts([(predicate,) for predicate in predicates])
-    found = [row_numbers(words).tolist() for words in contexts.rows({"x": cells}, len(cells))]
-    return [found[contexts.number[predicate,]] for predicate in predicates]
+    return [np.flatnonzero(own.test(cells)).tolist() for own in predicates]
 
 
 def satisfying(numbers: list[float], predicate: Predicate) -> list[int]:
@@ -70,28 +60,3 @@ def test_labels_are_tested_like_one_by_one(codes: list[int]) -> None:
     marks = np.array(codes)
     expected = [marks == 1, marks == 9, marks == 9, marks >= 0, marks < 0]
     assert satisfied(predicates, cells) == [np.flatnonzero(each).tolist() for each in expected]
-
-
-SETS = st.lists(
-    st.lists(st.integers(0, 12), max_size=5).map(
-        lambda lows: conjunction(Predicate("xyz"[low % 3], "interval", float(low)) for low in lows)
-    ),
-    max_size=60,
-)
-
-
-@given(SETS, st.integers(1, 200), st.integers(0, 99))
-def test_contexts_are_where_all_rules_hold(sets: list[Conjunction], rows: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    cells: dict[str, npt.NDArray[np.float64]] = {
-        name: rng.integers(0, 13, rows).astype(np.float64) for name in "xyz"
-    }
-    contexts = Contexts(sets)
-    assert set(contexts.number) == set(sets) - {()}
-    found = [row_numbers(words) for words in contexts.rows(cells, rows)]
-    assert len(found) == len(contexts.number)
-    for predicates, number in contexts.number.items():
-        inside = np.all(
-            [cells[predicate.column] >= predicate.low for predicate in predicates], axis=0
-        )
-        assert np.array_equal(found[number], np.flatnonzero(inside))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from outlying.stream.counting import (
+from outlying.stream.histograms import (
     LARGEST,
     LEAST_BINS,
     MOST_BINS,

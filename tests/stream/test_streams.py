@@ -27,9 +27,9 @@ from outlying.errors import (
 from outlying.sources import local
 from outlying.sources.arrow_types import Field
 from outlying.stream import population as streamed
-from outlying.stream.contexts import Predicate
-from outlying.stream.counting import Range
-from outlying.stream.planning import ColumnPlan, Query, VerifyPlan
+from outlying.stream.cells import ColumnReader
+from outlying.stream.histograms import Range
+from outlying.stream.planning import ColumnPlan, Predicate, Query, VerifyPlan
 from outlying.stream.verify_pass import VerifyPass
 from outlying.stream.verify_run import VerifyRun
 from tests.conftest import Run
@@ -511,12 +511,12 @@ def test_workers_are_honoured(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_states_of_all_threads_fit_the_memory() -> None:
     """The more is counted, the fewer threads count it, however many there are."""
-    field = Field("x", "number")
+    reader = ColumnReader(Field("x", "number"))
     encoding = Range(0.0, 2**20)
     for queries, threads in ((1, 8), (8, 4), (16, 2), (64, 1)):
         contexts = [(Predicate("x", "interval", 0.0, float(place)),) for place in range(queries)]
         plan = VerifyPlan(
-            {"x": ColumnPlan(field, encoding)},
+            {"x": ColumnPlan(reader, encoding)},
             tuple(Query("x", "numbers", context) for context in contexts),
         )
         assert VerifyPass(plan).affordable(8) in (threads, threads - 1)

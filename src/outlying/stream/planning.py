@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal, cast
+from typing import Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -22,9 +22,8 @@ from outlying.search.cells import MISSING, OTHER, CategoryCoder, NumberCoder
 from outlying.search.evidence import Claims
 from outlying.search.model import Model
 from outlying.search.scoring import Context
-from outlying.sources.arrow_types import Field
-from outlying.stream.contexts import Conjunction, Label, Predicate, conjunction
-from outlying.stream.counting import (
+from outlying.stream.cells import Cells, CodedLabels, ColumnReader, Label, codes_of
+from outlying.stream.histograms import (
     MOST_STEPS,
     MOST_VALUES,
     Dictionary,
@@ -35,11 +34,53 @@ from outlying.stream.counting import (
     affordable_bins,
 )
 from outlying.stream.profile import Profile
-from outlying.table.columns import Derivation, NumericColumn
+from outlying.table.columns import Mask, NumericColumn
 
 _STEPS = {"integer": 1.0, "date": 86_400_000_000.0}
 _REACHES = 1, SCALES[-1] / 2  # windows around an object in which bins are fine
 _NEARLY_ALL = 0.95  # a sample with so many distinct values comes of more than can be kept
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Predicate:
+    """A test of one column.
+
+    Intervals are closed, in the unit of the column; a missing value is in none. `label` is for
+    "equals".
+    """
+
+    column: str
+    kind: Literal["interval", "equals", "missing", "known"]
+    low: float = -math.inf
+    high: float = math.inf
+    label: Label | None = None
+
+    @property
+    def sort_key(self) -> tuple[str, str, float, float, str]:
+        """Something to sort predicates by."""
+        return self.column, self.kind, self.low, self.high, repr(self.label)
+
+    def test(self, cells: Cells) -> Mask:
+        """Return which rows satisfy it."""
+        if isinstance(cells, CodedLabels):
+            if self.kind == "equals":
+                own = {self.label: 1} if self.label is not None else {}
+                return np.append(codes_of(cells.labels, own, 0) > 0, False)[cells.codes]
+            missing = cells.codes < 0
+        elif self.kind == "interval":
+            return (cells >= self.low) & (cells <= self.high)
+        else:
+            missing = np.isnan(cells)
+        return missing if self.kind == "missing" else ~missing
+
+
+#: Predicates that must all hold: a context. Without doubles, sorted.
+Conjunction: TypeAlias = tuple[Predicate, ...]
+
+
+def conjunction(predicates: Iterable[Predicate]) -> Conjunction:
+    """Return predicates once each, in an order of their own."""
+    return tuple(sorted(set(predicates), key=lambda predicate: predicate.sort_key))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -56,11 +97,6 @@ class Query:
     def __post_init__(self) -> None:
         object.__setattr__(self, "context", conjunction(self.context))
 
-    @property
-    def known(self) -> Conjunction:
-        """The rows of the context that have a value in the column."""
-        return conjunction((*self.context, Predicate(self.column, "known")))
-
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class ColumnPlan:
@@ -69,16 +105,9 @@ class ColumnPlan:
     Histograms of numbers are of numbers divided by 2**exponent.
     """
 
-    field: Field
+    reader: ColumnReader
     encoding: Encoding | None = None
     exponent: int = 0
-    derivation: Derivation | None = None  # of a derived column, whose parent the field reads
-    given: tuple[Field, ...] = ()  # the other columns that it needs
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns that are read for it."""
-        return (self.field.name, *(field.name for field in self.given))
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -192,101 +221,59 @@ def plan_verification(profile: Profile, questions: Sequence[Question]) -> Verify
     queries = tuple(dict.fromkeys(query for each in questions for query in each.queries()))
     conditions = dict.fromkeys(own for each in questions for own in each.predicates())
     ranges = tuple(own for own in conditions if own.kind == "interval")
-    columns = plan_columns(profile, queries, {own.column for own in conditions}, questions)
+    asked = {own.column for own in conditions} | {query.column for query in queries}
+    numeric = [query.column for query in queries if query.kind == "numbers"]
+    bins = affordable_bins(len(numeric))
+    columns = {}
+    for reader in readable(profile, questions):
+        if reader.key in numeric:
+            columns[reader.key] = _numeric_plan(profile, reader, bins, questions)
+        elif reader.key in asked:
+            columns[reader.key] = ColumnPlan(reader)
     return VerifyPlan(columns, queries, tuple((own,) for own in conditions), ranges)
 
 
-def plan_columns(
-    profile: Profile,
-    queries: Sequence[Query],
-    tested: Iterable[str],
-    questions: Sequence[Question],
-) -> dict[str, ColumnPlan]:
-    """Plan how all columns that are asked about are read, and their numbers encoded."""
-    asked = {*tested, *(query.column for query in queries)}
-    numeric = [query.column for query in queries if query.kind == "numbers"]
-    bins = affordable_bins(len(numeric))
-    plans = {}
-    for item in readable(profile, questions):
-        if item.key in numeric:
-            encoding = _encoding(profile, item, bins, _zones(profile, item, questions))
-            exponent = exponent_of(max(map(abs, item.ends)))
-            plans[item.key] = ColumnPlan(
-                item.field, encoding, exponent, item.derivation, item.given
-            )
-        elif item.key in asked:
-            plans[item.key] = ColumnPlan(item.field, derivation=item.derivation, given=item.given)
-    return plans
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _Readable:
-    """A column that can be asked about: of the table, or derived from one."""
-
-    profile: Profile
-    field: Field
-    derivation: Derivation | None = None
-    given: tuple[Field, ...] = ()
-
-    @property
-    def key(self) -> str:
-        """What questions know it by."""
-        return self.field.name if self.derivation is None else self.derivation.key
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The least and the greatest number that there may be."""
-        if self.derivation is None:
-            return self.profile.ends(self.field.name)
-        return self.derivation.ends
-
-    @property
-    def column(self) -> NumericColumn:
-        """The column of the rows that are in memory."""
-        if self.derivation is None:
-            return cast(NumericColumn, self.profile.table.column(self.field.name))
-        return cast(NumericColumn, self.profile.derived(self.derivation))
-
-    def drawn(self) -> Floats:
-        """Return the numbers that were drawn, sorted."""
-        values = self.column.values[: self.profile.drawn]
-        return np.sort(values[~np.isnan(values)])
-
-
-def readable(profile: Profile, questions: Iterable[Question]) -> Iterator[_Readable]:
-    """Return the columns of the table, and all that questions derive from them."""
+def readable(profile: Profile, questions: Iterable[Question]) -> Iterator[ColumnReader]:
+    """Return how the columns of the table are read, and all that questions derive from them."""
     fields = {field.name: field for field in profile.fields}
-    yield from (_Readable(profile, field) for field in profile.fields)
+    yield from map(ColumnReader, profile.fields)
     derived = {
         own.column.key: own.column.origin for question in questions for own in question.attributes
     }
     for key in sorted(derived):
         derivation = derived[key]
         if derivation is not None:
-            given = tuple(fields[name] for name in derivation.given)
-            yield _Readable(profile, fields[derivation.parent], derivation, given)
+            yield ColumnReader.of(derivation, fields)
 
 
-def _encoding(profile: Profile, item: _Readable, bins: int, zones: Sequence[Zone]) -> Encoding:
-    low, high = item.ends
-    form = item.column.form
-    step = _STEPS.get(form) if form != "time" or item.derivation is None else MINUTE
+def _numeric_plan(
+    profile: Profile, reader: ColumnReader, bins: int, questions: Sequence[Question]
+) -> ColumnPlan:
+    if reader.derivation is None:
+        column = cast(NumericColumn, profile.table.column(reader.key))
+        low, high = profile.ends(reader.key)
+    else:
+        column = cast(NumericColumn, profile.derived(reader.derivation))
+        low, high = reader.derivation.ends
+    exponent = exponent_of(max(abs(low), abs(high)))
+    is_part = column.form == "time" and reader.derivation is not None
+    step = MINUTE if is_part else _STEPS.get(column.form)
     if step is not None and (high - low) / step < MOST_STEPS and (high - low) % step == 0:
-        return Range(low, int((high - low) / step) + 1, step)
-    sample = item.drawn()
-    grid = Grid.of(sample, low, high, bins, zones)
+        return ColumnPlan(reader, Range(low, int((high - low) / step) + 1, step), exponent)
+    values = column.values[: profile.drawn]
+    sample = np.sort(values[~np.isnan(values)])
+    known = (each.numeric_places for each in questions)
+    places = {own[reader.key] for own in known if reader.key in own}
+    grid = Grid.of(sample, low, high, bins, _zones(sample, profile.rows, sorted(places)))
     distinct = 1 + np.count_nonzero(np.diff(sample))
     is_surely_long = profile.rows > MOST_VALUES and distinct > _NEARLY_ALL * len(sample)
-    return grid if is_surely_long or distinct > MOST_VALUES else Dictionary(grid)
+    is_long = is_surely_long or distinct > MOST_VALUES
+    return ColumnPlan(reader, grid if is_long else Dictionary(grid), exponent)
 
 
-def _zones(profile: Profile, item: _Readable, questions: Sequence[Question]) -> list[Zone]:
-    """Return where rows near an object are: around its value, as far as its windows may reach."""
-    sample = item.drawn()
+def _zones(sample: Floats, rows: int, values: Iterable[float]) -> list[Zone]:
+    """Return where rows near objects are: around their values, as far as windows may reach."""
     if len(sample) < 2 or sample[0] == sample[-1]:
         return []
-    window = Distribution.of(sample).width_among(profile.rows)
-    values = {
-        each.numeric_places[item.key] for each in questions if item.key in each.numeric_places
-    }
-    return [(value, reach * window) for value in sorted(values) for reach in _REACHES]
+    window = Distribution.of(sample).width_among(rows)
+    return [(value, reach * window) for value in values for reach in _REACHES]

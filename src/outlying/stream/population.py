@@ -7,9 +7,10 @@ rows; to rank them, one judges each. A table that turns out to be small is held 
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -21,7 +22,6 @@ from outlying.search.memory import MemoryPopulation
 from outlying.search.population import Result, Searched, Searching
 from outlying.search.scoring import Progress
 from outlying.search.standing import Standing
-from outlying.stream.evidence_pass import EvidencePass
 from outlying.stream.lookup import (
     Lookup,
     LookupPass,
@@ -30,14 +30,15 @@ from outlying.stream.lookup import (
     fields_for,
     with_found_rows,
 )
-from outlying.stream.new_objects import checked, placed_objects
 from outlying.stream.profile import Profile, finish
-from outlying.stream.profile_pass import ProfilePass, ProfileState, fields_of
+from outlying.stream.profile_pass import EvidencePass, ProfilePass, ProfileState, fields_of
 from outlying.stream.score_pass import Ranked, ScorePass
 from outlying.stream.verify_run import Results, SampledTarget, VerifyRun, check_rows
-from outlying.table.selection import Selection, not_empty
-from outlying.table.table import Table
-from outlying.table.targets import RowRequest, Target, Targets
+from outlying.table.columns import Column, Derivation, infinities_note
+from outlying.table.selection import Selection, is_asked_for, not_empty
+from outlying.table.table import SkippedColumn, Table
+from outlying.table.targets import ObjectCheck, RowRequest, Target, Targets
+from outlying.table.values import Form
 
 if TYPE_CHECKING:
     from outlying.sources.arrow_types import Field
@@ -228,3 +229,79 @@ def _copy(profile: Profile, row: int) -> int:
     for column in profile.table.columns:
         places = places[column.same(row, places)]
     return int(places[0])
+
+
+Object: TypeAlias = Mapping[str, Any]
+View: TypeAlias = tuple[tuple[Form, ...], tuple[SkippedColumn, ...], tuple[Derivation, ...]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class NewObject:
+    """A new object: its row in the table of a profile, and notes on its values."""
+
+    row: int
+    home: Profile
+    notes: tuple[str, ...]
+
+
+def checked(profile: Profile, whole: Table, asked: RowRequest, options: Options) -> list[Object]:
+    """Check new objects against all columns; give what they hold in those that are compared."""
+    compared = {column.name: column for column in profile.table.columns}
+    columns = tuple(compared.get(column.name, column) for column in whole.columns)
+    unasked = {name for name in whole.names if not is_asked_for(name, options)}
+    fits = ObjectCheck(
+        dataclasses.replace(whole, columns=columns),
+        options,
+        unasked | profile.too_fine(options),
+    )
+    objects = asked.objects or ()
+    for place, item in enumerate(objects):
+        with asked.about(place):
+            fits.check(item)
+    return [{name: value for name, value in item.items() if name in compared} for item in objects]
+
+
+def placed_objects(
+    profile: Profile, objects: Sequence[Object], options: Options
+) -> list[NewObject]:
+    """Put new objects behind the rows that were drawn, those together that see a table alike."""
+    empty = tuple(column.first(0) for column in profile.table.columns)
+    alone = [_finite(_joined(empty, item)) for item in objects]
+    views = [_view(profile, columns, options) for columns, _ in alone]
+    homes = {
+        view: _home(profile, view, [o for o, v in zip(objects, views, strict=True) if v == view])
+        for view in dict.fromkeys(views)
+    }
+    row_in = dict.fromkeys(homes, profile.drawn)
+    found = []
+    for view, (_, notes) in zip(views, alone, strict=True):
+        found.append(NewObject(row_in[view], homes[view], notes))
+        row_in[view] += 1
+    return found
+
+
+def _joined(columns: Sequence[Column], item: Object) -> tuple[Column, ...]:
+    return tuple(column.with_value(item.get(column.name)) for column in columns)
+
+
+def _finite(columns: Sequence[Column]) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+    """Count infinite values as missing, and say so; where they are refused there are none."""
+    kept = [column.without_infinities(as_missing=True) for column in columns]
+    notes = (infinities_note(column.name, count) for column, count in kept if count)
+    return tuple(column for column, _ in kept), tuple(notes)
+
+
+def _view(profile: Profile, columns: Sequence[Column], options: Options) -> View:
+    """Return how an object sees a table: forms, columns that take no part, derived ones."""
+    skipped = profile.left_out_with(columns, options)
+    forms = tuple(column.form for column in columns)
+    return forms, skipped, profile.derivations_with(columns, skipped, options)
+
+
+def _home(profile: Profile, view: View, objects: Sequence[Object]) -> Profile:
+    """Return the profile with objects behind the rows that were drawn."""
+    columns = tuple(column.first(profile.drawn) for column in profile.table.columns)
+    for item in objects:
+        columns, _ = _finite(_joined(columns, item))
+    table = dataclasses.replace(profile.table, columns=columns, rows=profile.drawn + len(objects))
+    return dataclasses.replace(profile, table=table, skipped=view[1], derivations=view[2])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,12 +23,10 @@ from outlying.search.standing import Standing
 from outlying.sources.arrow_arrays import of_numbers
 from outlying.sources.arrow_types import arrow
 from outlying.sources.passes import Batch
+from outlying.stream.cells import Numbering, readers_of
 from outlying.stream.column_facts import cells_of
-from outlying.stream.numbers import Numbering
-from outlying.stream.planning import ColumnPlan
 from outlying.stream.profile import Profile, values_of
 from outlying.stream.profile_pass import copied, takeable
-from outlying.stream.verify_pass import cells_in
 from outlying.table.columns import Floats, Rows
 from outlying.table.row_hash import Hashes, salted_sums, splitmix64
 from outlying.table.targets import Key
@@ -134,7 +132,7 @@ class ScorePass:
     def __init__(self, model: Model, profile: Profile, most: int) -> None:
         """Plan by a model of the rows that were drawn, and by how many rows are kept."""
         self.fields, self.most = profile.fields, most
-        self.plans = tuple(_plans(model, profile))
+        self.readers = tuple(readers_of(model.attributes, profile.fields))
         self.drawn = np.stack(scores_of(model.evidence))
         self.line = round(model.standing.exceptional, _DECIMALS)  # as scores are
         least = [_at_least(own, most) for own in self.drawn]
@@ -172,8 +170,7 @@ class ScorePass:
         return state
 
     def _add(self, state: ScoreState, batch: Batch) -> None:
-        cells = [cells_in(batch, plan) for plan in self.plans]
-        numbers = self._numbering.of_cells(cells)
+        numbers = self._numbering.of_cells([reader.cells(batch) for reader in self.readers])
         state.rows += batch.num_rows
         places = self.bounds.candidates(numbers)
         if len(places):
@@ -230,16 +227,6 @@ class ScorePass:
         values = tuple(values_of(self.fields, top.table))
         strengths, combinations = top.scores[order]
         return RankedRows(values, tuple(map(profile.key, values)), strengths, combinations)
-
-
-def _plans(model: Model, profile: Profile) -> Iterator[ColumnPlan]:
-    """Return how each attribute of the model is read."""
-    fields = {field.name: field for field in profile.fields}
-    for attribute in model.attributes:
-        origin = attribute.column.origin
-        name = attribute.column.key if origin is None else origin.parent
-        given = () if origin is None else tuple(fields[other] for other in origin.given)
-        yield ColumnPlan(fields[name], derivation=origin, given=given)
 
 
 def _at_least(scores: Floats, most: int) -> float:
