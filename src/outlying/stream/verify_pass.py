@@ -90,9 +90,8 @@ class VerifyPass:
     @property
     def _asked_columns(self) -> list[str]:
         """What the plan knows the columns by that are asked about."""
-        return sorted(
-            {own.column for own in (*self._predicates, *self.plan.queries, *self.plan.ranges)}
-        )
+        tested = {own.column for own in [*self._predicates, *self.plan.ranges]}
+        return sorted(tested | {query.column for query in self.plan.queries})
 
     def affordable(self, workers: int) -> int:
         """Return how many threads may work, each with a state of its own, within the budget.
