@@ -100,7 +100,7 @@ def page(findings: outlying.Findings) -> str:
     ]
     for shown in PICTURES:
         parts += [f"`{shown.call}`", f"![{shown.words}](pictures/{shown.file})", shown.words]
-    first = text.render(findings, with_sparks=True).split("\n\n")[1:3]
+    first = text.render(findings, text.Look(with_sparks=True)).split("\n\n")[1:3]
     parts += [
         "## On a terminal",
         "Text for a terminal has the group as a row of bars, and a mark where the row is.",

@@ -15,6 +15,7 @@ from outlying.checks import Option
 from outlying.options import (
     BAGGING,
     COLUMN_OPTIONS,
+    CONTEXT_OPTIONS,
     EXPLAIN_OPTIONS,
     PAPER,
     PAPER_OPTIONS,
@@ -51,7 +52,8 @@ def keywords() -> str:
     """Return the module of keywords."""
     reading = [READ_OPTIONS[name] for name in registry.OPTIONS]
     explain = [*EXPLAIN_OPTIONS.values(), *reading]
-    detect = [*BAGGING.values(), *COLUMN_OPTIONS.values(), *reading]
+    compared = [*COLUMN_OPTIONS.values(), *CONTEXT_OPTIONS.values()]
+    detect = [*BAGGING.values(), *compared, *reading]
     found = "".join(
         _CLASS.format(name=name, words=words, fields="\n".join(map(_field, options)))
         for name, words, options in (

@@ -41,9 +41,10 @@ def commands() -> list[str]:
 @pytest.mark.parametrize("command", commands())
 def test_commands_of_the_docs_are_valid(command: str) -> None:
     words = shlex.split(command.split(">")[0], comments=True)
-    known = cli.cli.get_command(click.Context(cli.cli), words[1])
+    words = words[1:] if words[1] in cli.cli.commands else ["detect", *words[1:]]
+    known = cli.cli.get_command(click.Context(cli.cli), words[0])
     assert known is not None
-    known.make_context(words[1], words[2:])  # raises on an unknown option
+    known.make_context(words[0], words[1:])  # raises on an unknown option
 
 
 def test_commands_were_found() -> None:
@@ -88,8 +89,9 @@ def test_every_option_has_a_flag() -> None:
 
 def test_the_readme_shows_a_result_early() -> None:
     lines = PAGES[0].read_text("utf-8").splitlines()
-    assert any("is exceptional among" in line for line in lines[:30])
-    assert any(line.startswith("![") for line in lines[:40])
+    assert any("cells are exceptional:" in line for line in lines[:30])
+    assert any(line.startswith("![") for line in lines[:45])
+    assert len(lines) <= 120
 
 
 def test_every_option_of_detection_is_documented_and_has_a_flag() -> None:

@@ -23,9 +23,12 @@ from outlying.options import Engine, Options
 from outlying.parallel import usable_workers
 from outlying.results.findings import Findings
 from outlying.results.findings import Population as Description
+from outlying.results.many import Explanations
 from outlying.sources import registry
 from outlying.table.evidence import lone_rows, lone_values
+from outlying.table.naming import naming_columns
 from outlying.table.table import Table
+from outlying.table.values import Value
 
 if TYPE_CHECKING:
     from outlying.keywords import ExplainKeywords
@@ -75,7 +78,7 @@ def explain_many(
     workers: int | None = None,
     progress: Progress | None = None,
     **options: Unpack[ExplainKeywords],
-) -> Iterator[Findings]:
+) -> Explanations:
     """Explain many rows of a table, or many new objects against it; see Explainer.explain_many.
 
     `data` and the options are those of `explain`.
@@ -143,7 +146,7 @@ class Explainer:
         objects: Iterable[Mapping[str, Any]] | None = None,
         workers: int | None = None,
         progress: Progress | None = None,
-    ) -> Iterator[Findings]:
+    ) -> Explanations:
         """Explain many rows or new objects; each result is that of `explain`, in the order given.
 
         `rows` are positions from 0. One mapping as `where` stands for every row with these values;
@@ -155,7 +158,8 @@ class Explainer:
 
         usable_workers(workers)
         asked = RowRequest.many(rows=rows, where=where, objects=objects)
-        return self.explained(self.targets(asked, progress, workers), workers, progress)
+        targets = self.targets(asked, progress, workers)
+        return Explanations(self.explained(targets, workers, progress), len(targets))
 
     def targets(
         self, asked: RowRequest, progress: Progress | None = None, workers: int | None = None
@@ -184,7 +188,25 @@ class Explainer:
                     progress(done, len(targets))
                 lone = [name for name, row in self._lone_rows.items() if row == findings.row]
                 findings = findings.with_labels(targets.labels).with_lone_columns(lone)
+                if findings.row is not None or self.options.id is not None:
+                    findings = findings.named(self.naming)
                 yield findings.with_lone_values(lone_values(self.table, lone))
+
+    @functools.cached_property
+    def naming(self) -> tuple[str, ...]:
+        """The columns whose values name rows: those that are called so, or found to do so.
+
+        None are found in a stream, whose rows are not here.
+        """
+        if self.options.id is not None:
+            return tuple(self.table.column(name).name for name in self.options.id)
+        if self.is_streamed:
+            return ()
+        return naming_columns(self.table, self._population.selection().skipped)
+
+    def name_of(self, row: int) -> tuple[tuple[str, Value], ...]:
+        """Return the values that name a row of a table in memory."""
+        return tuple((name, self.table.column(name).cell(row)) for name in self.naming)
 
     @functools.cached_property
     def _lone_rows(self) -> Mapping[str, int]:

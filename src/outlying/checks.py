@@ -12,7 +12,7 @@ from outlying.errors import OptionError, not_allowed, shown, unknown_name
 
 ColumnType = Literal["numeric", "categorical", "datetime"]
 #: What options are about; the help of commands shows them in such groups.
-Group = Literal["Findings", "Columns", "Reading", "The paper's method", "Feature bagging"]
+Group = Literal["How strict", "Columns", "Reading", "The paper's method", "Feature bagging"]
 Schema: TypeAlias = dict[str, Any]
 #: Takes the name and the value of an option; returns the value to keep, or raises OptionError.
 Check: TypeAlias = Callable[[str, Any], Any]

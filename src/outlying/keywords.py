@@ -30,6 +30,7 @@ class ExplainKeywords(TypedDict, total=False):
     columns: Iterable[str] | None
     exclude: Iterable[str] | None
     types: Mapping[str, str] | None
+    id: Iterable[str] | None
     infinite: Infinite
     derive: bool
     entity: str | None
@@ -65,11 +66,14 @@ class DetectKeywords(TypedDict, total=False):
     columns: Iterable[str] | None
     exclude: Iterable[str] | None
     types: Mapping[str, str] | None
+    id: Iterable[str] | None
     infinite: Infinite
     derive: bool
     entity: str | None
     time: str | None
     past: Past
+    min_support: float | None
+    max_conditions: int
     encoding: str | None
     sheet: str | None
     snapshot: Any

@@ -115,7 +115,7 @@ class Options:
     min_support: float | None = option(
         None,
         checks.SUPPORT.or_none(),
-        "Rows that a context must keep: a share below 1, or a number.",
+        "Fewest rows to compare with: a share below 1, or a number.",
         docs="By default 30, in a table of fewer than 300 rows a tenth, from three conditions on "
         "30 for each.",
         usual="30 rows",
@@ -130,7 +130,7 @@ class Options:
     max_conditions: int = option(
         4,
         whole(0),
-        "Most conditions in a context.",
+        "Most conditions on the rows to compare with.",
         docs="More than 4 only in the paper's method.",
     )
     exact: bool = option(
@@ -164,6 +164,15 @@ class Options:
         metavar="COLUMN=TYPE",
         one="type",
         usual="as read",
+    )
+    id: tuple[str, ...] | None = option(
+        None,
+        checks.SOME_COLUMNS.or_none(),
+        "The columns that name a row.",
+        group="Columns",
+        metavar="NAMES",
+        usual="a key that is found",
+        docs="An index, or a key or name that is found in the table. They are compared as others.",
     )
     infinite: Infinite = option(
         "error",
@@ -212,7 +221,7 @@ class Options:
         docs="Rows are no longer compared with a few drawn ones; a note says so where it is given.",
         is_deprecated=True,
     )
-    top: int = option(10, whole(1), "Most pairs to show.", beside_rows="pairs")
+    top: int = option(10, whole(1), "Most findings to show.", beside_rows="pairs")
     paper: PaperOptions | None = None
 
     @classmethod
@@ -274,13 +283,14 @@ class Options:
         plain = {"preset": None if self.paper is None else "paper"} | self.values()
         plain["columns"] = None if self.columns is None else list(self.columns)
         plain["exclude"] = list(self.exclude)
+        plain["id"] = None if self.id is None else list(self.id)
         plain["types"] = dict(self.types)
         return {name: value for name, value in plain.items() if name not in DEPRECATED}
 
 
 #: The options that `preset="paper"` takes beside all others.
 PAPER_OPTIONS = declared(PaperOptions, "The paper's method")
-_GENERAL = declared(Options, "Findings")
+_GENERAL = declared(Options, "How strict")
 _PRESET = Option(
     name="preset",
     kind=choice(Preset).or_none(),
@@ -297,6 +307,8 @@ EXPLAIN_OPTIONS: dict[str, Option] = {**_GENERAL, "preset": _PRESET, **PAPER_OPT
 DEPRECATED = tuple(name for name, option in EXPLAIN_OPTIONS.items() if option.is_deprecated)
 #: Options that say which columns are compared, and how.
 COLUMN_OPTIONS = {name: item for name, item in _GENERAL.items() if item.group == "Columns"}
+#: Options that say with which rows a row is compared.
+CONTEXT_OPTIONS = {name: _GENERAL[name] for name in ("min_support", "max_conditions")}
 #: The settings of the paper's experiments: sigma, k, and columns as they are.
 PAPER: dict[str, Any] = {"min_support": 0.2, "max_conditions": 3, "derive": False}
 #: Options of former versions, and what is done now.
@@ -431,7 +443,7 @@ class DetectOptions:
     """
 
     detector: str
-    top: int
+    top: int | None  # None: all exceptional rows
     lowest: bool = False
     bagging: Bagging | None = None
     by_strength: bool = False

@@ -39,7 +39,7 @@ def test_a_broken_formula_is_told() -> None:
     )
     (relation,) = found.population.relations
     assert (relation.column, relation.kind) == ("total", "formula")
-    assert any("One relation between columns was found" in note for note in found.notes)
+    assert any("One relation between columns was used" in note for note in found.notes)
     assert found.to_dict()["relations"][0]["given"] == ["price", "quantity", "discount"]
 
 

@@ -57,13 +57,14 @@ def test_the_result_and_its_views() -> None:
     assert content["flagged"][0]["values"]["x0"] == 30.0
     assert content["detection"]["bagging"]["combine"] == "rank"
     frame = detection.to_frame()
-    names = ["row", "key", "rank", "score", "word", "reason", "votes", "remoteness", "column"]
+    told = ["column", "value", "expected", "where", "why", "sentence"]
+    names = ["row", "name", *told, "word", "rank", "score", "votes", "remoteness"]
     assert list(frame.columns) == names
+    assert frame["name"].tolist()[0] == "k4"
     assert frame["row"].tolist() == detection.positions
     text = str(detection)
-    assert text.startswith("What is odd in ")
-    assert "1. row 4: " in text
-    assert "key=k4" in text
+    assert text.startswith("The first 3 of 50 rows of dict of arrays, ranked by feature bagging")
+    assert "\n    4  k4   " in text
     assert outlying.detect(table, top=3, detector="feature-bagging") == detection
 
 
@@ -281,11 +282,11 @@ def test_rows_of_which_the_same_is_told_are_shown_once() -> None:
     said = str(found)
     assert {*range(100, 112), 7} <= set(found.exceptional)
     assert len(found.to_dict()["flagged"]) == 20
-    assert said.count("height = 999.0, expected") == 1
-    assert "and 11 more rows: 101, 102, 103," in said
-    assert "..." in said
+    assert said.count("height = 999, expected") == 1
+    assert "The same as in row 100: 101, 102, 103," in said
+    assert "and 1 more" in said
     assert "111" not in said  # ten are named
-    assert "height = 17.0, expected" in said
+    assert "height = 17, expected" in said
 
 
 def test_a_value_beyond_all_ranges_is_told_by_what_spans_them() -> None:
@@ -293,7 +294,7 @@ def test_a_value_beyond_all_ranges_is_told_by_what_spans_them() -> None:
     rng = np.random.default_rng(6)
     sizes = np.append(rng.normal(60, 1, 400), rng.normal(180, 4, 1600)).round(1)
     sizes[7], sizes[9] = 999.0, 110.0
-    rows = {item.row: item.reason for item in outlying.detect({"size": sizes.tolist()}).rows}
+    rows = {item.row: item.reason for item in outlying.detect({"size": sizes.tolist()}, top=9).rows}
     far, between = rows[7], rows[9]
     assert far is not None
     assert between is not None

@@ -54,7 +54,7 @@ def test_the_first_rows_of_a_stream_are_named_and_say_why(folder: Path) -> None:
     assert detection.counts.exceptional >= 2
     assert detection.positions == []
     assert [item.key for item in detection.combinations][:1] == [(("id", "r9"),)]
-    assert "1. the row with id = r7: temp = 5.2, expected " in str(detection)
+    assert "\n  r7    temp = 5.2, expected " in str(detection)
     content = json.loads(detection.to_json())
     assert (content["flagged"][0]["row"], content["flagged"][0]["key"]) == (None, {"id": "r7"})
 
@@ -62,7 +62,7 @@ def test_the_first_rows_of_a_stream_are_named_and_say_why(folder: Path) -> None:
 def test_the_command_line_explains_them(folder: Path, run: Run) -> None:
     code, out, err = run("detect", folder, "--top", 2)
     assert (code, err) == (0, "")
-    assert "1. the row with id = r7: temp = 5.2, expected " in out
+    assert "\n  r7    temp = 5.2, expected " in out
     code, out, err = run("detect", folder, "--top", 2, "--explain", "--format", "json")
     assert (code, err) == (0, "")
     found = json.loads(out)["objects"]
@@ -80,4 +80,4 @@ def test_rows_without_a_name_are_shown_by_their_values(tmp_path: Path) -> None:
     weather(400, with_key=False).to_csv(tmp_path / "a.csv", index=False)
     detection = outlying.detect(tmp_path, top=1)
     assert detection.rows[0].key == ()
-    assert "1. a row: temp = 5.2" in str(detection)
+    assert "\n  what is odd\n  temp = 5.2" in str(detection)

@@ -46,7 +46,8 @@ def test_the_first_rows_are_exceptional_and_say_why() -> None:
     assert str(first.reason).startswith("temp = 5.2, expected ")
     assert str(first.reason).endswith(" where city = A")
     assert second.reason.column == "wind"
-    assert "among all 400 rows" in str(second.reason)
+    assert str(second.reason).startswith("wind = 40, expected ")
+    assert (first.reason.why, second.reason.why) == ("Temp does not fit the city", "Unusual wind")
 
 
 def test_a_row_that_is_odd_all_over_is_in_the_second_list() -> None:
@@ -90,22 +91,37 @@ def test_scores_are_the_strengths_of_what_explain_finds() -> None:
 
 def test_text_shows_what_stands_out_first_then_what_is_odd_all_over() -> None:
     detection = outlying.detect(weather(), top=3)
-    text = " ".join(str(detection).split())
-    assert "By the strongest finding of each row." in text
-    assert "exceptional" in text
-    order = [text.index(said) for said in ("1. row 7: temp = 5.2", "2. row 150: wind = 40.0")]
-    order += [text.index("Odd all over"), text.index("1. row 9: most in ")]
+    text = " ".join(detection.text(all=True).split())
+    count = len(detection.exceptional)
+    assert text.startswith(f"{count} of 400 rows of dict of arrays are exceptional")
+    order = [text.index(said) for said in ("7 temp = 5.2", "150 wind = 40")]
+    order += [text.index("No single value is odd in these rows"), text.index("row 9: mostly ")]
     assert order == sorted(order)
-    assert "(strength " in text
+    assert "No single value" not in str(detection)
+
+
+def test_all_exceptional_rows_are_told_by_default_and_unusual_ones_if_asked_for() -> None:
+    found = outlying.detect(weather())
+    assert tuple(found.positions) == found.exceptional
+    assert all(item.findings is not None and item.findings.exceptional for item in found.rows)
+    said = f"{len(found.unusual)} rows are merely unusual: unusual=True shows them."
+    assert said in str(found)
+    more = outlying.detect(weather(), unusual=True)
+    assert tuple(more.positions) == (*found.exceptional, *found.unusual)
+    assert f"{len(found.unusual)} more are unusual, the oddest first:" in more.text(all=True)
+    assert repr(found).startswith("<Detection: ")
+    assert len(repr(found)) < 200
+    assert len(repr(found.rows[0].findings)) < 300
 
 
 def test_a_table_without_odd_rows_says_so() -> None:
     even = outlying.detect({"a": ["x", "y"] * 40, "b": [1.0, 2.0, 3.0, 4.0] * 20}, top=3)
     assert even.exceptional == even.unusual == even.unusual_combinations == ()
-    assert "No row stands out." in str(even)
+    assert str(even) == "No row of dict of arrays is exceptional (80 rows)."
     ordinary = outlying.detect(numbers(300, 3), top=4)
     assert ordinary.exceptional == ()
-    assert "No row is exceptional. " in str(ordinary)
+    assert str(ordinary).startswith("No row of dict of arrays is exceptional (300 rows).\n\n")
+    assert "expected" not in str(ordinary)
     assert [item.word for item in ordinary.rows] == ["unusual"] * 4
 
 
@@ -122,7 +138,10 @@ def test_json_has_words_reasons_and_counts() -> None:
     assert first["reason"]["sentence"] == str(detection.rows[0].reason)
     frame = detection.to_frame()
     assert frame["column"].tolist()[:2] == ["temp", "wind"]
-    assert frame["reason"].tolist()[0] == str(detection.rows[0].reason)
+    assert frame["sentence"].tolist()[0] == str(detection.rows[0].reason)
+    assert frame["value"].tolist()[0] == 5.2
+    assert frame["where"].tolist()[0] == "city = A"
+    assert frame["why"].tolist()[0] == "Temp does not fit the city"
 
 
 def test_strength_sees_what_is_odd_in_its_context_only() -> None:

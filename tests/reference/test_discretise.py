@@ -82,17 +82,17 @@ def told(pair: Any) -> tuple[Any, ...]:
 def test_an_edge_belongs_to_the_bin_that_it_ends() -> None:
     column = cut([0.0, 1.0, 2.0, 3.0, 4.0, math.nan], "equi-width", 2)
     assert column.codes.tolist() == [0, 0, 0, 1, 1, -1]
-    assert column.labels == ("0.0 to 2.0", "3.0 to 4.0")
+    assert column.labels == ("0 to 2", "3 to 4")
 
 
 def test_equal_quantiles_merge() -> None:
     column = cut([0, 0, 0, 0, 0, 0, 1, 2], "equi-depth", 4)
     assert column.codes.tolist() == [0, 0, 0, 0, 0, 0, 1, 1]
-    assert column.labels == ("0.0", "1.0 to 2.0")
+    assert column.labels == ("0", "1 to 2")
 
 
 def test_bins_without_rows_are_none() -> None:
-    assert cut([0.0, 0.1, 9.9, 10.0], "equi-width", 10).labels == ("0.0 to 0.1", "9.9 to 10.0")
+    assert cut([0.0, 0.1, 9.9, 10.0], "equi-width", 10).labels == ("0 to 0.1", "9.9 to 10")
 
 
 def test_names_differ_where_six_digits_do_not() -> None:
@@ -127,7 +127,7 @@ def test_bins_of_a_new_object_are_those_of_the_population_with_it() -> None:
     options: dict[str, Any] = {"preset": "paper", "discretise": "equi-width", "bins": 5}
     joined = outlying.explain(table, object=fresh, **options)
     assert joined.pairs == outlying.explain(longer, row=20, **options).pairs
-    assert joined.pairs[0].value == "100.0"
+    assert joined.pairs[0].value == "100"
     assert joined.object == fresh
 
 
@@ -138,7 +138,7 @@ def test_what_was_done_is_said(zeros: int, is_one_bin: bool) -> None:
     options: dict[str, Any] = {"discretise": "equi-depth", "bins": 2}
     notes = outlying.explain(table, row=0, preset="paper", **options).notes
     assert any("2 equi-depth bins" in note for note in notes)
-    assert any("one bin" in note and note.endswith("'x'") for note in notes) == is_one_bin
+    assert any("one bin" in note and note.endswith("'x'.") for note in notes) == is_one_bin
 
 
 def test_the_command_line_has_it(run: Run, tmp_path: Any) -> None:
@@ -147,7 +147,7 @@ def test_the_command_line_has_it(run: Run, tmp_path: Any) -> None:
     words = ["explain", file, "--row", 21, "--preset", "paper", "--measure", "relative"]
     code, out, _ = run(*words, "--discretise", "equi-width", "--bins", 4)
     assert code == 0
-    assert "x = 99 is" in out
+    assert "x = 99, expected " in out
     code, _, err = run(*words, "--bins", 4)
     assert code == 2
     assert "nothing is cut into bins" in err

@@ -374,11 +374,11 @@ def test_sparks_mark_the_object() -> None:
     pair = outlying.explain(data, row=200).pairs[0]
     bars, mark = sparkline(pair, 80)
     assert "█" in bars
-    assert mark.endswith("9.0 ▲")
+    assert mark.endswith("9 ▲")
     assert abs(mark.index("▲") - max(i for i, char in enumerate(bars) if char == "▁")) <= 1
     assert sparkline(pair, 12) == []
     for width in range(30, 80):
-        assert sparkline(pair, width)[1].endswith("9.0 ▲")
+        assert sparkline(pair, width)[1].endswith("9 ▲")
 
 
 def test_bars_fit_a_narrow_terminal() -> None:

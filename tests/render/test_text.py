@@ -12,9 +12,9 @@ import pytest
 
 import outlying
 from outlying.cli.terminal import DETECT, EXPLAIN
-from outlying.render.text import render, text_width
+from outlying.render.text import Look, render, text_width
 from outlying.results.stories import Rank
-from outlying.results.wording import Hint, figure, headline, percent, times
+from outlying.results.wording import Hint, figure, headline, kind_of, line, percent, times
 from outlying.table.values import Value, number_text, printable, range_text, text_of
 
 
@@ -38,82 +38,112 @@ def pair(**given: Any) -> outlying.Pair:
 
 
 def test_the_sentence_of_the_readme() -> None:
-    assert pair().sentence == (
-        "temp = 5.2 is exceptional among the 29,926 rows (30%) where city = A: temp is "
-        "typically 27.0 to 33.0 there, and 5.2 is 310 times rarer than a typical value. Over the "
-        "whole table, 5.2 is ordinary."
+    assert pair(beyond=1).sentence == (
+        "temp = 5.2, expected 27 to 33 where city = A (29,926 rows). None of the other 29,925 rows "
+        "there has a value this small. 5.2 is common elsewhere in the table."
     )
+
+
+DAYS = {"value": dt.date(2024, 5, 17), "typical": ((dt.date(2020, 1, 1), dt.date(2020, 2, 1)),)}
+HOURS = {
+    "value": dt.timedelta(hours=5),
+    "typical": ((dt.timedelta(0), dt.timedelta(minutes=9)),),
+}
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
         (
-            {"conditions": (), "group_size": 336, "known": 336},
-            "among all 336 rows: temp is typically 27.0 to 33.0, and",
+            {"conditions": (), "group_size": 336, "known": 336, "beyond": 1},
+            "temp = 5.2, expected 27 to 33. None of the other 335 rows has a value this small.",
         ),
-        ({"known": 100}, "(temp is known for 100 of them)"),
-        ({"is_finding": False}, "is a little unusual among"),
-        ({"rank": Rank(50, 100)}, "temp = 5.2 is a little unusual among"),
-        ({"overall_outlierness": 0.8}, "Over the whole table, 5.2 stands out less."),
-        ({"overall_outlierness": 0.999}, "Over the whole table, 5.2 stands out as well."),
-        ({"rank": Rank(2, 100, unusual=True)}, "temp = 5.2 is unusual among"),
-        ({"rank": Rank(0, 100, exceptional=True)}, "temp = 5.2 is exceptional among"),
-        ({"value": None, "typical": ("known",)}, "temp is missing, which is exceptional among"),
+        ({"beyond": 3}, "Only 3 of the 29,926 rows there have a value this small."),
+        ({"beyond": 3, "value": 52.0}, "Only 3 of the 29,926 rows there have a value this large."),
+        ({"known": 100}, "where city = A (100 rows)."),
+        ({"is_finding": False}, "temp = 5.2, expected 27 to 33 where"),
+        ({"overall_outlierness": 0.8}, "It is 310 times rarer than a typical value there."),
         (
-            {"value": None, "typical": ("known",)},
-            "temp is typically known there, and a missing value is 310 times rarer.",
+            {"value": None, "typical": ("known",), "near": 1},
+            "temp is empty; it is filled in the other 29,925 rows where city = A.",
         ),
-        ({"value": "x", "typical": ("a", "b")}, "temp is typically a or b there, and x is"),
-        ({"value": "x", "typical": ("a", "b", "c", "d", "e")}, "typically a, b, c or 2 others"),
-        ({"value": "x", "typical": ("a", "b", "c", "d")}, "typically a, b, c or 1 other there"),
-        ({"value": "b", "typical": ("a", "b")}, "temp is typically a there, and b is"),
-        ({"value": "x" * 30}, "and this value is 310 times rarer"),
-        ({"typical": ((1.0, 1.0), (3.0, 4.5))}, "is typically 1.0 or 3.0 to 4.5 there,"),
         (
-            {"typical": ((1.0, 1.0), (3.0, 4.5), (6.0, 6.0), (7.0, 7.0))},
-            "is typically 1.0, 3.0 to 4.5, 6.0 or 1 other range there,",
+            {"value": None, "typical": ("known",), "near": 6, "conditions": ()},
+            "temp is empty; it is filled in 29,920 of the other 29,925 rows.",
         ),
+        ({"value": None, "typical": ("known",)}, "Empty cells are common elsewhere in the table."),
+        (
+            {"value": 2.0, "typical": ("missing",), "near": 2, "group_size": 90, "conditions": ()},
+            "temp = 2; it is empty in 88 of the other 89 rows.",
+        ),
+        ({"value": "x", "typical": ("a", "b")}, "temp = x, expected a or b where"),
+        (
+            {"value": "x", "typical": ("a",), "near": 1},
+            "None of the other 29,925 rows there has x. x is common elsewhere in the table.",
+        ),
+        (
+            {"value": "x", "typical": ("a",), "near": 7},
+            "Only 7 of the 29,926 rows there have x.",
+        ),
+        ({"value": "x", "typical": ("a", "b", "c", "d", "e")}, "expected a, b or 3 others where"),
+        ({"value": "x", "typical": ("a", "b", "c")}, "expected a, b or 1 other where"),
+        ({"value": "b", "typical": ("a", "b")}, "temp = b, expected a where"),
+        ({"value": "x" * 30, "typical": ("a",)}, "there. It is common elsewhere in the table."),
+        ({"typical": ((1.0, 1.0), (3.0, 4.5))}, "expected 1 to 4.5 where"),
+        ({"typical": ((1.0, 4.5), (6.0, 6.0), (7.0, 7.0))}, "expected 1 to 4.5 or 6 to 7 where"),
+        (
+            {"typical": ((1.0, 1.0), (3.0, 4.5), (6.0, 6.0), (70.0, 71.0))},
+            "expected 1 to 4.5 or 6 to 71 where",
+        ),
+        (
+            {"typical": ((5.2, 9.0),), "neighbours": (None, 6.5), "beyond": 1},
+            "expected 6.5 to 9 where city = A (29,926 rows). None of the other",
+        ),
+        (
+            {"typical": ((1.0, 5.2),), "neighbours": (4.0, None), "beyond": 2},
+            "expected 1 to 4 where city = A (29,926 rows). Only 2 of the",
+        ),
+        ({"typical": ((5.2, 5.2), (7.0, 8.0))}, "temp = 5.2, expected 7 to 8 where"),
         (
             {"typical": ((1.0, 9.0),), "gap": (4.9, 5.6), "is_finding": False},
-            "1.0 to 9.0 there, and 5.2 is 310 times",
+            "temp = 5.2, within 1 to 9 where",
         ),
-        ({"typical": ((2.483660, 4.512349),)}, "is typically 2.48 to 4.51 there,"),
+        ({"typical": ((2.483660, 4.512349),)}, "expected 2.48 to 4.51 where"),
         (
             {"typical": ((1.0, 9.0),)},
-            "1.0 to 9.0 there; though 5.2 is inside this range, few rows are near it: it is 310 "
-            "times rarer",
+            "temp = 5.2 is rare where city = A (29,926 rows): few rows there are near it. Most are "
+            "1 to 9.",
         ),
-        ({"typical": ((1.0, 9.0),), "is_finding": False}, "there, and 5.2 is 310 times"),
+        (
+            {"typical": ((1.0, 9.0),), "near": 1, "reach": 0.25},
+            "is rare where city = A (29,926 rows): no other row there is within 0.25 of it.",
+        ),
+        (
+            {"typical": ((1.0, 9.0),), "near": 3, "reach": 0.25},
+            "is rare where city = A (29,926 rows): only 3 rows there are within 0.25 of it.",
+        ),
         (
             {"typical": ((1.0, 9.0),), "gap": (4.9, 5.6)},
-            "1.0 to 9.0 there, but 5.2 is in a gap: no other row there is between 4.9 and 5.6, "
-            "which makes it 310 times rarer than a typical value.",
+            "temp = 5.2 lies in a gap where city = A (29,926 rows): no other row there is between "
+            "4.9 and 5.6.",
         ),
+        ({"scale": 8, "near": 1, "reach": 1.2571}, "No other row there is within 1.2 of it."),
+        ({"scale": 8, "near": 1, "reach": 12_999.0}, "within 12,000 of it"),
+        ({"scale": 8, "near": 2, "reach": 1.2571}, "It is 310 times rarer than a typical value"),
         (
-            {"scale": 8, "near": 1, "reach": 1.2571},
-            "310 times rarer than a typical value. No other row there is within 1.2 of it. Over",
+            {"scale": 2, "near": 1, "reach": 86_400 * 45.9, "conditions": ()} | DAYS,
+            "expected 2020-01-01 to 2020-02-01. No other row is within 45 days of it.",
         ),
-        ({"scale": 8, "near": 1, "reach": 1299.0}, "within 1200 of it"),
-        ({"scale": 8, "near": 2, "reach": 1.2571}, "310 times rarer than a typical value. Over"),
-        (
-            {"scale": 2, "near": 1, "reach": 86_400 * 45.9, "value": dt.date(2024, 5, 17)}
-            | {"typical": ((dt.date(2020, 1, 1), dt.date(2020, 2, 1)),), "conditions": ()},
-            "2020-01-01 to 2020-02-01, and 2024-05-17 is 310 times rarer than a typical value. No "
-            "other row is within 45 days of it.",
-        ),
-        (
-            {"scale": 2, "near": 1, "reach": 3_700.0, "value": dt.timedelta(hours=5)}
-            | {"typical": ((dt.timedelta(0), dt.timedelta(minutes=9)),)},
-            "No other row there is within 1 hour of it",
-        ),
+        (DAYS | {"beyond": 1}, "has a date this late."),
+        ({"scale": 2, "near": 1, "reach": 3_700.0} | HOURS, "is within 1 hour of it"),
+        (HOURS | {"beyond": 1}, "has a duration this long."),
         (
             {
                 "conditions": tuple(
                     outlying.Condition(name, "equals", value="x") for name in ("a", "b", "c")
                 )
             },
-            "where a = x, b = x and c = x:",
+            "where a = x, b = x and c = x (29,926 rows).",
         ),
         (
             {
@@ -122,9 +152,9 @@ def test_the_sentence_of_the_readme() -> None:
                     outlying.Condition("ecg", "missing"),
                 )
             },
-            "where age is 20 to 37 and ecg is missing",
+            "where age is 20 to 37 and ecg is empty",
         ),
-        ({"conditions": (outlying.Condition("z", "interval", low=0, high=0),)}, "where z = 0:"),
+        ({"conditions": (outlying.Condition("z", "interval", low=0, high=0),)}, "where z = 0 ("),
     ],
 )
 def test_sentences(given: dict[str, Any], said: str) -> None:
@@ -134,15 +164,15 @@ def test_sentences(given: dict[str, Any], said: str) -> None:
 @pytest.mark.parametrize(
     ("number", "text"),
     [
-        (5.0, "5.0"),
+        (5.0, "5"),
         (0.1, "0.1"),
         (1234567.89, "1234568"),
         (123.456789, "123.457"),
         (-0.00001234567, "-1.23457e-05"),
         (1e20, "1e+20"),
-        (0.0, "0.0"),
-        (-0.0, "0.0"),
-        (99999.99999, "100000.0"),
+        (0.0, "0"),
+        (-0.0, "0"),
+        (99999.99999, "100000"),
         (2.50, "2.5"),
     ],
 )
@@ -153,12 +183,15 @@ def test_numbers_are_written_for_people(number: float, text: str) -> None:
 @pytest.mark.parametrize(
     ("low", "high", "text"),
     [
-        (0.0, 408_059.4, "0 to 408059"),
+        (0.0, 408_059.4, "0 to 408,059"),
         (36.251234, 37.0912, "36.251 to 37.091"),
-        (27.0, 33.0, "27.0 to 33.0"),
+        (27.0, 33.0, "27 to 33"),
         (0.00012348, 0.00019876, "0.0001235 to 0.0001988"),
-        (1234.5678, 99999.4, "1234.6 to 99999.4"),
-        (5.0, 5.0, "5.0"),
+        (1234.5678, 99999.4, "1235 to 99,999"),
+        (5.0, 5.0, "5"),
+        (0.6, 300.2, "0.6 to 300"),
+        (626500, 1990700, "626,500 to 1,990,700"),
+        (1952, 2007, "1952 to 2007"),
         (20, 37, "20 to 37"),
         (-1e308, 1e308, "-1e+308 to 1e+308"),
         (dt.date(2024, 1, 8), dt.date(2024, 1, 9), "2024-01-08 to 2024-01-09"),
@@ -184,6 +217,7 @@ def test_figures_have_no_exponent() -> None:
 
 
 def test_shares_and_times() -> None:
+    assert percent(486 / 487) == "99.8%"
     assert [percent(x) for x in (1.0, 0.99999, 0.995, 0.994, 0.299, 0.1, 0.019, 0.0027)] == [
         "100%",
         "99.9%",
@@ -213,14 +247,14 @@ def test_hostile_text_cannot_move_the_cursor() -> None:
 
 def test_wide_rows_are_folded() -> None:
     data = {f"column {i}": [float(i), float(i + 1), 3.0] for i in range(200)}
-    text = render(outlying.explain(data, row=2, max_conditions=1), width=60)
+    text = render(outlying.explain(data, row=2, max_conditions=1), Look(60))
     assert "and 160 more columns" in text
     assert max(len(line) for line in text.splitlines()) <= 60
 
 
 def test_names_with_spaces_stay_whole() -> None:
     data = {f"mean fractal dimension {i}": [0.5, 1.5, 2.5] for i in range(9)}
-    text = render(outlying.explain(data, row=2, max_conditions=1), width=60)
+    text = render(outlying.explain(data, row=2, max_conditions=1), Look(60))
     echo = text.split("\n\n")[0].splitlines()[1:]
     assert all(line.count("=") == line.count("mean fractal dimension") for line in echo)
 
@@ -238,11 +272,11 @@ def test_a_missing_library_names_the_install_line(monkeypatch: pytest.MonkeyPatc
     ("rank", "said"),
     [
         (None, ""),
-        (Rank(0, 100_000), "No other row of the 100,000 has a finding this strong."),
-        (Rank(1, 100_000), "1 other row of the 100,000 has a finding at least as strong."),
-        (Rank(1200, 100_000), "1,200 other rows of the 100,000 have a finding at least as strong."),
-        (Rank(0, 500), "No other row of the 500 that were drawn has a finding this strong."),
-        (Rank(0, 99_999), "No other row of the 99,999 has a finding this strong."),  # of a new one
+        (Rank(0, 100_000), "No other row is as odd."),
+        (Rank(1, 100_000), "1 other row is at least as odd."),
+        (Rank(1200, 100_000), "1,200 other rows are at least as odd."),
+        (Rank(0, 500), "No other row of the 500 compared is as odd."),
+        (Rank(0, 99_999), "No other row is as odd."),  # of a new one
     ],
 )
 def test_standing(rank: Rank | None, said: str) -> None:
@@ -276,18 +310,12 @@ def test_what_stands_out_comes_first(sick: outlying.Findings) -> None:
     findings = compared(sick, 0, 1)
     assert len(findings.stories) == 2
     parts = findings.text().split("\n\n")
-    lines = parts[1].splitlines()
-    assert lines[0] == "2 things stand out:"
-    assert len(lines) == 3
-    for line, story in zip(lines[1:], findings.stories, strict=True):
-        assert line.startswith(f"  {story.culprit} = ")
-    assert len({line.index("  expected ") for line in lines[1:]}) == 1  # below each other
-    assert any(line.endswith("  among all 300 rows") for line in lines)
+    assert parts[1] == "2 cells are exceptional:"
     for number, (part, story) in enumerate(zip(parts[2:], findings.stories, strict=False), 1):
         assert part.startswith(f" {number}. {story.culprit} = ")
         assert " ".join(part.split()).startswith(f"{number}. {story.sentence} ")
         assert f"\n    {story.headline.standing}" in part
-        assert ("Also told as: " in part) == (len(story.pairs) > 1)
+        assert ("The same from the other side: " in part) == (len(story.pairs) > 1)
     for term in ("strength", "lift", "tail", "outlierness"):
         assert term not in findings.text()
         assert term in findings.text(all=True)
@@ -297,17 +325,34 @@ def test_other_tellings_are_one_line(sick: outlying.Findings) -> None:
     (relation,) = (story for story in sick.stories if set(story.columns) == {"city", "temp"})
     other = relation.others[0]
     condition = other.conditions[0]
-    said = f"Also told as: {other.property} = {text_of(other.value)} where {condition}"
-    assert said in " ".join(sick.text().split())
+    said = f"The same from the other side: {other.property} = {text_of(other.value)}, expected "
+    text = " ".join(sick.text().split())
+    assert said in text
+    assert f" where {condition}" in text
+
+
+def test_one_cell_is_told_once(sick: outlying.Findings) -> None:
+    first, second = compared(sick, 0, 1).stories
+    other = dataclasses.replace(second, culprit=first.culprit)
+    findings = dataclasses.replace(compared(sick, 0, 1), stories=(first, other))
+    (cell,) = findings.odd_cells
+    assert (cell.column, cell.stories) == (first.culprit, (first, other))
+    parts = findings.text().split("\n\n")
+    assert parts[1] == "One cell is exceptional:"
+    assert f"Also odd: {line(other.headline)}." in " ".join(parts[2].split())
 
 
 @pytest.mark.parametrize(
     ("as_strong", "title", "folded"),
     [
-        ((0, 50), "One thing stands out:", "1 weaker finding is no stronger than those of many"),
-        ((2, 50), "Unusual:", "1 weaker finding is no stronger than those of many"),
-        ((50, 50), "Nothing stands out: 50 other", "text(all=True) shows 1 weaker finding."),
-        ((50,), "Nothing stands out: 50 other", ""),
+        ((0, 50), "One cell is exceptional:", "text(all=True) shows 1 more finding that many rows"),
+        (
+            (2, 50),
+            "Nothing is exceptional, but one cell is unusual:",
+            "text(all=True) shows 1 more finding that many rows",
+        ),
+        ((50, 50), "Nothing in this row is out of the ordinary: 50 other", "what comes closest."),
+        ((50,), "Nothing in this row is out of the ordinary: 50 other", "what comes closest."),
     ],
 )
 def test_what_does_not_stand_out_is_folded(
@@ -317,25 +362,22 @@ def test_what_does_not_stand_out_is_folded(
     parts = findings.text().split("\n\n")
     assert parts[1].startswith(title)
     assert folded in findings.text()
-    assert ("weaker" in findings.text()) == bool(folded)
     whole = findings.text(all=True)
-    assert "weaker" not in whole
+    assert "shows" not in whole
     assert all(story.sentence in " ".join(whole.split()) for story in findings.stories)
     if not findings.stands_out:
-        first = findings.stories[0].headline
-        assert f"The closest is {first.property} = {text_of(first.value)}, expected" in parts[1]
-        assert "50 other rows of the 300 have a finding at least" in " ".join(parts[1].split())
-    assert ("exceptional" in findings.text()) == findings.exceptional
+        assert "50 other rows are at least as odd." in " ".join(parts[1].split())
+        assert "expected" not in findings.text(), "nothing odd is named below such a title"
+    assert ("exceptional:" in findings.text()) == findings.exceptional
 
 
 def test_what_is_unusual_is_marked_beside_what_is_exceptional(sick: outlying.Findings) -> None:
-    first, second = compared(sick, 0, 5).text().split("\n\n")[1].splitlines()[1:]
-    assert not first.endswith("(unusual)")
-    assert second.endswith("(unusual)")
+    first, second = compared(sick, 0, 5).text().split("\n\n")[2:4]
+    assert not first.startswith(" 1. Unusual: ")
+    assert second.startswith(" 2. Unusual: ")
     text = compared(sick, 3, 5).text()
-    assert "\n\nUnusual:\n" in text
-    assert "(unusual)" not in text
-    assert "3 other rows of the 300 have a finding at least as strong." in text
+    assert "\n\nNothing is exceptional, but 2 cells are unusual:\n" in text
+    assert "3 other rows are at least as odd." in text
 
 
 def test_findings_have_the_rank_of_their_strongest_story(sick: outlying.Findings) -> None:
@@ -353,7 +395,7 @@ def test_each_interface_has_its_words(sick: outlying.Findings) -> None:
         Hint("exact", "searches all rows", True),
     )
     findings = dataclasses.replace(compared(sick, 0, 50), hints=hints)
-    here, shell = findings.text(all=True), render(findings, everything=True, terms=EXPLAIN)
+    here, shell = findings.text(all=True), render(findings, Look(everything=True, terms=EXPLAIN))
     assert here.startswith("Row 7 of")
     for said in (
         'exclude=["the label"] leaves',
@@ -361,18 +403,20 @@ def test_each_interface_has_its_words(sick: outlying.Findings) -> None:
         "exact=True",
     ):
         assert f"- {said}" in here
-    assert shell.startswith("Data row 8 of")
+    assert shell.startswith("Row 8 of")
     for said in (
         "--exclude 'the label' leaves",
         "A higher --top",
         "--exact s",
     ):
         assert f"- {said}" in shell
-    found = render(findings, everything=True, terms=DETECT)
+    found = render(findings, Look(everything=True, terms=DETECT))
     assert "- A higher --pairs" in found
     assert "exact" not in found
-    assert "text(all=True) shows it." in findings.text()
-    assert "--all shows it." in render(findings, terms=EXPLAIN)
+    assert "text(all=True) shows 1 more" in findings.text()
+    assert "--all shows 1 more" in render(findings, Look(terms=EXPLAIN))
+    lined = dataclasses.replace(EXPLAIN, header=1)
+    assert render(findings, Look(terms=lined)).startswith("Row 8 (line 9) of")
 
 
 def test_headlines_fit_whatever_they_hold() -> None:
@@ -385,7 +429,7 @@ def test_headlines_fit_whatever_they_hold() -> None:
     }
     for width in (60, 88):
         text = outlying.explain(table, row=100).text(width=width)
-        assert "3 things stand out" in text
+        assert "3 cells are exceptional:" in text
         assert max(text_width(line) for line in text.splitlines()) <= width
         assert "\x1b" not in text
 
@@ -393,22 +437,22 @@ def test_headlines_fit_whatever_they_hold() -> None:
 @pytest.mark.parametrize(
     ("given", "line"),
     [
-        ({}, ("temp = 5.2", "expected 27.0 to 33.0", "where city = A")),
+        ({}, ("temp = 5.2", "expected 27 to 33", "where city = A")),
         (
             {"conditions": (), "group_size": 90, "known": 90},
-            ("temp = 5.2", "expected 27.0 to 33.0", "among all 90 rows"),
+            ("temp = 5.2", "expected 27 to 33", ""),
         ),
         (
             {"conditions": (), "group_size": 90, "known": 88, "value": None, "typical": ("known",)},
-            ("temp is missing", "expected a value", "among 88 rows"),
+            ("temp is empty", "expected a value", ""),
         ),
         (
-            {"value": "x", "typical": ("family medicine", "travel medicine", "b")},
-            ("temp = x", "expected family medicine or 2 others", "where city = A"),
+            {"value": "x", "typical": ("the family medicine ward", "travel medicine in town", "b")},
+            ("temp = x", "expected the family medicine ward or 2 others", "where city = A"),
         ),
         (
             {"typical": ((1.0, 9.0),)},
-            ("temp = 5.2", "rare within 1.0 to 9.0", "where city = A"),
+            ("temp = 5.2", "rare within 1 to 9", "where city = A"),
         ),
         (
             {"typical": ((1.0, 9.0),), "gap": (4.9, 5.6)},
@@ -423,7 +467,7 @@ def test_headlines(given: dict[str, Any], line: tuple[str, str, str]) -> None:
 def test_a_claim_about_a_cell_is_told_whole() -> None:
     cities = ["CHATHAM"] * 40 + ["LINCOLN"] * 60 + ["CHATHMA"]
     findings = outlying.explain({"city": cities, "n": [i % 7 for i in range(101)]}, row=100)
-    assert "\n  city = CHATHMA looks like a misspelling of CHATHAM (40 rows)\n" in findings.text()
+    assert "1. city = CHATHMA looks like a misspelling of CHATHAM (40 rows)." in findings.text()
 
 
 @pytest.mark.parametrize(
@@ -440,11 +484,31 @@ def test_what_is_hard_to_see_is_said(text: str, claim: str) -> None:
     findings = outlying.explain({"kind": kinds, "n": [i % 7 for i in range(101)]}, row=100)
     found = findings.stories[0]
     assert found.headline.detail == claim
-    assert found.sentence.endswith(": no other row is like that.")
+    assert found.sentence == f"{claim}. No other row is like that."
 
 
-def test_the_closest_claim_has_no_stray_comma() -> None:
+def test_a_line_has_no_stray_comma() -> None:
     cities = ["CHATHAM"] * 40 + ["LINCOLN"] * 60 + ["CHATHMA"]
     table = {"city": cities, "n": [i % 7 for i in range(101)]}
-    quiet = compared(outlying.explain(table, row=100), 50)
-    assert "The closest is city = CHATHMA looks like" in " ".join(quiet.text().split())
+    found = outlying.explain(table, row=100).stories[0].headline
+    assert line(found) == "city = CHATHMA looks like a misspelling of CHATHAM (40 rows)"
+    assert line(pair()) == "temp = 5.2, expected 27 to 33 where city = A"
+
+
+@pytest.mark.parametrize(
+    ("column", "others", "said"),
+    [
+        ("salary", (), "Unusual salary"),
+        ("currency", ("country",), "Currency does not fit the country"),
+        ("currency_code", ("country", "job"), "currency_code does not fit country and job"),
+        ("job (spelling)", (), "Misspelt job"),
+        ("zip (pattern)", (), "Oddly written zip"),
+        ("paid (hour)", (), "Unusual hour of paid"),
+        ("paid (hour)", ("kind",), "Hour of paid does not fit the kind"),
+        ("amount", ("paid_at (hour)",), "Amount does not fit the hour of paid_at"),
+        ("tx (repeated)", (), "Repeated tx"),
+    ],
+)
+def test_kinds_of_findings_in_a_few_words(column: str, others: tuple[str, ...], said: str) -> None:
+    assert kind_of(column, others) == said
+    assert kind_of(column, others, is_empty=True).startswith("Empty ")

@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import outlying
+from outlying.cli.terminal import EXPLAIN
 from outlying.render import text
 from outlying.results.documents import Pattern, Patterns
 from outlying.results.stories import Rank
 
+LOOK = text.Look(terms=EXPLAIN)
 NAMES = st.sampled_from(["a", "b", "c"])
 
 
@@ -45,60 +47,62 @@ def test_objects_share_a_pattern() -> None:
     ]
     told = outlying.patterns(items)
     assert [str(item) for item in told] == [
-        "3 of 6: temp given city",
-        "2 of 6: nothing stands out",
-        "1 of 6: temp alone",
+        "3 of 6: Temp does not fit the city",
+        "2 of 6: Nothing odd",
+        "1 of 6: Unusual temp",
     ]
     assert told[0] == Pattern("temp", ("city",), (2, 3, 4), 3, 6)
     assert (told[1].property, told[1].rows) == (None, (6, 7))
     assert told[0].to_dict() == {
+        "name": "Temp does not fit the city",
         "property": "temp",
         "attributes": ["city"],
         "rows": [3, 4, 5],
         "count": 3,
         "total": 6,
-        "sentence": "3 of 6: temp given city",
+        "sentence": "3 of 6: Temp does not fit the city",
     }
 
 
 def test_ties_are_settled_by_name() -> None:
     mirrored = [entry(1, ("b", ("a",), True)), entry(2, ("a", ("b",), True))]
-    assert [str(item) for item in outlying.patterns(mirrored)] == ["2 of 2: a given b"]
+    assert [str(item) for item in outlying.patterns(mirrored)] == ["2 of 2: a does not fit b"]
     three = [entry(1, ("c", (), True)), entry(2), entry(3, ("a", ("d", "b", "c"), True))]
     assert [str(item) for item in outlying.patterns(three)] == [
-        "1 of 3: a given b, c and d",
-        "1 of 3: c alone",
-        "1 of 3: nothing stands out",
+        "1 of 3: a does not fit b, c and d",
+        "1 of 3: Unusual c",
+        "1 of 3: Nothing odd",
     ]
 
 
 def test_a_weak_first_pair_tells_nothing() -> None:
     weak = entry(1, ("a", (), False), ("b", ("a",), True))
-    assert str(outlying.patterns([weak])[0]) == "1 of 1: b given a"
+    assert str(outlying.patterns([weak])[0]) == "1 of 1: b does not fit a"
 
 
 def test_new_objects_are_counted_in_their_order() -> None:
     items = [entry(None, ("a", (), True)), entry(None), entry(None, ("a", (), True))]
     told = outlying.patterns(items)
     assert [item.rows for item in told] == [(0, 2), (1,)]
-    assert "objects 1, 3" in text.summary(told, are_new=True)
+    assert "objects 1, 3" in text.summary(told, True, LOOK)[0]
 
 
 def test_hostile_names_are_harmless() -> None:
     evil = "\x1b[31mred\u202e"
     told = outlying.patterns([entry(1, (evil, (evil + "2",), True))])
-    shown = str(told[0]) + text.summary(told, are_new=False)
+    shown = str(told[0]) + text.summary(told, False, LOOK)[0]
     assert "\x1b" not in shown
     assert "\u202e" not in shown
-    assert "\\x1b[31mred\\u202e given" in shown
+    assert "\\x1b[31mred\\u202e does not fit" in shown
     assert told[0].property == evil
 
 
 def test_the_summary_names_some_rows() -> None:
     items = [entry(row, ("a", (), True)) for row in range(1, 21)]
-    assert text.summary(outlying.patterns(items), are_new=False) == (
-        "What they have in common\n  20 of 20: a alone (rows 1, 2, 3, 4, 5, 6, 7, 8 and 12 more)"
-    )
+    assert text.summary(outlying.patterns(items), False, LOOK) == [
+        "What they share:\n  20 of 20: Unusual a (rows 1, 2, 3, 4, 5, 6, 7, 8 and 12 more)"
+    ]
+    assert text.summary(outlying.patterns(items), False, LOOK, least=21) == []
 
 
 def test_what_stands_out_decides() -> None:

@@ -39,7 +39,7 @@ def skipped(data: Any, **options: Any) -> dict[str, str]:
 
 
 WHY = {
-    "nr": "counts the rows: it names them (declare its type as numeric to use it all the same)",
+    "nr": "counts the rows",
     "fahrenheit": "holds the same on another scale as 'celsius'",
     "plate": "holds the same under other names as 'city'",
 }

@@ -49,7 +49,7 @@ def test_python_is_told(orders: dict[str, Any]) -> None:
     explainer = outlying.Explainer(orders)
     for found in explainer.explain_many(where={"charge back": "yes"}):
         said = " ".join(str(found).split())
-        assert "Column charge back seems to be a label of the rows asked for" in said
+        assert "charge back seems to be a label of the rows asked for" in said
         assert 'exclude=["charge back", "flag"] leaves them out.' in said
         assert found.stories[0].columns == ("amount",)  # labels come last
         assert {story.columns for story in found.stories[1:]} == {("charge back",), ("flag",)}
@@ -70,7 +70,7 @@ def test_the_command_line_names_its_own_option(
     assert "exclude=" not in text
     kept = run("explain", file, "--where-true", "flag", "--exclude", "charge back")[1]
     assert "seems to be a label" not in kept
-    assert "Column flag names the rows to explain." in kept
+    assert "flag was not compared: it names the rows to explain." in kept
 
 
 def test_columns_in_which_one_row_differs(orders: dict[str, Any]) -> None:
@@ -89,7 +89,7 @@ def test_a_column_in_which_only_this_row_differs_is_told(orders: dict[str, Any])
     state = np.array(["ok"] * 120, dtype=object)
     state[3] = "checked"
     explainer = outlying.Explainer(orders | {"state": state})
-    said = "Column state is the same in all rows but this one"
+    said = "state is the same in all rows but this one"
     alone, among = explainer.explain(row=3), [*explainer.explain_many(rows=[2, 3])]
     assert any(note.startswith(said) for note in alone.notes)
     assert 'exclude=["state"] leaves it out.' in str(alone)
@@ -100,7 +100,7 @@ def test_a_column_in_which_only_this_row_differs_is_told(orders: dict[str, Any])
 
 def test_a_value_that_only_this_row_has_is_noted(orders: dict[str, Any]) -> None:
     """What others lack cannot be compared, and yet it is worth a look."""
-    said = "Column remark has a value in this row only."
+    said = "remark is filled in this row only."
     for usual, expected in ((None, [7]), ("ok", [])):
         data = orders | {"remark": [*[usual] * 7, "see letter", *[usual] * 112]}
         explainer = outlying.Explainer(data)

@@ -17,27 +17,27 @@ MANY = 100_001
 @pytest.mark.parametrize(
     ("summary", "why", "words"),
     [
-        (ColumnSummary(10, 10, None, None), SkipReason.EMPTY, "has no value in any row"),
+        (ColumnSummary(10, 10, None, None), SkipReason.EMPTY, "is empty in every row"),
         (
             ColumnSummary(10, 0, 3.5, None),
             SkipReason.CONSTANT,
-            "has the same value in every row: 3.5",
+            "is the same in every row: 3.5",
         ),
         (
             ColumnSummary(10, 0, False, None),
             SkipReason.CONSTANT,
-            "has the same value in every row: false",
+            "is the same in every row: false",
         ),
-        (ColumnSummary(1000, 0, None, 901), SkipReason.IDENTIFIER, "is an identifier"),
+        (ColumnSummary(1000, 0, None, 901), SkipReason.IDENTIFIER, "differs in nearly every row"),
         (
             ColumnSummary(2 * MANY, 0, None, MANY),
             SkipReason.TOO_MANY_TEXTS,
-            "has 100,001 distinct texts, too many to compare (",
+            "has 100,001 different texts, too many to compare",
         ),
         (
             ColumnSummary(10**9, 0, None, 123_456, is_exact=False),
             SkipReason.TOO_MANY_TEXTS,
-            "has about 123,000 distinct texts",
+            "has about 123,000 different texts",
         ),
     ],
 )
@@ -88,7 +88,7 @@ def test_a_table_in_memory_leaves_out_columns_of_very_many_texts(
     )
     found = select_any(table, Options.of())
     assert [column.name for column in found.columns] == ["coarse"]
-    assert found.skipped[0].reason.startswith("has 11 distinct texts")
+    assert found.skipped[0].reason.startswith("has 11 different texts")
     assert optional_columns(table, Options.of()) == {"fine"}
     declared = Options.of(types={"fine": "categorical"})
     assert len(select_any(table, declared).columns) == 2

@@ -159,7 +159,7 @@ def test_odd_rows_are_found_through_a_reload_and_in_two_tabs(visitor: Visitor) -
     driver.back()
     visitor.click(".odd-rows a", "resting_pulse = 79.6")
     visitor.arrive("/t/patients/row/323")
-    visitor.says("stands out", ".answer")
+    visitor.says("exceptional", ".answer")
     odd = visitor.one(".upright .odd")
     assert odd.text.split() == ["resting_pulse", "79.6", "1"]
     visitor.says("of the 20 oddest", ".heading")
@@ -192,7 +192,7 @@ def test_the_demo_is_told_and_followed(visitor: Visitor) -> None:
     assert set(visitor.cells("training")) == {"intense"}
     visitor.says("of 211 that match, of 800")
     driver.back()
-    visitor.says(f"{len(told)} things stand out")
+    visitor.says("cells are exceptional")
     driver.forward()
     visitor.says("of 211 that match, of 800")
     driver.back()
@@ -216,21 +216,21 @@ def stories(visitor: Visitor) -> list[str]:
 def test_sliders_are_followed_at_once(visitor: Visitor) -> None:
     driver = visitor.browser.driver
     visitor.open("/t/patients/row/241")
-    visitor.says("One thing stands out")
+    visitor.says("cell is exceptional")
     visitor.one("#option-max_conditions").send_keys(Keys.HOME)
     visitor.arrive("/t/patients/row/241", max_conditions="0")
-    visitor.says("Nothing stands out")
+    visitor.says("Nothing in this row is out of the ordinary")
     assert visitor.text("output[for=option-max_conditions]") == "none"
     assert visitor.browser.ask("document.activeElement.id") == "option-max_conditions"
     driver.refresh()
-    visitor.says("Nothing stands out")
+    visitor.says("Nothing in this row is out of the ordinary")
     driver.back()
-    visitor.says("One thing stands out")
+    visitor.says("cell is exceptional")
     assert visitor.one("#option-max_conditions").get_attribute("value") == "4"
     driver.forward()
-    visitor.says("Nothing stands out")
+    visitor.says("Nothing in this row is out of the ordinary")
     visitor.click(".options a", "Back to the usual")
-    visitor.says("One thing stands out")
+    visitor.says("cell is exceptional")
     assert visitor.query == {}
 
 
@@ -451,10 +451,10 @@ def test_pages_are_readable_without_scripts(visitor: Visitor) -> None:
         visitor.click(".search button")
         visitor.says("Rows 1 to 1 of 1 that match")
         visitor.click("[data-row]")
-        visitor.says("One thing stands out")
+        visitor.says("cell is exceptional")
         visitor.one("#option-max_conditions").send_keys(Keys.HOME)
         visitor.click(".options button", "Apply")
-        visitor.says("Nothing stands out")
+        visitor.says("Nothing in this row is out of the ordinary")
     finally:
         tell("Emulation.setScriptExecutionDisabled", value=False)
 

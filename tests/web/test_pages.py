@@ -79,7 +79,7 @@ def failed(client: httpx.Client, address: str) -> str:
 def test_numbers_of_a_column_have_the_same_decimals() -> None:
     assert column_texts([957.0, 1515206.0, None]) == ["957", "1515206", None]
     assert column_texts([957.0, 2.25, 1.5]) == ["957.00", "2.25", "1.50"]
-    assert column_texts([1e-9, 5.0]) == ["1e-09", "5.0"]
+    assert column_texts([1e-9, 5.0]) == ["1e-09", "5"]
     assert column_texts([1, 20]) == ["1", "20"]
     assert column_texts(["a", True, None]) == ["a", "true", None]
     assert column_texts([]) == []
@@ -231,7 +231,7 @@ def test_an_identifier_is_compared_all_the_same(reader: httpx.Client) -> None:
     """Its type is declared on the page, and it can be left out again."""
     lines = ["name,size", *(f"name {row},{row % 9}" for row in range(60))]
     _, table = uploaded(reader, "named.csv", "\n".join(lines).encode())
-    assert "no, it is an identifier" in text(reader, f"/t/{table}")
+    assert "no, it differs in every row" in text(reader, f"/t/{table}")
     form = "choosing=1&show=0&show=1&compare=1&type0=categorical&type1="
     page = reader.get(f"/t/{table}?{form}")
     assert page.url.params.get_list("type") == ["name=categorical"]
@@ -285,7 +285,7 @@ def test_streams_are_shown_as_they_are_compared(reader: httpx.Client, tmp_path: 
         rows = client.get("/api/v1/tables/money/rows?search=1210").json()["rows"]
         odd = next(item["row"] for item in rows if item["values"] == ["a", 1210.0])
         said = text(client, f"/t/money/row/{odd}")
-        assert "amount = 1210.0" in said
+        assert "amount = 1210" in said
         assert "--where amount=1210.0" in said
         found = client.get("/t/money/odd.json?top=10").json()["objects"]
         assert {1210.0, "unknown"} <= {item["values"]["amount"] for item in found}

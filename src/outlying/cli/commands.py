@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 
+from outlying import sentences as say
 from outlying.api import Explainer
 from outlying.checks import check_whole
 from outlying.cli.options import (
@@ -22,55 +24,77 @@ from outlying.cli.options import (
 )
 from outlying.cli.resume import line as json_line
 from outlying.cli.targets import Naming, naming_options
-from outlying.cli.terminal import DETECT, EXPLAIN, detected, progress_line
-from outlying.cli.writing import Loaded, WriteJob, refuse_resuming, run, writing_options
+from outlying.cli.terminal import DETECT, EXPLAIN, ProgressLine, progress_line
+from outlying.cli.writing import (
+    TABLES,
+    Loaded,
+    WriteJob,
+    refuse_resuming,
+    run,
+    write_table,
+    writing_options,
+)
 from outlying.detect.api import FEATURE_BAGGING, HOLDS_SCORES, OWN_DETECTORS, STRENGTH
 from outlying.detect.api import detect as find_odd_rows
 from outlying.detect.given_scores import ColumnScores
 from outlying.detect.strength import Progress
 from outlying.errors import OptionError
-from outlying.options import BAGGING, COLUMN_OPTIONS, EXPLAIN_OPTIONS, Bagging, Options, ReadOptions
+from outlying.options import (
+    BAGGING,
+    COLUMN_OPTIONS,
+    CONTEXT_OPTIONS,
+    EXPLAIN_OPTIONS,
+    Bagging,
+    Options,
+    ReadOptions,
+)
+from outlying.render import listing
 from outlying.render.files import Output
-from outlying.results.detections import Detection
+from outlying.render.text import wrapped
+from outlying.results.detections import Detection, Flagged
+from outlying.results.many import cell_table
 from outlying.sources.passes import Feeder
 from outlying.table.table import Table
-from outlying.table.targets import RowRequest, Targets
+from outlying.table.targets import Key, RowRequest, Targets
 
 
 @click.command(cls=GroupedCommand)
-@click.argument("source")
+@click.argument("source", required=False)
 @naming_options
 @declared(EXPLAIN_OPTIONS.values())
 @reading_options
 @writing_options
-def explain(
-    source: str,
-    form: str,
-    output: str | None,
-    resume: bool,
-    workers: int | None,
-    everything: bool,
-    **given: Any,
-) -> None:
-    """Explain one row of SOURCE, or many: a CSV, TSV, JSON, Parquet, Arrow, ORC or Excel file.
+def explain(source: str | None, **given: Any) -> None:
+    """Explain why a row of SOURCE is odd, or many rows, or a new one.
 
-    SOURCE may be compressed, an address (https://, s3://, gs://, az://), or - for standard input.
-    Or what is read as a stream: a folder or pattern of such files, a Delta Lake or Iceberg table,
-    a database (DuckDB, SQLite, postgresql://...) with --table, spark://HOST:PORT/path-or-table.
-    Name the row by --row, by --where, or give a new object by --object; name many by --rows,
+    SOURCE is a CSV, TSV, JSON, Parquet, Arrow, ORC or Excel file, which may be compressed; an
+    address (https://, s3://, gs://, az://); or - for standard input. Or what is read as a stream: a
+    folder or pattern of such files, a Delta Lake or Iceberg table, a database (DuckDB, SQLite,
+    postgresql://...) with --table, spark://HOST:PORT/path-or-table. It may be left out where
+    --query names files.
+
+    Name the row by --row or by --where, or give a new one by --object; name many by --rows,
     --rows-file, --where-file, --where-true or --objects.
     """
     naming = Naming.taken_from(given)
     naming.check_standard_input(source)
     reading = take_reading(given)
-    job = WriteJob.of(source, naming, form, output, resume, workers, everything, EXPLAIN)
+    _check_source(source, reading)
+    job = WriteJob.taken_from(given, source, naming, EXPLAIN)
     options = given_of(given)
-    of_columns = ("columns", "exclude", "types")  # the table is needed to read these
+    of_columns = ("columns", "exclude", "id", "types")  # the table is needed to read these
     Options.of(**{name: options[name] for name in options if name not in of_columns})
     run(job, lambda: _load(source, reading, job, options))
 
 
-def _load(source: str, reading: ReadOptions, job: WriteJob, options: dict[str, Any]) -> Loaded:
+def _check_source(source: str | None, reading: ReadOptions) -> None:
+    if source is None and reading.query is None:
+        raise OptionError("which table? Name a file, a folder or a database as SOURCE")
+
+
+def _load(
+    source: str | None, reading: ReadOptions, job: WriteJob, options: dict[str, Any]
+) -> Loaded:
     """Open the table, and find what is named in it."""
     data = open_source(source, reading)
     naming = job.naming
@@ -82,78 +106,148 @@ def _load(source: str, reading: ReadOptions, job: WriteJob, options: dict[str, A
         refuse_resuming(job, whole)
         explainer = Explainer(data, **column_choices(options, whole, naming.marks))
     request = naming.request(whole, explainer.is_streamed)
-    with progress_line() as line:
+    with progress_line(job.quiet) as line:
         return Loaded(explainer, explainer.targets(request, line.step, job.workers))
 
 
-_MORE = "More on each row: add --explain."
 #: Options of explanations that count with --explain only, beside those of columns.
 _FOR_EXPLAIN = ("top", "references")
 _ranking_options = all_of(
-    grouped("Ranking", "--top", type=int, default=10, show_default=True, help="Rows to flag."),
     grouped(
-        "Ranking",
+        "Which rows",
+        "--top",
+        type=int,
+        help="So many rows, whatever they are.  [default: all exceptional ones, 100 at most]",
+    ),
+    grouped(
+        "Which rows",
+        "--score-column",
+        metavar="NAME",
+        help="Rank by this column; it is not compared.",
+    ),
+    grouped(
+        "Which rows", "--lowest", is_flag=True, help="With --score-column: low scores are odd."
+    ),
+    grouped(
+        "Which rows",
         "--detector",
         type=click.Choice(OWN_DETECTORS),
         help="Rank by the findings of every row, or by the distance to neighbours.  "
         "[default: strength]",
     ),
+)
+_telling_options = all_of(
+    grouped("Output", "--explain", is_flag=True, help="Tell the whole story of each row."),
     grouped(
-        "Ranking", "--score-column", metavar="NAME", help="Rank by this column; it is not compared."
-    ),
-    grouped(
-        "Ranking", "--lowest", is_flag=True, help="With --score-column: low ones are abnormal."
-    ),
-    grouped("Ranking", "--explain", is_flag=True, help="Explain each flagged row."),
-    grouped(
-        "Ranking", "--pairs", type=int, help="With --explain: most pairs to show.  [default: 10]"
+        "Output",
+        "--pairs",
+        type=int,
+        help="With --explain: most findings of a row.  [default: 10]",
     ),
 )
 
 
 @click.command(cls=GroupedCommand)
-@click.argument("source")
+@click.argument("source", required=False)
 @_ranking_options
-@declared(BAGGING.values())
+@declared(CONTEXT_OPTIONS.values())
 @declared((*COLUMN_OPTIONS.values(), EXPLAIN_OPTIONS["references"]))
 @reading_options
+@_telling_options
 @writing_options
-def detect(
-    source: str,
-    explain: bool,
-    form: str,
-    output: str | None,
-    resume: bool,
-    workers: int | None,
-    everything: bool,
-    **given: Any,
-) -> None:
-    """Find the rows of SOURCE that stand out: any file or address that `explain` takes.
+@declared(BAGGING.values())
+def detect(source: str | None, explain: bool, **given: Any) -> None:
+    """List what is odd in a table: the exceptional rows of SOURCE, the oddest first.
 
-    Rows are ranked by their strongest findings, each with its reason; by feature bagging
-    (--detector); or by the scores of a column (--score-column). --explain adds all findings.
+    `outlying FILE` is short for `outlying detect FILE`. SOURCE is whatever `outlying explain`
+    takes. Each row is told in a line: which cell is odd, what was expected, and where. --explain
+    tells the whole story of each row, --all shows what is merely unusual, too.
     """
-    resumed = resume and explain
-    job = WriteJob.of(source, Naming.nothing(), form, output, resumed, workers, everything, DETECT)
     reading = take_reading(given)
-    request = _Request.of(given, explain, ["--resume"] * resume + ["--all"] * everything)
-    if form == "html" and not explain:
-        raise OptionError("--format html is a page of explanations: add --explain")
+    _check_source(source, reading)
+    given["resume"], resume = given["resume"] and explain, given["resume"]
+    job = WriteJob.taken_from(given, source, Naming.nothing(), DETECT)
+    request = _Request.of(given, explain, ["--resume"] * resume)
+    request.with_unusual = job.everything
 
-    def load() -> Loaded:
+    def load(watcher: _Printer | None = None) -> Loaded:
         explainer = request.explainer(open_source(source, reading))
         if explainer.is_streamed:
             refuse_resuming(job, explainer.table)
-        with progress_line() as line:
-            detection = request.detection(explainer, workers, line.step)
-            targets = _targets(explainer, detection, workers, line.step) if explain else Targets(())
+        with progress_line(job.quiet) as line:
+            if watcher is not None:
+                watcher.line = line
+            detection = request.detection(explainer, job.workers, line.step, watcher)
+            is_told = explain or job.form == "html"
+            targets = Targets(())
+            if is_told:
+                targets = _targets(explainer, detection, job.workers, line.step)
         return Loaded(explainer, targets, detection)
 
-    if explain:
+    if explain or job.form == "html":
         run(job, load)
         return
     with Output.to(job.file, job.inputs) as out:
-        _write(form, out, load().detection)
+        if job.form == "text":
+            printer = _Printer(out, job)
+            printer.finish(load(printer).detection)
+        else:
+            _write(job, out, load().detection)
+
+
+class _Printer:
+    """Prints what is odd as soon as it is found: how many rows are, then a line for each."""
+
+    def __init__(self, out: Output, job: WriteJob) -> None:
+        self.out, self.job = out, job
+        self.look = job.look(out.is_terminal)
+        self.line: ProgressLine | None = None
+        self._lines: listing.Lines | None = None
+
+    def begin(self, detection: Detection, rows: Sequence[tuple[int | None, Key]]) -> None:
+        """Say how many rows are exceptional."""
+        counts = detection.counts
+        if counts is None:
+            return
+        self.look = self.job.look(self.out.is_terminal, detection.population.rows)
+        told = min(counts.exceptional, len(rows))
+        self._say(self._title(listing.counted(detection.population, counts, told)))
+        self._lines = listing.Lines(rows[:told], self.look)
+        if told:
+            self._say(self._lines.header)
+
+    def add(self, flagged: Flagged) -> None:
+        """Print an exceptional row; others follow when all are there."""
+        if self._lines is None or flagged.word != "exceptional" or flagged.reason is None:
+            return
+        told = self._lines.line(flagged, flagged.reason.sentence)
+        if told is not None:
+            self._say(told)
+
+    def finish(self, detection: Detection | None) -> None:
+        """Print what is known when all rows are explained."""
+        assert detection is not None  # noqa: S101 - it has just been made
+        if self._lines is None:
+            self.out.write_all(listing.parts(detection, self.look))
+            return
+        self.out.write_all((*self._lines.alike(), *self._rest(detection)))
+
+    def _rest(self, detection: Detection) -> Iterator[str]:
+        for word, items in listing.shown(detection, self.look.everything):
+            if word == "unusual" and detection.counts is not None:
+                yield "\n" + self._title(listing.others_heading(items, detection.counts))
+                yield from listing.written(detection, items, self.look)
+        yield from listing.closing(detection, self.look)
+        if detection.rows and self.look.with_notes:
+            yield f"\n{say.MORE_ON_EACH}"
+
+    def _title(self, said: str) -> str:
+        return self.look.style(wrapped(said, self.look.width), "title")
+
+    def _say(self, part: str) -> None:
+        if self.line is not None:
+            self.line.clear()
+        self.out.add(part)
 
 
 def _targets(
@@ -166,11 +260,13 @@ def _targets(
     return explainer.targets(RowRequest(wheres=wheres), progress, workers)
 
 
-def _write(form: str, out: Output, detection: Detection | None) -> None:
+def _write(job: WriteJob, out: Output, detection: Detection | None) -> None:
     assert detection is not None  # noqa: S101 - load has just made it
-    if form == "text":
-        out.write(detected(detection, out.is_terminal) + f"\n\n{_MORE}")
-    elif form == "json":
+    if job.form in TABLES:
+        found = [item.findings for item in detection.rows if item.findings is not None]
+        columns = cell_table(found, 1) if found else detection.columns()
+        write_table(out, job.form, columns)
+    elif job.form == "json":
         out.write(detection.to_json(indent=2))
     else:
         lines = [detection.heading(), *(item.to_dict() for item in detection.rows)]
@@ -185,8 +281,9 @@ class _Request:
     explaining: dict[str, Any]
     score_column: str | None
     lowest: bool
-    top: int
+    top: int | None
     detector: str
+    with_unusual: bool = False
     _scores: ColumnScores | None = None
 
     @classmethod
@@ -198,7 +295,7 @@ class _Request:
         if useless and not explain:
             raise OptionError(f"for {' and '.join(useless)} rows must be explained: add --explain")
         Bagging.of(**bagging)
-        top = check_whole("top", known.pop("top"), 1)
+        top = check_whole("top", known.pop("top"), 1) if "top" in known else None
         if "pairs" in known:
             known["top"] = check_whole("pairs", known.pop("pairs"), 1)
         score_column, lowest = known.pop("score_column", None), known.pop("lowest")
@@ -221,11 +318,15 @@ class _Request:
             compared = table.without(self.score_column, HOLDS_SCORES)
         return Explainer(compared, **column_choices(self.explaining, table))
 
-    def detection(self, explainer: Explainer, workers: int | None, progress: Any) -> Detection:
+    def detection(
+        self, explainer: Explainer, workers: int | None, progress: Any, watcher: _Printer | None
+    ) -> Detection:
         """Find the rows."""
         return find_odd_rows(
             explainer,
             top=self.top,
+            unusual=self.with_unusual,
+            watcher=watcher,
             detector=self.detector,
             scores=self._scores,
             lowest=self.lowest,

@@ -10,6 +10,7 @@ from click.shell_completion import get_completion_class
 
 import outlying
 from outlying import loading
+from outlying import sentences as say
 from outlying.cli.commands import detect, explain
 from outlying.cli.process import (
     Commands,
@@ -44,7 +45,7 @@ def main() -> None:
         _fail(error)
     except (KeyboardInterrupt, click.Abort) as stop:
         said = str(stop.__cause__ or "")  # what the interrupted work has to say
-        click.echo(harmless(said or "Interrupted; nothing was written."), err=True)
+        click.echo(harmless(said or say.INTERRUPTED), err=True)
         exec("")  # noqa: S102 - or else Python, which saw the interrupt pass exec(), ends by SIGINT
         sys.exit(128 + (signals or [signal.SIGINT])[-1])
     except click.exceptions.Exit as done:
@@ -89,10 +90,10 @@ def _say_version(context: click.Context) -> None:
     help="Show the version, and whether the kernel is compiled.",
 )
 def cli() -> None:
-    """Why is this row an outlier? Ranked, readable pairs of context and property.
+    """Find what is odd in a table, and say why.
 
-    Try `outlying demo` first, then `outlying explain FILE --row N` on a file of your own, or
-    `outlying detect FILE` where no row is known to be odd.
+    `outlying FILE` lists the exceptional rows of a table, the oddest first; `outlying explain FILE
+    --row N` tells why a row is odd. Try `outlying demo` first.
     """
 
 

@@ -17,6 +17,10 @@ from outlying.table.table import Table
 Command: TypeAlias = Callable[..., None]
 Decorator: TypeAlias = Callable[[Command], Command]
 
+#: Groups of options that few people need: `--help-all` shows them.
+_SELDOM = ("The paper's method", "Feature bagging")
+_ALL = "outlying.help_all"
+
 
 class GroupedOption(click.Option):
     """An option that the help of its command shows below the name of a group."""
@@ -25,7 +29,16 @@ class GroupedOption(click.Option):
 
 
 class GroupedCommand(click.Command):
-    """A command whose help shows options in groups; those of no group come last."""
+    """A command whose help shows options in groups; those of no group come last.
+
+    Groups that few people need are shown by `--help-all` only.
+    """
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters, with `--help-all` beside `--help`."""
+        params = super().get_params(ctx)
+        has_more = any(getattr(item, "group", "") in _SELDOM for item in params)
+        return [*params, _HELP_ALL] if has_more else params
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, the groups in the order of their first ones."""
@@ -36,8 +49,27 @@ class GroupedCommand(click.Command):
                 groups.setdefault(getattr(item, "group", ""), []).append(record)
         groups["Options"] = groups.pop("", [])
         for name, records in groups.items():
+            if name in _SELDOM and not ctx.meta.get(_ALL):
+                continue
             with formatter.section(name):
                 formatter.write_dl(records)
+
+
+def _show_all(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    if is_asked:
+        ctx.meta[_ALL] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+_HELP_ALL = click.Option(
+    ["--help-all"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_all,
+    help="Show all options: those of the paper's method, too.",
+)
 
 
 def grouped(group: str, *flags: str, **settings: Any) -> Decorator:
@@ -94,7 +126,7 @@ def given_of(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value not in (None, ())}
 
 
-# --- values that need the table ----------------------------------------------------------------
+# --- values that need the table ------------------------------------------------------------------
 
 
 def assignment(item: str, table: Table, flag: str) -> tuple[str, str]:
@@ -124,11 +156,12 @@ def column_choices(given: Mapping[str, Any], table: Table, left_out: Sequence[st
         **given,
         "columns": names(given.get("columns", ()), table) or None,
         "exclude": [*names(given.get("exclude", ()), table), *left_out],
+        "id": names(given.get("id", ()), table) or None,
         "types": dict(assignment(item, table, "--type") for item in given.get("types", ())),
     }
 
 
-# --- reading -----------------------------------------------------------------------------------
+# --- reading -------------------------------------------------------------------------------------
 
 reading_options = declared(READ_OPTIONS.values())
 
@@ -138,6 +171,7 @@ def take_reading(given: dict[str, Any]) -> ReadOptions:
     return ReadOptions(**given_of({name: given.pop(name) for name in READ_OPTIONS}))
 
 
-def open_source(source: str, reading: ReadOptions) -> Table | Feeder:
+def open_source(source: str | None, reading: ReadOptions) -> Table | Feeder:
     """Read the table into memory, or open what is read as a stream."""
-    return registry.named(source, **{name: getattr(reading, name) for name in READ_OPTIONS})
+    given = {name: getattr(reading, name) for name in READ_OPTIONS}
+    return registry.named(source, **given)

@@ -103,7 +103,24 @@ class PipeClosedError(Exception):
 
 
 class Commands(click.Group):
-    """A group of commands that leaves a closed pipe to its caller; click would exit with 1."""
+    """A group of commands; what is none names a table, in which `detect` finds what is odd.
+
+    A closed pipe is left to its caller; click would exit with 1.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; `outlying hr.csv` is short for `outlying detect hr.csv`."""
+        own = {flag for item in self.get_params(ctx) for flag in item.opts}
+        if args and args[0] not in self.commands and args[0] not in own and _is_source(args[0]):
+            args = ["detect", *args]
+        return super().parse_args(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands with their whole first sentences."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, _summary(self.commands[name])) for name in self.list_commands(ctx)]
+            )
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
         """Read the arguments; help is shown here."""
@@ -114,6 +131,15 @@ class Commands(click.Group):
         """Run a command."""
         with _pipes_told():
             return super().invoke(ctx)
+
+
+def _is_source(name: str) -> bool:
+    """Return whether an argument names a table, or is an option of looking for what is odd."""
+    return name.startswith("-") or any(char in name for char in "./\\:*") or os.path.exists(name)  # noqa: PTH110
+
+
+def _summary(command: click.Command) -> str:
+    return " ".join((command.help or "").split("\n\n")[0].split())
 
 
 @contextlib.contextmanager

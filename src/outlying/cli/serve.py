@@ -12,14 +12,16 @@ from typing import Any
 
 import click
 
+from outlying import sentences as say
 from outlying import sources
 from outlying.api import Explainer
 from outlying.cli.options import GroupedCommand, all_of, given_of, grouped, reading_options
 from outlying.cli.process import leave_at_once
-from outlying.cli.terminal import DEMO, rendered
+from outlying.cli.terminal import DEMO, look
 from outlying.errors import MissingExtraError, OptionError, OutputError, harmless
 from outlying.options import READ_OPTIONS
 from outlying.render.files import Output
+from outlying.render.text import render
 from outlying.web import Limits
 
 _EXTRA = ("starlette", "uvicorn", "python_multipart", "anyio", "pyarrow")
@@ -52,7 +54,7 @@ _limit_options = all_of(
 @_limit_options
 @reading_options
 def serve(sources: tuple[str, ...], **given: Any) -> None:
-    """Open a page in the browser: see a table, find what stands out, click a row, see why.
+    """Open a page in the browser: see a table, find what is odd, click a row, see why.
 
     SOURCE is whatever `explain` takes; further files can be dropped on the page. The page is for
     this machine alone, unless told otherwise. Ctrl-C ends it.
@@ -115,20 +117,19 @@ def demo(save: str | None, everything: bool, web: bool, **serving: Any) -> None:
     if save is not None:
         for name in ("patients.csv", "patient.json"):
             _save((files / name).read_text(encoding="utf-8"), Path(save) / name)
-        said = (
-            f"Saved. Now try: outlying explain {Path(save) / 'patients.csv'} "
-            f"--object {Path(save) / 'patient.json'}"
-        )
+        folder = Path(save)
+        said = say.SAVED.format(table=folder / "patients.csv", row=folder / "patient.json")
         click.echo(harmless(said))
         return
     patient = json.loads((files / "patient.json").read_text(encoding="utf-8"))
     with resources.as_file(files / "patients.csv") as path:
         table = dataclasses.replace(sources.read(path), source="patients.csv")
     findings = Explainer(table).explain(object=patient)
-    click.echo(rendered(findings, sys.stdout.isatty(), DEMO, everything=everything))
+    click.echo(render(findings, look(sys.stdout.isatty(), DEMO, everything=everything)))
     click.echo(
         "\nThe same on a file of your own:\n"
-        "  outlying explain FILE.csv --row 17           (data rows are counted from 1)\n"
+        "  outlying FILE.csv                            (what is odd in it?)\n"
+        "  outlying explain FILE.csv --row 17           (why is this row odd?)\n"
         "  outlying explain FILE.csv --where id=A17     (the only row with that value)\n"
         "  outlying demo --save .                       (the files of this example)\n"
         "  outlying demo --web                          (the same by mouse, in a browser)"

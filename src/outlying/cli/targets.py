@@ -21,7 +21,7 @@ _ONE = ("row", "where", "object_file")
 _MANY_TIMES = ("where", "rows")
 #: The ways to name what to explain: by which flag, with what, in words.
 _WAYS = {
-    "row": ("--row", "N", "The row to explain: data rows are counted from 1."),
+    "row": ("--row", "N", "The row to explain; the first row below the header is 1."),
     "where": ("--where", "COLUMN=VALUE", "The only row with this value; repeat to narrow."),
     "where_file": (
         "--where-file",
@@ -55,7 +55,7 @@ _FLAGS = {name: flag for name, (flag, _, _) in _WAYS.items()}
 naming_options = all_of(
     *(
         grouped(
-            "What to explain",
+            "Which rows",
             flag,
             name,
             type=int if name == "row" else str,
@@ -125,7 +125,7 @@ class Naming:
         named = (self.object_file, self.objects_file, self.where_file, self.rows_file)
         return tuple(name for name in named if name is not None)
 
-    def check_standard_input(self, source: str) -> None:
+    def check_standard_input(self, source: str | None) -> None:
         """Refuse to read both the table and what is named from standard input."""
         if source == "-" and "-" in self.files:
             raise OptionError(

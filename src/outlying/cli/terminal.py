@@ -8,17 +8,15 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
 
-from outlying.render import detection_text as flags
+from outlying import sentences as say
 from outlying.render import text
-from outlying.render.text import CHARACTERS
-from outlying.results.detections import Detection, Flagged
-from outlying.results.documents import Pattern
-from outlying.results.findings import Findings
+from outlying.render.text import CHARACTERS, Look
 from outlying.results.wording import Terms
 
 _STYLES: dict[str, dict[str, Any]] = {
@@ -30,31 +28,29 @@ _STYLES: dict[str, dict[str, Any]] = {
 }
 _SELDOM = 15.0  # seconds between lines of progress where there is no terminal
 _PATIENCE = 1.0  # seconds before a progress line appears
-_PLAIN_WIDTH = 88
-
+_PLAIN_WIDTH, _WIDEST = 88, 120
+_LINED, _MOST_BYTES = (".csv", ".tsv"), 1 << 26  # files whose lines are counted
 
 #: How the commands name rows and those of their options that are hinted at.
 EXPLAIN = Terms(
     1,
-    "data row",
+    "row",
+    "--all",
     "--all",
     {name: f"--{name}" for name in ("top", "exact", "exclude")},
 )
-DETECT = Terms(1, "data row", "--all", {"top": "--pairs", "exclude": "--exclude"})
-DEMO = Terms(1, "data row", "--all", {})
+DETECT = Terms(1, "row", "--all", "--all", {"top": "--pairs", "exclude": "--exclude"})
+DEMO = Terms(1, "row", "--all", "--all", {})
 
 
-def rendered(
-    findings: Findings, is_terminal: bool, terms: Terms = EXPLAIN, *, everything: bool = False
-) -> str:
-    """Write findings as text, coloured and as wide as the terminal where there is one."""
-    return text.render(
-        findings,
+def look(is_terminal: bool, terms: Terms = EXPLAIN, *, everything: bool = False) -> Look:
+    """Return how text is written: coloured and as wide as the terminal where there is one."""
+    return Look(
         width(is_terminal),
         _style(is_terminal),
-        everything=everything,
-        terms=terms,
+        everything,
         with_sparks=is_terminal and _has_characters(),
+        terms=terms,
     )
 
 
@@ -67,27 +63,27 @@ def _has_characters() -> bool:
     return os.environ.get("TERM") != "dumb"
 
 
-def summed_up(patterns: Sequence[Pattern], are_new: bool, is_terminal: bool) -> str:
-    """Write what many objects have in common."""
-    return text.summary(patterns, are_new, width(is_terminal), _style(is_terminal))
+def header_lines(source: str, rows: int) -> int | None:
+    """Return how many lines of a text file stand above its first row; None where that is unclear.
 
-
-def detected(detection: Detection, is_terminal: bool, *, with_rows: bool = True) -> str:
-    """Write what is odd in a table, or only by what it was detected."""
-    write = flags.render if with_rows else flags.heading
-    return write(detection, width(is_terminal), _style(is_terminal), DETECT)
-
-
-def flagged_line(item: Flagged, detection: Detection, is_terminal: bool) -> str:
-    """Write why a row is explained, above its findings."""
-    return flags.line(item, detection.settings, width(is_terminal), DETECT) + "\n\n"
+    It is one, if every row has a line of its own: a text of several lines would shift the others.
+    """
+    path = Path(source)
+    try:
+        if path.suffix.lower() not in _LINED or path.stat().st_size > _MOST_BYTES:
+            return None
+        content = path.read_bytes()
+    except (OSError, ValueError):
+        return None
+    lines = content.count(b"\n") + (not content.endswith(b"\n"))
+    return 1 if lines == rows + 1 else None
 
 
 def width(is_terminal: bool) -> int:
     """Return how many characters a line may have."""
     if not is_terminal:
         return _PLAIN_WIDTH
-    return min(100, shutil.get_terminal_size((_PLAIN_WIDTH, 24)).columns)
+    return min(_WIDEST, shutil.get_terminal_size((_PLAIN_WIDTH, 24)).columns)
 
 
 def _style(is_terminal: bool) -> text.Style:
@@ -104,23 +100,25 @@ class ProgressLine:
     Where that is no terminal, a line now and then, in work that takes minutes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_quiet: bool = False) -> None:
         self._begin, self._length = time.monotonic(), 0
-        self._said = self._begin
+        self._said, self._is_quiet = self._begin, is_quiet
 
     def step(self, done: int, total: int) -> None:
         """Say how far one search is."""
-        self._show(f"working: {100 * done // max(1, total):3d}% of this step")
+        percent = f"{100 * done // max(1, total):3d}"
+        self._show(say.WORKING.format(percent=percent))
 
     def objects(self, done: int, total: int, before: int = 0) -> None:
         """Say how many objects are done, of these `before` in an earlier run, and what is left."""
         seconds = time.monotonic() - self._begin
         left = duration(seconds / max(1, done - before) * (total - done))
-        self._show(f"{done:,} of {total:,} explained, {left} left")
+        self._show(say.EXPLAINED_SO_FAR.format(done=f"{done:,}", total=f"{total:,}", left=left))
 
     def stage(self, name: str, done: int, total: int) -> None:
         """Say what is being done, and how far the whole is."""
-        self._show(f"working: {100 * done // max(1, total):3d}%, {name}")
+        percent = f"{100 * done // max(1, total):3d}"
+        self._show(say.WORKING_ON.format(percent=percent, stage=name))
 
     def restart(self) -> None:
         """Count the time from now."""
@@ -135,6 +133,8 @@ class ProgressLine:
 
     def _show(self, content: str) -> None:
         now = time.monotonic()
+        if self._is_quiet:
+            return
         if not sys.stderr.isatty():
             if now - self._said > _SELDOM:
                 self._said = now
@@ -145,9 +145,9 @@ class ProgressLine:
 
 
 @contextlib.contextmanager
-def progress_line() -> Iterator[ProgressLine]:
+def progress_line(is_quiet: bool = False) -> Iterator[ProgressLine]:
     """Show progress, and clear it away whatever happens."""
-    line = ProgressLine()
+    line = ProgressLine(is_quiet)
     try:
         yield line
     finally:

@@ -1,4 +1,4 @@
-"""From what is asked on the command line to its output: one row or many, text or JSON."""
+"""From what is asked on the command line to its output: one row or many, for people or programs."""
 
 from __future__ import annotations
 
@@ -13,48 +13,52 @@ from typing import Any, TypeAlias
 import click
 
 import outlying
+from outlying import sentences as say
 from outlying.api import Explainer
 from outlying.cli import resume as jsonlines
 from outlying.cli.options import all_of, grouped
 from outlying.cli.resume import Partial
 from outlying.cli.targets import Naming
-from outlying.cli.terminal import (
-    ProgressLine,
-    detected,
-    flagged_line,
-    progress_line,
-    rendered,
-    summed_up,
-    width,
-)
+from outlying.cli.terminal import EXPLAIN, ProgressLine, header_lines, look, progress_line
 from outlying.errors import NoMemoryError, OptionError, WorkerError, harmless
 from outlying.parallel import usable_workers
+from outlying.render import listing, tables
 from outlying.render.files import Output
+from outlying.render.text import Look, notes_paragraph, render, summary
 from outlying.results.detections import Detection, Flagged
 from outlying.results.documents import Patterns, document, entry_beside
 from outlying.results.findings import Findings
+from outlying.results.many import cell_table
 from outlying.results.wording import Terms
 from outlying.table.table import Table
 from outlying.table.targets import Targets
 
 _GROUP = "Output"
+_FORMATS = ("text", "json", "jsonl", "html", "md", "csv", "xlsx")
+#: Formats that list odd cells, a line each.
+TABLES = ("md", "csv", "xlsx")
 #: Gives a command the options that say what is written, where, and by how many.
 writing_options = all_of(
     grouped(
         _GROUP,
         "--format",
         "form",
-        type=click.Choice(["text", "json", "jsonl", "html"]),
-        default="text",
-        show_default=True,
-        help="For people (html: a page with pictures) or for programs (jsonl: a line per object).",
+        type=click.Choice(_FORMATS),
+        help="text; html: a page with pictures; md, csv, xlsx: the list of odd cells; json, jsonl "
+        "(a line per row): for programs.  [default: text]",
     ),
+    grouped(_GROUP, "--json", "is_json", is_flag=True, help="The same as --format json."),
     grouped(
         _GROUP, "-o", "--output", metavar="FILE", help="Write to a file instead of standard output."
     ),
     grouped(
-        _GROUP, "--all", "everything", is_flag=True, help="Text: weaker findings, all numbers."
+        _GROUP,
+        "--all",
+        "everything",
+        is_flag=True,
+        help="What is merely unusual, too; all figures.",
     ),
+    grouped(_GROUP, "--quiet", is_flag=True, help="No progress, no notes: the answer alone."),
     grouped(
         _GROUP, "--resume", is_flag=True, help="Continue an interrupted run with jsonl and -o."
     ),
@@ -75,32 +79,31 @@ class Loaded:
 class WriteJob:
     """What is to be written, where, and by how many."""
 
-    source: str
+    source: str | None
     naming: Naming
     form: str
     file: str | None
     resume: bool
     workers: int | None
     everything: bool
+    quiet: bool
     terms: Terms
 
     @classmethod
-    def of(
-        cls,
-        source: str,
-        naming: Naming,
-        form: str,
-        output: str | None,
-        resume: bool,
-        workers: int | None,
-        everything: bool,
-        terms: Terms,
+    def taken_from(
+        cls, given: dict[str, Any], source: str | None, naming: Naming, terms: Terms
     ) -> WriteJob:
-        """Check what can be checked before anything is read."""
-        usable_workers(workers)
-        if form == "html" and output is None and sys.stdout.isatty():
-            raise OptionError("a page is for a browser, not a terminal: add -o report.html")
-        if everything and form != "text":
+        """Take the options of writing; check what can be checked before anything is read."""
+        usable_workers(given["workers"])
+        form, is_json, output = (given.pop(name) for name in ("form", "is_json", "output"))
+        if is_json and form not in (None, "json"):
+            raise OptionError(f"--json is --format json; leave --format {form} out, or --json")
+        form = "json" if is_json else form or "text"
+        if form in ("html", "xlsx") and output is None and sys.stdout.isatty():
+            what = "a page is for a browser" if form == "html" else "a workbook is for Excel"
+            raise OptionError(f"{what}, not a terminal: add -o report.{form}")
+        everything, resume = given.pop("everything"), given.pop("resume")
+        if everything and form in ("json", "jsonl", "html") and terms == EXPLAIN:
             raise OptionError(f"--all is for text; --format {form} always holds all findings")
         file = None if output == "-" else output
         if resume and (form != "jsonl" or file is None):
@@ -110,16 +113,24 @@ class WriteJob:
                 "--resume cannot read objects from standard input a second time; save them to a "
                 "file and name it"
             )
-        return cls(source, naming, form, file, resume, workers, everything, terms)
+        own = given.pop("workers"), everything, given.pop("quiet")
+        return cls(source, naming, form, file, resume, *own, terms)
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """What is read, which no result may take the place of."""
-        return (self.source, *self.naming.files)
+        return (*(() if self.source is None else (self.source,)), *self.naming.files)
 
-    def rendered(self, findings: Findings, is_terminal: bool) -> str:
-        """Write findings as text, in the terms of the command."""
-        return rendered(findings, is_terminal, self.terms, everything=self.everything)
+    def look(self, is_terminal: bool, rows: int | None = None) -> Look:
+        """Return how text is written, in the terms of the command.
+
+        Where the number of rows is known, they may be named by their lines in the file, too.
+        """
+        terms = self.terms
+        if rows is not None and self.source is not None:
+            terms = dataclasses.replace(terms, header=header_lines(self.source, rows))
+        found = look(is_terminal, terms, everything=self.everything)
+        return dataclasses.replace(found, with_notes=not self.quiet)
 
 
 def refuse_resuming(job: WriteJob, table: Table) -> None:
@@ -139,23 +150,37 @@ def run(job: WriteJob, load: Callable[[], Loaded]) -> None:
         return
     with Output.to(job.file, job.inputs) as out:
         loaded = load()
-        if job.form != "jsonl" and not job.naming.is_many:
+        if job.form in ("text", "json", "html") and not job.naming.is_many:
             _write_one(job, out, loaded.explainer, loaded.targets)
             return
-        write = {"text": _texts, "json": _document, "jsonl": _lines, "html": _page}[job.form]
-        with progress_line() as line, _says_how_far(job, loaded) as count:
-            out.write_all(count(write(_Run.of(job, loaded, line), out.is_terminal)))
+        with progress_line(job.quiet) as line, _says_how_far(job, loaded) as count:
+            work = _Run.of(job, loaded, line)
+            if job.form in TABLES:
+                write_table(out, job.form, cell_table(work.findings(), job.terms.first_row))
+                return
+            write = {"text": _texts, "json": _document, "jsonl": _lines, "html": _page}[job.form]
+            out.write_all(count(write(work, out.is_terminal)))
+
+
+def write_table(out: Output, form: str, columns: tables.Columns) -> None:
+    """Write a list of odd cells."""
+    if form == "xlsx":
+        out.write_bytes(tables.workbook(columns, shaded=("value",)))
+    elif form == "csv":
+        out.write(tables.csv_text(columns).removesuffix("\r\n"), end="\r\n")
+    else:
+        out.write(tables.markdown(columns))
 
 
 def _write_one(job: WriteJob, out: Output, explainer: Explainer, targets: Targets) -> None:
-    with progress_line() as line:
+    with progress_line(job.quiet) as line:
         findings = next(explainer.explained(targets, job.workers, line.step))
     if job.form == "json":
         out.write(findings.to_json(indent=2))
     elif job.form == "html":
         out.write(findings.to_html().rstrip("\n"))
     else:
-        out.write(job.rendered(findings, out.is_terminal))
+        out.write(render(findings, job.look(out.is_terminal, findings.population.rows)))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -173,7 +198,11 @@ class _Run:
         return cls(job, loaded.explainer, loaded.targets, loaded.detection, line)
 
     def findings(self, done: int = 0) -> Iterator[Findings]:
-        """Explain what is left when the first ones are done."""
+        """Explain what is left when the first ones are done; a detection may hold it already."""
+        known = [] if self.detection is None else [item.findings for item in self.detection.rows]
+        if known and None not in known:
+            yield from (item for item in known[done:] if item is not None)
+            return
         left, total = self.targets.after(done), len(self.targets)
         if not len(left):
             return
@@ -211,16 +240,31 @@ class _Run:
 
 
 def _texts(run: _Run, is_terminal: bool) -> Iterator[str]:
-    patterns, rule = Patterns(), "-" * width(is_terminal)
-    if run.detection is not None:
-        yield f"{detected(run.detection, is_terminal, with_rows=False)}\n\n{rule}\n"
+    """Write each row in full, then once what they share and what is true of all."""
+    whole = run.job.look(is_terminal, run.explainer.rows)
+    one = dataclasses.replace(whole, with_notes=False)
+    patterns, rule, shared = Patterns(), "-" * whole.width, dict[str, None]()
+    detection = run.detection
+    if detection is not None:
+        yield f"{whole.style(listing.heading(detection), 'title')}\n\n{rule}\n"
     for item, findings in zip(run.flagged(), run.findings(), strict=True):
         patterns.add(findings)
-        why = ""
-        if item is not None and run.detection is not None:
-            why = flagged_line(item, run.detection, is_terminal)
-        yield f"{why}{run.job.rendered(findings, is_terminal)}\n\n{rule}\n"
-    yield summed_up(patterns.told(), run.job.naming.are_new, is_terminal)
+        shared |= dict.fromkeys(findings.table_notes)
+        if not whole.everything:
+            shared = {note: None for note in shared if note not in findings.how}
+        why = "" if item is None or detection is None else _ranked(item, detection)
+        yield f"{why}{render(findings, one)}\n\n{rule}\n"
+    parts = summary(patterns.told(), run.job.naming.are_new, whole)
+    if whole.with_notes:
+        parts += notes_paragraph(run.explainer.population, list(shared), whole)
+    yield "\n\n".join(parts)
+
+
+def _ranked(item: Flagged, detection: Detection) -> str:
+    """Say why a row was flagged, where its findings do not say it."""
+    if detection.settings.by_strength:
+        return f"{item.rank}. "
+    return f"{item.rank}. {listing.reason(item, detection.settings)}\n\n"
 
 
 def _document(run: _Run, is_terminal: bool) -> Iterator[str]:  # noqa: ARG001 - as the others
@@ -250,17 +294,19 @@ def _lines(run: _Run, is_terminal: bool) -> Iterator[str]:  # noqa: ARG001 - as 
 
 def _continue(job: WriteJob, partial: Partial, loaded: Loaded) -> None:
     """Write to the partial file what it lacks, then give it its final name."""
-    with progress_line() as line:
+    with progress_line(job.quiet) as line:
         work, targets = _Run.of(job, loaded, line), loaded.targets
         if job.resume and partial.is_new and partial.target.exists():
             jsonlines.check_complete(partial.target, work.header())
-            said = f"{partial.target} is complete already; nothing to do."
+            said = say.COMPLETE_ALREADY.format(file=partial.target)
             click.echo(harmless(said), err=True)
             return
         with _says_how_to_continue(job, partial, len(targets)):
             partial.begin(work.header(), targets)
             if partial.done:
-                click.echo(f"{partial.done:,} of {len(targets):,} are explained already.", err=True)
+                total = f"{len(targets):,}"
+                said = say.EXPLAINED_ALREADY.format(done=f"{partial.done:,}", total=total)
+                click.echo(said, err=True)
             for content in work.entries(partial.done):
                 partial.add(content)
             partial.finish()
@@ -270,16 +316,16 @@ def _continue(job: WriteJob, partial: Partial, loaded: Loaded) -> None:
 def _says_how_to_continue(job: WriteJob, partial: Partial, total: int) -> Iterator[None]:
     def kept() -> str:
         if not partial.done:
-            return "nothing was written"
-        how = "the same command with --resume continues"
-        if not job.naming.is_repeatable:
-            how = "objects from standard input cannot be continued"
-        return f"{partial.done:,} of {total:,} are explained in {partial.path}; {how}"
+            return say.KEPT_NOTHING
+        how = say.CONTINUES if job.naming.is_repeatable else say.CANNOT_CONTINUE
+        return say.KEPT_SOME.format(
+            done=f"{partial.done:,}", total=f"{total:,}", file=partial.path, how=how
+        )
 
     try:
         yield
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"Interrupted; {kept()}.") from None
+        raise KeyboardInterrupt(say.INTERRUPTED_KEPT.format(kept=kept())) from None
     except MemoryError:
         raise NoMemoryError(f"; {kept()}") from None
     except WorkerError as error:
@@ -304,9 +350,9 @@ def _says_how_far(job: WriteJob, loaded: Loaded) -> Iterator[Count]:
     try:
         yield count
     except KeyboardInterrupt:
-        if job.file is not None or job.form in ("json", "html") or not written:
+        if job.file is not None or job.form not in ("text", "jsonl") or not written:
             raise
         done = written - (job.form == "jsonl" or loaded.detection is not None)  # the heading
-        raise KeyboardInterrupt(
-            f"Interrupted; {done:,} of {len(loaded.targets):,} were explained and written."
-        ) from None
+        total = f"{len(loaded.targets):,}"
+        said = say.INTERRUPTED_AFTER.format(done=f"{done:,}", total=total)
+        raise KeyboardInterrupt(said) from None

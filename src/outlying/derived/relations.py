@@ -24,8 +24,8 @@ from outlying.table.values import (
     Form,
     Value,
     number_of,
-    number_text,
     printable,
+    quantity_text,
     range_text,
     telling_digits,
     text_of,
@@ -233,11 +233,8 @@ class Computed(Prediction):
         own = number_of(self.form, values[self.parent])
         wanted = float(self.formula.expected(self._row(values))[0][0])  # type: ignore[arg-type]
         more = "more" if own > wanted else "less"
-        off = number_text(abs(own - wanted)).removesuffix(".0")
-        return (
-            f"expected {number_text(wanted).removesuffix('.0')}: {self.sentence}; "
-            f"here it is {off} {more}"
-        )
+        off = quantity_text(abs(own - wanted))
+        return f"expected {quantity_text(wanted)}: {self.sentence}; here it is {off} {more}"
 
     @property
     def sentence(self) -> str:

@@ -17,7 +17,7 @@ from outlying.detect.given_scores import (
     detector_scores,
 )
 from outlying.errors import OptionError, shown
-from outlying.options import BAGGING, COLUMN_OPTIONS, Bagging, DetectOptions
+from outlying.options import BAGGING, COLUMN_OPTIONS, CONTEXT_OPTIONS, Bagging, DetectOptions
 from outlying.parallel import usable_workers
 from outlying.results.detections import Detection, Flagged
 from outlying.results.findings import Population
@@ -27,6 +27,7 @@ from outlying.table.values import printable
 
 if TYPE_CHECKING:
     from outlying.detect.bagging import Bagged, Progress
+    from outlying.detect.strength import Watcher
     from outlying.keywords import DetectKeywords
     from outlying.method.density import Counts
     from outlying.table.selection import Selection
@@ -40,7 +41,10 @@ _BY_STRENGTH = (STRENGTH, AUTO)  # an older name
 #: Why a column of scores is not compared.
 HOLDS_SCORES = "holds the scores by which rows are ranked"
 
-_COLUMNS = (*COLUMN_OPTIONS, *registry.OPTIONS)
+#: So many rows are ranked first where scores do not tell who stands out.
+USUAL_TOP = 10
+
+_COLUMNS = (*COLUMN_OPTIONS, *CONTEXT_OPTIONS, *registry.OPTIONS)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -56,31 +60,38 @@ class _Scored:
 def detect(
     data: Any,
     *,
-    top: int = 10,
+    top: int | None = None,
+    unusual: bool = False,
     detector: Any = STRENGTH,
     scores: Any = None,
     lowest: bool = False,
     workers: int | None = None,
     progress: Progress | None = None,
+    watcher: Watcher | None = None,
     **options: Unpack[DetectKeywords],
 ) -> Detection:
     """Find the rows of a table that stand out; the oddest first.
 
+    By default all exceptional rows, a hundred at most, and with `unusual` the merely unusual ones
+    after them; `top` asks for so many rows, whatever they are.
     `data` is what `outlying.explain` takes, or an `Explainer`. `detector` is "strength" (all rows
     are judged, and ranked by their strongest findings: sees also what is odd in its context only),
     "feature-bagging" (its options: rounds, neighbours, base, radius, combine, scale, seed) or an
     object with the interface of scikit-learn or PyOD. `scores` ranks by what you have: one
     number per row, or the name of a column, which is then not compared; high scores are abnormal,
     or low ones with `lowest`.
-    Further options: columns, exclude, types, infinite, encoding, sheet, as for `explain`.
+    Further options: columns, exclude, types, infinite, encoding, sheet, as for `explain`. A
+    `watcher` is told of each row as soon as it is explained.
     """
-    settings = _settings(detector, scores, check_whole("top", top, 1), lowest, {**options})
+    number = None if top is None else check_whole("top", top, 1)
+    settings = _settings(detector, scores, number, lowest, {**options})
     threads = usable_workers(workers)
     explainer, given = _prepared(data, scores, {**options})
     if settings.by_strength:
         from outlying.detect.strength import by_strength
 
-        return by_strength(explainer, settings, workers, progress)
+        everything = check_flag("unusual", unusual)
+        return by_strength(explainer, settings, workers, progress, watcher, everything)
     from outlying.table.selection import select
 
     explainer.in_memory("detect")
@@ -99,18 +110,19 @@ def detect(
 
 
 def _settings(
-    detector: Any, scores: Any, top: int, lowest: bool, options: dict[str, Any]
+    detector: Any, scores: Any, top: int | None, lowest: bool, options: dict[str, Any]
 ) -> DetectOptions:
     """Check what was asked for, before anything is read."""
     check_names(options, (*BAGGING, *_COLUMNS))
     own = {name: value for name, value in options.items() if name in BAGGING}
+    ranked = USUAL_TOP if top is None else top  # scores say nothing of who stands out
     is_default = isinstance(detector, str) and detector in _BY_STRENGTH
     if scores is None and lowest is not False:
         raise OptionError(
             f"lowest is {shown(lowest)}, which tells how to read scores: give scores="
         )
     if scores is None and isinstance(detector, str) and detector == FEATURE_BAGGING:
-        return DetectOptions(FEATURE_BAGGING, top, bagging=Bagging.of(**own))
+        return DetectOptions(FEATURE_BAGGING, ranked, bagging=Bagging.of(**own))
     if own:
         names = " and ".join(own)
         raise OptionError(
@@ -120,10 +132,10 @@ def _settings(
     if scores is None:
         if is_default:
             return DetectOptions(STRENGTH, top, by_strength=True)
-        return DetectOptions(detector_name(detector), top)
+        return DetectOptions(detector_name(detector), ranked)
     if not is_default:
         raise OptionError("both scores and a detector are given; use one of them")
-    return DetectOptions(_named(scores), top, check_flag("lowest", lowest))
+    return DetectOptions(_named(scores), ranked, check_flag("lowest", lowest))
 
 
 def _named(scores: Any) -> str:
@@ -170,11 +182,12 @@ def _detection(
         which = "1 row has" if unknown == 1 else f"{unknown:,} rows have"
         notes.append(f"{which} no score and cannot be ranked.")
     order = np.argsort(scored.scores if settings.lowest else -scored.scores, kind="stable")
-    notes += _on_ties(scored.scores[order][: table.rows - unknown], settings.top)
+    top = settings.top or USUAL_TOP
+    notes += _on_ties(scored.scores[order][: table.rows - unknown], top)
     return Detection(
         rows=tuple(
             _flagged(explainer, scored, int(row), rank)
-            for rank, row in enumerate(order[: min(settings.top, table.rows - unknown)], start=1)
+            for rank, row in enumerate(order[: min(top, table.rows - unknown)], start=1)
         ),
         population=Population.of(table, table.rows, selection),
         settings=settings,
@@ -205,6 +218,7 @@ def _flagged(explainer: Explainer, scored: _Scored, row: int, rank: int) -> Flag
         votes=None if scored.votes is None else int(scored.votes[row]),
         remoteness=None if scored.remoteness is None else float(scored.remoteness[row]),
         values=tuple(explainer.table.values(row).items()),
+        key=explainer.name_of(row),
     )
 
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
 from outlying.parallel import usable_workers
 from outlying.results.detections import Counts, Detection, Flagged, OddCombination, Reason, Word
+from outlying.results.findings import Findings
 from outlying.results.notes import drawn_note
 from outlying.search.standing import Standing
 from outlying.table.columns import Floats, Rows, frozen
-from outlying.table.targets import Targets
+from outlying.table.targets import Key, Targets
 
 if TYPE_CHECKING:
     from outlying.api import Explainer
@@ -26,6 +27,9 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 #: So many rows that are odd all over are shown.
 MOST_COMBINATIONS = 5
+#: So many exceptional rows are told at most, unless a number is asked for; of a stream, whose rows
+#: must be kept while it is read, fewer.
+MOST_FLAGGED, MOST_OF_STREAM = 100, 50
 #: So many columns are named of each.
 MOST_COLUMNS = 3
 #: The tail of combination scores is fitted between these quantiles.
@@ -79,55 +83,103 @@ def combination_line(scores: Floats, rows: int) -> float:
     return max(float(line), LEAST_COMBINATION)
 
 
+class Watcher(Protocol):
+    """Is told what is found as soon as it is: how many rows stand out, then each of them."""
+
+    def begin(self, detection: Detection, rows: Sequence[tuple[int | None, Key]]) -> None:
+        """Take what is known before any row is explained: all but the rows, which follow."""
+
+    def add(self, flagged: Flagged) -> None:
+        """Take one more row."""
+
+
 def by_strength(
-    explainer: Explainer, settings: DetectOptions, workers: int | None, progress: Progress | None
+    explainer: Explainer,
+    settings: DetectOptions,
+    workers: int | None,
+    progress: Progress | None,
+    watcher: Watcher | None = None,
+    with_unusual: bool = False,
 ) -> Detection:
     """Judge all rows of a table, rank them, and say of the first ones why they are odd."""
     if explainer.is_streamed:
-        return _of_stream(explainer, settings, workers, progress)
+        return _of_stream(explainer, settings, workers, progress, watcher, with_unusual)
     population = explainer.in_memory("detect")
     standing = population.standing(workers, progress)
     ranking = Ranking.of(*population.scores(workers, progress), standing)
-    flagged = _flagged(explainer, ranking, standing, settings.top, workers)
-    return Detection(
-        rows=tuple(flagged),
+    counts = Counts(len(ranking.exceptional), len(ranking.unusual))
+    how = tuple(drawn_note(standing, explainer.rows))
+    rows = ranking.order[: _number(settings.top, counts, with_unusual)].tolist()
+    detection = Detection(
+        rows=(),
         population=explainer.population,
         settings=settings,
-        notes=(*explainer.table.notes, *drawn_note(standing, explainer.rows)),
+        notes=(*explainer.table.notes, *how),
         scores=np.asarray(frozen(ranking.strengths)),
-        counts=Counts(len(ranking.exceptional), len(ranking.unusual)),
+        counts=counts,
         exceptional=tuple(ranking.exceptional.tolist()),
         unusual=tuple(ranking.unusual.tolist()),
-        combinations=tuple(_combinations(population, ranking, flagged)),
         unusual_combinations=tuple(ranking.odd_all_over.tolist()),
         combination_scores=np.asarray(frozen(ranking.combinations)),
+        how=how,
     )
+    places = [_Place(row, explainer.name_of(row), float(ranking.strengths[row])) for row in rows]
+    found = explainer.explained(Targets.of_rows(rows), workers)
+    flagged = _flagged(detection, places, found, standing, watcher)
+    combinations = tuple(_combinations(explainer, ranking, flagged))
+    return dataclasses.replace(detection, rows=flagged, combinations=combinations)
+
+
+def _number(top: int | None, counts: Counts, with_unusual: bool) -> int:
+    """Return how many rows to flag: as many as were asked for, or all that stand out."""
+    if top is not None:
+        return top
+    return min(counts.exceptional + with_unusual * counts.unusual, MOST_FLAGGED)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Place:
+    """A row before it is explained."""
+
+    row: int | None
+    key: Key
+    strength: float
 
 
 def _flagged(
-    explainer: Explainer, ranking: Ranking, standing: Standing, top: int, workers: int | None
-) -> list[Flagged]:
-    rows = ranking.order[:top].tolist()
-    found = explainer.explained(Targets.of_rows(rows), workers)
-    return [
-        Flagged(
-            row=row,
+    detection: Detection,
+    places: Sequence[_Place],
+    found: Iterable[Findings],
+    standing: Standing,
+    watcher: Watcher | None,
+) -> tuple[Flagged, ...]:
+    if watcher is not None:
+        watcher.begin(detection, [(place.row, place.key) for place in places])
+    flagged = []
+    for rank, (place, findings) in enumerate(zip(places, found, strict=True), start=1):
+        item = Flagged(
+            row=place.row,
             rank=rank,
-            score=float(ranking.strengths[row]),
-            word=word_of(float(ranking.strengths[row]), standing),
+            score=place.strength,
+            word=word_of(place.strength, standing),
             reason=Reason.of(findings),
             votes=None,
             remoteness=None,
-            values=tuple(explainer.table.values(row).items()),
+            values=findings.values,
+            key=place.key,
+            findings=findings,
         )
-        for rank, (row, findings) in enumerate(zip(rows, found, strict=True), start=1)
-    ]
+        flagged.append(item)
+        if watcher is not None:
+            watcher.add(item)
+    return tuple(flagged)
 
 
 def _combinations(
-    population: MemoryPopulation, ranking: Ranking, flagged: Sequence[Flagged]
+    explainer: Explainer, ranking: Ranking, flagged: Sequence[Flagged]
 ) -> list[OddCombination]:
     """Return the first rows that are odd all over and not among the others that stand out."""
+    population = explainer.in_memory("detect")
     known = {*ranking.exceptional.tolist(), *(item.row for item in flagged if item.word)}
     rows = [row for row in ranking.odd_all_over.tolist() if row not in known][:MOST_COMBINATIONS]
     columns = _columns_that_add_most(population, rows)
@@ -138,6 +190,7 @@ def _combinations(
             score=float(ranking.combinations[row]),
             columns=names,
             values=tuple(population.table.values(row).items()),
+            key=explainer.name_of(row),
         )
         for rank, (row, names) in enumerate(zip(rows, columns, strict=True), start=1)
     ]
@@ -161,37 +214,37 @@ def _columns_that_add_most(
 
 
 def _of_stream(
-    explainer: Explainer, settings: DetectOptions, workers: int | None, progress: Progress | None
+    explainer: Explainer,
+    settings: DetectOptions,
+    workers: int | None,
+    progress: Progress | None,
+    watcher: Watcher | None,
+    with_unusual: bool,
 ) -> Detection:
     """Rank the rows of a stream, which are named by what they hold."""
-    most = max(settings.top, MOST_COMBINATIONS) + MOST_COMBINATIONS
+    top = MOST_OF_STREAM if settings.top is None else settings.top
+    most = max(top, MOST_COMBINATIONS) + MOST_COMBINATIONS
     ranked, targets = explainer.ranked(most, workers=workers, progress=progress)
     standing, first = ranked.standing, ranked.by_strength
-    some = dataclasses.replace(targets, items=targets.items[: settings.top])
-    found = explainer.explained(some, workers, progress)
-    flagged = [
-        Flagged(
-            row=None,
-            rank=place + 1,
-            score=float(first.strengths[place]),
-            word=word_of(float(first.strengths[place]), standing),
-            reason=Reason.of(findings),
-            votes=None,
-            remoteness=None,
-            values=tuple(first.values[place].items()),
-            key=first.keys[place],
-        )
-        for place, findings in enumerate(found)
-    ]
-    return Detection(
-        rows=tuple(flagged),
+    counts = Counts(ranked.exceptional, ranked.unusual)
+    some = min(_number(settings.top, counts, with_unusual), top, len(first))
+    how = tuple(drawn_note(standing, ranked.rows))
+    detection = Detection(
+        rows=(),
         population=explainer.population,
         settings=settings,
-        notes=(*explainer.table.notes, *drawn_note(standing, ranked.rows)),
+        notes=(*explainer.table.notes, *how),
         scores=np.zeros(0),
-        counts=Counts(ranked.exceptional, ranked.unusual),
-        combinations=tuple(_combinations_of_stream(ranked, flagged)),
+        counts=counts,
+        how=how,
     )
+    places = [_Place(None, first.keys[at], float(first.strengths[at])) for at in range(some)]
+    found = explainer.explained(
+        dataclasses.replace(targets, items=targets.items[:some]), workers, progress
+    )
+    flagged = _flagged(detection, places, found, standing, watcher)
+    combinations = tuple(_combinations_of_stream(ranked, flagged))
+    return dataclasses.replace(detection, rows=flagged, combinations=combinations)
 
 
 def _combinations_of_stream(ranked: Ranked, flagged: Sequence[Flagged]) -> Iterator[OddCombination]:

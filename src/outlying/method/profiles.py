@@ -151,6 +151,25 @@ class NumericProfile:
             return None
         return self._shown(float(found.values[first - 1])), self._shown(float(found.values[last]))
 
+    def neighbours(self, place: Value) -> tuple[Value, Value]:
+        """Return the nearest other values below and above that of an object; None at an end."""
+        found, value = self.found, self._scaled(place)
+        first, last = (int(np.searchsorted(found.values, value, side)) for side in _SIDES)
+        below = self._shown(float(found.values[first - 1])) if first else None
+        above = self._shown(float(found.values[last])) if last < len(found.values) else None
+        return below, above
+
+    def beyond(self, place: Value) -> int | None:
+        """Count the rows from the value of an object on, towards the end that is nearer by rows.
+
+        None where values were counted in bins.
+        """
+        found, value = self.found, self._scaled(place)
+        if not found.is_exact:
+            return None
+        first, last = (int(np.searchsorted(found.values, value, side)) for side in _SIDES)
+        return int(min(found.before[last], found.known - found.before[first]))
+
     def typical(self, place: Value, at_object: float) -> Ranges:
         """Say where the 90% of highest density lie; ranges end where the object lies between."""
         point = self._scaled(place) if at_object < self.least else math.nan
@@ -207,6 +226,14 @@ class CategoricalProfile:
         return measure.areas(frequencies(self.counts), summary.at_object, self.counts)
 
     def gap(self, place: Value) -> tuple[Value, Value] | None:  # noqa: ARG002
+        """Return None: categories have no order."""
+        return None
+
+    def neighbours(self, place: Value) -> tuple[Value, Value]:  # noqa: ARG002
+        """Return nothing: categories have no order."""
+        return None, None
+
+    def beyond(self, place: Value) -> int | None:  # noqa: ARG002
         """Return None: categories have no order."""
         return None
 

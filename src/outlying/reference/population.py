@@ -14,7 +14,7 @@ from outlying.parsing.columns import with_object
 from outlying.reference.formulas import binned
 from outlying.reference.search import Scores, minimal_pairs
 from outlying.search.attributes import Attribute, NumericAttribute, attribute_of
-from outlying.search.memory import MemoryPopulation, name_of
+from outlying.search.memory import MemoryPopulation
 from outlying.search.population import Result, Searched, Searching, row_of
 from outlying.search.scoring import Progress, no_progress
 from outlying.table.selection import Selection, check_width, not_empty
@@ -84,7 +84,7 @@ class PaperPopulation(MemoryPopulation):
         scores = Scores(found.attributes, found.segments, row, found.table.rows, self.options)
         return Searched(
             row=None if is_new or target.key else row,
-            key=target.key or (() if is_new else name_of(found.table, found.selection, row)),
+            key=target.key,
             values=found.table.values(row) if target.values is None else target.values,
             table=found.table,
             rows=self.table.rows,

@@ -5,17 +5,11 @@ from __future__ import annotations
 import dataclasses
 
 from outlying.results.findings import Findings
-from outlying.results.stories import Story
+from outlying.results.stories import OddCell, Story, odd_cells
 from outlying.table.values import printable, text_of
 
 #: In a row of more columns ordinary cells stand behind a click.
 MANY_COLUMNS = 40
-
-#: What the shade of a cell means.
-BLAME = (
-    "how much weaker the strongest finding of the row would be without this column. It is 0 for "
-    "ordinary cells, and equal where a relation of two columns is broken: either may be wrong."
-)
 
 _FULL = 100  # percent of the strongest shade: the cell most to blame
 _ODD = 45  # at least, for each cell that a story that stands out calls odd
@@ -24,10 +18,14 @@ _FAINT = 25  # at most, where nothing stands out
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Told:
-    """A story with its number on the page, from 1: those that stand out come first."""
+    """An odd cell with its number on the page, from 1: those that stand out come first.
+
+    `story` tells most of it, `also` are the others on the same cell.
+    """
 
     number: int
     story: Story
+    also: tuple[Story, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,9 +48,13 @@ class CellStrip:
 
 
 def numbered(findings: Findings) -> tuple[Told, ...]:
-    """Return the stories in the order of the page."""
-    ranked = sorted(findings.stories, key=lambda story: not story.stands_out)
-    return tuple(Told(number, story) for number, story in enumerate(ranked, start=1))
+    """Return the odd cells in the order of the page: one cell, one card."""
+    cells = odd_cells(findings.stories)
+    return tuple(Told(number, *_apart(cell)) for number, cell in enumerate(cells, start=1))
+
+
+def _apart(cell: OddCell) -> tuple[Story, tuple[Story, ...]]:
+    return cell.story, cell.stories[1:]
 
 
 def cell_strip(findings: Findings) -> CellStrip:

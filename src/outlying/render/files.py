@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import sys
 import tempfile
@@ -21,6 +22,7 @@ class Output:
 
     def __init__(self, path: Path | None, temporary: _Temporary | None) -> None:
         self._path, self._temporary = path, temporary
+        self._before: list[str] = []
 
     @classmethod
     @contextlib.contextmanager
@@ -49,39 +51,58 @@ class Output:
         """Whether a person is looking."""
         return self._path is None and sys.stdout.isatty()
 
-    def write(self, content: str) -> None:
+    def write(self, content: str, end: str = "\n") -> None:
         """Write the result with a final newline; a file is renamed into place when complete."""
-        self.write_all([content])
+        self.write_all([content], end)
 
-    def write_all(self, parts: Iterable[str]) -> None:
+    def add(self, part: str) -> None:
+        """Write a part of the result now, to a file when `write_all` writes the rest."""
+        if self._path is None:
+            _print(part)
+        else:
+            self._before.append(part)
+
+    def write_all(self, parts: Iterable[str], end: str = "\n") -> None:
         """Write each part with a final newline; standard output gets it as soon as it is there.
 
         A device or a pipe is written to; a file put in its place would destroy it.
         """
         if self._path is None:
             for part in parts:
-                _print(part)
+                _print(part, end)
+            return
+        whole = (_encoded(part, end).encode() for part in itertools.chain(self._before, parts))
+        self._write(self._path, whole)
+
+    def write_bytes(self, content: bytes) -> None:
+        """Write a result that is no text."""
+        if self._path is not None:
+            self._write(self._path, [content])
             return
         try:
-            with self._open(self._path) as stream:
-                stream.writelines(_line(part) for part in parts)
-            if self._temporary is not None:
-                Path(self._temporary.name).replace(self._path)
+            sys.stdout.buffer.write(content)
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            raise
         except OSError as error:
-            raise OutputError(f"cannot write {self._path}: {error.strerror}") from None
+            raise OutputError(f"cannot write to standard output: {error.strerror}") from None
 
-    def _open(self, path: Path) -> IO[str]:
-        """Open the place; a temporary file is open already, so that no link can take its name."""
-        return (
-            path.open("w", encoding="utf-8") if self._temporary is None else self._temporary.stream
-        )
+    def _write(self, path: Path, parts: Iterable[bytes]) -> None:
+        """Write a file; a temporary one is open already, so that no link can take its name."""
+        try:
+            with path.open("wb") if self._temporary is None else self._temporary.stream as stream:
+                stream.writelines(parts)
+            if self._temporary is not None:
+                Path(self._temporary.name).replace(path)
+        except OSError as error:
+            raise OutputError(f"cannot write {path}: {error.strerror}") from None
 
 
 class _Temporary(NamedTuple):
     """A file of our own beside the final one."""
 
     name: str
-    stream: IO[str]
+    stream: IO[bytes]
 
 
 def final_path(target: str, inputs: Iterable[str] = ()) -> Path:
@@ -124,9 +145,9 @@ def is_special(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-def _print(part: str) -> None:
+def _print(part: str, end: str = "\n") -> None:
     try:
-        sys.stdout.write(_shown(_line(part)))
+        sys.stdout.write(_shown(_encoded(part, end)))
         sys.stdout.flush()
     except BrokenPipeError:
         raise
@@ -142,9 +163,9 @@ def _shown(content: str) -> str:
     return content.encode(encoding, "xmlcharrefreplace").decode(encoding)
 
 
-def _line(content: str) -> str:
+def _encoded(content: str, end: str) -> str:
     """End a line; halves of characters, which no encoding takes, become escapes, as in JSON."""
-    return content.encode("utf-8", "backslashreplace").decode("utf-8") + "\n"
+    return content.encode("utf-8", "backslashreplace").decode("utf-8") + end
 
 
 def _temporary_beside(path: Path) -> _Temporary:
@@ -155,4 +176,4 @@ def _temporary_beside(path: Path) -> _Temporary:
     mask = os.umask(0)  # a temporary file is private; the result is an ordinary file
     os.umask(mask)
     Path(name).chmod(0o666 & ~mask)
-    return _Temporary(name, open(handle, "w", encoding="utf-8"))  # noqa: PTH123
+    return _Temporary(name, open(handle, "wb"))  # noqa: PTH123

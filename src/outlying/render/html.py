@@ -11,14 +11,17 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import outlying
+from outlying import sentences as say
 from outlying.options import Options
-from outlying.render import detection_text, scene, svg
-from outlying.render.cells import BLAME, cell_strip, numbered
+from outlying.render import listing as lists
+from outlying.render import scene, svg
+from outlying.render.cells import cell_strip, numbered
 from outlying.render.scene import PALETTE
+from outlying.render.text import Look
 from outlying.results.detections import Detection, Flagged
 from outlying.results.documents import Patterns
 from outlying.results.findings import Findings, Population
@@ -32,10 +35,12 @@ from outlying.results.wording import (
     figures,
     headline,
     key_of,
+    line,
     members,
     name_of,
     percent,
     rows_of,
+    short_name,
     title,
     verdict,
 )
@@ -68,7 +73,7 @@ _RIGHT_TO_LEFT = re.compile(
 )
 #: Terms that the page calls by a longer name.
 _NAMES = {"overall": "overall outlierness", "group": "group size"}
-_TERMS = Terms(1, "data row")
+_LOOK = Look(terms=Terms(1))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -124,13 +129,13 @@ class Report:
     def _flagged(self, flagged: Flagged | None) -> str:
         if flagged is None or self.detection is None:
             return ""
-        return f"Number {flagged.rank}: {detection_text.reason(flagged, self.detection.settings)}."
+        return f"Number {flagged.rank}: {lists.reason(flagged, self.detection.settings)}."
 
     def _name(self, place: int) -> str:
         row, key = self._rows[place], self._keys[place]
-        if key:
-            return f"The row with {key_of(key)}"
-        return f"New object {place + 1:,}" if row is None else f"Data row {row + 1:,}"
+        if row is None:
+            return f"The row with {key_of(key)}" if key else f"New row {place + 1:,}"
+        return f"Row {row + 1:,}" + (f", {short_name(key)}" if key else "")
 
     def page(self) -> str:
         """Return the page on all objects so far."""
@@ -140,14 +145,16 @@ class Report:
             "page.html",
             title=self._title(),
             about=f"{printable(people.source, 200)}: {compared}",
-            detection=""
-            if self.detection is None
-            else detection_text.detector(self.detection.settings),
+            detection="" if self.detection is None else lists.detector(self.detection.settings),
             detection_notes=() if self.detection is None else self.detection.notes,
+            summary="" if self.detection is None else lists.heading(self.detection),
             combinations=[]
             if self.detection is None
-            else detection_text.combination_lines(self.detection, _TERMS),
-            odd_all_over=detection_text.ODD_ALL_OVER,
+            else [
+                f"{lists.row_name(item, _LOOK)}: {lists.most_in(item)}"
+                for item in self.detection.combinations
+            ],
+            odd_all_over=say.ODD_COMBINATIONS,
             stories=list(self._linked_patterns()) if self.is_many else [],
             objects=[_safe(item) for item in self._objects],
             skipped=people.skipped_columns,
@@ -164,15 +171,15 @@ class Report:
         count = len(self._objects)
         if self.is_many and count != 1:
             if None in self._rows and not any(self._keys):
-                return f"Why are these {count:,} new objects outliers against {source}?"
+                return f"Why are these {count:,} new rows outliers against {source}?"
             return f"Why are these {count:,} rows of {source} outliers?"
         row = self._rows[0] if self._rows else None
         if any(self._keys) and row is None:
             return f"Why is the row with {key_of(self._keys[0])} of {source} an outlier?"
         if row is None:
-            return f"Why is the new object an outlier against {source}?"
+            return f"Why is the new row an outlier against {source}?"
         named = f" ({key_of(self._keys[0])})" if any(self._keys) else ""
-        return f"Why is data row {row + 1:,}{named} of {source} an outlier?"
+        return f"Why is row {row + 1:,}{named} of {source} an outlier?"
 
     def _linked_patterns(self) -> Iterator[dict[str, Any]]:
         """Yield each story with links to its objects; a row that was asked for twice has two."""
@@ -182,7 +189,7 @@ class Report:
         for story in self._patterns.told():
             linked = [place for row in dict.fromkeys(story.rows) for place in places[row]]
             links = [
-                {"number": place + 1, "name": self._name(place).removeprefix("Data row ")}
+                {"number": place + 1, "name": self._name(place).removeprefix("Row ")}
                 for place in linked
             ]
             yield {"name": story.name, "count": story.count, "links": links}
@@ -207,9 +214,29 @@ def _digest(findings: Findings) -> str:
     return hashlib.blake2b(content.encode("utf-8", "backslashreplace"), digest_size=4).hexdigest()
 
 
-def card(pair: Pair) -> str:
+def card(pair: Pair, said: str | None = None) -> str:
     """Return the card of one pair as a fragment for other pages."""
-    return _rendered("card.html", pair=pair, terms=terms(), style=style_sheet())
+    return _rendered("card.html", pair=pair, said=said, terms=terms(), style=style_sheet())
+
+
+def listing(detection: Detection) -> str:
+    """Return the rows that a notebook shows of a detection, a line each."""
+    rows = [item for _, items in lists.shown(detection, everything=True) for item in items]
+    lines = [(item, lists.reason(item, detection.settings)) for item in rows]
+    named = next((item.key for item in rows if item.key), ())
+    return _rendered(
+        "listing.html",
+        title=lists.heading(detection),
+        id=", ".join(name for name, _ in named),
+        lines=lines,
+        style=style_sheet(),
+    )
+
+
+def cells(columns: Mapping[str, Sequence[Any]]) -> str:
+    """Return the list of odd cells that a notebook shows of many rows."""
+    rows = list(zip(*columns.values(), strict=True))
+    return _rendered("cells.html", names=list(columns), rows=rows, style=style_sheet())
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -273,7 +300,7 @@ def _words(chart: scene.PropertyChart, group: str) -> str:
     low, high = chart.axis.ends
     return (
         f"How {chart.name} is spread among {group}, from {low} to {high}. "
-        f"Typical: {chart.typical_text}. This row: {chart.mark_text}"
+        f"Expected: {chart.typical_text}. This row: {chart.mark_text}"
         f"{', ' if chart.window_text else ''}{chart.window_text}."
     )
 
@@ -285,8 +312,7 @@ def _figure(item: Figure) -> dict[str, Any]:
 
 def terms() -> list[Term]:
     """Return what the numbers of a card mean."""
-    meanings = [Term(term, _NAMES.get(term, term), words) for term, words in GLOSSARY.items()]
-    return [*meanings, Term("blame", "blame", BLAME)]
+    return [Term(term, _NAMES.get(term, term), words) for term, words in GLOSSARY.items()]
 
 
 def _option_texts(options: Options) -> list[tuple[str, str]]:
@@ -318,7 +344,7 @@ def style_sheet() -> Any:
 def with_cards(found: Environment) -> Environment:
     """Return an environment whose templates can show findings as cards."""
     found.filters.update(_FILTERS)
-    found.globals["blame"] = BLAME
+    found.globals["blame"] = GLOSSARY["blame"]
     return found
 
 
@@ -341,7 +367,8 @@ _FILTERS: dict[str, Any] = {
     "numbered": numbered,
     "cell_strip": cell_strip,
     "headline": headline,
-    "outcome": title,
+    "outcome": lambda findings: title(findings).rstrip(":"),
+    "line": line,
     "short": lambda text: printable(text, 60),
     "printable": printable,
     "directed": _directed,

@@ -289,7 +289,7 @@ class _Drawing:
             dashed = Line2D([], [], color=colours["quiet"], linestyle="--")
             items.append((dashed, "the whole table"))
         if any(panel.chart.kind in ("density", "strip") for panel in panels):
-            items.append((Patch(color=colours["typical"]), "typical: nine of ten"))
+            items.append((Patch(color=colours["typical"]), "expected: nine of ten"))
         items.append((Line2D([], [], color=colours["mark"], linewidth=2.5), "this row"))
         figure.legend(
             *zip(*items, strict=True),

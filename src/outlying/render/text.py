@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import textwrap
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -9,22 +10,14 @@ from typing import TypeAlias
 
 import numpy as np
 
+from outlying import sentences as say
 from outlying.render import scene
 from outlying.render.axis import short
 from outlying.results.documents import Pattern
 from outlying.results.findings import Findings, Population
-from outlying.results.stories import Pair, Story
-from outlying.results.wording import (
-    PYTHON,
-    Terms,
-    figures,
-    headline,
-    joint,
-    name_of,
-    percent,
-    title,
-    told_as,
-)
+from outlying.results.stories import OddCell, Pair, Story, odd_cells
+from outlying.results.wording import PYTHON, Terms, figures, line, name_of, percent, title
+from outlying.table.table import SkipReason
 from outlying.table.values import Value, printable, text_of
 
 _FILLER = "\uffff"  # stands for the second cell of a wide character; no text that is shown has it
@@ -34,15 +27,6 @@ def text_width(text: str) -> int:
     """Return how many cells of a terminal a text takes."""
     wide = sum(_is_wide(char) for char in text)
     return len(text) + wide - sum(unicodedata.combining(char) > 0 for char in text)
-
-
-def cut(text: str, width: int) -> str:
-    """Return a text of at most a width; one that was longer ends in an ellipsis."""
-    if text_width(text) <= width:
-        return text
-    while text_width(text) >= width:
-        text = text[:-1]
-    return text + "…"
 
 
 def wrapped(text: str, width: int, first: str = "", rest: str = "") -> str:
@@ -152,8 +136,13 @@ _MOST_VALUES = 40
 _UNBROKEN = "\N{NO-BREAK SPACE}"  # a name and its value stay on one line
 _MOST_SKIPPED = 10
 _MOST_ROWS = 8
-_MOST_TELLINGS = 2
-_BETWEEN = "  "  # the cells of a line on what stands out
+_MOST_FOLDED = 2  # of the other findings on a cell, unless everything is asked for
+#: A column that is left out for one of these takes part if its type is declared.
+_DECLARABLE = {
+    SkipReason.IDENTIFIER: "categorical",
+    SkipReason.TOO_MANY_TEXTS: "categorical",
+    SkipReason.ROW_NUMBER: "numeric",
+}
 
 
 def no_style(text: str, role: str) -> str:  # noqa: ARG001 - a style looks at both
@@ -161,38 +150,44 @@ def no_style(text: str, role: str) -> str:  # noqa: ARG001 - a style looks at bo
     return text
 
 
-def render(
-    findings: Findings,
-    width: int = 88,
-    style: Style = no_style,
-    *,
-    everything: bool = False,
-    with_sparks: bool = False,
-    terms: Terms = PYTHON,
-) -> str:
-    """Return findings as text for people: the row, what stands out, each thing in full, notes.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Look:
+    """How text is written: as wide as this, in these styles and terms, in short or in full.
+
+    `with_sparks` adds small pictures, for terminals that have the characters. `with_notes` adds
+    what is true of all rows alike; of many rows it is said once.
+    """
+
+    width: int = 88
+    style: Style = no_style
+    everything: bool = False
+    with_sparks: bool = False
+    with_notes: bool = True
+    terms: Terms = PYTHON
+
+
+def render(findings: Findings, look: Look) -> str:
+    """Return findings as text for people: the row, each odd cell with its stories, notes.
 
     Weaker findings are folded to a line, and numbers that a newcomer does not know are left out,
-    unless `everything` is asked for. `with_sparks` adds small pictures, for terminals that have
-    the characters.
+    unless everything is asked for.
     """
-    told = [story for story in findings.stories if everything or story.stands_out]
-    draw = _Drawing(width, style, everything, with_sparks)
-    notes = (*findings.notes, *terms.hints(findings.hints))
+    stories = [story for story in findings.stories if look.everything or story.stands_out]
+    cells, has_marks = odd_cells(stories), findings.exceptional  # else the title says it
     parts = [
-        _object(findings, width, style, terms),
-        *_headlines(findings, width, style),
-        *(draw.story(rank, story) for rank, story in enumerate(told, start=1)),
-        *_folded(findings, len(told), width, terms),
-        *notes_paragraph(findings.population, notes, width),
+        _object(findings, look),
+        look.style(wrapped(title(findings), look.width), "title"),
+        *(_cell(number, cell, look, has_marks) for number, cell in enumerate(cells, start=1)),
+        *_folded(findings, len(stories), look),
+        *_notes(findings, look),
     ]
     return "\n\n".join(parts)
 
 
-def _object(findings: Findings, width: int, style: Style, terms: Terms) -> str:
+def _object(findings: Findings, look: Look) -> str:
     """Return the values of the object, so that a slip in the row number shows."""
-    name = wrapped(name_of(findings, terms), width, "", "  ")
-    return style(name, "title") + "\n" + values(findings.values, width, "  ")
+    name = wrapped(name_of(findings, look.terms), look.width, "", "  ")
+    return look.style(name, "title") + "\n" + values(findings.values, look.width, "  ")
 
 
 def values(row: Sequence[tuple[str, Value]], width: int, margin: str) -> str:
@@ -204,127 +199,41 @@ def values(row: Sequence[tuple[str, Value]], width: int, margin: str) -> str:
     return wrapped(whole, width, margin, margin).replace(_UNBROKEN, " ")
 
 
-def _headlines(findings: Findings, width: int, style: Style) -> list[str]:
-    """Return what stands out, a line each; or that nothing does, and what comes closest."""
-    told = [story.headline for story in findings.stories if story.stands_out]
-    if not told:
-        return [style(wrapped(f"{title(findings)}.", width), "title") + _closest(findings, width)]
-    with_marks = findings.exceptional  # where all are unusual, the title says it
-    aligned = iter(
-        _aligned([_cells(pair, with_marks) for pair in told if pair.said is None], width)
-    )
-    lines = (
-        next(aligned) if pair.said is None else _claim(pair, width, with_marks) for pair in told
-    )
-    return [style(f"{title(findings)}:", "title") + "\n" + "\n".join(lines)]
+def _cell(number: int, cell: OddCell, look: Look, has_marks: bool) -> str:
+    """Return what makes a cell odd: its best story in full, and the others in short."""
+    first, story = f"{number:>2}. ", cell.story
+    margin = " " * len(first)
+    width = look.width
+    marked = say.MARKED_UNUSUAL if has_marks and story.unusual else ""
+    text = wrapped(f"{marked}{story.sentence}", width, first, margin)
+    drawn = sparkline(story.headline, width - len(margin)) if look.with_sparks else []
+    picture = "".join(f"{look.style(margin + line, 'picture')}\n" for line in drawn)
+    lines = [wrapped(line, width, margin, margin) for line in _details(cell, look.everything)]
+    role = "exceptional" if story.stands_out else "ordinary"
+    details = look.style("\n".join(lines), "detail")
+    return f"{look.style(text, role)}\n{picture}{details}".rstrip("\n")
 
 
-def _cells(pair: Pair, with_mark: bool) -> tuple[str, str, str]:
-    value, expected, where = headline(pair)
-    return value, expected, where + _mark(pair, with_mark)
+def _details(cell: OddCell, everything: bool) -> list[str]:
+    """Return how a story compares with others, in which other contexts the cell is odd, too."""
+    story = cell.story
+    lines = [story.headline.standing] if story.headline.standing else []
+    lines += [_numbers(story)] if everything else []
+    others = [line(other.headline) for other in cell.stories[1:]]
+    lines += _folded_line(say.ALSO_ODD, others, everything)
+    sides = [
+        line(pair)
+        for pair in story.others
+        if everything or len(pair.conditions) < len(story.columns)
+    ]
+    return lines + _folded_line(say.OTHER_SIDE, sides, everything)
 
 
-def _mark(pair: Pair, with_mark: bool) -> str:
-    """Mark what is unusual beside what is exceptional."""
-    return " (unusual)" if with_mark and pair.unusual else ""
-
-
-def _claim(pair: Pair, width: int, with_mark: bool) -> str:
-    """Return what a derived column says in words, whole: it would not fit into a cell."""
-    cell, said, where = headline(pair)
-    among = f", {where}" if pair.conditions else ""
-    return wrapped(
-        f"{cell}{joint(pair)}{said}{among}{_mark(pair, with_mark)}", width, _BETWEEN, 2 * _BETWEEN
-    )
-
-
-def _aligned(lines: Sequence[tuple[str, str, str]], width: int) -> list[str]:
-    """Return lines of three cells below each other; one long cell does not push the others out."""
-    first, second, third = _widths(lines)
-    if first + second + third + 3 * len(_BETWEEN) > width:
-        most = int(0.35 * width), int(0.42 * width)
-        lines = [(cut(one, most[0]), cut(two, most[1]), three) for one, two, three in lines]
-        first, second, third = _widths(lines)
-    if first + second + third + 3 * len(_BETWEEN) > width:
-        second = min(second, int(0.3 * width))
-    return [_line(line, (first, second), width) for line in lines]
-
-
-def _widths(lines: Sequence[tuple[str, str, str]]) -> list[int]:
-    """Return how wide the longest cell of each column is."""
-    return [max((text_width(line[place]) for line in lines), default=0) for place in range(3)]
-
-
-def _line(cells: tuple[str, str, str], widths: tuple[int, int], width: int) -> str:
-    padded = [_padded(cell, least) for cell, least in zip(cells, widths, strict=False)]
-    start = _BETWEEN.join(("", *padded, ""))
-    margin, rest = " " * text_width(start), " " * (sum(widths) + 3 * len(_BETWEEN))
-    return start + wrapped(cells[2], width, margin, rest).removeprefix(margin)
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - text_width(text))
-
-
-def _closest(findings: Findings, width: int) -> str:
-    if not findings.stories:
-        return ""
-    pair = findings.stories[0].headline
-    cell, expected, where = headline(pair)
-    between = ", " if pair.said is None else joint(pair)
-    said = f"The closest is {cell}{between}{expected}, {where}."
-    return "\n" + wrapped(said, width, "  ", "  ")
-
-
-def _folded(findings: Findings, shown: int, width: int, terms: Terms) -> list[str]:
-    """Return a line on the findings that are not shown."""
-    left, is_quiet = len(findings.stories) - shown, not findings.stands_out
-    left -= is_quiet  # the closest is named
-    if left <= 0 or shown == len(findings.stories):
-        return []
-    weaker = "1 weaker finding" if left == 1 else f"{left:,} weaker findings"
-    it = "it" if left == 1 else "them"
-    if is_quiet:
-        return [wrapped(f"{terms.everything} shows {weaker}.", width)]
-    those = "is no stronger than those" if left == 1 else "are no stronger than those"
-    return [wrapped(f"{weaker} {those} of many rows; {terms.everything} shows {it}.", width)]
-
-
-class _Drawing:
-    """How a story is written in full."""
-
-    def __init__(self, width: int, style: Style, everything: bool, with_sparks: bool) -> None:
-        self.width, self.style = width, style
-        self.everything, self.with_sparks = everything, with_sparks
-
-    def story(self, rank: int, story: Story) -> str:
-        """Return a story with its standing and its picture."""
-        number, pair = f"{rank:>2}. ", story.headline
-        margin = " " * len(number)
-        role = "exceptional" if story.stands_out else "ordinary"
-        text = wrapped(story.sentence, self.width, number, margin)
-        drawn = sparkline(pair, self.width - len(margin)) if self.with_sparks else []
-        picture = "".join(f"{self.style(margin + line, 'picture')}\n" for line in drawn)
-        details = "\n".join(
-            wrapped(line, self.width, margin, margin) for line in self._details(story)
-        )
-        return f"{self.style(text, role)}\n{picture}{self.style(details, 'detail')}".rstrip("\n")
-
-    def _details(self, story: Story) -> list[str]:
-        """Return how a story compares with others, and what else it is told as.
-
-        Tellings with further columns than its own are for those who want everything.
-        """
-        others = [
-            told_as(pair)
-            for pair in story.others
-            if self.everything or len(pair.conditions) < len(story.columns)
-        ]
-        shown = others if self.everything else others[:_MOST_TELLINGS]
-        more = f"; and {len(others) - len(shown):,} more" if len(others) > len(shown) else ""
-        also = [f"Also told as: {'; '.join(shown)}{more}."] if others else []
-        standing = [story.headline.standing] if story.headline.standing else []
-        return [*standing, *([_numbers(story)] if self.everything else []), *also]
+def _folded_line(told: str, findings: Sequence[str], everything: bool) -> list[str]:
+    shown = findings if everything else findings[:_MOST_FOLDED]
+    more = len(findings) - len(shown)
+    said = "; ".join(shown) + (say.AND_MORE.format(count=f"{more:,}") if more else "")
+    return [told.format(findings=said)] if findings else []
 
 
 def _numbers(story: Story) -> str:
@@ -335,36 +244,67 @@ def _numbers(story: Story) -> str:
     return " | ".join(f"{term} {known[term]}" for term in shown)
 
 
-def notes_paragraph(population: Population, notes: Sequence[str], width: int) -> list[str]:
+def _folded(findings: Findings, shown: int, look: Look) -> list[str]:
+    """Return a line on the findings that are not shown."""
+    left = len(findings.stories) - shown
+    if left <= 0:
+        return []
+    told = say.WEAKER if findings.stands_out else say.SHOWS_THE_CLOSEST
+    weaker = "1 more finding" if left == 1 else f"{left:,} more findings"
+    return [wrapped(told.format(everything=look.terms.everything, findings=weaker), look.width)]
+
+
+def _notes(findings: Findings, look: Look) -> list[str]:
+    notes = findings.notes if look.with_notes else findings.own_notes
+    is_quiet = not findings.stands_out and not look.everything
+    hidden = {say.CLOSEST_ARE_GIVEN} if is_quiet else set()  # what is given is not shown
+    hidden |= set() if look.everything else set(findings.how)
+    told = [note for note in notes if note not in hidden]
+    told += look.terms.hints(findings.hints)
+    people = findings.population if look.with_notes else None
+    return notes_paragraph(people, told, look)
+
+
+def notes_paragraph(people: Population | None, notes: Sequence[str], look: Look) -> list[str]:
     """Return a paragraph on the columns that took no part, and what else to know, if anything."""
-    lines = [
-        wrapped(printable(note, 400), width, "- ", "  ")
-        for note in (*_skipped_lines(population), *notes)
-    ]
+    skipped = [] if people is None else skipped_lines(people, look.terms)
+    lines = [wrapped(printable(note, 400), look.width, "- ", "  ") for note in (*skipped, *notes)]
     return ["\n".join(lines)] if lines else []
 
 
-def _skipped_lines(population: Population) -> list[str]:
-    skipped = population.skipped_columns
-    lines = [f"Column {printable(item.name)} {item.reason}." for item in skipped[:_MOST_SKIPPED]]
+def skipped_lines(people: Population, terms: Terms) -> list[str]:
+    """Say which columns were not compared, why, and how they would be."""
+    skipped = people.skipped_columns
+    lines = []
+    for item in skipped[:_MOST_SKIPPED]:
+        said = say.NOT_COMPARED.format(column=printable(item.name), reason=item.reason)
+        if item.why in _DECLARABLE:
+            setting = printable(terms.declared(item.name, _DECLARABLE[item.why]))
+            said += " " + say.COMPARES_IT.format(setting=setting)
+        lines.append(said)
     if len(skipped) > _MOST_SKIPPED:
-        lines.append(f"{len(skipped) - _MOST_SKIPPED} more columns were skipped (see JSON).")
+        lines.append(say.MORE_NOT_COMPARED.format(count=f"{len(skipped) - _MOST_SKIPPED:,}"))
     return lines
 
 
-def summary(
-    patterns: Sequence[Pattern], are_new: bool, width: int = 88, style: Style = no_style
-) -> str:
+def summary(patterns: Sequence[Pattern], are_new: bool, look: Look, least: int = 1) -> list[str]:
     """Return what many objects have in common, each with the first of its rows."""
     lines = [
-        wrapped(f"{item} ({_members(item, are_new)})", width, "  ", "    ") for item in patterns
+        wrapped(_pattern_line(item, are_new, look.terms.first_row), look.width, "  ", "    ")
+        for item in patterns
+        if item.count >= least
     ]
-    return "\n".join([style("What they have in common", "title"), *lines])
+    return ["\n".join([look.style(say.SHARED, "title"), *lines])] if lines else []
 
 
-def _members(pattern: Pattern, are_new: bool) -> str:
+def _pattern_line(pattern: Pattern, are_new: bool, first: int) -> str:
+    return f"{pattern} ({_members(pattern, are_new, first)})"
+
+
+def _members(pattern: Pattern, are_new: bool, first: int) -> str:
     kind = "object" if are_new else "row"
-    named = ", ".join(str(row + 1) for row in pattern.rows[:_MOST_ROWS])
+    first = 1 if are_new or pattern.are_places else first
+    named = ", ".join(f"{row + first:,}" for row in pattern.rows[:_MOST_ROWS])
     more = pattern.count - _MOST_ROWS
     said = f"{kind if pattern.count == 1 else kind + 's'} {named}" + (
         f" and {more:,} more" if more > 0 else ""

@@ -25,7 +25,7 @@ from outlying.options import Options
 from outlying.results import culprits
 from outlying.results.culprits import Finding, Grouping, Kind, StoryBuilder
 from outlying.results.findings import Findings, Population
-from outlying.results.notes import hints_on, notes_on
+from outlying.results.notes import hints_on, how_computed, notes_on, table_notes
 from outlying.results.stories import LEAST_STRENGTH, Pair, Rank, Story
 from outlying.search.population import Searched
 from outlying.search.scoring import Evaluation, Hit, ObjectProperty
@@ -48,6 +48,9 @@ def explained(searched: Searched, options: Options) -> Findings:
     hits, told = grouped(outcome.best, exact, options.top)
     stories = _ranked(_described(hits, told[: options.top], searched), searched)
     people = Population.of(searched.table, searched.rows, searched.selection)
+    how = tuple(how_computed(searched, stories))
+    shared = (*searched.table.notes, *table_notes(searched, options), *how)
+    own = [note for note in searched.notes if note not in searched.table.notes]
     return Findings(
         row=searched.row,
         key=searched.key,
@@ -56,9 +59,11 @@ def explained(searched: Searched, options: Options) -> Findings:
         options=options,
         stories=stories,
         found=len(told),
-        notes=(*searched.notes, *notes_on(searched, stories, len(told), options)),
+        notes=(*shared, *own, *notes_on(searched, len(told), options)),
         hints=tuple(hints_on(len(told), options)),
         blamed=tuple((name, share) for name, share in blamed(searched).items()),
+        table_notes=shared,
+        how=how,
     )
 
 
@@ -223,6 +228,7 @@ def pair_of(
     profile = exact.profile(hit.property, hit.context)
     typical = _typical(profile, own, hit)
     origin = own.attribute.column.origin
+    is_line = isinstance(profile, NumericProfile) and own.attribute.column.form != "time"
     return Pair(
         property=own.name,
         value=own.value,
@@ -243,6 +249,8 @@ def pair_of(
         near=hit.summary.near,
         reach=_reach(own, hit.summary.reach),
         gap=_gap(own, profile, typical),
+        beyond=profile.beyond(own.place) if is_line else None,
+        neighbours=profile.neighbours(own.place) if is_line else (None, None),
         picture=_picture(hit, profile, exact) if with_picture else None,
         parent=None if origin is None else origin.parent,
         parent_value=None if origin is None else values[origin.parent],

@@ -6,9 +6,11 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from outlying import sentences as say
 from outlying.options import DetectOptions
 from outlying.results.findings import Findings, Population
-from outlying.results.wording import headline, key_of
+from outlying.results.stories import bundle
+from outlying.results.wording import headline, line, short_name
 from outlying.table.columns import Floats
 from outlying.table.values import Value, plain, printable
 
@@ -21,10 +23,11 @@ Word: TypeAlias = Literal["exceptional", "unusual", ""]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a row is odd, in one line: the odd cell, what was expected instead, and among which rows.
+    """Why a row is odd, in one line: the odd cell, what was expected instead, and where.
 
     `column` is the odd one of the row's first story, `value` what stands there. Where the story is
-    told of another column, `hint` says which is the odd one.
+    told of another column, `hint` says which is most likely the odd one. `why` is the kind of
+    finding in a few words, `sentence` all of it.
     """
 
     column: str
@@ -32,7 +35,9 @@ class Reason:
     cell: str
     expected: str
     context: str
-    hint: str = ""
+    hint: str
+    why: str
+    sentence: str
 
     @classmethod
     def of(cls, findings: Findings) -> Reason | None:
@@ -40,27 +45,25 @@ class Reason:
         if not findings.stories or not findings.stories[0].headline.is_finding:
             return None
         story, odd = findings.stories[0], findings.stories[0].culprit
-        hint = (
-            ""
-            if odd == story.headline.column or (story.undecided and story.headline.given)
-            else f"most likely {printable(odd)} is the odd one"
-        )
-        return cls(odd, findings.object.get(odd), *headline(story.headline), hint)
+        is_told = odd == story.headline.column or (story.undecided and story.headline.given)
+        hint = "" if is_told else say.MOST_LIKELY.format(column=printable(odd))
+        told = line(story.headline) + (f"; {hint}" if hint else "")
+        value = findings.object.get(odd)
+        return cls(odd, value, *headline(story.headline), hint, story.kind, told)
 
     def __str__(self) -> str:
-        said = f"{self.cell}, {self.expected} {self.context}"
-        return f"{said}; {self.hint}" if self.hint else said
+        return self.sentence
 
     def to_dict(self) -> dict[str, Any]:
         """Return the reason as it stands in the JSON result."""
-        return dataclasses.asdict(self) | {"value": plain(self.value), "sentence": str(self)}
+        return dataclasses.asdict(self) | {"value": plain(self.value)}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Flagged:
     """A row that stands out. `row` is its position, from 0; `rank` counts from 1.
 
-    Rows of a stream have no position: `row` is None, and `key` holds values that name the row.
+    `key` holds values that name the row. Rows of a stream have no position: `row` is None.
     Where rows are ranked by strength, the score is the strength of the row's strongest finding, 0
     or less if there is none; `word` says what that makes it among all rows, `reason` why, in one
     line. Of feature bagging: `votes`, the rounds in which it came first, and `remoteness`, how many
@@ -76,6 +79,13 @@ class Flagged:
     remoteness: float | None
     values: tuple[tuple[str, Value], ...] = dataclasses.field(repr=False)
     key: Key = ()
+    #: All that was found on the row, where rows are ranked by that.
+    findings: Findings | None = dataclasses.field(default=None, repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        """The values that name the row, as text; empty where there are none."""
+        return short_name(self.key)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as it stands in the JSON result, where rows are counted from 1."""
@@ -131,7 +141,7 @@ class Counts:
     unusual: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class Detection:
     """What is odd in a table: its flagged rows, the oddest first, and what a reader should know.
 
@@ -154,6 +164,7 @@ class Detection:
     combinations: tuple[OddCombination, ...] = dataclasses.field(default=(), repr=False)
     unusual_combinations: tuple[int, ...] = dataclasses.field(default=(), repr=False)
     combination_scores: Floats | None = dataclasses.field(default=None, repr=False, compare=False)
+    how: tuple[str, ...] = ()  # the notes on how it was computed
 
     @property
     def positions(self) -> list[int]:
@@ -161,9 +172,27 @@ class Detection:
         return [item.row for item in self.rows if item.row is not None]
 
     def __str__(self) -> str:
-        from outlying.render.detection_text import render
+        return self.text()
 
-        return render(self)
+    def __repr__(self) -> str:
+        from outlying.render.listing import heading
+
+        return f"<Detection: {heading(self).rstrip(':')}>"
+
+    def text(self, *, all: bool = False, width: int = 88) -> str:  # noqa: A002 - the plain word
+        """Return the exceptional rows as text; with `all`, the merely unusual ones, too."""
+        from outlying.render.listing import render
+        from outlying.render.text import Look
+
+        return render(self, Look(width, everything=all))
+
+    def _repr_html_(self) -> str:
+        from outlying.render.html import listing
+
+        return listing(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return bundle({"text/html": self._repr_html_, "text/plain": self.__str__}, include, exclude)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values; rows count from 1 there, as in a file."""
@@ -187,14 +216,30 @@ class Detection:
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
 
     def to_frame(self) -> Any:
-        """Return the flagged rows as a dataframe; `row` counts from 0, as everywhere in Python.
+        """Return the flagged rows as a dataframe: which cell is odd, what was expected, and why.
 
-        It is pandas, or polars for a table that came as polars or where only that is there.
+        `row` counts from 0, as everywhere in Python. It is pandas, or polars for a table that came
+        as polars or where only that is there.
         """
         from outlying.render.report import frame
 
-        columns = {name: [getattr(item, name) for item in self.rows] for name in FLAGGED_FIELDS}
-        columns["key"] = [key_of(item) or None for item in columns["key"]]
-        columns["reason"] = [None if item is None else str(item) for item in columns["reason"]]
-        columns["column"] = [item.reason and item.reason.column for item in self.rows]
-        return frame(columns, self.population.frame_library)
+        return frame(self.columns(), self.population.frame_library)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the flagged rows by what frames and tables hold of them."""
+        reasons = [item.reason for item in self.rows]
+        told = {
+            "column": [item and item.column for item in reasons],
+            "value": [item and item.value for item in reasons],
+            "expected": [item and item.expected.removeprefix("expected ") for item in reasons],
+            "where": [item and item.context.removeprefix("where ") for item in reasons],
+            "why": [item and item.why for item in reasons],
+            "sentence": [item and item.sentence for item in reasons],
+        }
+        own = {name: [getattr(item, name) for item in self.rows] for name in _FRAME_FIELDS}
+        if not self.settings.bagging:
+            del own["votes"], own["remoteness"]
+        return {"row": [item.row for item in self.rows], "name": own.pop("name"), **told, **own}
+
+
+_FRAME_FIELDS = ("name", "word", "rank", "score", "votes", "remoteness")

@@ -14,11 +14,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from outlying import sentences as say
 from outlying.options import Options
 from outlying.results.detections import Detection, Flagged
 from outlying.results.findings import Findings, Population, entry, heading
 from outlying.results.stories import Pair
-from outlying.table.values import printable
+from outlying.results.wording import kind_of
 
 #: What a heading says of columns.
 _COLUMNS = ("columns", "skipped_columns", "derived_columns")
@@ -88,17 +89,17 @@ class Pattern:
 
     @builtins.property
     def name(self) -> str:
-        """The pattern without its numbers, such as `temp given city`."""
-        if self.property is None:
-            return "nothing stands out"
-        return f"{printable(self.property)} {_given(self.attributes)}"
+        """The pattern without its numbers, such as "Temp does not fit the city"."""
+        return say.NOTHING_ODD if self.property is None else kind_of(self.property, self.attributes)
 
     def __str__(self) -> str:
-        return f"{self.count:,} of {self.total:,}: {self.name}"
+        count, total = f"{self.count:,}", f"{self.total:,}"
+        return say.SHARED_BY_ALL.format(count=count, total=total, pattern=self.name)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the pattern as it stands in the JSON result, where rows are counted from 1."""
         return {
+            "name": self.name,
             "property": self.property,
             "attributes": list(self.attributes),
             "rows": [row + 1 for row in self.rows],
@@ -169,10 +170,3 @@ def _of_entry(entry: Mapping[str, Any]) -> tuple[int | None, Reading | None]:
         return row, None
     others = (*pair["given"], *(condition["attribute"] for condition in pair["conditions"]))
     return row, (pair["column"] if pair["given"] else pair["property"], tuple(sorted(others)))
-
-
-def _given(attributes: tuple[str, ...]) -> str:
-    if not attributes:
-        return "alone"
-    names = [printable(name) for name in attributes]
-    return "given " + " and ".join([", ".join(names[:-1]), names[-1]] if names[:-1] else names)

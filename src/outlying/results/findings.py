@@ -10,9 +10,10 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from outlying import sentences as say
 from outlying.options import Options
-from outlying.results.stories import PAIR_FIELDS, Pair, Story, bundle
-from outlying.results.wording import Hint
+from outlying.results.stories import PAIR_FIELDS, OddCell, Pair, Story, bundle, odd_cells
+from outlying.results.wording import Hint, line, name_of, title
 from outlying.table.table import FrameLibrary, SkippedColumn, Table
 from outlying.table.values import Value, plain, printable
 
@@ -75,12 +76,15 @@ class Population:
         }
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class Findings:
     """Why a row is an outlier: its stories, strongest first, and what a reader should know.
 
     `row` is the position of the object, from 0; None for a new object, and for a row of a table
-    without order, which `key` names by its values. `found` counts the stories, cut by `top` or not.
+    without order. `key` holds the values that name the row: those of an index, of a key or a name
+    that was found in the table, or of the columns that the user calls so. `found` counts the
+    stories, cut by `top` or not. Of the notes, `table_notes` are the same for every row, `how` tell
+    how it was computed.
     """
 
     row: int | None
@@ -92,7 +96,25 @@ class Findings:
     notes: tuple[str, ...]
     hints: tuple[Hint, ...] = ()  # what options would show
     key: tuple[tuple[str, Value], ...] = ()
-    blamed: tuple[tuple[str, float], ...] = dataclasses.field(default=(), repr=False)
+    blamed: tuple[tuple[str, float], ...] = ()
+    table_notes: tuple[str, ...] = ()
+    how: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        cells = self.odd_cells
+        told = line(cells[0].story.headline) if cells else title(self).rstrip(".")
+        more = f"; and {len(cells) - 1:,} more" if len(cells) > 1 else ""
+        return f"<Findings: {name_of(self)}: {told}{more}>"
+
+    @property
+    def odd_cells(self) -> tuple[OddCell, ...]:
+        """The cells that stand out, the oddest first, each with all stories on it."""
+        return odd_cells(story for story in self.stories if story.stands_out)
+
+    @property
+    def own_notes(self) -> tuple[str, ...]:
+        """The notes on this row alone."""
+        return tuple(note for note in self.notes if note not in self.table_notes)
 
     @property
     def object(self) -> dict[str, Value]:
@@ -156,17 +178,13 @@ class Findings:
         All of these rows, and no others, have the same value in such a column.
         """
         labels = self._told(names)
-        said = (
-            "seems to be a label of the rows asked for: all of them, and no others, have the same "
-            "value in it."
-        )
         stories = sorted(self.stories, key=lambda story: not set(labels).isdisjoint(story.columns))
-        return dataclasses.replace(self, stories=tuple(stories))._with_warning(labels, said)
+        found = dataclasses.replace(self, stories=tuple(stories))
+        return found._with_warning(labels, say.SEEMS_A_LABEL)
 
     def with_lone_columns(self, names: Iterable[str]) -> Findings:
         """Return the result with a warning of columns in which only this row differs."""
-        said = "is the same in all rows but this one: evidence, unless it was made to mark it."
-        return self._with_warning(self._told(names), said)
+        return self._with_warning(self._told(names), say.DIFFERS_HERE_ONLY)
 
     def with_lone_values(self, names: Collection[str]) -> Findings:
         """Return the result with a note on columns in which only this row has a value.
@@ -174,8 +192,14 @@ class Findings:
         That is no finding, as what others lack cannot be compared, but worth a look.
         """
         compared = [name for name, _ in self.blamed if name in names]
-        notes = [f"Column {printable(name)} has a value in this row only." for name in compared]
+        notes = [say.FILLED_HERE_ONLY.format(column=printable(name)) for name in compared]
         return dataclasses.replace(self, notes=(*self.notes, *notes))
+
+    def named(self, columns: Sequence[str]) -> Findings:
+        """Return the result with the row's values in some columns as its name."""
+        values = self.object
+        key = tuple((name, values[name]) for name in columns if values.get(name) is not None)
+        return dataclasses.replace(self, key=key) if key else self
 
     def _told(self, names: Iterable[str]) -> list[str]:
         told = {name for story in self.stories for name in story.columns}
@@ -185,9 +209,9 @@ class Findings:
         """Warn of columns, and say how to leave them out."""
         if not columns:
             return self
-        notes = [f"Column {printable(name)} {said}" for name in columns]
-        it = "it" if len(columns) == 1 else "them"
-        hint = Hint("exclude", f"leaves {it} out", tuple(columns))
+        notes = [said.format(column=printable(name)) for name in columns]
+        effect = say.LEAVES_IT_OUT if len(columns) == 1 else say.LEAVES_THEM_OUT
+        hint = Hint("exclude", effect, tuple(columns))
         return dataclasses.replace(self, notes=(*self.notes, *notes), hints=(*self.hints, hint))
 
     def __str__(self) -> str:
@@ -195,9 +219,9 @@ class Findings:
 
     def text(self, *, all: bool = False, width: int = 88) -> str:  # noqa: A002 - the plain word
         """Return the result as text: what stands out; with `all`, all findings and numbers."""
-        from outlying.render.text import render
+        from outlying.render.text import Look, render
 
-        return render(self, width, everything=all)
+        return render(self, Look(width, everything=all))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values; `row` counts from 1 there, as in a file."""

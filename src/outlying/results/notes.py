@@ -1,9 +1,10 @@
-"""What a reader must know to judge a result."""
+"""What a reader must know to judge a result, and how it was computed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from outlying import sentences as say
 from outlying.derived.past import OwnPast
 from outlying.derived.relations import Relation, summaries
 from outlying.options import DEPRECATED, Options, PaperOptions
@@ -18,38 +19,44 @@ from outlying.table.values import printable
 _NAMED = 3  # relations in a note
 
 
-def notes_on(
-    searched: Searched, stories: Sequence[Story], found: int, options: Options
-) -> list[str]:
-    """Say what a reader must know to judge the result."""
-    outcome, attributes = searched.outcome, searched.attributes
-    notes = []
+def notes_on(searched: Searched, found: int, options: Options) -> list[str]:
+    """Say what a reader must know of the findings on one object."""
+    outcome, notes = searched.outcome, list[str]()
     if not outcome.best:
-        notes.append("In no context is any value rarer than a typical one.")
+        notes.append(say.NOTHING_RARE)
+    elif not outcome.reported and options.paper is not None:
+        least = f"{options.paper.min_outlierness:g}"
+        notes.append(say.BELOW_THRESHOLD.format(threshold=least))
     elif not outcome.reported:
-        why = "Nothing in this row is odd"
-        if options.paper is not None:
-            why = f"Nothing reaches the threshold of {options.paper.min_outlierness:g}"
-        notes.append(f"{why}; what comes closest is given instead.")
+        notes.append(say.CLOSEST_ARE_GIVEN)
     if found > options.top:
-        given = "finding is" if options.top == 1 else f"{options.top:,} findings are"
-        notes.append(f"Only the strongest {given} given.")
-    notes += _derived(searched.selection)
-    notes += _relations(searched.selection)
-    notes += _own_past(searched, options)
-    if options.paper is not None:
-        notes += _on_paper(attributes, options.paper)
+        one = options.top == 1
+        told = say.ONLY_THE_STRONGEST_ONE if one else say.ONLY_THE_STRONGEST
+        notes.append(told.format(count=f"{options.top:,}"))
+    unknown = dict.fromkeys(item.unknown(searched.values) for item in _origins(searched))
+    notes += [f"{said[0].upper()}{said[1:]}." for said in unknown if said]
+    return notes + ([say.NEW_ROW_JOINED] if searched.is_new else [])
+
+
+def table_notes(searched: Searched, options: Options) -> list[str]:
+    """Say what a reader must know of all rows alike."""
+    notes = [] if options.paper is None else _on_paper(searched.attributes, options.paper)
+    notes += _not_compared_by(searched, options)
+    return notes + [
+        say.WITHOUT_EFFECT.format(option=name)
+        for name in DEPRECATED
+        if getattr(options, name) is not None
+    ]
+
+
+def how_computed(searched: Searched, stories: Sequence[Story]) -> list[str]:
+    """Say how the findings were computed: for those who ask for everything."""
+    panels = (item.panel.note for item in _origins(searched) if isinstance(item, OwnPast))
+    parts = _derived(searched.selection), _relations(searched.selection), dict.fromkeys(panels)
+    notes = [note for part in parts for note in part]
     notes += drawn_note(searched.standing, searched.rows)
-    notes += _without_effect(options)
     bound = max((story.headline.bound for story in stories), default=0.0)
-    if bound:
-        notes.append(
-            "Columns of very many distinct values were counted in fine bins: outlierness, "
-            f"rarity, tail and lift are within {bound:.2g} of exact."
-        )
-    if searched.is_new:
-        notes.append("The new object joined the population as one more row.")
-    return notes
+    return notes + ([say.IN_BINS.format(bound=f"{bound:.2g}")] if bound else [])
 
 
 def _derived(selection: Selection) -> list[str]:
@@ -61,18 +68,17 @@ def _derived(selection: Selection) -> list[str]:
     for column in selection.parts:
         word = column.name.removeprefix(column.family).strip(" ()")
         parts.setdefault(printable(column.family, 40), []).append(word)
-    told = "; ".join(f"{name} ({', '.join(words)})" for name, words in parts.items())
-    notes = [f"Parts of columns were compared, too: {told}."]
+    told = [say.PARTS_OF.format(parts=", ".join(words), column=n) for n, words in parts.items()]
+    notes = [say.PARTS_COMPARED.format(parts="; ".join(told))]
     alone = [column for column in selection.parts if column.family not in by_value]
     circles = dict.fromkeys(column.family for column in alone if column.form == "time")
     texts = dict.fromkeys(column.family for column in alone if column.family not in circles)
-    if texts:
-        named = ", ".join(printable(name, 40) for name in texts)
-        notes.append(f"Of {named} only parts were compared: the texts themselves are too many.")
-    if circles:
-        named = ", ".join(printable(name, 40) for name in circles)
-        notes.append(f"Times of {named} were compared on a circle: 23:50 is near 00:10.")
-    return notes
+    notes += [say.ONLY_PARTS.format(columns=_named(texts))] if texts else []
+    return notes + ([say.ON_A_CIRCLE.format(columns=_named(circles))] if circles else [])
+
+
+def _named(columns: Iterable[str]) -> str:
+    return ", ".join(printable(name, 40) for name in columns)
 
 
 def _relations(selection: Selection) -> list[str]:
@@ -80,52 +86,41 @@ def _relations(selection: Selection) -> list[str]:
     found = summaries(selection)
     if not found:
         return []
-    count = "One relation" if len(found) == 1 else f"{len(found):,} relations"
     named = "; ".join(item.sentence for item in found[:_NAMED])
-    more = f"; and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
-    were = "was" if len(found) == 1 else "were"
-    return [f"{count} between columns {were} found, and compared: {named}{more}."]
+    more = len(found) - _NAMED
+    named += say.AND_MORE.format(count=f"{more:,}") if more > 0 else ""
+    told = say.ONE_RELATION if len(found) == 1 else say.RELATIONS
+    return [told.format(count=f"{len(found):,}", relations=named)]
 
 
-def _own_past(searched: Searched, options: Options) -> list[str]:
-    """Say whether rows were compared in time, and of what too little is known."""
-    origins = [column.origin for column in searched.selection.relations]
-    found = [item for item in origins if isinstance(item, Relation)]
-    notes = list(dict.fromkeys(item.panel.note for item in found if isinstance(item, OwnPast)))
-    unknown = dict.fromkeys(item.unknown(searched.values) for item in found)
-    notes += [f"{said[0].upper()}{said[1:]}." for said in unknown if said]
+def _origins(searched: Searched) -> list[Relation]:
+    origins = (column.origin for column in searched.selection.relations)
+    return [item for item in origins if isinstance(item, Relation)]
+
+
+def _not_compared_by(searched: Searched, options: Options) -> list[str]:
+    """Say by which columns rows could not be compared in time, though that was asked for."""
     used = {column.name for column in searched.selection.columns}
-    notes += [
-        f"{printable(name, 40)} is named as entity or time, but takes no part: rows were not "
-        "compared by it."
-        for name in options.panel
-        if name not in used
-    ]
-    return notes
+    unused = (printable(name, 40) for name in options.panel if name not in used)
+    return [say.NOT_COMPARED_BY.format(column=name) for name in unused]
 
 
 def hints_on(found: int, options: Options) -> list[Hint]:
     """Say which options would show more."""
-    return [Hint("top", "shows more findings")] if found > options.top else []
+    return [Hint("top", say.SHOWS_MORE)] if found > options.top else []
 
 
 def _on_paper(attributes: Sequence[Attribute], options: PaperOptions) -> list[str]:
     """Say what the paper's method makes of categories, and of numbers cut into bins."""
     notes = []
     if options.measure == "paper" and any(item.kind == "labels" for item in attributes):
-        notes.append("By the paper's measure a categorical property cannot exceed 0.46.")
+        notes.append(say.PAPER_CATEGORIES)
     if options.discretise is None:
         return notes
-    notes.append(
-        f"Numbers were cut into {options.bins} {options.discretise} bins: the older method, for "
-        "comparison; its scores change with the number of bins."
-    )
+    notes.append(say.PAPER_BINS.format(bins=options.bins, kind=options.discretise))
     alone = [attribute.column.name for attribute in attributes if attribute.is_constant]
     if alone:
-        notes.append(
-            "All values fell into one bin, which leaves nothing to compare, of: "
-            + ", ".join(map(repr, alone))
-        )
+        notes.append(say.PAPER_ONE_BIN.format(columns=", ".join(map(repr, alone))))
     return notes
 
 
@@ -133,16 +128,4 @@ def drawn_note(standing: Standing | None, rows: int) -> list[str]:
     """Say how many rows stood for all, where it was not all of them."""
     if standing is None or len(standing.ordered) >= rows:
         return []
-    return [
-        f"What is odd was judged by {len(standing.ordered):,} of the {rows:,} rows, drawn "
-        "by what they hold; the numbers of a finding are those of all rows."
-    ]
-
-
-def _without_effect(options: Options) -> list[str]:
-    """Say which options that were given do nothing any more."""
-    return [
-        f"The option {name} has no effect any more: a finding is compared with those of all rows."
-        for name in DEPRECATED
-        if getattr(options, name) is not None
-    ]
+    return [say.DRAWN.format(drawn=f"{len(standing.ordered):,}", rows=f"{rows:,}")]

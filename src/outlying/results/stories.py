@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from outlying.results.wording import cell_of, joint, not_together, sentence, standing
+from outlying.results import wording
 from outlying.table.table import Condition
-from outlying.table.values import Value, plain, printable
+from outlying.table.values import Value, plain
 
 if TYPE_CHECKING:
     from outlying.method.profiles import Picture, Ranges
@@ -129,6 +129,11 @@ class Pair(Ranked):
     near: int = dataclasses.field(default=0, repr=False)
     reach: float | None = dataclasses.field(default=None, repr=False)
     gap: tuple[Value, Value] | None = dataclasses.field(default=None, repr=False)
+    #: Of a number: how many rows of the group are as far out, this one included, towards the nearer
+    #: end; None where that was not counted.
+    beyond: int | None = dataclasses.field(default=None, repr=False)
+    #: The nearest other values of the group on both sides of a number.
+    neighbours: tuple[Value, Value] = dataclasses.field(default=(None, None), repr=False)
     rank: Rank | None = dataclasses.field(default=None, repr=False, compare=False)
     picture: Picture | None = dataclasses.field(default=None, repr=False, compare=False)
     #: Of a derived property: the column of the table that it comes from, the value there, and what
@@ -152,17 +157,21 @@ class Pair(Ranked):
     @builtins.property
     def detail(self) -> str | None:
         """What is odd of a derived property, in words; None where property and value say it."""
-        return None if self.said is None else f"{cell_of(self)}{joint(self)}{self.said}"
+        return (
+            None
+            if self.said is None
+            else f"{wording.cell_of(self)}{wording.joint(self)}{self.said}"
+        )
 
     @builtins.property
     def standing(self) -> str:
         """How it compares with the findings of other rows, in words; empty where none is known."""
-        return standing(self)
+        return wording.standing(self)
 
     @builtins.property
     def sentence(self) -> str:
         """The pair in words."""
-        return sentence(self)
+        return wording.sentence(self)
 
     def __str__(self) -> str:
         return self.sentence
@@ -262,7 +271,7 @@ def bundle(views: Mapping[str, Callable[[], str]], include: Any, exclude: Any) -
     return {kind: write() for kind, write in views.items() if kind in wanted - set(exclude or ())}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class Story(Ranked):
     """One thing that stands out: a set of columns, told from one or several sides.
 
@@ -298,14 +307,12 @@ class Story(Ranked):
     @property
     def sentence(self) -> str:
         """The story in words, as its headline tells it."""
-        if self.undecided and self.headline.given:
-            return f"{self.headline.sentence} {not_together(self.undecided)}"
-        if self.culprit == self.headline.column:
-            return self.headline.sentence
-        return (
-            f"{self.headline.sentence} Most likely {printable(self.culprit)} is the odd one: "
-            "without it, less stands out in this row."
-        )
+        return wording.story_sentence(self)
+
+    @property
+    def kind(self) -> str:
+        """What kind of finding it is, in a few words: "Currency does not fit the country"."""
+        return wording.story_kind(self)
 
     @property
     def others(self) -> tuple[Pair, ...]:
@@ -317,6 +324,7 @@ class Story(Ranked):
         return {
             "columns": list(self.columns),
             "culprit": self.culprit,
+            "kind": self.kind,
             "undecided": list(self.undecided),
             "headline": place,
             "strength": self.strength,
@@ -330,8 +338,48 @@ class Story(Ranked):
     def __str__(self) -> str:
         return self.sentence
 
+    def __repr__(self) -> str:
+        return f"<Story: {self.kind}; {self.sentence}>"
+
+    def _repr_html_(self) -> str:
+        from outlying.render.html import card
+
+        return card(self.headline, self.sentence)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return bundle({"text/html": self._repr_html_, "text/plain": self.__str__}, include, exclude)
+
     def ranked(self, rank: Rank) -> Story:
         """Return the story with where it stands among the findings of all rows."""
         place = self.pairs.index(self.headline)
         pairs = tuple(dataclasses.replace(pair, rank=rank) for pair in self.pairs)
         return dataclasses.replace(self, headline=pairs[place], pairs=pairs)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OddCell:
+    """One cell, and all that makes it odd: its best story first, then others on the same cell."""
+
+    column: str
+    stories: tuple[Story, ...]
+
+    @property
+    def story(self) -> Story:
+        """What tells most."""
+        return self.stories[0]
+
+    @property
+    def exceptional(self) -> bool:
+        """Whether it is exceptional, not merely unusual."""
+        return any(story.exceptional for story in self.stories)
+
+
+def odd_cells(stories: Iterable[Story]) -> tuple[OddCell, ...]:
+    """Group stories by the cell that each calls odd: one cell is one thing, however often told.
+
+    What is exceptional comes first, then what is unusual.
+    """
+    found: dict[str, list[Story]] = {}
+    for story in sorted(stories, key=lambda story: (not story.exceptional, not story.unusual)):
+        found.setdefault(story.culprit, []).append(story)
+    return tuple(OddCell(column, tuple(own)) for column, own in found.items())

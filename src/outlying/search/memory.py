@@ -34,7 +34,7 @@ from outlying.table.selection import (
     select_any,
 )
 from outlying.table.table import SkipReason, Table
-from outlying.table.targets import Key, RowRequest, Target, Targets, targets_in
+from outlying.table.targets import RowRequest, Target, Targets, targets_in
 
 Result = TypeVar("Result")
 
@@ -299,7 +299,7 @@ class MemoryPopulation:
         is_new, table, row = target.new is not None, prepared.table, exact.row
         return Searched(
             row=None if is_new or target.key else row,
-            key=target.key or (() if is_new else name_of(prepared.table, prepared.selection, row)),
+            key=target.key,
             values=table.values(row) if target.values is None else target.values,
             table=table,
             rows=self.table.rows,
@@ -322,10 +322,3 @@ class MemoryPopulation:
             strengths[rows] = found.strongest
             combinations[rows] = found.combination
         return strengths, combinations
-
-
-def name_of(table: Table, selection: Selection, row: int) -> Key:
-    """Return the values of a row in columns that name rows."""
-    skipped = selection.skipped
-    names = [item.name for item in skipped if item.why is SkipReason.ROW_NUMBER]
-    return tuple((name, table.column(name).value(row)) for name in names)

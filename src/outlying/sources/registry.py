@@ -241,7 +241,7 @@ def opened(data: Any, engine: Engine = "auto", **given: Any) -> Table | Feeder:
 
 
 def named(
-    source: str,
+    source: str | None,
     engine: Engine = "auto",
     *,
     table: str | None = None,

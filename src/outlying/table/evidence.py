@@ -52,8 +52,7 @@ def counts_rows(column: Column) -> bool:
 
 def row_numbers(name: str) -> SkippedColumn:
     """Say of a column that it counts the rows."""
-    reason = "counts the rows: it names them (declare its type as numeric to use it all the same)"
-    return SkippedColumn(name, reason, SkipReason.ROW_NUMBER)
+    return SkippedColumn(name, "counts the rows", SkipReason.ROW_NUMBER)
 
 
 def is_unnamed(name: str) -> bool:
@@ -63,8 +62,8 @@ def is_unnamed(name: str) -> bool:
 
 def row_names(name: str) -> SkippedColumn:
     """Say of a column that it names the rows."""
-    what = "has no name of its own: it" if is_unnamed(name) else "is the index: it"
-    return SkippedColumn(name, f"{what} names the rows", SkipReason.ROW_NUMBER)
+    what = "has no name of its own" if is_unnamed(name) else "is the index"
+    return SkippedColumn(name, f"{what} and names the rows", SkipReason.ROW_NUMBER)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

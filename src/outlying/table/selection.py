@@ -35,7 +35,6 @@ MOST_ASKED = 5_000
 MOST_FIELDS = 10_000
 
 _NAMED = 5  # columns in a message
-_ALL_THE_SAME = "(declare its type as categorical to use it all the same)"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -214,22 +213,22 @@ def skipped_column(
     """
     texts = summary.texts_in_words
     if summary.missing == summary.rows:
-        return SkippedColumn(name, "has no value in any row", SkipReason.EMPTY)
+        return SkippedColumn(name, "is empty in every row", SkipReason.EMPTY)
     if summary.only is not None:
-        reason = f"has the same value in every row: {text_of(summary.only)}"
+        reason = f"is the same in every row: {text_of(summary.only)}"
         return SkippedColumn(name, reason, SkipReason.CONSTANT)
     if is_unnamed(name) and not is_declared and not summary.has_groups:
         return row_names(name)
     if is_streamed and is_declared and summary.has_too_many_texts:
         reason = (
-            f"has {texts} distinct texts, too many to compare where the table is "
-            f"streamed (at most {MOST_TEXTS:,}, whatever type is declared)"
+            f"has {texts} different texts, too many to compare in a stream (at most "
+            f"{MOST_TEXTS:,}, whatever type is declared)"
         )
         return SkippedColumn(name, reason, SkipReason.TOO_MANY_TEXTS)
     if not is_too_fine(summary, is_declared=is_declared):
         return None
     if summary.is_identifier:
-        reason = f"is an identifier: (nearly) every row has a text of its own {_ALL_THE_SAME}"
-        return SkippedColumn(name, reason, SkipReason.IDENTIFIER)
-    reason = f"has {texts} distinct texts, too many to compare {_ALL_THE_SAME}"
+        nearly = "" if summary.texts == summary.rows - summary.missing else "nearly "
+        return SkippedColumn(name, f"differs in {nearly}every row", SkipReason.IDENTIFIER)
+    reason = f"has {texts} different texts, too many to compare"
     return SkippedColumn(name, reason, SkipReason.TOO_MANY_TEXTS)

@@ -173,7 +173,7 @@ class Condition:
     def __str__(self) -> str:
         name = printable(self.attribute)
         if self.kind == "missing":
-            return f"{name} is missing"
+            return f"{name} is empty"
         if self.kind == "equals" or self.low == self.high:
             return f"{name} = {text_of(self.low if self.kind == 'interval' else self.value)}"
         return f"{name} is {range_text(self.low, self.high)}"

@@ -35,9 +35,12 @@ TIMES: tuple[Form, ...] = ("date", "datetime", "instant", "time", "duration")
 FEW_DIGITS = 6
 
 _ALL_DIGITS = 17  # tell any two numbers apart
+_SEPARATED = 5  # digits from which on a number has separators
+_UNREADABLE = 19  # digits of a key rather than of a quantity
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICROSECOND = dt.timedelta(microseconds=1)
 _DAYS = dt.timedelta(days=10)  # in a longer range the time of day does not matter
+_HOURS = dt.timedelta(hours=3)  # in a longer one the seconds do not
 _MICROSECONDS_PER_DAY = 86_400_000_000
 _A_DAY = 1.0 * _MICROSECONDS_PER_DAY
 _UNITS = (1, 10**3, 10**6, 60 * 10**6, 3600 * 10**6, _MICROSECONDS_PER_DAY)
@@ -237,14 +240,22 @@ def number_text(number: float, digits: int = FEW_DIGITS) -> str:
     Whole parts are never rounded away: 1234567.89 becomes 1234568, not 1.23457e+06.
     """
     if number == 0 or not math.isfinite(number):
-        return repr(number + 0.0)
+        return without_trailing_zero(repr(number + 0.0))
     exponent = math.floor(math.log10(abs(number)))
     if exponent >= 15 or exponent < -4:
         return f"{number:.{digits if digits <= FEW_DIGITS else _ALL_DIGITS}g}"
     short = f"{number:.{max(0, digits - 1 - exponent)}f}"
-    return (short.rstrip("0").rstrip(".") if "." in short else short) + (
-        ".0" if float(short).is_integer() and exponent < digits - 1 else ""
-    )
+    return short.rstrip("0").rstrip(".") if "." in short else short
+
+
+def quantity_text(value: Value, digits: int = FEW_DIGITS) -> str:
+    """Write a value in a sentence: long numbers with separators, 116,500, but no year is 1,952."""
+    text = text_of(value, digits)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return text
+    whole, point, rest = text.partition(".")
+    is_long = whole.lstrip("-").isdigit() and len(whole.lstrip("-")) >= _SEPARATED
+    return f"{int(whole):,}{point}{rest}" if is_long and len(whole) < _UNREADABLE else text
 
 
 def whole_text(number: int) -> str:
@@ -256,28 +267,55 @@ def whole_text(number: int) -> str:
 
 
 def label_text(value: Value) -> str:
-    """Write a value as the label of a category: for people, and never the same for two values."""
+    """Write a value as the label of a category: for people, and never the same for two values.
+
+    A whole number of a column that holds others, too, ends in ".0".
+    """
     short = text_of(value)
-    return repr(value) if isinstance(value, float) and float(short) != value else short
+    if not isinstance(value, float):
+        return short
+    if float(short) != value:
+        return repr(value)
+    has_zero = value == 0 or (value.is_integer() and abs(value) < 10 ** (FEW_DIGITS - 1))
+    return f"{short}.0" if has_zero else short
 
 
-def range_text(low: Value, high: Value, digits: int = FEW_DIGITS) -> str:
+def range_text(low: Value, high: Value, digits: int = FEW_DIGITS, beside: Value = None) -> str:
     """Write a range for people: with no more decimals than tell three digits of its width.
 
-    A range of moments over many days is one of dates. More digits may be needed to tell a value.
+    A range of moments over many days is one of dates. More digits may be needed to tell a value
+    `beside` it, which must not seem to lie inside.
     """
     if type(low) is type(high) is float and low < high and math.isfinite(high - low):
-        digits = max(digits, telling_digits(low, [high]))
-        decimals = max(1, 2 - math.floor(math.log10(high - low)))
-        ends = (low, high) if digits > FEW_DIGITS else (round(low, decimals), round(high, decimals))
-        first, last = (number_text(end, digits) for end in ends)
-        if "." not in first or "." not in last:
-            first, last = without_trailing_zero(first), without_trailing_zero(last)
-    elif isinstance(low, dt.datetime) and isinstance(high, dt.datetime) and high - low > _DAYS:
-        first, last = low.date().isoformat(), high.date().isoformat()
+        first, last = _rounded_ends(low, high, max(digits, telling_digits(low, [high])), beside)
+    elif isinstance(low, dt.datetime) and isinstance(high, dt.datetime):
+        first, last = _moment_range(low, high)
     else:
-        first, last = text_of(low, digits), text_of(high, digits)
+        first, last = quantity_text(low, digits), quantity_text(high, digits)
     return first if first == last else f"{first} to {last}"
+
+
+def _moment_range(low: dt.datetime, high: dt.datetime) -> tuple[str, str]:
+    """Write two moments as finely as their distance asks for: by days, minutes, or in full."""
+    if high - low > _DAYS:
+        return low.date().isoformat(), high.date().isoformat()
+    if high - low > _HOURS:
+        low, high = (end.replace(second=0, microsecond=0) for end in (low, high))
+    return text_of(low), text_of(high)
+
+
+def _rounded_ends(low: float, high: float, digits: int, beside: Value) -> tuple[str, str]:
+    decimals = max(0, 2 - math.floor(math.log10(high - low)))
+    ends = (low, high) if digits > FEW_DIGITS else (_coarse(low, decimals), _coarse(high, decimals))
+    if isinstance(beside, float) and (ends[0] <= beside <= ends[1]) != (low <= beside <= high):
+        ends = low, high
+    return quantity_text(ends[0], digits), quantity_text(ends[1], digits)
+
+
+def _coarse(number: float, decimals: int) -> float:
+    """Round a number to so many decimals, but never to fewer than three digits."""
+    own = 2 - math.floor(math.log10(abs(number))) if number else 0
+    return round(number, max(decimals, own))
 
 
 def lies_between(low: Value, high: Value, value: Value) -> bool:

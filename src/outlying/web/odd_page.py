@@ -7,7 +7,7 @@ from typing import Any
 
 from outlying.checks import read_whole
 from outlying.errors import OptionError
-from outlying.render.detection_text import detector, most_in, reason
+from outlying.render.listing import detector, most_in, reason
 from outlying.results.detections import Detection, Flagged, OddCombination, Word
 from outlying.web.jobs import Job
 from outlying.web.queries import DETECT_OPTIONS, Addresses, OptionsQuery, TableQuery

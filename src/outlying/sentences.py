@@ -1,0 +1,194 @@
+"""The catalogue: every sentence on results, notes and the command line, with its gaps.
+
+Each says a fact, then the reason, then what to do about it. What fills a gap is made safe to show
+by whoever fills it. docs/wording.md lists them (scripts/make_wording.py), with those of errors,
+which stand where they are raised.
+"""
+
+from __future__ import annotations
+
+# --- a finding: the odd cell, what was expected, where -------------------------------------------
+
+CELL = "{column} = {value}"
+EMPTY_CELL = "{column} is empty"
+EXPECTED = "expected {expected}"
+EXPECTED_A_VALUE = "expected a value"
+EXPECTED_NO_VALUE = "expected an empty cell"
+IN_A_GAP = "in a gap between {low} and {high}"
+RARE_WITHIN = "rare within {expected}"
+WITHIN = "within {expected}"
+WHERE = "where {conditions}"
+WHERE_ROWS = " where {conditions} ({rows} rows)"
+NONE_OF_THE_OTHERS = "None of the other {others} rows{there} has {such}."
+SOME = "{count} of the {rows} rows{there} have {such}."
+ONLY_SOME = "Only {count} of the {rows} rows{there} have {such}."
+SUCH_A_VALUE = "a {noun} this {extreme}"
+GAP = "{cell} lies in a gap{where}: no other row{there} is between {low} and {high}."
+ALONE_WITHIN = "{cell} is rare{where}: no other row{there} is within {distance} of it."
+FEW_WITHIN = "{cell} is rare{where}: only {count} rows{there} are within {distance} of it."
+FEW_NEAR = "{cell} is rare{where}: few rows{there} are near it."
+MOST_ARE = "Most are {expected}."
+NO_OTHER_WITHIN = "No other row{there} is within {distance} of it."
+TIMES_RARER = "It is {times} rarer than a typical value{there}."
+FILLED_ELSEWHERE = "{column} is empty; it is filled in the other {others} rows{where}."
+FILLED_IN_MOST = "{column} is empty; it is filled in {filled} of the other {others} rows{where}."
+EMPTY_ELSEWHERE = "{cell}; it is empty in {empty} of the other {others} rows{where}."
+COMMON_ELSEWHERE = "{value} is common elsewhere in the table."
+EMPTY_IS_COMMON_ELSEWHERE = "Empty cells are common elsewhere in the table."
+NO_OTHER_LIKE_IT = "No other row is like that."
+OTHERS_LIKE_IT = "Only {count} rows are like that."
+NO_OTHER_AS_FAR_OFF = "No other row is as far off."
+OTHERS_AS_FAR_OFF = "{count} rows are as far off."
+NOT_TOGETHER = "{columns} do not fit together: any of them may be wrong."
+ODD_COLUMN_IS = "Most likely the odd column is {column}."
+MOST_LIKELY = "most likely {column} is wrong"
+ALSO_ODD = "Also odd: {findings}."
+OTHER_SIDE = "The same from the other side: {findings}."
+AND_MORE = "; and {count} more"
+NO_OTHER_AS_ODD = "No other row{compared} is as odd."
+ONE_AS_ODD = "1 other row{compared} is at least as odd."
+OTHERS_AS_ODD = "{count} other rows{compared} are at least as odd."
+OF_THE_DRAWN = " of the {rows} compared"
+
+# --- what kind of finding, in a few words --------------------------------------------------------
+
+UNUSUAL = "Unusual {what}"
+DOES_NOT_FIT = "{what} does not fit {others}"
+EMPTY = "Empty {what}"
+MISSPELT = "Misspelt {what}"
+ODDLY_WRITTEN = "Oddly written {what}"
+ODD_CHARACTERS = "Odd characters in {what}"
+REPEATED = "Repeated {what}"
+NOTHING_ODD = "Nothing odd"
+
+# --- one row -------------------------------------------------------------------------------------
+
+ROW_OF = "{row} of {source} ({rows} rows)"
+ROW_WITH = "The row with {key} in {source} ({rows} rows)"
+NEW_ROW = "The new row against {source} ({rows} rows)"
+ROW_AND_LINE = "{row} {number} (line {line})"
+ONE_CELL = "One cell is exceptional:"
+SOME_CELLS = "{count} cells are exceptional:"
+ONE_UNUSUAL_CELL = "Nothing is exceptional, but one cell is unusual:"
+SOME_UNUSUAL_CELLS = "Nothing is exceptional, but {count} cells are unusual:"
+MARKED_UNUSUAL = "Unusual: "
+NOTHING_STANDS_OUT = "Nothing in this row is out of the ordinary."
+NOTHING_BESIDE_OTHERS = "Nothing in this row is out of the ordinary: {standing}"
+SHOWS_THE_CLOSEST = "{everything} shows what comes closest."
+WEAKER = "{everything} shows {findings} that many rows have, too."
+
+# --- what is odd in a table ----------------------------------------------------------------------
+
+ROWS_ARE = "{count} of {rows} rows of {source} are {word}{first}"
+ONE_ROW_IS = "1 of {rows} rows of {source} is {word}"
+THE_FIRST = "; here are the first {count}"
+THE_FIRST_ONE = "; here is the first"
+OTHERS_ARE = "{count} more are {word}{first}"
+ONE_OTHER_IS = "1 more is {word}"
+ODDEST_FIRST = ", the oddest first:"
+NO_ROW_IS = "No row of {source} is exceptional ({rows} rows)."
+UNUSUAL_ROWS = "{count} rows are merely unusual: {everything} shows them."
+ONE_UNUSUAL_ROW = "1 row is merely unusual: {everything} shows it."
+MORE_UNUSUAL = "{everything} also shows {rows}."
+RANKED_BY = "The first {count} of {rows} rows of {source}, ranked by {detector}:"
+LINE_OF_ROW = "Row 1 is line {line} of the file."
+ALIKE = "The same as in row {row}: {rows}."
+ODD_COMBINATIONS = "No single value is odd in these rows, but the combination is:"
+MOSTLY = "mostly {columns}"
+SHARED = "What they share:"
+SHARED_BY_ALL = "{count} of {total}: {pattern}"
+MORE_ON_EACH = "Why? --explain tells the whole story of each row; `outlying explain` that of one."
+NO_FINDING = "no finding"
+SCORE = "score {score}"
+TIMES_THE_SCORE = "{times} times the score of an average row"
+TIMES_AS_FAR = "{times} times as far from its neighbours as an average row"
+FIRST_IN_ROUNDS = "; the oddest in {votes} of {rounds} rounds"
+BY_FINDINGS = "the strongest finding of each row"
+BY_BAGGING = (
+    "feature bagging: {rounds} rounds on random columns, {base} with {neighbours} neighbours, "
+    "combined by {combine}"
+)
+LOWEST_FIRST = ", the lowest first"
+
+# --- notes: what a reader should know ------------------------------------------------------------
+
+NOT_COMPARED = "{column} was not compared: it {reason}."
+COMPARES_IT = "({setting} compares it.)"
+MORE_NOT_COMPARED = "{count} more columns were not compared; the JSON result names them."
+NOTHING_RARE = "No value of this row is rare, whatever rows it is compared with."
+CLOSEST_ARE_GIVEN = "Nothing in this row is odd; what comes closest is given instead."
+BELOW_THRESHOLD = "Nothing reaches the threshold of {threshold}; what comes closest is given."
+ONLY_THE_STRONGEST = "Only the {count} strongest findings are given."
+ONLY_THE_STRONGEST_ONE = "Only the strongest finding is given."
+PARTS_COMPARED = "Also compared: {parts}."
+PARTS_OF = "{parts} of {column}"
+ONLY_PARTS = "Of {columns}, only parts were compared: nearly every text is different."
+ON_A_CIRCLE = "In {columns}, 23:50 is close to 00:10."
+NOT_COMPARED_BY = (
+    "{column} is named as entity or time, but takes no part: rows were not compared by it."
+)
+ONE_RELATION = "One relation between columns was used: {relations}."
+RELATIONS = "{count} relations between columns were used: {relations}."
+DRAWN = (
+    "What is odd was decided by {drawn} of the {rows} rows, chosen by their content; the figures "
+    "of each finding are counted in all rows."
+)
+WITHOUT_EFFECT = "{option} no longer has any effect: every row is compared with all others."
+IN_BINS = (
+    "Columns of very many different values were counted in narrow bins: outlierness, rarity, tail "
+    "and lift are within {bound} of exact."
+)
+NEW_ROW_JOINED = "The new row was compared as one more row of the table."
+PAPER_CATEGORIES = "By the paper's measure a categorical property cannot exceed 0.46."
+PAPER_BINS = (
+    "Numbers were cut into {bins} {kind} bins: the older method, for comparison; its scores change "
+    "with the number of bins."
+)
+PAPER_ONE_BIN = "All values fell into one bin, which leaves nothing to compare, in: {columns}."
+SEEMS_A_LABEL = (
+    "{column} seems to be a label of the rows asked for: all of them, and no others, have the same "
+    "value in it."
+)
+DIFFERS_HERE_ONLY = (
+    "{column} is the same in all rows but this one: good evidence, unless it was made to mark it."
+)
+FILLED_HERE_ONLY = "{column} is filled in this row only."
+LEAVES_IT_OUT = "leaves it out"
+LEAVES_THEM_OUT = "leaves them out"
+SHOWS_MORE = "shows more findings"
+A_HIGHER = "A higher {option}"
+
+# --- what numbers mean ---------------------------------------------------------------------------
+
+GLOSSARY = {
+    "rarity": "how many times fewer rows lie near this value than near a typical one of the group; "
+    "of categories: how many times fewer rows share it.",
+    "outlierness": "the rarity on a scale from 0 to 1. 0.9 is ten times rarer than a typical "
+    'value, 0.99 a hundred times. With preset="paper" it is the paper\'s own score, which depends '
+    "on the unit of the column, so that scores of different columns do not compare.",
+    "group": "how many rows satisfy the conditions, and their share of the table.",
+    "tail": "the share of the group that is at least as rare as this row.",
+    "lift": "how many times closer together the values are in the group than in the whole table. "
+    "Near 1, the conditions have nothing to do with the column.",
+    "overall": "the outlierness of the same value in the whole table, without any condition.",
+    "strength": "what findings are ordered by, and compared with those of all other rows: how far "
+    "the value lies outside, and how badly it fits the other columns.",
+    "blame": "how much weaker the strongest finding of the row would be without this column. It is "
+    "0 for ordinary cells, and equal where two columns do not fit together: either may be wrong.",
+}
+
+# --- the command line ----------------------------------------------------------------------------
+
+INTERRUPTED = "Interrupted; nothing was written."
+INTERRUPTED_AFTER = "Interrupted; {done} of {total} were explained and written."
+INTERRUPTED_KEPT = "Interrupted; {kept}."
+KEPT_NOTHING = "nothing was written"
+KEPT_SOME = "{done} of {total} are explained in {file}; {how}"
+CONTINUES = "the same command with --resume continues"
+CANNOT_CONTINUE = "objects from standard input cannot be continued"
+COMPLETE_ALREADY = "{file} is complete already; nothing to do."
+EXPLAINED_ALREADY = "{done} of {total} are explained already."
+WORKING = "working: {percent}% of this step"
+WORKING_ON = "working: {percent}%, {stage}"
+EXPLAINED_SO_FAR = "{done} of {total} explained, {left} left"
+SAVED = "Saved. Now try: outlying explain {table} --object {row}"
