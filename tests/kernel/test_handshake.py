@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import outlying
-from outlying.kernel import build, structs
+from outlying.kernel import build, tally
 from outlying.kernel.library import Kernel, UnfitBuildError
 
 PACKAGE = Path(outlying.__file__).parent
@@ -95,7 +95,7 @@ def test_what_is_no_library_is_not_loaded(copy: Path) -> None:
 
 
 def test_structs_of_other_sizes_are_not_passed(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes = {struct: ctypes.sizeof(struct) + 8 for struct in (structs.TallyStruct,)}
+    sizes = {struct: ctypes.sizeof(struct) + 8 for struct in (tally.TallyStruct,)}
     monkeypatch.setattr(ctypes, "sizeof", sizes.get)
     with pytest.raises(UnfitBuildError, match="struct tally has another size"):
         Kernel("generic", copy)
@@ -104,7 +104,7 @@ def test_structs_of_other_sizes_are_not_passed(copy: Path, monkeypatch: pytest.M
 def test_all_structs_are_compared() -> None:
     """A struct that is declared elsewhere would be passed without having been compared."""
     texts = {path.name: path.read_text() for path in (PACKAGE / "kernel").glob("*.py")}
-    assert [name for name, text in texts.items() if "ctypes.Structure" in text] == ["structs.py"]
+    assert [name for name, text in texts.items() if "ctypes.Structure" in text] == ["library.py"]
 
 
 @pytest.mark.slow

@@ -49,12 +49,6 @@ def test_sweeps_are_those_of_numpy(
     ended, found = np.zeros(len(values) + 1, np.int64), np.empty(len(values), np.int64)
     kernel("sweep_around", values, len(values), before, reach, ended, found, result=None)
     assert found.tolist() == around.tolist()
-    rng = np.random.default_rng(seed)
-    rows = rng.permutation(len(values))
-    marks = rng.random(len(values)) < 0.5
-    taken = np.empty(len(values) + 1)
-    number = kernel("sweep_taken", values, rows, len(values), marks, taken)
-    assert taken[:number].tolist() == values[marks[rows]].tolist()
 
 
 def answers(kernel: Kernel, table: strategies.Table, row: int) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from outlying.kernel import sweep
 from outlying.kernel.library import Kernel
 from outlying.method.density import Floats
+from outlying.method.distribution import distinct
 from tests.kernel.builds import LESS
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -71,16 +72,18 @@ def test_sweeps_describe_values_as_numpy_does(
 ) -> None:
     rng = np.random.default_rng(seed)
     values = np.sort(SHAPES[shape](rng, rows))
-    found, counts, before = by_either(sweep.distinct, values)
+    found, counts, before = distinct(values)
     assert found.tolist() == sorted(set(values.tolist()))
     assert before[-1] == counts.sum() == rows
     if len(found) < 2:
         return
-    by_either(sweep.weighted_variance, found, counts)
-    by_either(sweep.median_step, found)
-    around = by_either(sweep.rows_around, found, before, float(found[-1] - found[0]) / 20)
-    densities = np.asarray(around) / rows
-    by_either(sweep.means_around, densities, counts, float(densities[0]))
-    least, widest = float(np.median(densities)), float(found[-1] - found[0]) / 10
-    for point in (np.nan, float(rng.choice(found)), float(values.mean())):
-        by_either(sweep.ranges, found, densities, least, widest, point)
+    reach = float(found[-1] - found[0]) / 20
+    around = np.asarray(by_either(sweep.rows_around, found, before, reach))
+    for place in rng.integers(len(found), size=5):  # the last digit of a sum may decide either way
+        near = np.abs(values - found[place])
+        least = np.count_nonzero(near < reach * (1 - 1e-9))
+        assert least <= around[place] <= np.count_nonzero(near <= reach * (1 + 1e-9))
+    by_either(sweep.total_after, values, reach)
+    points = np.sort(rng.choice(values, 100))
+    for side in ("left", "right"):
+        by_either(sweep.places_of, values, points, side)

@@ -10,20 +10,28 @@ import ctypes
 import functools
 import os
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from outlying.errors import OptionError
 from outlying.kernel.build import GENERIC, LEVELS, fault_of, identity, path_of
-from outlying.kernel.structs import Shared
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Places: TypeAlias = npt.NDArray[np.int64]
-Marks: TypeAlias = npt.NDArray[np.bool_]
 
 VARIABLE = "OUTLYING_KERNEL"
+
+
+class Shared(ctypes.Structure):
+    """A struct that C knows, too, as ctypes lays it out.
+
+    A new one is a subclass and a line SHARED(its name) in C: with that, a build in which it has
+    another size is not loaded.
+    """
+
+    c_name: ClassVar[str]
 
 
 class UnfitBuildError(Exception):

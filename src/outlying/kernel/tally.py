@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from outlying.kernel.library import address_of, compiled
-from outlying.kernel.structs import AroundStruct, TallyStruct
+from outlying.kernel.library import Shared, address_of, compiled
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 Small: TypeAlias = npt.NDArray[np.int32]
@@ -22,6 +22,38 @@ ENOUGH = 5
 MOST_CONDITIONS = 4
 _CHUNK = 1 << 22  # words that NumPy joins at once
 _ROOM = 1 << 16  # cells, to begin with
+
+
+class TallyStruct(Shared):
+    """`struct tally` of tally.c."""
+
+    c_name = "tally"
+    _fields_ = (
+        *((name, ctypes.c_int64) for name in ("words", "bins", "windows", "known", "least")),
+        ("with_empty", ctypes.c_int64),
+        ("alike", ctypes.c_int64),
+        ("rarity", ctypes.c_double),
+        ("bar", ctypes.c_double),
+        *((name, ctypes.c_void_p) for name in ("starts", "low", "high", "mass")),
+        ("bases", ctypes.c_void_p),
+        ("conditions", ctypes.c_void_p),
+        ("room", ctypes.c_int64),
+    )
+
+
+class AroundStruct(Shared):
+    """`struct around` of tally.c."""
+
+    c_name = "around"
+    arrays = (
+        *("low", "high", "is_own", "skipped", "own", "codes"),
+        *("offsets", "first", "listed", "from_", "to"),
+    )
+    _fields_ = (
+        *((name, ctypes.c_int64) for name in ("rows", "size", "attributes", "least")),
+        ("concentration", ctypes.c_double),
+        *((name, ctypes.c_void_p) for name in arrays),
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

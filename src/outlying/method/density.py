@@ -13,7 +13,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from outlying.kernel.sweep import rows_around, total_after, variance
+from outlying.kernel.sweep import rows_around, total_after
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Counts: TypeAlias = npt.NDArray[np.int64]
@@ -102,3 +102,10 @@ def frequencies(counts: Counts) -> Floats:
 def mean_matches(counts: Counts, everywhere: Counts) -> float:
     """Return how many of other rows share a row's category on average, by counts of both."""
     return int(np.dot(counts, everywhere)) / int(np.add.reduce(counts))
+
+
+def variance(values: Floats) -> float:
+    """Return the variance of ascending values, not all equal, in units of their spread."""
+    offsets = (values - values[0]) / (values[-1] - values[0])
+    deviations = offsets - np.add.reduce(offsets) / len(values)
+    return float(np.add.reduce(deviations * deviations) / len(values))

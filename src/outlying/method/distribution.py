@@ -14,7 +14,7 @@ from typing import cast
 
 import numpy as np
 
-from outlying.kernel.sweep import distinct, rows_around, weighted_variance
+from outlying.kernel.sweep import rows_around
 from outlying.method.density import (
     Counts,
     Floats,
@@ -279,3 +279,18 @@ class Bounds:
         (least, most), near = self._reached(scale), self.near(scale)
         surely, perhaps = rows[most <= near.low].sum(), rows[least <= near.high].sum()
         return Between(int(surely) / known, int(perhaps) / known)
+
+
+def distinct(values: Floats) -> tuple[Floats, Counts, Counts]:
+    """Return which values there are, given all in order; their rows, and those before each."""
+    starts = np.flatnonzero(np.diff(values, prepend=-np.inf))
+    before = np.append(starts, len(values))
+    return values[starts], np.diff(before), before
+
+
+def weighted_variance(values: Floats, rows: Counts) -> float:
+    """Return the variance of ascending values, not all equal, in units of their spread."""
+    number = int(np.add.reduce(rows))
+    offsets = (values - values[0]) / (values[-1] - values[0])
+    deviations = offsets - np.add.reduce(offsets * rows) / number
+    return float(np.add.reduce(deviations * deviations * rows) / number)

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from outlying.kernel.sweep import means_around
 from outlying.method.density import Counts, Floats, Number, density_at
 
 #: Densities closer than this (relatively) are the same density: summation order must not decide.
@@ -161,7 +160,12 @@ def areas(densities: Floats, at_object: float, rows: Counts | None = None) -> tu
     """
     if rows is None:
         rows = np.ones(len(densities), dtype=np.int64)
-    return means_around(densities, rows, at_object)[1:]
+    number = float(np.add.reduce(rows))
+    above, below = (np.maximum(sign * (densities - at_object), 0.0) for sign in (1.0, -1.0))
+    return (
+        float(np.add.reduce(above * rows) / number),
+        float(np.add.reduce(below * rows) / number),
+    )
 
 
 def tail(densities: Floats, at_object: float, rows: Counts | None = None) -> float:

@@ -15,7 +15,6 @@ from typing import Literal, TypeAlias, cast
 
 import numpy as np
 
-from outlying.kernel.sweep import means_around, median_step, ranges
 from outlying.method import measure
 from outlying.method.density import Counts, Floats, frequencies, mean_matches
 from outlying.method.distribution import Distribution
@@ -73,7 +72,9 @@ class NumericProfile:
         rank = math.ceil(share - 1e-9) if self.known >= 10 else math.floor(share)
         place = np.searchsorted(counted, self.known - rank, side="right")
         self.least = float(ranked[place]) * (1 - measure.SAME_DENSITY)
-        self.widest_gap = max(found.width, _GAPS_IN_A_RANGE * median_step(found.values))
+        self.widest_gap = max(
+            found.width, _GAPS_IN_A_RANGE * float(np.median(np.diff(found.values)))
+        )
         self._sketches: dict[int, NumericSketch] = {}
 
     @property
@@ -174,7 +175,7 @@ class NumericProfile:
         """Say where the 90% of highest density lie; ranges end where the object lies between."""
         point = self._scaled(place) if at_object < self.least else math.nan
         values, densities = self.found.values, self.found.densities()
-        starts, stops = ranges(values, densities, self.least, self.widest_gap, point)
+        starts, stops = _ranges(values, densities, self.least, self.widest_gap, point)
         return tuple(
             (self._shown(float(low)), self._shown(float(high)))
             for low, high in zip(starts, stops, strict=True)
@@ -243,6 +244,19 @@ class CategoricalProfile:
         shares = np.cumsum(self.counts[order]) / self.known
         codes = order[: int(np.searchsorted(shares, TYPICAL_SHARE - 1e-9)) + 1]
         return tuple(self.labels[code] for code in codes)
+
+
+def _ranges(
+    values: Floats, densities: Floats, least: float, widest: float, point: float
+) -> tuple[Floats, Floats]:
+    """Join ascending values that are dense enough to ranges: return where they begin and end.
+
+    They end where the next value is too far off, and at a point between two values.
+    """
+    kept = values[densities >= least]
+    is_between = (kept[:-1] < point) & (point <= kept[1:])
+    ends = np.flatnonzero((np.diff(kept) > widest) | is_between)
+    return kept[np.append(0, ends + 1)], kept[np.append(ends, len(kept) - 1)]
 
 
 Profile: TypeAlias = NumericProfile | CategoricalProfile
@@ -356,7 +370,7 @@ def _at_even_shares(densities: Floats, rows: Counts) -> Floats:
     total = int(counted[-1])
     places = np.linspace(0, total - 1, min(total, _MOST_RANKS)).round().astype(np.int64)
     chosen = densities[np.searchsorted(counted, places, side="right")]
-    return np.asarray(chosen / means_around(densities, rows, 0.0)[0])
+    return np.asarray(chosen / (np.add.reduce(densities * rows) / float(np.add.reduce(rows))))
 
 
 def _thinned(found: Distribution) -> Floats:

@@ -16,7 +16,6 @@ from typing import ClassVar, Literal, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from outlying.kernel.sweep import taken
 from outlying.method.density import Counts, Floats
 from outlying.method.distribution import Distribution
 from outlying.method.intervals import Segments, segments
@@ -223,7 +222,7 @@ class NumericAttribute(BaseAttribute):
 
     def profile(self, mask: Mask) -> NumericProfile | None:
         """Describe the values in a context; None where all are equal."""
-        values = taken(self.sorted, self.order, mask)
+        values = self.sorted[mask[self.order]]
         return None if len(values) == 0 or values[0] == values[-1] else self.profile_of(values)
 
     def profile_of(self, values: Floats) -> NumericProfile:
