@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.naive_surprise import Group, bar_of, clip, quantile
 from tests.naive_sweep import (
@@ -126,6 +126,23 @@ class NumberJudge:
             return 0.0
         return self.group(narrower).surprise(x)
 
+    def doubt(self, rows: Sequence[int], x: float) -> float:
+        """Return how much less odd a number is for some rows."""
+        values = sorted(self.numbers[r] for r in rows)
+        if values[0] == values[-1]:
+            return math.inf if values[0] == x else 0.0
+        group = Group(values, self.column)
+        if group.log_rarity(x) < math.log(4):
+            return math.inf
+        return group.lacks(x, math.log(len(self.column)))
+
+    def lacks(self, context: Context, x: float) -> float:
+        """Return what a number lacks of lying far outside of a group."""
+        values = self.group(context).values
+        if len(values) < 20 or values[0] == values[-1]:
+            return 0.0
+        return self.group(context).lacks(x, math.log(len(self.column)))
+
 
 class CategoryJudge:
     """Judges categories by how often they occur."""
@@ -169,6 +186,76 @@ class CategoryJudge:
                 left = 0.0 if left < math.log(4) else left
                 best = min(best, (left, k), key=lambda pair: pair[0])
         return best
+
+    def doubt(self, rows: Sequence[int], value: Value) -> float:
+        """Return whether a category is ordinary for some rows."""
+        return math.inf if self._log_rarity(rows, value) < math.log(4) else 0.0
+
+    def lacks(self, context: Context, value: Value) -> float:
+        """Return nothing: categories know no distance."""
+        return 0.0
+
+
+# --- method 5d: soft borders ---
+
+
+@dataclass(frozen=True)
+class Nearby:
+    """Asks the rows next to a row about what is found on one property."""
+
+    table: Table
+    conditions: Sequence[Condition]
+    judge: NumberJudge | CategoryJudge
+    cells: Sequence[Value]
+
+    def confirmed(self, row: int, judged: Judged) -> Judged:
+        """Return what is left of the findings on a row."""
+        outside, misfit = judged.outside, judged.misfit
+        if judged.strength < 0.4 * math.log(max(len(self.cells), 2)):
+            return judged
+        if misfit > 0:
+            misfit = max(misfit - self._doubt(row, judged.context, is_misfit=True), 0.0)
+        if outside.strength > 0 and outside.group != -1:
+            group = judged.context if outside.group == -2 else (outside.group,)
+            left = max(outside.strength - self._doubt(row, group, is_misfit=False), 0.0)
+            left = left or min(outside.surprise - self.judge.bar, 0.0)
+            outside = replace(outside, strength=left)
+        return Judged(outside, misfit, judged.context)
+
+    def _doubt(self, row: int, context: Context, *, is_misfit: bool) -> float:
+        value, doubts = self.cells[row], [0.0]
+        intervals = [
+            k for k in context if isinstance(self.table[self.conditions[k].column][row], float)
+        ]
+        for k in intervals:
+            near = self._next(row, self.conditions[k].column, set(context) - {k})
+            if len(near) >= 20:
+                doubts.append(self.judge.doubt(near, value))  # type: ignore[arg-type]
+        if is_misfit and not intervals:
+            doubts.append(self.judge.lacks(context, value))  # type: ignore[arg-type]
+        return max(doubts)
+
+    def _next(self, row: int, column: str, rest: set[int]) -> list[int]:
+        """Return the hundred rows next to a row on a column, and those equal to the outermost."""
+        numbers = self.table[column]
+        others = [
+            r
+            for r, cell in enumerate(self.cells)
+            if cell is not None
+            and numbers[r] is not None
+            and all(r in self.conditions[k].rows for k in rest)
+        ]
+        at = _number(numbers[row])
+        ordered = sorted(_number(numbers[r]) for r in others)
+        below, equal = sum(x < at for x in ordered), sum(x == at for x in ordered)
+        first = max(min((below + below + equal) // 2 - 50, len(ordered) - 100), 0)
+        taken = [*ordered[first : first + 100], at]
+        return [r for r in others if min(taken) <= _number(numbers[r]) <= max(taken)]
+
+
+def _number(cell: Value) -> float:
+    assert isinstance(cell, float)
+    return cell
 
 
 # --- strength and standing ---
@@ -220,7 +307,9 @@ def judged(
             judge = NumberJudge(cells, conditions, name, sweep.lifts)
         rows = range(len(cells))
         misfits = [sweep.misfit(row) for row in rows]
-        columns.append([Judged(judge(row, *misfits[row]), *misfits[row]) for row in rows])
+        nearby = Nearby(table, conditions, judge, cells)
+        found = [Judged(judge(row, *misfits[row]), *misfits[row]) for row in rows]
+        columns.append([nearby.confirmed(row, own) for row, own in enumerate(found)])
     return [list(row) for row in zip(*columns, strict=True)]
 
 

@@ -120,6 +120,15 @@ class Group:
             below.nats(below.begin - x) * self._fade(copies + smaller),
         )
 
+    def lacks(self, x: float, nats: float) -> float:
+        """Return what a value beyond the outer tenths lacks of so much surprise by its tail."""
+        above, below = self._tails
+        if x > above.begin and above.a > 0:
+            return max(nats - above.nats(x - above.begin), 0.0)
+        if x < below.begin and below.a > 0:
+            return max(nats - below.nats(below.begin - x), 0.0)
+        return 0.0
+
     def _fade(self, as_far: int) -> float:
         others = max(as_far, 1) - 1
         s, r = others / len(self.column), others / len(self.values)

@@ -13,6 +13,7 @@ from typing import Any, cast
 from benchmarks.ranking import (
     adbench,
     clean,
+    everyday,
     gross,
     groups,
     hics,
@@ -29,6 +30,7 @@ SUITES: dict[str, Suite] = cast(
     {
         "groups": groups,
         "users": users,
+        "everyday": everyday,
         "gross": gross,
         "masking": masking,
         "clean": clean,

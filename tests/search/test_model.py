@@ -35,7 +35,7 @@ def test_evidence_is_that_of_the_twin(
     assert names == [(name, gap) for name, gap, _ in naive.properties_of(table)]
     for row, judged in enumerate(expected):
         for place, own in enumerate(judged):
-            assert found.misfits(place)[row] == pytest.approx(own.misfit, abs=2e-9)
+            assert found.misfit[row, place] == pytest.approx(own.misfit, abs=2e-9)
             assert found.context(row, place) == own.context
             outside = own.outside
             assert found.outside[row, place] == pytest.approx(outside.strength, abs=1e-9)
@@ -52,10 +52,9 @@ def parts_of(evidence: Evidence) -> dict[str, Any]:
     """Return all that counts against rows: rows x properties, or x 4 conditions."""
     each = list(enumerate(evidence.cells))
     contexts = [cells.members[evidence.cell[:, place]] for place, cells in each]
-    names = ("outside", "group", "explained", "surprise")
+    names = ("outside", "group", "explained", "surprise", "misfit")
     return {
         **{name: getattr(evidence, name) for name in names},
-        "misfit": np.array([evidence.misfits(place) for place, _ in each]).T,
         "contexts": np.array(contexts).swapaxes(0, 1),
     }
 

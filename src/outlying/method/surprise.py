@@ -191,6 +191,15 @@ class Group:
         nats[is_outer] = np.maximum(upper, lower)
         return nats
 
+    def lacks(self, values: Floats, nats: float) -> Floats:
+        """Return how much values beyond the outer tenths lack of so much surprise by their tail.
+
+        Beside a spike there is no tail: what is off it is odd, however far it lies.
+        """
+        _, q10, q25, q50, q75, q90, _ = self._quantiles
+        has_tail = ((values < q10) & (q25 < q50)) | ((values > q90) & (q50 < q75))
+        return np.where(has_tail, np.maximum(nats - np.maximum(*self._beyond(values)), 0.0), 0.0)
+
     def _beyond(self, values: Floats) -> tuple[Floats, Floats]:
         """Return the surprise of values above the upper tenth, and below the lower one."""
         q05, q10, q25, q50, q75, q90, q95 = self._quantiles

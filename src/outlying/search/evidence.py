@@ -40,12 +40,9 @@ class Evidence:
     group: Small  # the condition in whose group it lies outside; -1 is the whole table
     explained: Small  # the condition that explains some of it away; -1 where none does
     surprise: Floats  # in the whole column, whatever explains it
+    misfit: Floats  # how badly it fits the other columns; 0 where it does
     cell: Small  # the rare cell that it lies in; -1 where there is none
     cells: tuple[RareCells, ...]  # of each property
-
-    def misfits(self, place: int) -> Floats:
-        """Return how badly a property of the rows fits the other columns."""
-        return self.cells[place].strengths[self.cell[:, place]]
 
     def context(self, row: int, place: int) -> Context:
         """Return the context that a property of a row does not fit."""
@@ -54,7 +51,7 @@ class Evidence:
 
     def strengths(self, place: int) -> Floats:
         """Return the strength of findings on a property; 0 or less where there is none."""
-        misfits, outside = self.misfits(place), self.outside[:, place]
+        misfits, outside = self.misfit[:, place], self.outside[:, place]
         return np.where(misfits > 0, joined(outside, misfits), outside)
 
     @property
@@ -76,7 +73,7 @@ class Evidence:
         return dataclasses.replace(self, **arrays)
 
 
-_ARRAYS = ("outside", "group", "explained", "surprise", "cell")
+_ARRAYS = ("outside", "group", "explained", "surprise", "misfit", "cell")
 
 
 class Claim(NamedTuple):
@@ -96,14 +93,11 @@ class Claims(NamedTuple):
 
 def claims(evidence: Evidence) -> list[Claims]:
     """Return what is to be told of each row."""
-    misfits = np.zeros(evidence.outside.shape)
-    for place in range(len(evidence.cells)):
-        misfits[:, place] = evidence.misfits(place)
-    return [_claims(evidence, row, own) for row, own in enumerate(misfits)]
+    return [_claims(evidence, row) for row in range(len(evidence.outside))]
 
 
-def _claims(evidence: Evidence, row: int, misfit: Floats) -> Claims:
-    surprise = evidence.surprise[row]
+def _claims(evidence: Evidence, row: int) -> Claims:
+    surprise, misfit = evidence.surprise[row], evidence.misfit[row]
     outside = np.maximum(evidence.outside[row], 0.0)  # less than 0: not outside at all
     strongest = joined(outside, misfit)
     found: dict[tuple[int, Context], Claim] = {}

@@ -23,6 +23,7 @@ from outlying.search.attributes import Attribute, CategoricalAttribute, NumericA
 from outlying.search.bins import CategoryBins, NumericBins, layout_of
 from outlying.search.cells import Cells, Codes, Numbers
 from outlying.search.evidence import Evidence
+from outlying.search.nearby import Found, Nearby
 from outlying.search.outside import CategoryJudge, Judge, NumberJudge, Outside
 from outlying.search.standing import Standing
 from outlying.search.sweep import RareCells, Sweep, Swept, lay_out
@@ -94,6 +95,7 @@ class Model:
         self.cells = Cells.of(self.attributes, self.numbers, self.least(1))
         self.codes = self.cells.codes(self.numbers)
         self.properties = tuple(self._properties())
+        self.nearby = Nearby(self.attributes, self.cells, self.numbers, self.codes)
         self._once = LazyValues()
         self.progress = progress
 
@@ -118,9 +120,9 @@ class Model:
     @functools.cached_property
     def evidence(self) -> Evidence:
         """What counts against the rows that the model is made of."""
-        return self._judged(len(self.numbers[0]), self._judged_own, self.progress)
+        return self._judged(self.numbers, self._judged_own, self.progress)
 
-    def _judged_own(self, place: int) -> tuple[RareCells, Small, Outside]:
+    def _judged_own(self, place: int) -> tuple[FittedProperty, Small, Outside]:
         # Where rows were drawn, others will be judged, too: one sweep for all.
         is_drawn = self.total > len(self.numbers[0])
         fitted, cells = FittedProperty.of(self, place, with_empty=is_drawn)
@@ -136,39 +138,46 @@ class Model:
         """Judge rows that the model need not know."""
         codes = self.cells.codes(numbers)
 
-        def one(place: int) -> tuple[RareCells, Small, Outside]:
+        def one(place: int) -> tuple[FittedProperty, Small, Outside]:
             fitted = self.fitted(place)
             own = self.properties[place].numbers(numbers)
             return fitted.judged(fitted.cells(own, codes, self.cells), own, codes)
 
-        return self._judged(len(numbers[0]), one, progress)
+        return self._judged(numbers, one, progress)
 
     def _judged(
         self,
-        rows: int,
-        judge: Callable[[int], tuple[RareCells, Small, Outside]],
+        numbers: Sequence[Numbers],
+        judge: Callable[[int], tuple[FittedProperty, Small, Outside]],
         progress: Progress | None,
     ) -> Evidence:
         """Put together what is found on each property."""
-        width = len(self.properties)
-        floats = np.zeros((2, width, rows))
+        width, rows = len(self.properties), len(numbers[0])
+        floats = np.zeros((3, width, rows))
         small = np.full((3, width, rows), -1, dtype=np.int32)
-        cells: list[RareCells] = []
+        swept: list[RareCells] = []
 
         def one(place: int) -> RareCells:
-            found, small[2, place], outside = judge(place)
-            floats[0, place] = outside.strengths
+            fitted, small[2, place], outside = judge(place)
+            own, cells = self.properties[place].numbers(numbers), fitted.swept.cells
+            kept = small[2, place]
+            found = Found(cells.strengths[kept], cells.members[kept], outside)
+            floats[2, place], floats[0, place] = self.nearby.confirmed(
+                fitted.judge, own, numbers, found
+            )
             if not self.properties[place].told:  # what is odd of a relation is odd of its columns
                 floats[1, place] = outside.surprise
             small[0, place], small[1, place] = outside.condition, outside.explained
-            return found
+            return cells
 
         with thread_map(self.threads) as mapped:
             for done, found in enumerate(mapped(one, range(width)), start=1):
-                cells.append(found)
+                swept.append(found)
                 if progress is not None:
                     progress(done, width)
-        return Evidence(floats[0].T, small[0].T, small[1].T, floats[1].T, small[2].T, tuple(cells))
+        outside, surprise, misfit = (matrix.T for matrix in floats)
+        group, explained, cell = (matrix.T for matrix in small)
+        return Evidence(outside, group, explained, surprise, misfit, cell, tuple(swept))
 
     @functools.cached_property
     def standing(self) -> Standing:
@@ -240,8 +249,8 @@ class FittedProperty:
 
     def judged(
         self, found: Small, numbers: Numbers, codes: tuple[Codes, ...]
-    ) -> tuple[RareCells, Small, Outside]:
+    ) -> tuple[FittedProperty, Small, Outside]:
         """Judge rows, given their cells, by how far their values lie outside, too."""
         cells = self.swept.cells
         outside = self.judge(numbers, codes, cells.strengths[found], cells.members[found])
-        return cells, found, outside
+        return self, found, outside

@@ -61,15 +61,29 @@ class Outside:
     condition: Small  # its context; -1 is the whole table, MISFIT that in which it does not fit
     explained: Small  # the condition that explains some of it away; -1 where none does
     surprise: Floats  # in the whole column, whatever explains it
+    bar: float  # what does not count of it
+
+    @property
+    def below(self) -> Floats:
+        """How far values are from counting in the whole column; 0 at most."""
+        return np.minimum(self.surprise - self.bar, 0.0)
 
 
 class Judge(Protocol):
     """Tells how far values of one property lie outside."""
 
+    is_known: Mask  # which rows of the table have a value
+
     def __call__(
         self, numbers: Numbers, codes: tuple[Codes, ...], misfits: Floats, contexts: Small
     ) -> Outside:
         """Judge rows by their values, their conditions, and the contexts that they do not fit."""
+
+    def doubt(self, rows: Places, value: float) -> float:
+        """Return how much less odd a value is for some rows of the table; inf: not odd at all."""
+
+    def lacks(self, context: Context, values: Numbers) -> Floats:
+        """Return how much values lack of lying as far outside of a group as one in all rows."""
 
 
 class NumberJudge:
@@ -92,6 +106,7 @@ class NumberJudge:
         """
         self.order = _by_value(numbers)
         self.numbers, self.ordered = numbers, numbers[self.order]
+        self.is_known = ~np.isnan(numbers)
         self.cells, self.family, self.codes = cells, family, codes
         self.is_relation = usual is not None
         self.facts = ColumnFacts(self.ordered, usual)
@@ -117,6 +132,24 @@ class NumberJudge:
                 self._constants[context] = float(values[0])
             self._groups[context] = (places, Group(values, self.facts)) if fits else None
         return self._groups[context]
+
+    def doubt(self, rows: Places, value: float) -> float:
+        """Return how much less odd a number is for some rows of the table; inf: not odd at all."""
+        ordered = np.sort(self.numbers[rows])
+        if ordered[0] == ordered[-1]:
+            return math.inf if ordered[0] == value else 0.0
+        group, one = Group(ordered, self.facts), np.array([value])
+        if group.log_rarity(one)[0] < ORDINARY:
+            return math.inf
+        return float(group.lacks(one, math.log(len(self.ordered)))[0])
+
+    def lacks(self, context: Context, values: Numbers) -> Floats:
+        """Return how much numbers lack of lying as far outside of a group as one in all rows."""
+        held, order = self.group(context), np.argsort(values)
+        found = np.zeros(len(values))
+        if held is not None:
+            found[order] = held[1].lacks(values[order], math.log(len(self.ordered)))
+        return found
 
     def __call__(
         self, numbers: Numbers, codes: tuple[Codes, ...], misfits: Floats, contexts: Small
@@ -246,7 +279,7 @@ class CategoryJudge:
         """Take all rows of the table, and the number of categories."""
         self.numbers, self.cells, self.codes, self.family = numbers, cells, codes, family
         totals = np.bincount(numbers[numbers >= 0], minlength=count + 1)
-        self.totals, self.known = totals, int(totals.sum())
+        self.totals, self.known, self.is_known = totals, int(totals.sum()), numbers >= 0
         self.bar = expected_extreme(self.known)
 
     def __call__(
@@ -265,6 +298,16 @@ class CategoryJudge:
             rest, by = self._rest(kind, rows, masks)
             found.take(rows, surprise[rows] - self.bar, rest - self.bar, by, ())
         return found.outside(surprise, self.bar)
+
+    def doubt(self, rows: Places, value: float) -> float:
+        """Return inf where a category is ordinary among some rows of the table, else 0."""
+        counts = np.bincount(self.numbers[rows], minlength=len(self.totals))
+        rarity = _log_rarities(counts)[min(int(value), len(counts) - 1)]
+        return math.inf if rarity < ORDINARY else 0.0
+
+    def lacks(self, context: Context, values: Numbers) -> Floats:  # noqa: ARG002
+        """Return 0: categories know no distance."""
+        return np.zeros(len(values))
 
     def surprise(self, numbers: Numbers) -> Floats:
         """Return ln rarity of categories; 0 of what is missing."""
@@ -311,9 +354,8 @@ class _Best:
 
     def outside(self, surprise: Floats, bar: float) -> Outside:
         """Return what was found; of other rows, how far they are from counting."""
-        ordinary = np.minimum(surprise - bar, 0.0)
-        strengths = np.where(self.strengths > 0, self.strengths, ordinary)
-        return Outside(strengths, self.condition, self.explained, surprise)
+        strengths = np.where(self.strengths > 0, self.strengths, np.minimum(surprise - bar, 0.0))
+        return Outside(strengths, self.condition, self.explained, surprise, bar)
 
     def take(
         self, rows: Places, strengths: Floats, rest: Floats, by: Small, context: Context

@@ -1,0 +1,128 @@
+"""The rows next to a row on a column: what they share is no oddity (method 5d, soft borders).
+
+An interval has to end somewhere. A row just inside of it resembles those just outside, and is odd
+in the interval only because of where the border was drawn.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from outlying.kernel.tally import Small
+from outlying.search.attributes import Attribute, NumericAttribute
+from outlying.search.cells import MISSING, Cells, Codes, Numbers
+from outlying.search.evidence import joined
+from outlying.search.outside import LEAST_GROUP, MISFIT, Context, Judge, Outside, Places
+from outlying.search.standing import chance_extreme
+from outlying.table.columns import Floats
+
+#: So many rows next to a row are asked.
+NEXT = 100
+#: From this share of the strength of exceptional rows on: weaker findings are many, and never
+#: come first.
+SHARE_ASKED = 0.5
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Nearby:
+    """The rows of a table, in the order of each numeric attribute."""
+
+    attributes: Sequence[Attribute]
+    cells: Cells
+    numbers: Sequence[Numbers]  # of each attribute
+    codes: tuple[Codes, ...]
+
+    def confirmed(
+        self, judge: Judge, numbers: Numbers, given: Sequence[Numbers], found: Found
+    ) -> tuple[Floats, Floats]:
+        """Return misfits and how far outside rows are, less what rows nearby make doubtful.
+
+        `numbers` are those of the property, `given` those of all attributes.
+        """
+        misfits, outside = found.misfits.copy(), found.outside.strengths.copy()
+        least = SHARE_ASKED * chance_extreme(self.cells.rows)
+        hot = np.flatnonzero(joined(outside, misfits) >= least)
+        for is_misfit, strengths in ((True, misfits), (False, outside)):
+            for context, rows in found.by_context(hot, is_misfit=is_misfit):
+                near = self._doubts(judge, context, numbers[rows], [own[rows] for own in given])
+                if is_misfit and not self.intervals(context):
+                    near = judge.lacks(context, numbers[rows])
+                strengths[rows] = np.maximum(strengths[rows] - near, 0.0)
+        return misfits, np.where(outside > 0, outside, found.outside.below)
+
+    def _doubts(
+        self, judge: Judge, context: Context, numbers: Numbers, given: Sequence[Numbers]
+    ) -> Floats:
+        """Return what is to be taken off findings in a context, if its intervals were elsewhere."""
+        doubts = np.zeros(len(numbers))
+        for rest, attribute in self.intervals(context):
+            for place, rows in self.around(rest, attribute, judge, given[attribute]):
+                doubts[place] = max(doubts[place], judge.doubt(rows, numbers[place]))
+        return doubts
+
+    def intervals(self, context: Context) -> list[tuple[Context, int]]:
+        """Return the attribute of each interval of a context, and the other conditions."""
+        return [
+            (tuple(other for other in context if other != condition), span.attribute)
+            for condition in context
+            if (span := self.cells.spans[condition]).high > MISSING
+            and isinstance(self.attributes[span.attribute], NumericAttribute)
+        ]
+
+    def around(
+        self, rest: Context, attribute: int, judge: Judge, at: Floats
+    ) -> Iterator[tuple[int, Places]]:
+        """Return the rows next to each number of an attribute, where there are enough.
+
+        They satisfy the other conditions, and know the property; equal numbers are in together.
+        """
+        order = self._order(attribute)
+        is_in = judge.is_known.copy()
+        for condition in rest:
+            is_in &= self.cells.mask(condition, self.codes)
+        order = order[is_in[order]]
+        ordered = self.numbers[attribute][order]
+        if len(ordered) < LEAST_GROUP:
+            return
+        middle = (np.searchsorted(ordered, at, "left") + np.searchsorted(ordered, at, "right")) // 2
+        first = np.clip(middle - NEXT // 2, 0, max(len(ordered) - NEXT, 0))
+        last = np.minimum(first + NEXT, len(ordered)) - 1
+        begins = np.searchsorted(ordered, np.minimum(ordered[first], at), "left")
+        ends = np.searchsorted(ordered, np.maximum(ordered[last], at), "right")
+        for place, (begin, end) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
+            yield place, order[begin:end]
+
+    @functools.cache  # noqa: B019 - lives as long as the model
+    def _order(self, attribute: int) -> Places:
+        numbers = self.numbers[attribute]
+        order = np.argsort(numbers, kind="stable")
+        return order[: len(numbers) - int(np.count_nonzero(np.isnan(numbers)))]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What was found on a property of rows."""
+
+    misfits: Floats
+    members: Small  # rows x 4: the context of each misfit; -1 stands for none
+    outside: Outside
+
+    def by_context(self, rows: Places, *, is_misfit: bool) -> Iterator[tuple[Context, Places]]:
+        """Return the contexts in which rows are odd, and these rows."""
+        members = self.members[rows]
+        if is_misfit:
+            is_found = self.misfits[rows] > 0
+        else:
+            own = self.outside.condition[rows]
+            single = np.full_like(members, -1)
+            single[:, 0] = own
+            members = np.where((own == MISFIT)[:, None], members, single)
+            is_found = (self.outside.strengths[rows] > 0) & (own != -1)
+        rows, members = rows[is_found], members[is_found]
+        kinds, which = np.unique(members, axis=0, return_inverse=True)
+        for place, kind in enumerate(kinds):
+            yield tuple(kind[kind >= 0].tolist()), rows[which.ravel() == place]
