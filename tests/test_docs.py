@@ -10,8 +10,9 @@ from pathlib import Path
 
 import click
 import pytest
+from scripts import make_wording
 
-from outlying import Options
+from outlying import Options, sentences
 from outlying.cli import main as cli
 from outlying.cli.commands import explain
 from outlying.options import BAGGING, Bagging
@@ -120,3 +121,13 @@ def test_code_named_for_the_paper_exists(name: str) -> None:
 
 def test_code_for_the_paper_was_found() -> None:
     assert len(named_code()) >= 20
+
+
+def test_the_list_of_sentences_is_what_the_script_makes() -> None:
+    page = (ROOT / "docs" / "wording.md").read_text("utf-8")
+    made = make_wording.page()
+    assert page.split("## Errors")[0] == made.split("## Errors")[0], "run scripts/make_wording.py"
+    assert len(page.split("## Errors")[1].splitlines()) > 200
+    used = "".join(path.read_text("utf-8") for path in PACKAGE.rglob("*.py"))
+    for name in vars(sentences):
+        assert not name.isupper() or re.search(rf"say\.{name}\b|import {name}\b", used), name

@@ -24,6 +24,7 @@ import dataclasses
 import difflib
 import unicodedata
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 
@@ -226,7 +227,20 @@ class MissingExtraError(OutlyingError, ImportError):
     """An optional dependency is not installed; the message gives the install line."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an optional package: pip install 'outlying[{extra}]'")
+        line = f"pip install {installed_as(extra)}"
+        super().__init__(f"{what} needs an optional package: {line}")
+
+
+def installed_as(extra: str) -> str:
+    """Return what pip is to install for an extra: the clone this runs from, or the package.
+
+    A clone knows its extras itself; its name may mean nothing to pip, or something else.
+    """
+    clone = Path(__file__).resolve().parents[2]
+    if not (clone / "pyproject.toml").is_file():
+        return f"'outlying[{extra}]'"
+    here = "." if Path.cwd() == clone else str(clone)
+    return f"'{here}[{extra}]'"
 
 
 def unknown_name(kind: str, given: object, known: Iterable[str]) -> str:

@@ -13,6 +13,7 @@ import pytest
 
 import outlying
 from outlying.cli import commands
+from outlying.errors import installed_as
 from tests.conftest import Run
 
 QUICK = ("--explain",)
@@ -206,7 +207,7 @@ def test_a_missing_library_is_said(run: Run, table: Path, monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "scipy.spatial", None)
     code, out, err = run("detect", table, "--detector", "feature-bagging")
     assert (code, out) == (2, "")
-    assert "pip install 'outlying[detect]'" in err
+    assert f"pip install {installed_as('detect')}" in err
     assert run("detect", table)[0] == 0
     assert run("detect", table, "--score-column", "score")[0] == 0
 

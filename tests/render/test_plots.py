@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import outlying
+from outlying.errors import installed_as
 from outlying.render import scene
 
 RNG = np.random.default_rng(8)
@@ -260,4 +261,5 @@ for draw in (findings.plot, findings.pairs[0].plot):
         print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "a plot needs an optional package: pip install 'outlying[plot]'\n" * 2
+    said = f"a plot needs an optional package: pip install {installed_as('plot')}\n"
+    assert done.stdout == said * 2

@@ -12,6 +12,7 @@ import pytest
 
 import outlying
 from outlying.cli.terminal import DETECT, EXPLAIN
+from outlying.errors import installed_as
 from outlying.render.text import Look, render, text_width
 from outlying.results.stories import Rank
 from outlying.results.wording import Hint, figure, headline, kind_of, line, percent, times
@@ -265,7 +266,8 @@ def test_a_missing_library_names_the_install_line(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(outlying.MissingExtraError) as caught:
         findings.to_frame()
-    assert "pip install 'outlying[pandas]'" in str(caught.value)
+    assert f"pip install {installed_as('pandas')}" in str(caught.value)
+    assert installed_as("pandas").endswith("[pandas]'")
 
 
 @pytest.mark.parametrize(

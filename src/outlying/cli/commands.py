@@ -220,8 +220,7 @@ class _Printer:
         """Print an exceptional row; others follow when all are there."""
         if self._lines is None or flagged.word != "exceptional" or flagged.reason is None:
             return
-        told = self._lines.line(flagged, flagged.reason.sentence)
-        if told is not None:
+        for told in self._lines.add(flagged, flagged.reason.sentence):
             self._say(told)
 
     def finish(self, detection: Detection | None) -> None:
@@ -230,7 +229,7 @@ class _Printer:
         if self._lines is None:
             self.out.write_all(listing.parts(detection, self.look))
             return
-        self.out.write_all((*self._lines.alike(), *self._rest(detection)))
+        self.out.write_all((*self._lines.rest(), *self._rest(detection)))
 
     def _rest(self, detection: Detection) -> Iterator[str]:
         for word, items in listing.shown(detection, self.look.everything):

@@ -199,7 +199,7 @@ class Fitted(Prediction):
         form: Form = "number" if self.form == "integer" else self.form
         low, high = (value_of(form, float(end[0])) for end in self.fit.expected(self._row(values)))
         digits = telling_digits(values[self.parent], (low, high))
-        return f"expected {range_text(low, high, digits)} given {self._given(values)}"
+        return f"expected {range_text(low, high, digits, values[self.parent])} given {self._given(values)}"
 
     @property
     def says_more(self) -> bool:
@@ -211,7 +211,8 @@ class Fitted(Prediction):
         """The relation in words: how much is explained."""
         share = math.floor(100 * self.fit.explained)
         given = _listed(printable(name, SHORT) for name in self.given)
-        return f"{printable(self.parent, SHORT)} follows from {given} ({share}% explained)"
+        many = "explain" if len(self.given) > 1 else "explains"
+        return f"{printable(self.parent, SHORT)} depends on {given}, which {many} {share}% of it"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -92,14 +92,12 @@ def others_heading(items: Sequence[Flagged], counts: Counts) -> str:
 
 
 def written(detection: Detection, items: Sequence[Flagged], look: Look) -> Iterator[str]:
-    """Write rows, a line each; those of which the same is told as of another are listed after."""
+    """Write rows, a line each; those of which the same is told are one line."""
     lines = Lines([(item.row, item.key) for item in items], look)
     yield lines.header
     for item in items:
-        told = lines.line(item, reason(item, detection.settings))
-        if told is not None:
-            yield told
-    yield from lines.alike()
+        yield from lines.add(item, reason(item, detection.settings))
+    yield from lines.rest()
 
 
 class Lines:
@@ -117,7 +115,7 @@ class Lines:
         first = [f"{(row or 0) + look.terms.first_row:,}" for row, _ in rows] or [""]
         self._number_width = max(len("row"), *map(len, first)) if self._has_numbers else 0
         self._name_width = max(map(text_width, (*named, self._id)), default=0)
-        self._alike: dict[str, list[Flagged]] = {}
+        self._open: list[tuple[Flagged, str]] = []
 
     @staticmethod
     def _name(key: Sequence[tuple[str, object]]) -> str:
@@ -136,31 +134,40 @@ class Lines:
             start += name + " " * (self._name_width - text_width(name)) + _BETWEEN
         return start
 
-    def line(self, item: Flagged, said: str) -> str | None:
-        """Write a row; None where the same was told of a row before."""
-        told = self._alike.setdefault(said, [])
-        told.append(item)
-        if len(told) > 1 and item.reason is not None:
-            return None
-        number = "" if item.row is None else f"{item.row + self.look.terms.first_row:,}"
-        start = self._cells(number, self._name(item.key))
-        margin = " " * min(text_width(start), self.look.width // 2)
-        text = wrapped(said, self.look.width, " " * text_width(start), margin)
-        return start + text[text_width(start) :]
+    def add(self, item: Flagged, said: str) -> Iterator[str]:
+        """Take a row; write the ones before it of which all is known.
 
-    def alike(self) -> Iterator[str]:
-        """Name the rows of which the same was told as of another."""
-        groups = [items for items in self._alike.values() if len(items) > 1 and items[0].reason]
-        for place, (first, *others) in enumerate(groups):
-            numbers = [item.row for item in (first, *others)]
-            if None in numbers:  # rows of a stream have no numbers
-                continue
-            shown_rows = [f"{(row or 0) + self.look.terms.first_row:,}" for row in numbers]
-            more = len(others) - _MOST_ALIKE
-            rows = ", ".join(shown_rows[1 : 1 + _MOST_ALIKE])
-            rows += f" and {more:,} more" if more > 0 else ""
-            said = say.ALIKE.format(row=shown_rows[0], rows=rows)
-            yield ("" if place else "\n") + wrapped(said, self.look.width, _BETWEEN, 2 * _BETWEEN)
+        Copies of one finding, such as a code for unknown, follow each other, as they are equally
+        odd. They are one line: fifty of them would crowd out what else there is.
+        """
+        if self._open and (said != self._open[0][1] or item.reason is None):
+            yield from self.rest()
+        self._open.append((item, said))
+
+    def rest(self) -> Iterator[str]:
+        """Write the rows that were taken last."""
+        if self._open:
+            (item, said), *others = self._open
+            self._open = []
+            number = "" if item.row is None else self._number(item)
+            start = self._cells(number, self._name(item.key))
+            margin = " " * min(text_width(start), self.look.width // 2)
+            told = said + self._others([other for other, _ in others])
+            text = wrapped(told, self.look.width, " " * text_width(start), margin)
+            yield start + text[text_width(start) :]
+
+    def _number(self, item: Flagged) -> str:
+        return f"{(item.row or 0) + self.look.terms.first_row:,}"
+
+    def _others(self, items: Sequence[Flagged]) -> str:
+        """Count and name the other rows of which the same is told."""
+        if not items:
+            return ""
+        numbers = [self._number(item) for item in items if item.row is not None]
+        more = len(items) - _MOST_ALIKE
+        named = ", ".join(numbers[:_MOST_ALIKE]) + (say.AND_SO_ON if more > 0 else "")
+        told = say.IN_ROWS if numbers else say.IN_UNNAMED_ROWS
+        return told.format(count=f"{len(items) + 1:,}", rows=named)
 
 
 def closing(detection: Detection, look: Look) -> Iterator[str]:

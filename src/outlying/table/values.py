@@ -289,18 +289,21 @@ def range_text(low: Value, high: Value, digits: int = FEW_DIGITS, beside: Value 
     if type(low) is type(high) is float and low < high and math.isfinite(high - low):
         first, last = _rounded_ends(low, high, max(digits, telling_digits(low, [high])), beside)
     elif isinstance(low, dt.datetime) and isinstance(high, dt.datetime):
-        first, last = _moment_range(low, high)
+        first, last = _moment_range(low, high, beside)
     else:
         first, last = quantity_text(low, digits), quantity_text(high, digits)
     return first if first == last else f"{first} to {last}"
 
 
-def _moment_range(low: dt.datetime, high: dt.datetime) -> tuple[str, str]:
-    """Write two moments as finely as their distance asks for: by days, minutes, or in full."""
+def _moment_range(low: dt.datetime, high: dt.datetime, beside: Value) -> tuple[str, str]:
+    """Write two moments as finely as their distance, and a value beside them, ask for."""
     if high - low > _DAYS:
         return low.date().isoformat(), high.date().isoformat()
-    if high - low > _HOURS:
+    own = beside if isinstance(beside, dt.datetime) else None
+    if high - low > _HOURS or (own is not None and not own.second and not own.microsecond):
         low, high = (end.replace(second=0, microsecond=0) for end in (low, high))
+    elif own is not None and not own.microsecond:
+        low, high = (end.replace(microsecond=0) for end in (low, high))
     return text_of(low), text_of(high)
 
 
