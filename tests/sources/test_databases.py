@@ -417,6 +417,16 @@ class TestSqlite:
         path = self.database(tmp_path, f"CREATE TABLE t AS SELECT '{text}' AS d")
         assert rows_of(outlying.scan(path)) == [(text,)]
 
+    @pytest.mark.parametrize("more", ["", ", 1 AS n"])
+    def test_decimals_beyond_microseconds_are_told(self, tmp_path: Path, more: str) -> None:
+        moments = ("2024-01-01 10:00:00.1234567", "2024-01-02 10:00:00.1234560")
+        query = " UNION ALL ".join(f"SELECT '{text}' AS m{more}" for text in moments)
+        feeder = outlying.scan(self.database(tmp_path, f"CREATE TABLE t AS {query}"))
+        found = [row[0] for row in rows_of(feeder)]
+        assert found == [dt.datetime(2024, 1, day, 10, 0, 0, 123456) for day in (1, 2)]
+        said = "column 'm': decimals of seconds beyond microseconds left out in 1 row"
+        assert feeder.notes == (said,)
+
     @settings(max_examples=25)
     @given(
         st.lists(

@@ -199,7 +199,8 @@ class Fitted(Prediction):
         form: Form = "number" if self.form == "integer" else self.form
         low, high = (value_of(form, float(end[0])) for end in self.fit.expected(self._row(values)))
         digits = telling_digits(values[self.parent], (low, high))
-        return f"expected {range_text(low, high, digits, values[self.parent])} given {self._given(values)}"
+        expected = range_text(low, high, digits, values[self.parent])
+        return f"expected {expected} given {self._given(values)}"
 
     @property
     def says_more(self) -> bool:

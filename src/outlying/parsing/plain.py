@@ -42,6 +42,7 @@ ALL = tuple(_PATTERNS)
 _THOUSANDS = "points read as marks of thousands, as there are decimal commas in other columns"
 _LOOKED_AT = 256  # texts that rule types out before all are tried
 _LONGER_FRACTION = r"(\.\d{6})\d+"  # beyond microseconds
+_CUT = r"\.\d{6}\d*[1-9]"  # where they are more than zeros
 
 
 @dataclasses.dataclass(slots=True)
@@ -52,6 +53,7 @@ class PlainTally:
     known: int = 0
     long: int = 0  # whole numbers beyond 2**53
     is_beyond: bool = False  # whether any is beyond 64 bits
+    cut: int = 0  # times with decimals beyond microseconds
     gaps: Counter[str] = dataclasses.field(default_factory=Counter)  # rows by trimmed word
 
     @classmethod
@@ -64,6 +66,7 @@ class PlainTally:
     def add(self, texts: Any) -> None:
         """Take in an Arrow array of texts; missing ones are null."""
         import pyarrow as pa
+        import pyarrow.compute as pc
 
         if not self.kinds or texts.null_count == len(texts):
             return
@@ -81,6 +84,8 @@ class PlainTally:
         self.gaps.update(gaps)
         if "integer" in self.kinds:
             self._count_long(known)
+        elif not set(TIMES).isdisjoint(self.kinds):
+            self.cut += pc.sum(pc.match_substring_regex(known, _CUT), min_count=0).as_py()
 
     def _count_long(self, known: Any) -> None:
         import pyarrow as pa
@@ -102,6 +107,7 @@ class PlainTally:
         self.known += other.known
         self.long += other.long
         self.is_beyond |= other.is_beyond
+        self.cut += other.cut
         self.gaps.update(other.gaps)
 
 
@@ -189,6 +195,9 @@ def decide(
             notes.append(_THOUSANDS if has_commas else POINTS_IN_DOUBT)
         elif kind == "keys":
             notes.append("whole numbers beyond 2**53 read as categories")
+        elif kind in TIMES and tally.cut:
+            rows = "1 row" if tally.cut == 1 else f"{tally.cut:,} rows"
+            notes.append(f"decimals of seconds beyond microseconds left out in {rows}")
         if kind != "text" and tally.gaps:
             notes.append(gaps_note(tally.gaps))
         decided.append(PlainType(kind, "; ".join(notes) or None))

@@ -13,7 +13,8 @@ import pyarrow.parquet
 import pytest
 
 from outlying.errors import SourceError
-from outlying.sources.spark import SparkFeeder, connected, jobs
+from outlying.sources import spark_session
+from outlying.sources.spark import SparkFeeder, connected
 from tests.spark_cluster import Cluster, bare_python, running_cluster, stop_spark
 from tests.toy_pass import Everything, Rows, Slow
 
@@ -106,7 +107,7 @@ def test_a_cluster_without_workers(
     python: None, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stop_spark()
-    monkeypatch.setattr(jobs, "PATIENCE", 2.0)
+    monkeypatch.setattr(spark_session, "PATIENCE", 2.0)
     with running_cluster(tmp_path, workers=0) as lonely:
         with pytest.raises(SourceError, match="no worker has taken the work for 2 seconds"):
             connected(f"{lonely.url}/{table}")

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outlying.errors import ColumnError, InfiniteValueError, MissingExtraError, OutlyingError
-from outlying.sources.spark import connected
-from outlying.sources.spark.faults import words
-from outlying.sources.spark.feeder import FAN_IN, widths
-from outlying.sources.spark.parts import Failure, merged, pieces_of
+from outlying.sources.spark import FAN_IN, connected, widths
+from outlying.sources.spark_session import words
+from outlying.sources.spark_tasks import Failure, merged, pieces_of
 from tests.toy_pass import Rows
 
 
@@ -43,12 +42,11 @@ def test_no_pieces_give_no_state() -> None:
     ],
 )
 def test_errors_come_out_as_they_were(error: OutlyingError) -> None:
-    failure = Failure(2, type(error), error.args, dict(error.__dict__))
-    later = Failure(5, ColumnError, ("later",), {})
+    failure, later = Failure(2, error), Failure(5, ColumnError("later"))
     states: list[tuple[int, object]] = [(0, 1), (5, later), (2, failure), (3, 4)]
     pieces = [piece for part, state in states for piece in pieces_of(state, part, 9)]
     (kept,) = merged(pieces, Rows())
-    again = pickle.loads(pickle.dumps(kept)).error()  # noqa: S301 (our own)
+    again = pickle.loads(pickle.dumps(kept)).error  # noqa: S301 (our own)
     assert (type(again), str(again)) == (type(error), str(error))
     assert again.__dict__ == error.__dict__
 

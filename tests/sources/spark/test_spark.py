@@ -20,7 +20,7 @@ import pytest
 from outlying import scan
 from outlying.errors import ColumnError, InfiniteValueError, OutlyingError
 from outlying.options import Options
-from outlying.sources.spark import SparkFeeder, connected, feeder
+from outlying.sources.spark import SparkFeeder, connected
 from outlying.stream.population import StreamedPopulation
 from tests.spark_cluster import ROOT, SOON_READY, bare_python, executable, require_java, stop_spark
 from tests.stream.test_score_pass import payments, plain
@@ -144,9 +144,9 @@ def test_parts(spark: Any, rows: int, parts: int) -> None:
     assert seen.batches <= min(rows, parts)
 
 
-def test_many_parts_are_folded_together(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feeder, "LEAST_TASKS", 1)
-    seen = folded(spark.range(0, 100, 1, 50))
+def test_many_parts_are_folded_together(spark: Any) -> None:
+    table = SparkFeeder(spark.range(0, 100, 1, 50), least_tasks=1)
+    seen = table.fold(Everything(), ["id"], None)
     assert seen.values["id"] == Counter(range(100))
     assert seen.batches == 2 * 8  # tasks for each core
 

@@ -1,4 +1,4 @@
-"""What executors do: fold a part of the table, and put states of parts together.
+"""What executors of Spark do: fold a part of the table, and put states of parts together.
 
 States travel as rows of bytes. A state is cut into small pieces, because Spark gathers thousands
 of rows into one Arrow batch: with whole states in them, batches would outgrow their limit of 2 GB.
@@ -25,7 +25,6 @@ Piece: TypeAlias = tuple[int, int, int, bytes]
 
 _COLUMNS = {"part": "int", "piece": "int", "pieces": "int", "bytes": "binary"}
 PIECES = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
-_OTHER_VERSION = "executors have outlying"
 _ROWS = 65_536  # to add at once
 _BYTES = 64 * 2**20  # in one batch, either way
 
@@ -35,15 +34,7 @@ class Failure:
     """An error of ours in a part: it travels like a state, which Spark would not let it."""
 
     part: int
-    kind: type[OutlyingError]
-    args: tuple[Any, ...]
-    attributes: dict[str, Any]
-
-    def error(self) -> OutlyingError:
-        """Return the error as it was raised; its constructor may take other arguments."""
-        error = self.kind.__new__(self.kind, *self.args)
-        error.__dict__.update(self.attributes)
-        return error
+    error: OutlyingError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +51,9 @@ class Task:
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """Run the step."""
         if self.version != outlying.__version__:
-            raise RuntimeError(f"{_OTHER_VERSION} {outlying.__version__}, not {self.version}")
+            raise RuntimeError(
+                f"executors have outlying {outlying.__version__}, not {self.version}"
+            )
         return self.step(batches, *self.given)
 
 
@@ -69,14 +62,13 @@ def fold_part(
 ) -> Iterator[Batch]:
     """Fold one part of the table; one without rows gives nothing."""
     part = _own_part()
-    folded: list[object] = []
+    folded: list[Any] = []
     try:
-        state: State | None = None
         for batch in _gathered(batches):
-            state = work.add(work.start() if state is None else state, _typed(batch, schema))
-            folded = [state]
+            state = folded[0] if folded else work.start()
+            folded = [work.add(state, _typed(batch, schema))]
     except OutlyingError as error:
-        folded = [_failure(part, error)]
+        folded = [Failure(part, error)]
     for one in folded:
         yield from _as_batches(pieces_of(one, part, size), size)
 
@@ -102,7 +94,7 @@ def merged(pieces: Iterable[Piece], work: Pass[State], part: int = -1) -> list[A
             try:
                 state = [work.merge(state[0], other) if state else other]
             except OutlyingError as error:
-                failures.append(_failure(part, error))
+                failures.append(Failure(part, error))
     return [min(failures, key=lambda failure: failure.part)] if failures else state
 
 
@@ -131,10 +123,6 @@ def _own_part() -> int:
 
     context = TaskContext.get()
     return 0 if context is None else context.partitionId()
-
-
-def _failure(part: int, error: OutlyingError) -> Failure:
-    return Failure(part, type(error), error.args, dict(error.__dict__))
 
 
 def _gathered(batches: Iterator[Batch]) -> Iterator[Batch]:
