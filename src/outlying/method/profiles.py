@@ -313,6 +313,23 @@ Sketch: TypeAlias = NumericSketch | CategoricalSketch
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class RelationSketch:
+    """Some rows beside what a relation expects of them; y are numbers of the column it tells of.
+
+    `given` names the column along x; it is empty where x is what several columns predict, and None
+    where there is no x, but the other rows of the same thing. `band` are places along x, with the
+    least and the greatest y that is expected there; `own` is where the row is.
+    """
+
+    given: str | None
+    x: Floats
+    y: Floats
+    band: tuple[Floats, Floats, Floats]
+    own: tuple[float, float]
+    sketches: tuple[NumericSketch, NumericSketch] | None = None  # of x and y, over the whole table
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Picture:
     """Everything that the pictures of one pair show besides the pair itself.
 
@@ -329,6 +346,7 @@ class Picture:
     areas: tuple[float, ...]
     context: tuple[Sketch, ...]  # of each condition's attribute, over the whole table
     places: tuple[float | Value, ...]  # of the object in these
+    relation: RelationSketch | CategoricalSketch | None = None  # of a property that is a relation
 
 
 def numeric_sketch(

@@ -260,7 +260,7 @@ class CardView:
     @property
     def is_numeric(self) -> bool:
         """Whether the property is a number."""
-        return isinstance(self.chart, scene.DensityChart)
+        return not isinstance(self.chart, scene.BarChart)
 
 
 def view(pair: Pair, in_full: bool = True) -> CardView:
@@ -297,6 +297,8 @@ def _words(chart: scene.PropertyChart, group: str) -> str:
     """Return what a picture shows in words, for those who cannot see it."""
     if isinstance(chart, scene.BarChart):
         return f"{chart.text} among {group}"
+    if isinstance(chart, scene.ScatterChart):
+        return f"Some rows beside what is expected of them, by {chart.name}. {chart.mark_text}."
     low, high = chart.axis.ends
     return (
         f"How {chart.name} is spread among {group}, from {low} to {high}. "

@@ -32,7 +32,13 @@ if TYPE_CHECKING:
 
 View = Literal["all", "property", "context", "measure"]
 
-_HEIGHTS = {"density": 1.9, "bars": 0.24, "strip": 0.75, "cdf": 2.0}  # inches; of a bar
+_HEIGHTS = {
+    "density": 1.9,
+    "bars": 0.24,
+    "strip": 0.75,
+    "cdf": 2.0,
+    "scatter": 2.6,
+}  # inches; of a bar
 _DOTS_PER_INCH, _LINE_HEIGHT = 100, 0.17
 _LEAST_WIDTH, _NARROW = 240, 560  # pixels: fewer have fewer ticks, a longer legend
 _LABEL_SIZE, _LABEL_SHARE = 8, 0.4  # points; of the width, at most
@@ -53,6 +59,9 @@ _LOOKS: dict[str, tuple[str, dict[str, Any]]] = {
     "overall": ("quiet", {"linewidth": 1.4, "linestyle": "--"}),
     "steps": ("group", {"linewidth": 1.8}),
     "mark": ("mark", {"linewidth": 2.5, "clip_on": False}),
+    "grid": ("line", {"linewidth": 0.8}),
+    "rows": ("group", {"alpha": 0.6, "marker": ".", "markersize": 4, "linestyle": ""}),
+    "this": ("mark", {"marker": "o", "markersize": 8, "linestyle": "", "clip_on": False}),
     "mark other": ("mark", {"linewidth": 1.4, "linestyle": ":"}),
 }
 
@@ -209,6 +218,9 @@ class _Drawing:
         self._mark(axes, chart.mark_place, chart.mark_text)
         axes.set_xlim(0, 1)
         axes.set_ylim(0, 1.02 if chart.kind == "cdf" else 1.12)
+        if isinstance(chart, scene.ScatterChart):
+            levels = chart.level_ticks
+            axes.set_yticks([item.place for item in levels], [plain(item.text) for item in levels])
         ticks = chart.axis.ticks(3 if self.width < _NARROW else 6, self.width / 6.6 - 8)
         axes.set_xticks([tick.place for tick in ticks], [plain(tick.text) for tick in ticks])
         if chart.kind == "cdf":
@@ -283,12 +295,17 @@ class _Drawing:
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
-        colours = self.colours
-        items: list[tuple[Any, str]] = [(Patch(color=colours["group"], alpha=0.55), "the group")]
+        colours, kinds = self.colours, {panel.chart.kind for panel in panels}
+        items: list[tuple[Any, str]] = []
+        if kinds - {"scatter"}:
+            items.append((Patch(color=colours["group"], alpha=0.55), "the group"))
         if has_context:
             dashed = Line2D([], [], color=colours["quiet"], linestyle="--")
             items.append((dashed, "the whole table"))
-        if any(panel.chart.kind in ("density", "strip") for panel in panels):
+        if "scatter" in kinds:
+            dots = Line2D([], [], color=colours["group"], marker=".", linestyle="")
+            items += [(dots, "other rows"), (Patch(color=colours["typical"]), "expected")]
+        if kinds & {"density", "strip"}:
             items.append((Patch(color=colours["typical"]), "expected: nine of ten"))
         items.append((Line2D([], [], color=colours["mark"], linewidth=2.5), "this row"))
         figure.legend(

@@ -7,13 +7,22 @@ texts are short and safe to show.
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Iterable
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from outlying.method.density import Floats
-from outlying.method.profiles import CategoricalSketch, Curve, NumericSketch, Picture, Sketch
-from outlying.render.axis import Axis, AxisChoice, choose_axis, short, short_value
+from outlying.method.profiles import (
+    CategoricalSketch,
+    Curve,
+    NumericSketch,
+    Picture,
+    RelationSketch,
+    Sketch,
+)
+from outlying.render.axis import Axis, AxisChoice, Tick, choose_axis, short, short_value
 from outlying.results.stories import Pair
 from outlying.results.wording import distance
 from outlying.table.table import Condition
@@ -54,6 +63,7 @@ PALETTE: dict[Theme, dict[str, str]] = {
 
 _DAY = 86_400e6
 _MICROSECONDS = 1e6  # in a second: times are microseconds inside
+_CLOSE = 5.0  # times what a row is off is shown on both sides of it
 _LEAST_WIDTH = 0.003  # of what is shaded, as a share of the picture
 
 
@@ -278,14 +288,62 @@ class NumericStrip:
         ]
 
 
-PropertyChart: TypeAlias = DensityChart | BarChart
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class ScatterChart:
+    """A number beside what another column, or several, say of it: rows, a band, and the row.
+
+    Without a column along the axis (`levels` is None) all rows are of the row's own thing, and the
+    axis is that of the number itself.
+    """
+
+    kind: ClassVar = "scatter"
+
+    name: str
+    axis: Axis
+    levels: Axis | None  # upwards
+    rows: Line
+    band: Shape
+    rows_text: str
+    mark_place: float
+    mark_level: float
+    mark_text: str
+
+    @property
+    def label(self) -> str:
+        """What stands along the axis."""
+        return self.name
+
+    @property
+    def level_ticks(self) -> tuple[Tick, ...]:
+        """The ticks upwards, which may stand close together."""
+        return () if self.levels is None else self.levels.ticks(5, math.inf)
+
+    @property
+    def shapes(self) -> list[Shape]:
+        """What is expected, some rows, and the row."""
+        lines = [tick.place for tick in self.level_ticks]
+        own = np.array([self.mark_place]), np.array([self.mark_level])
+        return [
+            self.band,
+            *(Shape(np.array([0.0, 1.0]), np.full(2, place), "line", "grid") for place in lines),
+            Shape(self.rows.x, self.rows.y, "dots", "rows"),
+            *_breaks(self.axis),
+            Shape(*own, "dots", "this"),
+        ]
+
+
+PropertyChart: TypeAlias = DensityChart | BarChart | ScatterChart
 Strip: TypeAlias = NumericStrip | BarChart
-NumericChart: TypeAlias = DensityChart | NumericStrip | CdfChart
+NumericChart: TypeAlias = DensityChart | NumericStrip | CdfChart | ScatterChart
 Chart: TypeAlias = NumericChart | BarChart
 
 
 def property_chart(pair: Pair, picture: Picture, choice: AxisChoice = "auto") -> PropertyChart:
     """Return the chart of the property: its value among those of the group."""
+    if isinstance(picture.relation, CategoricalSketch):
+        return BarChart(short(pair.column), _shares(picture.relation, None, pair.parent_value))
+    if picture.relation is not None and picture.relation.sketches is not None:
+        return _scatter_chart(pair, picture.relation, *picture.relation.sketches, choice)
     inside, overall = picture.inside, picture.overall
     if isinstance(inside, CategoricalSketch) or isinstance(overall, CategoricalSketch):
         return _bar_chart(pair, picture)
@@ -306,6 +364,72 @@ def property_chart(pair: Pair, picture: Picture, choice: AxisChoice = "auto") ->
         window=_window(pair, mark, inside.form),
         window_text=_window_text(pair),
     )
+
+
+def _scatter_chart(
+    pair: Pair, found: RelationSketch, x: NumericSketch, y: NumericSketch, choice: AxisChoice
+) -> ScatterChart:
+    """Return the rows of a relation in a square, or along a line where it has one column."""
+    points, low, high = found.band
+    at = int(np.argmin(np.abs(points - found.own[0])))
+    expected = float(low[at]), float(high[at])
+    name, own = short(pair.column), short_value(pair.parent_value)
+    given = " and ".join(short(item) for item in pair.given)
+    if found.given is None:
+        axis = choose_axis(found.own[1], y, y, [_ends([*expected, *found.y])], choice)
+        rows = Line(
+            axis.places(found.y), np.linspace(0.3, 0.7, max(len(found.y), 1))[: len(found.y)]
+        )
+        shade, others = band(axis, *expected, "typical"), f"other rows of this {given}"
+        place = axis.place(found.own[1])
+        return ScatterChart(name, axis, None, _seen(rows), shade, others, place, 0.5, own)
+    if found.given:
+        most = x.quantiles[2:5:2], y.quantiles[2:5:2]
+        axis = choose_axis(found.own[0], x, x, [_ends([found.own[0], *most[0]])], choice)
+        levels = choose_axis(found.own[1], y, y, [_ends([*expected, *most[1]])], choice)
+    else:
+        axis = levels = _close_axis(found.own, y, choice)
+    return ScatterChart(
+        name=f"{short(found.given) if found.given else f'{name} expected by {given}'} →  {name} ↑",
+        axis=axis,
+        levels=levels,
+        rows=_seen(Line(axis.places(found.x), levels.places(found.y))),
+        band=_between_lines(axis.places(points), levels.places(low), levels.places(high)),
+        rows_text="other rows",
+        mark_place=axis.place(found.own[0]),
+        mark_level=levels.place(found.own[1]),
+        mark_text=f"{name} = {own}",
+    )
+
+
+def _ends(numbers: Iterable[float]) -> tuple[float, float]:
+    known = [number for number in numbers if math.isfinite(number)]
+    return min(known), max(known)
+
+
+def _close_axis(own: tuple[float, float], y: NumericSketch, choice: AxisChoice) -> Axis:
+    """Return an axis around a row and what is computed for it, close enough to tell them apart."""
+    axis = choose_axis(own[1], y, y, [_ends([own[0], *y.quantiles[2:5:2]])], choice)
+    away = _CLOSE * abs(own[1] - own[0])
+    low, high = max(min(own) - away, axis.low), min(max(own) + away, axis.high)
+    if not low < high or axis.breaks:
+        return axis
+    return dataclasses.replace(axis, stretches=((low, high),), is_cut=True)
+
+
+def _between_lines(x: Floats, low: Floats, high: Floats) -> Shape:
+    """Return the area between two lines, wide enough to be seen where they are one."""
+    inside = (x >= -1) & (x <= 2)
+    x, low, high = (np.clip(side[inside], 0.0, 1.0) for side in (x, low, high))
+    middle = np.minimum(np.maximum(high - low, 2 * _LEAST_WIDTH) - (high - low), 1.0) / 2
+    up = np.concatenate((low - middle, (high + middle)[::-1]))
+    return Shape(np.concatenate((x, x[::-1])), np.clip(up, 0.0, 1.0), "area", "typical")
+
+
+def _seen(rows: Line) -> Line:
+    """Return the points that lie inside of a picture."""
+    kept = (rows.x >= 0) & (rows.x <= 1) & (rows.y >= 0) & (rows.y <= 1)
+    return Line(rows.x[kept], rows.y[kept])
 
 
 def _window(pair: Pair, mark: float, form: Form) -> tuple[float, float] | None:

@@ -75,6 +75,8 @@ def sparkline(pair: Pair, width: int) -> list[str]:
     if pair.picture is None:
         return []
     chart = scene.property_chart(pair, pair.picture)
+    if isinstance(chart, scene.ScatterChart):
+        return []
     lines = _density(chart, width) if isinstance(chart, scene.DensityChart) else _bars(chart, width)
     return lines if all(text_width(line) <= width for line in lines) else []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -11,12 +12,16 @@ import numpy as np
 
 from outlying.derived.choosing import taking_part
 from outlying.derived.relations import Relation
+from outlying.derived.sketches import relation_sketch
 from outlying.method.distribution import Between
 from outlying.method.profiles import (
+    CategoricalSketch,
     NumericProfile,
+    NumericSketch,
     Picture,
     Profile,
     Ranges,
+    RelationSketch,
     Sketch,
     categorical_sketch,
     shown_categories,
@@ -326,7 +331,27 @@ def _picture(hit: Hit, profile: Profile, exact: Evaluation) -> Picture:
         areas=tuple(area / hit.summary.mean for area in profile.areas(hit.summary)),
         context=tuple(exact.sketch(other) for other in around),
         places=tuple(exact.properties[other].place for other in around),
+        relation=_relation(own, exact),
     )
+
+
+def _relation(own: ObjectProperty, exact: Evaluation) -> RelationSketch | CategoricalSketch | None:
+    """Sketch the relation that a property is, with how its columns are spread."""
+    origin = own.attribute.column.origin
+    if not isinstance(origin, Relation):
+        return None
+    places = {
+        item.name: place for place, item in enumerate(exact.properties) if item.value is not None
+    }
+    columns = {name: exact.properties[place].attribute.column for name, place in places.items()}
+    found = relation_sketch(origin, columns, own.row)
+    if not isinstance(found, RelationSketch):
+        return found
+    parent = exact.sketch(places[origin.parent])
+    other = exact.sketch(places[found.given]) if found.given else parent
+    if not isinstance(parent, NumericSketch) or not isinstance(other, NumericSketch):
+        return None
+    return dataclasses.replace(found, sketches=(other, parent))
 
 
 def _sketches(hit: Hit, profile: Profile, exact: Evaluation) -> tuple[Sketch, Sketch]:
