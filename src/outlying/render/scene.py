@@ -410,8 +410,12 @@ def _ends(numbers: Iterable[float]) -> tuple[float, float]:
 def _close_axis(own: tuple[float, float], y: NumericSketch, choice: AxisChoice) -> Axis:
     """Return an axis around a row and what is computed for it, close enough to tell them apart."""
     axis = choose_axis(own[1], y, y, [_ends([own[0], *y.quantiles[2:5:2]])], choice)
-    away = _CLOSE * abs(own[1] - own[0])
-    low, high = max(min(own) - away, axis.low), min(max(own) + away, axis.high)
+    if axis.is_log and min(own) > 0:
+        factor = (max(own) / min(own)) ** _CLOSE
+        low, high = max(min(own) / factor, axis.low), min(max(own) * factor, axis.high)
+    else:
+        away = _CLOSE * abs(own[1] - own[0])
+        low, high = max(min(own) - away, axis.low), min(max(own) + away, axis.high)
     if not low < high or axis.breaks:
         return axis
     return dataclasses.replace(axis, stretches=((low, high),), is_cut=True)
