@@ -161,3 +161,36 @@ def test_without_a_sketch_there_is_the_distance(found: list[outlying.Pair]) -> N
     assert pair.picture is not None
     picture = dataclasses.replace(pair.picture, relation=None)
     assert isinstance(scene.property_chart(pair, picture), scene.DensityChart)
+
+
+def test_the_rows_of_a_sensor_in_time() -> None:
+    """Those next to the row, one after the other, and what its neighbours suggest."""
+    rng = np.random.default_rng(5)
+    sensors, steps = 12, 120
+    temp = np.cumsum(rng.normal(0, 0.3, (sensors, steps)), axis=1) + rng.normal(20, 6, (sensors, 1))
+    temp[4, 20] += 8
+    hours = np.datetime64("2024-03-01T00:00") + np.arange(steps) * np.timedelta64(60, "m")
+    table = {
+        "sensor": np.repeat([f"S{number:02}" for number in range(sensors)], steps),
+        "taken": np.tile(hours, sensors),
+        "temp": temp.ravel().round(2),
+    }
+    found = outlying.explain(table, row=4 * steps + 20)
+    pair = next(item for item in found.pairs if item.picture and is_series(item))
+    drawn = sketch(pair)
+    assert drawn.given == "taken"
+    others = np.delete(table["temp"][4 * steps : 5 * steps], 20)
+    assert drawn.y.tolist() == others[: len(drawn.y)].tolist()
+    assert np.all(np.diff(drawn.x) > 0)
+    low, high = expected_at(drawn)
+    assert low < high < drawn.own[1]
+    assert pair.picture is not None
+    chart = scene.property_chart(pair, pair.picture)
+    assert isinstance(chart, scene.ScatterChart)
+    assert chart.rows_text == "other rows of this sensor"
+    assert [shape.role for shape in chart.shapes if shape.kind == "line"][-1] == "series"
+
+
+def is_series(pair: outlying.Pair) -> bool:
+    found = pair.picture and pair.picture.relation
+    return isinstance(found, RelationSketch) and found.is_series

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from outlying.derived.past import OwnPast, Step
 from outlying.derived.relations import Computed, Fitted, Prediction, Relation
 from outlying.derived.rules import Follows, OfOwnKind, Ordered
-from outlying.method.distances import EXPECTED
 from outlying.method.profiles import (
     CategoricalSketch,
     RelationSketch,
@@ -25,6 +25,7 @@ from outlying.table.columns import Column
 
 _MOST_ROWS = 300
 _BAND_POINTS = 60
+_MOST_STEPS = 120  # of a series
 
 
 def relation_sketch(
@@ -45,7 +46,11 @@ def relation_sketch(
         return _predicted(relation, columns, parent.values, row)
     if isinstance(relation, Ordered):
         return _ordered(relation, columns, parent.values, row)
-    return _own_kind(relation, columns, row) if isinstance(relation, OfOwnKind) else None
+    if isinstance(relation, OfOwnKind):
+        return _own_kind(relation, columns, row)
+    if isinstance(relation, OwnPast) and relation.parent != relation.panel.time:
+        return _series(relation, columns, parent.values, row)
+    return None
 
 
 def _labels(relation: Follows, columns: Mapping[str, Column], row: int) -> CategoricalSketch | None:
@@ -127,12 +132,34 @@ def _own_kind(
     values = np.sort(parent.values[others[others != row]])
     values = values[~np.isnan(values)][:_MOST_ROWS]
     own = parent.values[row]
-    scaled = things[row : row + 1], logarithm(np.array([own]), relation.rule.least)
-    middle, usual = relation.rule.expected(*scaled)[0], relation.rule.usual(*scaled)[0]
-    ends = np.array([middle - EXPECTED * usual, middle + EXPECTED * usual])
-    ends = ends if relation.rule.least is None else np.exp(np.minimum(ends, 700.0))
+    scaled = logarithm(np.array([own]), relation.rule.least)
+    ends = np.array(relation.rule.range(things[row : row + 1], scaled))
     band = np.zeros(1), ends[:1], ends[1:]
     return RelationSketch(None, np.zeros(len(values)), values, band, (0.0, float(own)))
+
+
+def _series(
+    relation: OwnPast, columns: Mapping[str, Column], y: Floats, row: int
+) -> RelationSketch | None:
+    """Sketch the rows of the same thing in time, those next to the row."""
+    things, times = relation.panel.things(columns), relation.panel.times(columns)
+    if things[row] < 0 or not np.isfinite([times[row], y[row]]).all():
+        return None
+    rows = np.flatnonzero((things == things[row]) & np.isfinite(times) & np.isfinite(y))
+    rows = rows[rows != row]
+    rows = rows[np.lexsort((y[rows], times[rows]))]
+    at = int(np.searchsorted(times[rows], times[row]))
+    rows = rows[max(0, at - _MOST_STEPS // 2) :][:_MOST_STEPS]
+    low = high = np.full(1, np.nan)
+    if isinstance(relation, Step):
+        near = relation.rule.timeline.around(things[row : row + 1], times[row : row + 1])
+        scaled = logarithm(y[row : row + 1], relation.rule.least)
+        ends = np.array(relation.rule.range(things[row : row + 1], near, scaled))
+        ends = ends if relation.rule.least is None else np.exp(np.minimum(ends, 700.0))
+        low, high = ends[:1], ends[1:]
+    own = float(times[row]), float(y[row])
+    band = np.array([own[0]]), low, high
+    return RelationSketch(relation.panel.time, times[rows], y[rows], band, own, is_series=True)
 
 
 def _drawn(x: Floats, y: Floats, row: int) -> Rows:

@@ -327,6 +327,7 @@ class RelationSketch:
     band: tuple[Floats, Floats, Floats]
     own: tuple[float, float]
     sketches: tuple[NumericSketch, NumericSketch] | None = None  # of x and y, over the whole table
+    is_series: bool = False  # rows of one thing in time, one after the other
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

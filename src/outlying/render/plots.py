@@ -60,6 +60,7 @@ _LOOKS: dict[str, tuple[str, dict[str, Any]]] = {
     "steps": ("group", {"linewidth": 1.8}),
     "mark": ("mark", {"linewidth": 2.5, "clip_on": False}),
     "grid": ("line", {"linewidth": 0.8}),
+    "series": ("group", {"linewidth": 1.0, "alpha": 0.6}),
     "rows": ("group", {"alpha": 0.6, "marker": ".", "markersize": 4, "linestyle": ""}),
     "this": ("mark", {"marker": "o", "markersize": 8, "linestyle": "", "clip_on": False}),
     "mark other": ("mark", {"linewidth": 1.4, "linestyle": ":"}),

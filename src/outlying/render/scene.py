@@ -307,6 +307,7 @@ class ScatterChart:
     mark_place: float
     mark_level: float
     mark_text: str
+    is_series: bool = False
 
     @property
     def label(self) -> str:
@@ -326,6 +327,7 @@ class ScatterChart:
         return [
             self.band,
             *(Shape(np.array([0.0, 1.0]), np.full(2, place), "line", "grid") for place in lines),
+            *([_curve_shape(self.rows, "series")] if self.is_series and len(self.rows.x) else []),
             Shape(self.rows.x, self.rows.y, "dots", "rows"),
             *_breaks(self.axis),
             Shape(*own, "dots", "this"),
@@ -380,10 +382,17 @@ def _scatter_chart(
         rows = Line(
             axis.places(found.y), np.linspace(0.3, 0.7, max(len(found.y), 1))[: len(found.y)]
         )
-        shade, others = band(axis, *expected, "typical"), f"other rows of this {given}"
+        shade = band(axis, *expected, "typical")
         place = axis.place(found.own[1])
-        return ScatterChart(name, axis, None, _seen(rows), shade, others, place, 0.5, own)
-    if found.given:
+        return ScatterChart(
+            name, axis, None, _seen(rows), shade, _rows_text(pair, found), place, 0.5, own
+        )
+    if found.is_series:
+        first, last = _ends([*found.x, found.own[0]])
+        room = (last - first) / 40 or 1.0
+        axis = Axis(((first - room, last + room),), is_log=False, form=x.form, is_cut=False)
+        levels = choose_axis(found.own[1], y, y, [_ends([*expected, *found.y])], choice)
+    elif found.given:
         most = x.quantiles[2:5:2], y.quantiles[2:5:2]
         axis = choose_axis(found.own[0], x, x, [_ends([found.own[0], *most[0]])], choice)
         levels = choose_axis(found.own[1], y, y, [_ends([*expected, *most[1]])], choice)
@@ -395,11 +404,18 @@ def _scatter_chart(
         levels=levels,
         rows=_seen(Line(axis.places(found.x), levels.places(found.y))),
         band=_between_lines(axis.places(points), levels.places(low), levels.places(high)),
-        rows_text="other rows",
+        rows_text=_rows_text(pair, found),
+        is_series=found.is_series,
         mark_place=axis.place(found.own[0]),
         mark_level=levels.place(found.own[1]),
         mark_text=f"{name} = {own}",
     )
+
+
+def _rows_text(pair: Pair, found: RelationSketch) -> str:
+    things = [short(name) for name in pair.given if name != found.given]
+    is_own = found.given is None or (found.is_series and things)
+    return f"other rows of this {things[0]}" if is_own else "other rows"
 
 
 def _ends(numbers: Iterable[float]) -> tuple[float, float]:
@@ -423,7 +439,10 @@ def _close_axis(own: tuple[float, float], y: NumericSketch, choice: AxisChoice) 
 
 def _between_lines(x: Floats, low: Floats, high: Floats) -> Shape:
     """Return the area between two lines, wide enough to be seen where they are one."""
-    inside = (x >= -1) & (x <= 2)
+    inside = (x >= -1) & (x <= 2) & np.isfinite(low) & np.isfinite(high)
+    if len(x) == 1:  # of a series: what is expected of the row itself
+        x, low, high = np.append(x - 0.01, x + 0.01), np.repeat(low, 2), np.repeat(high, 2)
+        inside = np.isfinite(low)
     x, low, high = (np.clip(side[inside], 0.0, 1.0) for side in (x, low, high))
     middle = np.minimum(np.maximum(high - low, 2 * _LEAST_WIDTH) - (high - low), 1.0) / 2
     up = np.concatenate((low - middle, (high + middle)[::-1]))

@@ -34,6 +34,8 @@ def _element(shape: Shape) -> Any:
     if shape.kind == "dots":  # lines of no length, with round ends
         dots = "".join(f"M{x} {y}h0" for x, y in zip(*_pixels(shape), strict=True))
         return Markup('<path class="{}" d="{}"/>').format(shape.role, dots)
+    if len(shape.x) == 0:
+        return Markup("")
     end = "z" if shape.kind == "area" else ""
     return Markup('<path class="{}" d="{}{}"/>').format(shape.role, path(shape), end)
 
