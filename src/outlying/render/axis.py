@@ -288,6 +288,8 @@ def choose_axis(
     is_log = _is_log(mark, overall, choice)
     typical = list(ranges) or [(inside.quantiles[_P05], inside.quantiles[_P95])]
     scale = _Scale(is_log, inside, overall, mark)
+    if is_log:  # what is expected may go down to 0
+        typical = [(max(low, scale.least), max(high, scale.least)) for low, high in typical]
     parts = [scale.around(*item) for item in typical]
     may_break = choice == "auto" and inside.form != "time"
     stretches = scale.without_gaps([*parts, (mark, mark)], _MOST_BREAKS if may_break else 0)
