@@ -168,8 +168,9 @@ def _drawn(x: Floats, y: Floats, row: int) -> Rows:
     known[row] = False
     rows = np.flatnonzero(known)
     if len(rows) <= _MOST_ROWS:
-        return rows
+        return rows[np.lexsort((y[rows], x[rows]))]
     bits = [numbers[rows].view(np.uint64) for numbers in (x + 0.0, y + 0.0)]
     mixed = bits[0] * np.uint64(0x9E3779B97F4A7C15) ^ bits[1] * np.uint64(0xC2B2AE3D27D4EB4F)
     mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    return rows[np.argpartition(mixed, _MOST_ROWS)[:_MOST_ROWS]]
+    rows = rows[np.argpartition(mixed, _MOST_ROWS)[:_MOST_ROWS]]
+    return rows[np.lexsort((y[rows], x[rows]))]

@@ -63,6 +63,7 @@ _LOOKS: dict[str, tuple[str, dict[str, Any]]] = {
     "series": ("group", {"linewidth": 1.0, "alpha": 0.6}),
     "rows": ("group", {"alpha": 0.6, "marker": ".", "markersize": 4, "linestyle": ""}),
     "this": ("mark", {"marker": "o", "markersize": 8, "linestyle": "", "clip_on": False}),
+    "mark guide": ("mark", {"linewidth": 0.8, "alpha": 0.5}),
     "mark other": ("mark", {"linewidth": 1.4, "linestyle": ":"}),
 }
 

@@ -330,6 +330,7 @@ class ScatterChart:
             *([_curve_shape(self.rows, "series")] if self.is_series and len(self.rows.x) else []),
             Shape(self.rows.x, self.rows.y, "dots", "rows"),
             *_breaks(self.axis),
+            upright(self.mark_place, "mark guide"),
             Shape(*own, "dots", "this"),
         ]
 
