@@ -133,7 +133,7 @@ def test_rows_without_the_property_are_not_counted() -> None:
     city = np.repeat(["A", "B"], 150)
     temp = np.where(city == "A", rng.normal(30, 1, 300), rng.normal(5, 1, 300))
     temp[:2], temp[2::3] = 5.2, np.nan
-    findings = outlying.explain({"city": city, "temp": temp}, row=0)
+    findings = outlying.explain({"city": city, "temp": temp}, row=0, derive=False)
     pair = next(pair for pair in findings.pairs if pair.property == "temp" and pair.conditions)
     assert pair.known < pair.group_size
     card = pair._repr_html_()
@@ -292,7 +292,7 @@ def test_empty_texts_can_be_seen() -> None:
 def test_a_pair_made_by_hand_has_no_picture(findings: outlying.Findings) -> None:
     pair = dataclasses.replace(findings.pairs[0], picture=None)
     card = pair._repr_html_()
-    assert html.escape(pair.property) in card
+    assert html.escape(pair.sentence) in card
     assert "<svg" not in card
     with pytest.raises(outlying.OptionError, match="nothing to draw"):
         pair.plot()
