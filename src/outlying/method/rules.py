@@ -191,8 +191,9 @@ def own_kind(
     rows = np.bincount(things[known], minlength=int(things.max()) + 1)
     if np.count_nonzero(rows >= LEAST_OWN) < (1 if is_known else LEAST_THINGS):
         return None
-    order = np.lexsort((values[known], things[known]))
-    ordered = values[known][order]
+    order = np.argsort(values[known])  # equal values are alike: no slower, stable sort is needed
+    own = things[known][order].astype(np.min_scalar_type(len(rows)))  # few things sort by radix
+    ordered = values[known][order[np.argsort(own, kind="stable")]]
     starts = np.cumsum(rows) - rows
     middle = np.stack([_around(ordered, starts, rows, step) for step in (-1, 0, 1)], axis=1)
     overall = float(np.median(values[known]))
