@@ -1,9 +1,11 @@
-"""How texts are made: their shape, and labels that look like a misspelling of a frequent one.
+"""How texts are made: their shape, and labels that are written unlike a frequent one.
 
 The shape is a pattern of character classes, and the characters that are odd in a column. A rare
 label within one or two edits (optimal string alignment: a transposition counts as one) of a
-frequent one looks misspelt. Much that differs by a letter is not: numbers and codes, plurals,
-genders, opposites, Roman numerals, letters that stand alone. Better to say nothing of these.
+frequent one looks misspelt; one that is the same but for capitals, spaces and punctuation is
+written in another way ("I.T." beside 340 "IT"), however short. Much that differs by a letter is
+neither: numbers and codes, plurals, genders, opposites, Roman numerals, letters that stand alone.
+Better to say nothing of these.
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ _COLLAPSED = {
 
 #: A label and its misspelling occur in so many rows together, or more.
 LEAST_TOGETHER = 5
+#: Two edits away, the label itself occurs in so many: between rare names so much is chance.
+LEAST_FOR_TWO_EDITS = 20
 #: A misspelling occurs once, or in one of so many rows of the label.
 RARER = 20
 #: Letters that a label must have for one edit, and the words that differ for two.
@@ -40,6 +44,9 @@ LEAST_WORD = 4
 #: Beyond so many comparisons only labels with one edit are looked for, by their deletions.
 MOST_COMPARISONS = 4_000_000
 
+#: Marks that divide a label and say nothing: I.T., O'Brien, e-mail, and/or.
+_DIVIDING = re.compile("(?<=\\w)(?:(?<!\\d)[.,'\u2019_/-](?=\\w)|[.,'\u2019_/-](?=[^\\W\\d]))")
+_SPACES = re.compile(r"\s+(?!\d)|(?<!\d)\s+")
 _WORD = re.compile(r"[^\W_]+")
 _ROMAN = re.compile(r"[IVXLCDM]+")
 #: Endings of plurals and genders: of any word, and of one that ends in a consonant; longer ones
@@ -142,8 +149,42 @@ class Intended:
     rows: int
 
 
-def misspellings(counts: Mapping[str, int]) -> dict[str, Intended]:
+def misspellings(
+    counts: Mapping[str, int], most_comparisons: int = MOST_COMPARISONS
+) -> dict[str, Intended]:
     """Return the labels that look misspelt; the nearest, then the most frequent label was meant."""
+    return _slips(counts, most_comparisons) | _variants(counts)
+
+
+def folded(label: str) -> str:
+    """Return a label without capitals, spaces, and marks that only divide it.
+
+    What is between digits counts (1.5, 1 5), as does a mark at an end (A-, C#).
+    """
+    return _DIVIDING.sub("", _SPACES.sub("", label).rstrip(".")).casefold()
+
+
+def _variants(counts: Mapping[str, int]) -> dict[str, Intended]:
+    """Return the labels that are written unlike a frequent one, but read the same."""
+    alike: dict[str, list[str]] = {}
+    for label in counts:
+        key = folded(label)
+        if sum(map(str.isalpha, key)) > 1:
+            alike.setdefault(key, []).append(label)
+    found = {}
+    for labels in alike.values():
+        meant = max(sorted(labels), key=counts.__getitem__)
+        for label in labels:
+            if label != meant and _is_rare_beside(counts[label], counts[meant]):
+                found[label] = Intended(meant, counts[meant])
+    return found
+
+
+def _is_rare_beside(rows: int, usual: int) -> bool:
+    return rows <= _most_misspelt(usual) and rows + usual >= LEAST_TOGETHER
+
+
+def _slips(counts: Mapping[str, int], most_comparisons: int) -> dict[str, Intended]:
     frequent = sorted(label for label, rows in counts.items() if _is_frequent(label, rows))
     if not frequent:
         return {}
@@ -152,7 +193,7 @@ def misspellings(counts: Mapping[str, int]) -> dict[str, Intended]:
         label for label, rows in counts.items() if rows <= _most_misspelt(most) and _is_word(label)
     )
     found: dict[str, tuple[int, int, str]] = {}
-    for label, other, edits in _near(rare, frequent):
+    for label, other, edits in _near(rare, frequent, most_comparisons):
         if _looks_misspelt(label, other, edits, counts):
             order = edits, -counts[other], other
             found[label] = min(found.get(label, order), order)
@@ -180,8 +221,8 @@ def _looks_misspelt(label: str, other: str, edits: int, counts: Mapping[str, int
     rows, usual = counts[label], counts[other]
     return (
         label != other
-        and rows <= _most_misspelt(usual)
-        and rows + usual >= LEAST_TOGETHER
+        and _is_rare_beside(rows, usual)
+        and (edits == 1 or usual >= LEAST_FOR_TWO_EDITS)
         and _letters(other) >= LEAST_LETTERS[1]
         and is_slip(label, other, edits)
     )
@@ -255,9 +296,11 @@ class _Words:
         """Return whether these are likely two words of a language."""
         if self.word.casefold() == self.other.casefold():
             return False
-        if edits > 1 and (self._only_begin_otherwise() or self._only_end_otherwise()):
-            return True
         word, other = self.word.casefold(), self.other.casefold()
+        if edits > 1 and (
+            word[:1] != other[:1] or self._only_begin_otherwise() or self._only_end_otherwise()
+        ):
+            return True
         return (
             _are_inflected(word, other)
             or _are_opposites(word, other)
@@ -317,11 +360,13 @@ def _are_opposites(word: str, other: str) -> bool:
     )
 
 
-def _near(rare: Sequence[str], frequent: Sequence[str]) -> Iterator[tuple[str, str, int]]:
+def _near(
+    rare: Sequence[str], frequent: Sequence[str], most_comparisons: int
+) -> Iterator[tuple[str, str, int]]:
     """Return the pairs of labels within two edits; of very many labels, within one."""
     if not rare:
         return
-    if len(rare) * len(frequent) > MOST_COMPARISONS:
+    if len(rare) * len(frequent) > most_comparisons:
         yield from _one_deletion_apart(rare, frequent)
         return
     from rapidfuzz import process

@@ -17,7 +17,14 @@ import numpy as np
 
 from outlying.derived.derivation import PartDerivation
 from outlying.derived.keys import MOST_ODD, repeated_texts
-from outlying.derived.spelling import Intended, collapsed, misspellings, odd_characters, patterns
+from outlying.derived.spelling import (
+    Intended,
+    collapsed,
+    folded,
+    misspellings,
+    odd_characters,
+    patterns,
+)
 from outlying.parsing.reading import Reading, style_of
 from outlying.table.columns import CategoricalColumn, Column, NumericColumn, frozen
 from outlying.table.row_hash import label_hashes, splitmix64
@@ -201,6 +208,8 @@ def _slip(text: str, meant: str) -> str:
         return "differs in its spaces from"
     if text.casefold() == meant.casefold():
         return "differs in capitals from"
+    if folded(text) == folded(meant):
+        return "differs in punctuation from"
     return "looks like a misspelling of"
 
 
