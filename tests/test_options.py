@@ -67,14 +67,14 @@ def test_options_are_frozen_values() -> None:
 
 
 def test_the_papers_settings_are_one_switch() -> None:
-    paper = Options.of_paper()
+    paper = Options.of(preset="paper")
     assert paper == Options.of(preset="paper")
     assert paper.paper == PaperOptions()
-    assert Options.of_paper(seed=4).paper == PaperOptions(seed=4)
+    assert Options.of(preset="paper", seed=4).paper == PaperOptions(seed=4)
     assert Options.of(**paper.to_dict()) == paper
     assert Options.of(**Options().to_dict()) == Options()
     assert (paper.min_support, paper.max_conditions) == (0.2, 3)
-    assert Options.of_paper(max_conditions=2).max_conditions == 2
+    assert Options.of(preset="paper", max_conditions=2).max_conditions == 2
     with pytest.raises(OptionError, match="preset is 'fast'; allowed: 'paper'"):
         Options.of(preset="fast")
 

@@ -245,11 +245,6 @@ class Options:
             )
         return cls(**checked(given, _GENERAL))
 
-    @classmethod
-    def of_paper(cls, **given: Any) -> Options:
-        """Return the settings of the paper's experiments; options that are given come on top."""
-        return cls.of(preset="paper", **given)
-
     @property
     def panel(self) -> tuple[str, ...]:
         """The columns that are named as entity and time."""

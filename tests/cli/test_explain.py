@@ -356,7 +356,7 @@ def test_the_papers_settings_on_the_command_line(run: Run, table: Path) -> None:
     words = ["explain", table, "--row", 1, "--format", "json"]
     code, out, err = run(*words, "--preset", "paper", "--top", 3)
     assert (code, err) == (0, "")
-    assert json.loads(out)["options"] == outlying.Options.of_paper(top=3).to_dict()
+    assert json.loads(out)["options"] == outlying.Options.of(preset="paper", top=3).to_dict()
     code, out, _ = run(*words, "--preset", "paper", "--min-support", 40, "--bandwidth", "adaptive")
     assert code == 0
     assert json.loads(out)["options"]["bandwidth"] == "adaptive"

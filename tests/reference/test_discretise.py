@@ -155,4 +155,4 @@ def test_the_command_line_has_it(run: Run, tmp_path: Any) -> None:
 
 def test_bins_are_limited_before_they_take_all_memory() -> None:
     with pytest.raises(outlying.OptionError, match="bins is 1000000000; allowed: 2 to 1,000,000"):
-        outlying.Options.of_paper(discretise="equi-width", bins=10**9)
+        outlying.Options.of(preset="paper", discretise="equi-width", bins=10**9)

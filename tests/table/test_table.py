@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from outlying import sources
 from outlying.errors import ColumnError, InfiniteValueError, ObjectError, RowError
 from outlying.sources.arrow_types import Field
 from outlying.table.columns import (
@@ -76,12 +77,10 @@ def test_whole_numbers_are_quantities_up_to_the_last_exact_one(limit: int) -> No
     | st.lists(st.none() | st.integers(2**60, 2**70), min_size=1, max_size=6)
 )
 def test_whole_numbers_of_64_bits_and_keys_are_always_exact(values: list[int | None]) -> None:
-    missing = np.array([value is None for value in values])
-    whole = np.array([0 if value is None else value for value in values], dtype=object)
-    column = integer_column("a", whole, missing)
+    column = sources.read({"a": values, "b": [1.5] * len(values)}).column("a")
     got = values_of(column)
     assert [None if value is None else int(value) for value in got] == values
-    assert column.missing().tolist() == missing.tolist()
+    assert column.missing().tolist() == [value is None for value in values]
 
 
 @pytest.mark.parametrize("long", [2**53 + 1, -(2**63), 10**17 - 1])
@@ -103,7 +102,7 @@ def test_one_long_number_leaves_a_column_of_amounts(long: int) -> None:
     ("long", "number"), [(10**23 - 1, 1e23), (-(10**400), -np.finfo(float).max)]
 )
 def test_numbers_beyond_64_bits_are_the_nearest(long: int, number: float) -> None:
-    column = integer_column("a", np.array([5, 6, long, 7], dtype=object))
+    column = sources.read({"a": [5, 6, long, 7]}).column("a")
     assert (column.form, values_of(column)) == ("number", [5, 6, number, 7])
 
 

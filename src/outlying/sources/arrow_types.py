@@ -109,6 +109,15 @@ class Coded:
         """How many rows have no value."""
         return int(np.count_nonzero(self.codes < 0))
 
+    def column(self, name: str) -> CategoricalColumn:
+        """Make a column of a table in memory, whose labels are sorted."""
+        labels: Any = self.labels
+        order = sorted(range(len(labels)), key=labels.__getitem__)
+        ranks = np.full(len(labels) + 1, -1, dtype=np.int32)
+        ranks[order] = np.arange(len(order))
+        ordered = tuple(labels[place] for place in order)
+        return CategoricalColumn(name, self.form, frozen(ranks[self.codes]), ordered)
+
     def counts(self) -> Rows:
         """Count the rows of each text."""
         return np.bincount(self.codes + 1, minlength=len(self.texts) + 1)[1:]
@@ -214,13 +223,7 @@ class Field:
     def _categorical(self, array: Array) -> CategoricalColumn:
         """Make a column of categories, be they texts that are read as numbers."""
         form = self.read_as if self.written is None else self.form
-        coded = self.coded(array)
-        labels = coded.labels
-        order = sorted(range(len(labels)), key=labels.__getitem__)
-        ranks = np.full(len(labels) + 1, -1, dtype=np.int32)
-        ranks[order] = np.arange(len(order))
-        ordered = tuple(labels[place] for place in order)
-        return CategoricalColumn(self.name, form, frozen(ranks[coded.codes]), ordered)  # type: ignore[arg-type]
+        return dataclasses.replace(self.coded(array).column(self.name), form=form)
 
     def _categories(self, array: Array, are_distinct: bool) -> Coded:
         if self.form in ("text", "boolean"):

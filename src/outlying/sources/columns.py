@@ -18,7 +18,6 @@ from outlying.parallel import thread_map, usable_workers
 from outlying.parsing.plain import TEXT, PlainTally, decide
 from outlying.sources import arrow_types as types
 from outlying.table.columns import (
-    CategoricalColumn,
     Column,
     Floats,
     NumericColumn,
@@ -107,18 +106,9 @@ def from_arrow(name: str, array: types.Array, *, are_keys: bool = False) -> Read
     if form in TIMES:
         return Reading(NumericColumn(name, form, frozen(types.numbers(array, form))))
     if form in ("text", "boolean"):
-        column = _categorical(name, types.categories(array, form))  # type: ignore[arg-type]
+        column = types.categories(array, form).column(name)  # type: ignore[arg-type]
         return Reading(dataclasses.replace(column, are_of_numbers=are_keys))
     return Reading(skipped(name, form))
-
-
-def _categorical(name: str, coded: types.Coded) -> CategoricalColumn:
-    labels = coded.labels
-    order = sorted(range(len(labels)), key=labels.__getitem__)
-    ranks = np.full(len(labels) + 1, -1, dtype=np.int32)
-    ranks[order] = np.arange(len(order))
-    ordered: Any = tuple(labels[place] for place in order)
-    return CategoricalColumn(name, coded.form, frozen(ranks[coded.codes]), ordered)
 
 
 def _form_of_reals(numbers: Floats) -> Form:

@@ -438,44 +438,23 @@ def numeric_column(name: str, values: npt.ArrayLike, form: Form = "number") -> N
 
 
 def integer_column(name: str, values: npt.NDArray[Any], missing: Mask | None = None) -> Column:
-    """Make a column of whole numbers, kept exact.
+    """Make a column of whole numbers of at most 64 bits, kept exact.
 
     Where most are beyond 2**53 they are codes (keys, hashes), not quantities, and floating point
-    would merge neighbours: they become categories. A few among others are numbers. Those beyond 64
-    bits are rounded, as streams do.
+    would merge neighbours: they become categories. A few among others are numbers.
     """
-    values = _narrow(values)
     known = values if missing is None else values[~missing]
     long = int(np.count_nonzero(are_long(known)))
     if are_keys(long, len(known)):
-        gaps = np.zeros(len(values), dtype=bool) if missing is None else missing
-        cells = zip(values.tolist(), gaps, strict=True)
-        texts = [None if gap else whole_text(cell) for cell, gap in cells]
+        texts: list[str | None] = list(map(str, values.tolist()))
+        for row in () if missing is None else np.flatnonzero(missing).tolist():
+            texts[row] = None
         return categorical_column(name, texts, are_of_numbers=True)
-    numbers = _nearest(values)
+    numbers = values.astype(np.float64)
     if missing is not None:
         numbers[missing] = np.nan
-    is_beyond = long > 0 and values.dtype.kind == "O"
-    exact = frozen(values.copy()) if long and not is_beyond else None
-    return NumericColumn(name, "number" if is_beyond else "integer", frozen(numbers), exact=exact)
-
-
-def _narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return Python's whole numbers as those of 64 bits, if all are."""
-    if values.dtype.kind != "O":
-        return values
-    try:
-        return values.astype(np.int64)
-    except OverflowError:
-        return values
-
-
-def _nearest(values: npt.NDArray[Any]) -> Floats:
-    """Return the nearest numbers that floating point holds, however long they are."""
-    if values.dtype.kind == "O":
-        most = int(np.finfo(np.float64).max)
-        values = np.array([min(max(value, -most), most) for value in values.tolist()])
-    return values.astype(np.float64)
+    exact = frozen(values.copy()) if long else None
+    return NumericColumn(name, "integer", frozen(numbers), exact=exact)
 
 
 def categorical_column(
