@@ -334,7 +334,10 @@ class ReadOptions:
     )
     table: str | None = option(None, checks.TEXT, "The table of a database.", metavar="NAME")
     query: str | None = option(
-        None, checks.TEXT, "A query in place of a table of a database.", metavar="SQL"
+        None,
+        checks.TEXT,
+        "A query of a database, or of files: FROM 'a.csv' JOIN 'b.csv' USING (id).",
+        metavar="SQL",
     )
     master: str | None = option(
         None,

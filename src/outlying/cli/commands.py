@@ -80,7 +80,7 @@ def explain(source: str | None, **given: Any) -> None:
     naming.check_standard_input(source)
     reading = take_reading(given)
     _check_source(source, reading)
-    job = WriteJob.taken_from(given, source, naming, EXPLAIN)
+    job = WriteJob.taken_from(given, source, reading.query, naming, EXPLAIN)
     options = given_of(given)
     of_columns = ("columns", "exclude", "id", "types")  # the table is needed to read these
     Options.of(**{name: options[name] for name in options if name not in of_columns})
@@ -166,7 +166,7 @@ def detect(source: str | None, explain: bool, **given: Any) -> None:
     reading = take_reading(given)
     _check_source(source, reading)
     given["resume"], resume = given["resume"] and explain, given["resume"]
-    job = WriteJob.taken_from(given, source, Naming.nothing(), DETECT)
+    job = WriteJob.taken_from(given, source, reading.query, Naming.nothing(), DETECT)
     request = _Request.of(given, explain, ["--resume"] * resume)
     request.with_unusual = job.everything
 

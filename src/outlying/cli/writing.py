@@ -30,6 +30,7 @@ from outlying.results.documents import Patterns, document, entry_beside
 from outlying.results.findings import Findings
 from outlying.results.many import cell_table
 from outlying.results.wording import Terms
+from outlying.sources.file_queries import files_of
 from outlying.table.table import Table
 from outlying.table.targets import Targets
 
@@ -80,6 +81,7 @@ class WriteJob:
     """What is to be written, where, and by how many."""
 
     source: str | None
+    tables: tuple[str, ...]
     naming: Naming
     form: str
     file: str | None
@@ -91,7 +93,12 @@ class WriteJob:
 
     @classmethod
     def taken_from(
-        cls, given: dict[str, Any], source: str | None, naming: Naming, terms: Terms
+        cls,
+        given: dict[str, Any],
+        source: str | None,
+        query: str | None,
+        naming: Naming,
+        terms: Terms,
     ) -> WriteJob:
         """Take the options of writing; check what can be checked before anything is read."""
         usable_workers(given["workers"])
@@ -114,12 +121,13 @@ class WriteJob:
                 "file and name it"
             )
         own = given.pop("workers"), everything, given.pop("quiet")
-        return cls(source, naming, form, file, resume, *own, terms)
+        tables = tuple(files_of(query or "")) if source is None else (source,)
+        return cls(source, tables, naming, form, file, resume, *own, terms)
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """What is read, which no result may take the place of."""
-        return (*(() if self.source is None else (self.source,)), *self.naming.files)
+        return (*self.tables, *self.naming.files)
 
     def look(self, is_terminal: bool, rows: int | None = None) -> Look:
         """Return how text is written, in the terms of the command.

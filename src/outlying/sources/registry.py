@@ -259,6 +259,13 @@ def named(
         from outlying.sources import spark
 
         return spark.connected(master, source if table is None else table)
+    if source is None and query is not None:
+        from outlying.sources import file_queries
+
+        if table is not None:
+            raise OptionError("--table and --query are both given; one of them says what to read")
+        result = read(file_queries.result_of(query), **given)
+        return dataclasses.replace(result, source=file_queries.name_of(query))
     if table is not None or query is not None:
         return scan(source, table=table, query=query, **given)
     return opened(source, engine, **given)
