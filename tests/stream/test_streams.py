@@ -393,7 +393,7 @@ def test_engines_of_single_files(folder: Path, run: Run, tmp_path: Path) -> None
     assert code == 0
     assert "The row with key = r7" in out
     code, out, _ = run("explain", file, "--where", "key=r7")
-    assert "Data row 8 of" in out
+    assert "Row 8, key = r7, of" in out
     code, _, err = run("explain", folder, "--where", "key=r7", "--engine", "memory")
     assert code == 2
     assert "is a folder" in err
@@ -413,7 +413,7 @@ def test_databases_on_the_command_line(run: Run, tmp_path: Path) -> None:
     flags = ["--where", "key=r7", "--table", 'odd "name"']
     code, out, err = run("explain", tmp_path / "shop.duckdb", *flags)
     assert (code, err) == (0, "")
-    assert "temp = 5.2 is exceptional" in out.replace("\n    ", " ")
+    assert "cells are exceptional:\n\n 1. temp = 5.2, expected" in out
     code, _, err = run(
         "explain", tmp_path / "shop.duckdb", "--table", "nothing", "--where", "key=r7"
     )

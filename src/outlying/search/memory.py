@@ -301,7 +301,7 @@ class MemoryPopulation:
             row=None if is_new or target.key else row,
             key=target.key,
             values=table.values(row) if target.values is None else target.values,
-            table=table,
+            table=dataclasses.replace(table, notes=self.table.notes),  # others are on the object
             rows=self.table.rows,
             selection=prepared.selection,
             attributes=prepared.attributes,

@@ -33,7 +33,7 @@ from outlying.stream.lookup import (
 from outlying.stream.profile import Profile, finish
 from outlying.stream.profile_pass import EvidencePass, ProfilePass, ProfileState, fields_of
 from outlying.stream.score_pass import Ranked, ScorePass
-from outlying.stream.verify_run import Results, SampledTarget, VerifyRun, check_rows
+from outlying.stream.verify_run import SampledTarget, VerifyRun, check_rows
 from outlying.table.columns import Column, Derivation, infinities_note
 from outlying.table.selection import Selection, is_asked_for, not_empty
 from outlying.table.table import SkippedColumn, Table
@@ -183,8 +183,9 @@ class StreamedPopulation:
         if self._memory is not None:
             return self._memory.searching(targets, workers, progress)
         items = [item for item in targets if isinstance(item, SampledTarget)]
-        results = self._run.results(items, usable_workers(workers), progress)
-        return functools.partial(_each, results, items)
+        return functools.partial(
+            _each, self._run.searched(items, usable_workers(workers), progress)
+        )
 
     def standing(self, workers: int | None = None, progress: Progress | None = None) -> Standing:
         """Judge the rows that were drawn, once: how strong findings are on them."""
@@ -217,10 +218,10 @@ class StreamedPopulation:
 
 
 def _each(
-    results: Results, items: Sequence[Target], finish: Callable[[Searched], Result]
+    answers: Sequence[Callable[[], Searched]], finish: Callable[[Searched], Result]
 ) -> Generator[Result, None, None]:
-    for item in items:
-        yield finish(results.searched(item))
+    for answer in answers:
+        yield finish(answer())
 
 
 def _copy(profile: Profile, row: int) -> int:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -252,6 +253,10 @@ def changed(source: str, how: str) -> SourceError:
     )
 
 
+#: An object, and the attributes of the table that it is a row of: a new one may see others.
+Seen: TypeAlias = tuple[SampledTarget, tuple[Attribute, ...]]
+
+
 class VerifyRun:
     """The rows drawn from a table, and a feeder who reads all of its rows."""
 
@@ -266,102 +271,70 @@ class VerifyRun:
         self.prepared.evidence(threads, progress)
         return self.prepared.model()
 
-    def results(
+    def searched(
         self, targets: Sequence[SampledTarget], workers: int, progress: Progress | None
-    ) -> Results:
-        """Judge objects, and ask all rows in one pass about what is told of them."""
+    ) -> list[Callable[[], Searched]]:
+        """Judge objects, and ask all rows in one pass about what is told of them.
+
+        Return for each what makes its answer, in numbers of all rows.
+        """
         self.model(workers, progress)
-        views = Views(self, targets)
-        questions = list(views.questions())
+        homes = {id(item.home): item.home for item in targets if item.home is not None}
+        attributes = {key: attributes_of(home) for key, home in homes.items()}
+        seen = [(item, attributes[id(item.home)]) for item in targets]
+        questions = list(self._questions(seen))
         plan = plan_verification(self.profile, questions)
         work = VerifyPass(plan)
         state = self.feeder.fold(work, work.columns, progress, work.affordable(workers))
         check_rows(self.feeder.source, self.profile.rows, state.rows, "in the second")
-        return Results(views, questions, Answers(plan, work.finish(state)))
+        answers = Answers(plan, work.finish(state))
+        pairs = zip(targets, questions, strict=True)
+        return [functools.partial(self._answer, *pair, answers) for pair in pairs]
 
-
-class Views:
-    """The population as each object sees it: new objects may bring other columns into play."""
-
-    def __init__(self, run: VerifyRun, targets: Sequence[SampledTarget]) -> None:
-        self.run, self.targets = run, targets
-        homes = {id(item.home): item.home for item in targets if item.home is not None}
-        self._attributes = {key: attributes_of(home) for key, home in homes.items()}
-
-    def attributes(self, item: SampledTarget) -> tuple[Attribute, ...]:
-        """Return the attributes of the table that an object is a row of."""
-        return self._attributes[id(item.home)]
-
-    def questions(self) -> Iterator[Question]:
+    def _questions(self, seen: Sequence[Seen]) -> Iterator[Question]:
         """Judge all objects; return what is to be told of each."""
-        known = self._judged()
-        for item in self.targets:
-            attributes, row = self.attributes(item), int(item.row or 0)
-            model, told = self.run.model(), known.get(id(item))
-            if told is None:
-                own = self._own(item)
+        known = self._judged([pair for pair in seen if self._fits(*pair)])
+        for item, attributes in seen:
+            model, told = self.model(), known.get(id(item))
+            if told is None:  # a new object that brings other columns into play
+                assert item.home is not None  # noqa: S101
+                home = item.home.only(int(item.row or 0))
+                own = Prepared.of(home.table, self.options, home.selection, has_new=True)
                 last = np.array([own.table.rows - 1])
                 model, told = own.model(), claims(own.evidence_of(last))[0]
-            yield Question(model, attributes, row, told, item.new is not None)
+            yield Question(model, attributes, int(item.row or 0), told, item.new is not None)
 
-    def _judged(self) -> dict[int, Claims]:
-        """Judge the objects of which the model of the rows drawn knows all columns."""
-        by_home: dict[int, list[SampledTarget]] = {}
-        for item in filter(self._fits, self.targets):
-            by_home.setdefault(id(item.home), []).append(item)
+    def _judged(self, seen: Sequence[Seen]) -> dict[int, Claims]:
+        """Judge objects of which the model of the rows drawn knows all columns."""
+        by_home: dict[int, list[Seen]] = {}
+        for pair in seen:
+            by_home.setdefault(id(pair[0].home), []).append(pair)
         found: dict[int, Claims] = {}
-        for items in by_home.values():
-            columns = [own.column for own in self.attributes(items[0])]
-            rows = np.array([item.row for item in items])
-            evidence = self.run.model().judged(self.run.numbering.of_columns(columns, rows))
-            found.update(zip(map(id, items), claims(evidence), strict=True))
+        for pairs in by_home.values():
+            columns = [own.column for own in pairs[0][1]]
+            rows = np.array([item.row for item, _ in pairs])
+            evidence = self.model().judged(self.numbering.of_columns(columns, rows))
+            found.update(zip((id(item) for item, _ in pairs), claims(evidence), strict=True))
         return found
 
-    def _fits(self, item: SampledTarget) -> bool:
+    def _fits(self, item: SampledTarget, new: Sequence[Attribute]) -> bool:
         """Return whether the model of the rows drawn can judge an object.
 
         It cannot where other columns take part, or where a new one is the first to lack a value.
         """
-        if item.new is None:
-            return True
-        own, new = self.run.prepared.attributes, self.attributes(item)
-        return len(own) == len(new) and all(
-            knows_column(one, other, int(item.row or 0))
-            for one, other in zip(own, new, strict=True)
+        own = self.prepared.attributes
+        return item.new is None or (
+            len(own) == len(new)
+            and all(map(knows_column, own, new, itertools.repeat(int(item.row or 0))))
         )
 
-    def _own(self, item: SampledTarget) -> Prepared:
-        """Return a table of the rows drawn and a new object, made ready to be judged."""
-        assert item.home is not None  # noqa: S101 - of a new object
-        home = item.home.only(int(item.row or 0))
-        return Prepared.of(home.table, self.run.options, home.selection, has_new=True)
-
-
-def attributes_of(profile: Profile) -> tuple[Attribute, ...]:
-    """Return the attributes of a table, by name."""
-    chosen = profile.selection
-    columns: list[Column] = sorted((*chosen.columns, *chosen.derived), key=lambda own: own.name)
-    return tuple(map(attribute_of, columns))
-
-
-class Results:
-    """What was found, object by object, by what all rows have answered."""
-
-    def __init__(self, views: Views, questions: Sequence[Question], answers: Answers) -> None:
-        self.views, self.run, self.answers = views, views.run, answers
-        self._questions = {
-            id(item): question for item, question in zip(views.targets, questions, strict=True)
-        }
-
-    def searched(self, item: Target) -> Searched:
+    def _answer(self, item: SampledTarget, question: Question, answers: Answers) -> Searched:
         """Return what is told of an object, in numbers of all rows."""
-        assert isinstance(item, SampledTarget)  # noqa: S101 - made by this population
-        assert item.home is not None  # noqa: S101
-        question, profile = self._questions[id(item)], self.run.profile
-        exact = Verification(VerifiedGroups(question, self.answers, profile.rows))
+        assert item.home is not None  # noqa: S101 - made by this population
+        profile = self.profile
+        exact = Verification(VerifiedGroups(question, answers, profile.rows))
         if not exact.hold_object:
-            source = self.run.feeder.source
-            raise changed(source, "a row of the first pass is not in the second")
+            raise changed(self.feeder.source, "a row of the first pass is not in the second")
         table, row = item.home.table, question.row
         return Searched(
             row=None,
@@ -378,3 +351,10 @@ class Results:
             outcome=exact.outcome(),
             exact=exact,
         )
+
+
+def attributes_of(profile: Profile) -> tuple[Attribute, ...]:
+    """Return the attributes of a table, by name."""
+    chosen = profile.selection
+    columns: list[Column] = sorted((*chosen.columns, *chosen.derived), key=lambda own: own.name)
+    return tuple(map(attribute_of, columns))
