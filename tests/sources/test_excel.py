@@ -16,6 +16,7 @@ import pytest
 import outlying
 from outlying.errors import ColumnError, MissingExtraError, OptionError, SourceError
 from outlying.sources import decoding, excel, read
+from outlying.sources.paths import InputFile
 from outlying.table.table import Table
 from tests.carriers import column_values
 from tests.conftest import Run
@@ -162,21 +163,18 @@ class TestHostile:
         with pytest.raises(SourceError, match=r"bytes would take 8,3\d\d,\d\d\d bytes"):
             read(path)
 
-    def test_an_archive_that_lies(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_archive_that_lies(self, tmp_path: Path) -> None:
         """Sizes in an archive are claims: the process that opens it has limits of its own."""
         path = raw_xlsx(tmp_path / "t.xlsx", "<row>" + "<c><v>1</v></c>" * 4_000_000 + "</row>")
-        monkeypatch.setattr(excel, "MOST_MEMORY", 200 << 20)
+        limits = excel.OpeningLimits(memory=200 << 20)
         with pytest.raises(SourceError, match="needs more than 200 MiB of memory"):
-            read(path)
+            excel.read(InputFile("t.xlsx", path, ".xlsx"), limits=limits)
 
-    def test_a_file_that_takes_too_long(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_file_that_takes_too_long(self, tmp_path: Path) -> None:
         path = raw_xlsx(tmp_path / "t.xlsx", "<row>" + "<c><v>1</v></c>" * 4_000_000 + "</row>")
-        monkeypatch.setattr(excel, "SECONDS", 0.01)
-        monkeypatch.setattr(excel, "SECONDS_PER_MEGABYTE", 0)
+        limits = excel.OpeningLimits(seconds=0.01, seconds_per_megabyte=0)
         with pytest.raises(SourceError, match="takes longer than 0 seconds to open"):
-            read(path)
+            excel.read(InputFile("t.xlsx", path, ".xlsx"), limits=limits)
 
     def test_merged_cells_that_overlap(self, tmp_path: Path) -> None:
         rows: list[list[Any]] = [["a", "b"], *([n, n] for n in range(100))]

@@ -247,9 +247,7 @@ def chosen_by_hand(columns: list[Column], rows: int, count: int, kinds: int) -> 
 @given(st.lists(st.integers(0, 30), max_size=60), st.integers(0, 70), st.integers(1, 40))
 def test_rows_are_drawn_from_a_bottom_k_sketch(cells: list[int], count: int, kinds: int) -> None:
     columns: list[Column] = [numeric_column("x", cells)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sampling, "SKETCH_SIZE", kinds)
-        found = sampling.sample_rows(columns, len(cells), count).tolist()
+    found = sampling.sample_rows(columns, len(cells), count, kinds).tolist()
     assert found == chosen_by_hand(columns, len(cells), count, kinds)
 
 

@@ -27,10 +27,16 @@ from outlying.table.table import Table
 if TYPE_CHECKING:
     from python_calamine import CalamineSheet, CalamineWorkbook, SheetMetadata
 
-MOST_MEMORY = 4 << 30
-"""Bytes that a workbook may take while it is opened."""
-SECONDS, SECONDS_PER_MEGABYTE = 30, 2
-"""How long that may last."""
+
+class OpeningLimits(NamedTuple):
+    """What a workbook may take while it is opened."""
+
+    memory: int = 4 << 30  # bytes
+    seconds: float = 30
+    seconds_per_megabyte: float = 2
+
+
+_LIMITS = OpeningLimits()
 
 _REHEARSAL = """
 import sys
@@ -50,21 +56,21 @@ except Exception:
 """
 
 
-def read(file: InputFile, sheet: str | None = None) -> Table:
+def read(file: InputFile, sheet: str | None = None, *, limits: OpeningLimits = _LIMITS) -> Table:
     """Read a sheet: the one of this name, or the first that people see; others are told."""
     try:
         from python_calamine import CalamineWorkbook
     except ImportError:
         raise MissingExtraError("reading workbooks", "excel") from None
     _check_size(file)
-    _rehearse(file, None)
+    _rehearse(file, None, limits)
     with (
         translate_errors(file.source, "python_calamine", explain=_explained),
         CalamineWorkbook.from_path(file.path) as book,
     ):
         name, notes = _chosen(file, book, sheet)
         if name != book.sheet_names[0]:
-            _rehearse(file, name)
+            _rehearse(file, name, limits)
         return _table(file, book.get_sheet_by_name(name), notes)
 
 
@@ -94,12 +100,12 @@ def _check_size(file: InputFile) -> None:
     check_expanded(file.source, size, file.path.stat().st_size)
 
 
-def _rehearse(file: InputFile, sheet: str | None) -> None:
+def _rehearse(file: InputFile, sheet: str | None, limits: OpeningLimits) -> None:
     """Open a sheet in a process that may take so much memory and time, and no more."""
     if not sys.executable:  # Python is part of another program
         return
-    allowed = SECONDS + SECONDS_PER_MEGABYTE * file.path.stat().st_size / (1 << 20)
-    given = [str(file.path.absolute()), sheet or "", str(MOST_MEMORY)]
+    allowed = limits.seconds + limits.seconds_per_megabyte * file.size / (1 << 20)
+    given = [str(file.path.absolute()), sheet or "", str(limits.memory)]
     call = [sys.executable, "-P", "-c", _REHEARSAL, *given]
     try:
         subprocess.run(call, check=True, capture_output=True, timeout=allowed)  # noqa: S603
@@ -107,7 +113,7 @@ def _rehearse(file: InputFile, sheet: str | None) -> None:
         raise file.error(f"takes longer than {allowed:.0f} seconds to open; {_REMEDY}") from None
     except subprocess.CalledProcessError:
         raise file.error(
-            f"is damaged, or needs more than {MOST_MEMORY >> 20:,} MiB of memory, as cells that "
+            f"is damaged, or needs more than {limits.memory >> 20:,} MiB of memory, as cells that "
             f"are far apart do; {_REMEDY}"
         ) from None
 

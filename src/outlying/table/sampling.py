@@ -25,10 +25,12 @@ from outlying.table.row_hash import (
 SKETCH_SIZE = 65_536
 
 
-def sample_rows(columns: Iterable[Column], rows: int, count: int) -> Rows:
+def sample_rows(
+    columns: Iterable[Column], rows: int, count: int, sketch_size: int = SKETCH_SIZE
+) -> Rows:
     """Draw rows as if at random, but always the same ones; all where there are no more."""
     hashes = row_hashes((c if c.is_numeric else c.with_plain_labels() for c in columns), rows)
-    least, counts = _bottom_k(hashes, max(SKETCH_SIZE, count))
+    least, counts = _bottom_k(hashes, max(sketch_size, count))
     places = systematic_sample(least, counts, count)
     kept = np.flatnonzero(hashes <= least[-1]) if len(least) else np.arange(0)
     ordered = kept[np.argsort(hashes[kept], kind="stable")]
