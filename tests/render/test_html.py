@@ -87,10 +87,26 @@ def test_a_report_groups_rows_with_the_same_story(many: list[outlying.Findings])
     assert f"Why are these 4 rows of {many[0].population.source} outliers?" in page
     nav = page.split("<nav")[1].split("</nav>")[0]
     for story in outlying.patterns(many):
-        assert story.name in nav
+        assert (story.name in nav) is (story.count > 1)
     assert re.findall(r'href="#object-(\d)">([\d,]+)<', nav)[:2] == [("1", "1"), ("2", "2")]
     for number in range(1, 5):
         assert f'id="object-{number}"' in page
+
+
+def test_a_report_begins_with_the_oddest(table: dict[str, Any]) -> None:
+    """A line each with rank, row, odd cell and what was expected; a note on all of them is once."""
+    found = list(outlying.explain_many(table, rows=[200, 0, 1]))
+    noted = [dataclasses.replace(item, notes=("Said of all.",)) for item in found]
+    noted[1] = dataclasses.replace(noted[1], notes=("Said of all.", "Said of one."))
+    page = outlying.report(noted)
+    ranking = page.split('class="plain ranking"')[1].split("</table>")[0]
+    assert re.findall(r'<td class="number-of">(\d)</td>', ranking) == ["1", "2", "3"]
+    ranked = [int(place) for place in re.findall(r'href="#object-(\d)"', ranking)]
+    assert ranked == [2, 3, 1]
+    assert re.findall(r'<section class="object" id="object-(\d)"', page) == ["2", "3", "1"]
+    assert "<strong>temp = 5.2</strong>" in ranking
+    assert page.count("Said of all.") == 1
+    assert "<li>Row 1: Said of one.</li>" in page
 
 
 def test_a_row_that_was_asked_for_twice_is_shown_twice(table: dict[str, Any]) -> None:
@@ -311,6 +327,17 @@ class TestNotebooks:
         shown = self.shown(findings)
         assert shown["text/html"].count('<article class="card') == len(findings.pairs)
         assert shown["text/plain"] == str(findings)
+
+    def test_a_detection_is_a_short_table(self) -> None:
+        rng = np.random.default_rng(4)
+        name = [f"E{place:03}" for place in range(300)]
+        name[7] = "<b>E007</b>"
+        found = outlying.detect({"id": name, "v": [*rng.normal(size=299), 40.0]})
+        shown = self.shown(found)["text/html"]
+        assert shown.count("<table") == 1
+        assert "<strong>v = 40</strong>" in shown
+        assert "E299" in shown
+        assert "<b>" not in shown
 
     def test_one_pair(self, findings: outlying.Findings) -> None:
         shown = self.shown(findings.pairs[0])

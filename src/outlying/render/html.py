@@ -22,7 +22,7 @@ from outlying.render import scene, svg
 from outlying.render.cells import cell_strip, numbered
 from outlying.render.scene import PALETTE
 from outlying.render.text import Look
-from outlying.results.detections import Detection, Flagged
+from outlying.results.detections import Detection, Flagged, Reason
 from outlying.results.documents import Patterns
 from outlying.results.findings import Findings, Population
 from outlying.results.stories import Pair
@@ -106,6 +106,9 @@ class Report:
         self.population, self.options, self.is_many = population, options, is_many
         self.detection = detection
         self._objects: list[str] = []
+        self._lines: list[Line] = []
+        self._strengths: list[float] = []
+        self._notes: dict[str, list[int]] = {}
         self._rows: list[int | None] = []
         self._keys: list[tuple[tuple[str, Value], ...]] = []
         self._patterns = Patterns()
@@ -115,11 +118,17 @@ class Report:
         self._patterns.add(findings)
         self._rows.append(findings.row)
         self._keys.append(findings.key)
+        place = len(self._objects)
+        self._strengths.append(findings.strength)
+        self._lines.append(_line_of(findings, f"object-{place + 1}"))
+        for note in findings.notes:
+            self._notes.setdefault(note, []).append(place)
         self._objects.append(
             _rendered(
                 "object.html",
-                number=len(self._objects) + 1,
-                title=self._name(len(self._objects)) if self.is_many else "The row",
+                number=place + 1,
+                title=self._name(place) if self.is_many else "The row",
+                with_notes=not self.is_many,
                 flagged=self._flagged(flagged),
                 findings=findings,
                 own_columns=findings.population != self.population,
@@ -156,13 +165,34 @@ class Report:
             ],
             odd_all_over=say.ODD_COMBINATIONS,
             stories=list(self._linked_patterns()) if self.is_many else [],
-            objects=[_safe(item) for item in self._objects],
+            objects=[_safe(self._objects[place]) for place in self._order()],
+            ranking=self._ranking() if self.is_many else [],
+            ids=", ".join(dict.fromkeys(name for key in self._keys for name, _ in key)),
+            notes=list(self._shared_notes()) if self.is_many else [],
             skipped=people.skipped_columns,
             options=_option_texts(self.options),
             version=outlying.__version__,
             terms=terms(),
             style=style_sheet(),
         )
+
+    def _order(self) -> list[int]:
+        """Return the objects, the oddest first; those of a detection are ranked already."""
+        places = range(len(self._objects))
+        if self.detection is not None:
+            return list(places)
+        return sorted(places, key=lambda place: -self._strengths[place])
+
+    def _ranking(self) -> list[Line]:
+        """Return a line for each object, in the order of the page."""
+        lines = [self._lines[place] for place in self._order()]
+        return [dataclasses.replace(line, rank=rank) for rank, line in enumerate(lines, start=1)]
+
+    def _shared_notes(self) -> Iterator[str]:
+        """Yield each note once, with the rows that it is about where these are not all."""
+        for note, places in self._notes.items():
+            named = ", ".join(self._name(place) for place in dict.fromkeys(places))
+            yield note if len(set(places)) == len(self._objects) else f"{named}: {note}"
 
     def _title(self) -> str:
         source = printable(re.split(r"[/\\]", self.population.source)[-1])
@@ -192,7 +222,8 @@ class Report:
                 {"number": place + 1, "name": self._name(place).removeprefix("Row ")}
                 for place in linked
             ]
-            yield {"name": story.name, "count": story.count, "links": links}
+            if len(links) > 1:
+                yield {"name": story.name, "count": story.count, "links": links}
 
 
 def fragment(findings: Findings) -> str:
@@ -219,10 +250,41 @@ def card(pair: Pair, said: str | None = None) -> str:
     return _rendered("card.html", pair=pair, said=said, terms=terms(), style=style_sheet())
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Line:
+    """A row in a ranking: what names it, its oddest cell, what was expected, and where."""
+
+    rank: int
+    row: int | None
+    name: str
+    cell: str
+    expected: str = ""
+    where: str = ""
+    why: str = ""
+    is_unusual: bool = False
+    target: str = ""  # where the page tells more
+
+
+def _line_of(findings: Findings, target: str) -> Line:
+    """Return the line of a row that is explained; the page counts rows from 1."""
+    row, name = findings.row, short_name(findings.key)
+    number = None if row is None else row + 1
+    reason = Reason.of(findings) if findings.stands_out else None
+    if reason is None:
+        return Line(0, number, name, "nothing stands out", target=target)
+    told = reason.cell, reason.expected, reason.context, reason.why
+    return Line(0, number, name, *told, findings.unusual, target)
+
+
 def listing(detection: Detection) -> str:
-    """Return the rows that a notebook shows of a detection, a line each."""
+    """Return the rows that a notebook shows of a detection, a line each; rows count from 0."""
     rows = [item for _, items in lists.shown(detection, everything=True) for item in items]
-    lines = [(item, lists.reason(item, detection.settings)) for item in rows]
+    lines = []
+    for item in rows:
+        told = (lists.reason(item, detection.settings), "", "", "")
+        if item.reason is not None:
+            told = item.reason.cell, item.reason.expected, item.reason.context, item.reason.why
+        lines.append(Line(item.rank, item.row, item.name, *told, item.word == "unusual"))
     named = next((item.key for item in rows if item.key), ())
     return _rendered(
         "listing.html",
