@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import outlying
 from benchmarks.planted import plant
 from outlying.detect import bagging
-from outlying.detect.coordinates import MOST_LABELS, Coordinates
+from outlying.detect.bagging import MOST_LABELS, Coordinates
 from outlying.options import Bagging, Base, Combine
 from outlying.sources import read
 from outlying.table.columns import Column, categorical_column, numeric_column

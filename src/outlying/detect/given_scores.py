@@ -29,7 +29,7 @@ def detector_scores(detector: Any, columns: Sequence[Column]) -> Floats:
     """
     if isinstance(detector, (str, type)) or not callable(getattr(detector, "fit", None)):
         raise _no_detector(detector)
-    from outlying.detect.coordinates import Coordinates
+    from outlying.detect.bagging import Coordinates
 
     points = Coordinates.of(columns).points()
     detector.fit(points)

@@ -1,4 +1,4 @@
-"""Sweeps over sorted values, and over rows by value, by compiled code where that is faster."""
+"""Sweeps over sorted values, and fits of mixtures to them, by compiled code where that is faster."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from outlying.kernel.library import Floats, Places, compiled
+from outlying.kernel.library import Floats, Kernel, Places, compiled
 
 #: Fewer points are looked up one by one.
 _FEW = 64
+_LANES = 8  # values that a fit takes at once
 
 
 def places_of(values: Floats, points: Floats, side: Literal["left", "right"]) -> Places:
@@ -60,3 +61,28 @@ def rows_around(values: Floats, before: Places, reach: float) -> Places:
     right = values.searchsorted(values + reach, "right")
     ended = np.bincount(right, weights=np.diff(before), minlength=len(values) + 1).cumsum()
     return np.asarray(before[right] - ended[:-1].astype(np.int64))
+
+
+def fit_mixture(
+    kernel: Kernel,
+    points: tuple[Floats, Floats],
+    rows: float,
+    floor: float,
+    start: tuple[Floats, Floats, Floats],
+) -> tuple[Floats, Floats, Floats]:
+    """Fit a mixture to ascending values with the rows of each.
+
+    It starts from weights, means and widths, and returns those of the components that are left, in
+    no order. No component is narrower than `floor`.
+    """
+    values, counts = points
+    more = -len(values) % _LANES
+    values = np.append(values, np.full(more, values[-1]))
+    counts = np.append(counts, np.zeros(more))
+    found = tuple(np.array(numbers, dtype=np.float64) for numbers in start)
+    points_given = values, counts, len(values), float(rows), float(floor)
+    count = kernel("mixture_fit", *points_given, len(found[0]), *found)
+    if not count:
+        raise MemoryError
+    weights, means, widths = (numbers[:count] for numbers in found)
+    return weights, means, widths

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.kernel.library import compiled
-from outlying.kernel.mixture import fitted
+from outlying.kernel.sweep import fit_mixture
 from outlying.method.density import Counts, Floats
 
 Number = TypeVar("Number", float, Floats)
@@ -92,7 +92,7 @@ def fit(values: Floats, counts: Counts, floor: float, seed: int | None = None) -
     start = weights, means.copy(), np.maximum(floor, _spacing(means) / 2)
     kernel = compiled()
     if kernel is not None:
-        return Mixture.ordered(*fitted(kernel, points, weighed, floor, start))
+        return Mixture.ordered(*fit_mixture(kernel, points, weighed, floor, start))
     return Mixture.ordered(*_fitted(points, weighed, floor, start))
 
 
