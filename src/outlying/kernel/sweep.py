@@ -1,4 +1,4 @@
-"""Sweeps over sorted values, and fits of mixtures to them, by compiled code where that is faster."""
+"""Sweeps over sorted values, and fits of mixtures to them: compiled code where that is faster."""
 
 from __future__ import annotations
 
