@@ -186,7 +186,7 @@ def closing(detection: Detection, look: Look) -> Iterator[str]:
         )
     if hidden := _hidden(detection, look):
         yield f"\n{wrapped(hidden, look.width)}"
-    if not look.everything and not shown(detection, False):
+    if not look.with_notes or not (look.everything or shown(detection, False)):
         return
     notes = [note for note in detection.notes if look.everything or note not in detection.how]
     lines = (

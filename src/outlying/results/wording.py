@@ -425,7 +425,8 @@ def line(pair: Pair) -> str:
     """Say a finding in one line."""
     cell, expected, where = headline(pair)
     between = ", " if pair.said is None else joint(pair)
-    return f"{cell}{between}{expected}{' ' if where else ''}{where}"
+    told = cell if pair.value is None else f"{cell}{between}{expected}"
+    return f"{told}{' ' if where else ''}{where}"
 
 
 def claim(pair: Pair, most: int = 80) -> str:
