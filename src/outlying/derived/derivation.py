@@ -22,6 +22,7 @@ class PartDerivation:
 
     given: ClassVar[tuple[str, ...]] = ()
     follows: ClassVar[tuple[str, ...]] = ()
+    says_more: ClassVar[bool] = False
 
     parent: str
     part: Part

@@ -16,6 +16,7 @@ from outlying.derived.relations import (
     Input,
     Prediction,
     Relation,
+    target_of,
 )
 from outlying.derived.rules import OfOwnKind, find_rules
 from outlying.method import arithmetic, relations
@@ -103,10 +104,10 @@ def _relation(
     columns: Sequence[Column],
     drawn: Rows,
 ) -> Prediction:
-    own = inputs[item.target]
+    own = target_of(columns[item.target], drawn[:SAMPLE])
     given = tuple(inputs[place] for place in item.given)
     if isinstance(item, relations.Related):
-        return Fitted(own.name, own.form, given, item.fit)
+        return Fitted(*own, given, item.fit)
     places = (item.target, *item.given)
     target, *others = (
         np.asarray(inputs[place].values(columns[place], drawn), dtype=np.float64)
@@ -115,4 +116,4 @@ def _relation(
     away = item.formula.off(target, others)
     known = int(np.count_nonzero(~np.isnan(away)))
     holding = int(np.count_nonzero(away == 0))
-    return Computed(own.name, own.form, given, item.formula, holding, known)
+    return Computed(*own, given, item.formula, holding, known)

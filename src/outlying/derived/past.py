@@ -15,7 +15,14 @@ from typing import ClassVar
 import numpy as np
 
 from outlying.derived.calendar import DATES, DAY
-from outlying.derived.relations import QUANTITIES, SHORT, Relation
+from outlying.derived.relations import (
+    QUANTITIES,
+    SHORT,
+    Relation,
+    RelationFigure,
+    numbers_of,
+    target_of,
+)
 from outlying.derived.rules import Keys
 from outlying.errors import ColumnError, Setting
 from outlying.method import past
@@ -37,7 +44,6 @@ from outlying.table.values import (
     Value,
     number_of,
     printable,
-    range_text,
     text_of,
     value_of,
 )
@@ -49,6 +55,7 @@ _MOST_TOLD = 20
 #: Rows that are enough to tell.
 _LOOKED_AT = 16_384
 _HOUR = DAY / 24
+_SHOWN = 60  # rows before and after in a picture
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -133,14 +140,31 @@ class OwnPast(Relation):
         """Return how far cells are off, in usual distances."""
         raise NotImplementedError
 
+    def figure(
+        self, columns: Mapping[str, Column], values: Mapping[str, Value]
+    ) -> RelationFigure | None:
+        """Show the rows of the same thing around this one, in time."""
+        parent = columns[self.parent]
+        if not parent.is_numeric or self.parent in self.panel.given:
+            return None
+        thing, time = self.panel.row(values)
+        things, times = self.panel.things(columns), self.panel.times(columns)
+        own = np.flatnonzero((things == thing[0]) & ~np.isnan(times) & ~np.isnan(parent.values))
+        own = own[np.lexsort((parent.values[own], times[own]))]
+        place = int(np.searchsorted(times[own], time[0]))
+        own = own[max(0, place - _SHOWN) : place + _SHOWN + 1]
+        row = float(time[0]), number_of(self.form, values[self.parent])
+        ends = self.ends_expected(values)
+        none = np.zeros(0)
+        band = none, none, none
+        if ends is not None:
+            band = time, np.array([ends[0]]), np.array([ends[1]])
+        axes = self.panel.time, self.panel.form, self.parent, self.form
+        return RelationFigure("series", *axes, times[own], parent.values[own], row, band)
+
     @property
     def _own(self) -> str:
         return printable(self.parent, SHORT)
-
-
-def _numbers(column: Column) -> Floats:
-    assert column.is_numeric  # noqa: S101 - as it was when the relation was found
-    return column.values
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -159,25 +183,34 @@ class Step(OwnPast):
     def residuals(self, things: Codes, times: Floats, parent: Column) -> Floats:
         """Return how far numbers are from what their neighbours suggest."""
         near = self.rule.timeline.around(things, times)
-        return self.rule.residuals(things, near, logarithm(_numbers(parent), self.rule.least))
+        return self.rule.residuals(things, near, logarithm(numbers_of(parent), self.rule.least))
 
     def said(self, values: Mapping[str, Value]) -> str | None:
         """Say what is expected, and what the rows before and after hold."""
         things, times = self.panel.row(values)
-        own = np.array([number_of(self.form, values[self.parent])])
         near = self.rule.timeline.around(things, times)
-        form: Form = "number" if self.form == "integer" else self.form
-        ends = self.rule.range(things, near, logarithm(own, self.rule.least))
-        expected = range_text(self._value(form, ends[0]), self._value(form, ends[1]))
         sides = [
-            f"{word} {text_of(self._value(self.form, float(self.rule.values[place[0]])))}"
+            f"{word} {text_of(value_of(self.form, self._number(self.rule.values[place[0]])))}"
             for word, place in (("after", near.before), ("before", near.after))
             if place[0] >= 0 and not (word == "before" and self.panel.only_before)
         ]
-        return f"expected {expected} {' and '.join(sides)}{self.panel.of(values)}"
+        near_by = " and ".join(sides)
+        return f"expected {self.range_text(values)} {near_by}{self.panel.of(values)}"
 
-    def _value(self, form: Form, number: float) -> Value:
-        return value_of(form, number if self.rule.least is None else math.exp(min(number, 700.0)))
+    def ends_expected(self, values: Mapping[str, Value]) -> tuple[float, float]:
+        """Return what the rows before and after suggest."""
+        things, times = self.panel.row(values)
+        own = logarithm(np.array([number_of(self.form, values[self.parent])]), self.rule.least)
+        low, high = self.rule.range(things, self.rule.timeline.around(things, times), own)
+        return self._number(low), self._number(high)
+
+    def _number(self, number: float) -> float:
+        """Return a number on the scale of the steps in units of the column."""
+        least = self.rule.least
+        if least is None:
+            return float(number)
+        found = math.exp(min(float(number), 700.0))
+        return round(found / self.unit) * self.unit if self.unit > 0 else found
 
     def unknown(self, values: Mapping[str, Value]) -> str | None:
         """Say that there is no row before or after it."""
@@ -210,7 +243,7 @@ class StandsStill(OwnPast):
 
     def residuals(self, things: Codes, times: Floats, parent: Column) -> Floats:
         """Return how much too long numbers stand still."""
-        return self.rule.residuals(things, times, _numbers(parent))
+        return self.rule.residuals(things, times, numbers_of(parent))
 
     def said(self, values: Mapping[str, Value]) -> str | None:
         """Say in how many rows it is the same."""
@@ -311,19 +344,21 @@ class AtThisHour(OwnPast):
 
     def residuals(self, things: Codes, times: Floats, parent: Column) -> Floats:
         """Return how far numbers are from those of the same hour."""
-        own = logarithm(_numbers(parent), self._kind.least)
+        own = logarithm(numbers_of(parent), self._kind.least)
         return self._kind.residuals(things, self.rule.without(_hours(times), own))
 
     def said(self, values: Mapping[str, Value]) -> str | None:
         """Say what is expected at this hour."""
+        hour = _hours(self.panel.row(values)[1])[0]
+        return f"expected {self.range_text(values)} at {hour:02d} h{self.panel.of(values)}"
+
+    def ends_expected(self, values: Mapping[str, Value]) -> tuple[float, float]:
+        """Return what is expected at this hour."""
         things, times = self.panel.row(values)
         own = np.array([number_of(self.form, values[self.parent])])
         hours = _hours(times)
         level = self.rule.without(hours, logarithm(own, self._kind.least))
-        form: Form = "number" if self.form == "integer" else self.form
-        ends = self._kind.range(things, level, float(self.rule.profile[hours[0]]))
-        expected = range_text(value_of(form, ends[0]), value_of(form, ends[1]))
-        return f"expected {expected} at {hours[0]:02d} h{self.panel.of(values)}"
+        return self._kind.range(things, level, float(self.rule.profile[hours[0]]))
 
     @property
     def sentence(self) -> str:
@@ -361,7 +396,7 @@ def find_past(
     time = by_name[panel.time]
     gaps = past.gaps(timeline)
     if gaps is not None:
-        yield SinceLast(time.name, time.form, panel, gaps)
+        yield SinceLast(time.name, time.form, 0.0, panel, gaps)
     if panel.entity is not None:
         yield from _first_seen(columns, panel, things, times)
 
@@ -379,16 +414,17 @@ def _of_numbers(
         if len(timeline) < past.NAMED * len(own[0]):
             continue
         values = timeline.values(*own)
+        target = target_of(column, np.arange(len(column)))
         rule = _steps(timeline, values, only_before=back)
         if rule is not None:
-            yield Step(column.name, column.form, panel, rule)
+            yield Step(*target, panel, rule)
         still = past.runs(timeline, values, only_before=back)
         if still is not None:
-            yield StandsStill(column.name, column.form, panel, still)
+            yield StandsStill(*target, panel, still)
         if panel.form in ("datetime", "instant") and not back:
             season = past.season(things, _hours(times), column.values, None)
             if season is not None:
-                yield AtThisHour(column.name, column.form, panel, season)
+                yield AtThisHour(*target, panel, season)
 
 
 def _steps(timeline: Timeline, values: Floats, *, only_before: bool) -> past.Steps | None:
@@ -415,7 +451,7 @@ def _first_seen(
             count, back = len(column.labels), panel.only_before
             rule = past.first_times(things, times, codes, count, only_before=back)
             if rule is not None:
-                yield FirstSeen(column.name, column.form, panel, keys, rule)
+                yield FirstSeen(column.name, column.form, 0.0, panel, keys, rule)
 
 
 def _panel(columns: Sequence[Column], options: Options, kinds: Sequence[Keys]) -> Panel | None:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from outlying.method import arithmetic, relations
+from outlying.method.distances import DUST
 from outlying.method.relations import Values
 from outlying.table.arrays import Floats, Rows
 from outlying.table.columns import Column, Labels, NumericColumn, frozen
@@ -81,6 +82,21 @@ def _number(form: Form, value: Value) -> float:
     return math.nan if value is None else number_of(form, value)
 
 
+def target_of(column: Column, rows: Rows) -> tuple[str, Form, float]:
+    """Return a column as what relations tell of: its name, its form, and its unit."""
+    unit = 0.0
+    if column.is_numeric and column.form in QUANTITIES:
+        known = column.values[rows]
+        unit = arithmetic.unit_of(known[~np.isnan(known)])
+    return column.name, column.form, unit
+
+
+def numbers_of(column: Column) -> Floats:
+    """Return the values of a column that holds numbers."""
+    assert column.is_numeric  # noqa: S101 - as it was when the relation was found
+    return column.values
+
+
 def _without_far(numbers: Floats) -> Floats:
     return np.where(np.abs(numbers) <= FARTHEST_NUMBER, numbers, math.nan)
 
@@ -91,6 +107,7 @@ class Relation:
 
     parent: str
     form: Form
+    unit: float  # that the parent is rounded to; 0 where it is not
 
     gives_conditions: ClassVar[bool] = False
     is_mutual: ClassVar[bool] = True  # whether any of its columns may be the wrong one
@@ -138,6 +155,33 @@ class Relation:
         """The relation in words."""
         raise NotImplementedError
 
+    def ends_expected(self, values: Mapping[str, Value]) -> tuple[float, float] | None:  # noqa: ARG002
+        """Return the least and the greatest number that is expected; None of what is no number."""
+        return None
+
+    def expected(self, values: Mapping[str, Value]) -> tuple[Value, Value] | None:
+        """Return the same as values of the parent, in whole units of it."""
+        ends = None if values[self.parent] is None else self.ends_expected(values)
+        if ends is None or not all(map(math.isfinite, ends)):
+            return None
+        low, high = ends
+        if self.unit and high - low >= self.unit:
+            digits = max(0, round(-math.log10(self.unit)))
+            low, high = (
+                round(math.floor(low / self.unit + DUST) * self.unit, digits),
+                round(math.ceil(high / self.unit - DUST) * self.unit, digits),
+            )
+        form: Form = "number" if self.form == "integer" else self.form
+        return value_of(form, low), value_of(form, high)
+
+    def range_text(self, values: Mapping[str, Value]) -> str:
+        """Write what is expected."""
+        ends = self.expected(values)
+        if ends is None:
+            return "something else"
+        own = values[self.parent]
+        return range_text(*ends, telling_digits(own, ends), own)
+
     @property
     def says_more(self) -> bool:
         """Whether it says more than a context of the same columns does."""
@@ -162,10 +206,8 @@ class Prediction(Relation):
 
     def column(self, columns: Mapping[str, Column]) -> Column:
         """Return how far the values of rows are off, in usual distances."""
-        parent = columns[self.parent]
-        assert parent.is_numeric  # noqa: S101 - numbers are predicted
         inputs = [item.values(columns[item.name]) for item in self.inputs]
-        found = self.residuals(parent.values, inputs)
+        found = self.residuals(numbers_of(columns[self.parent]), inputs)
         return NumericColumn(self.name, "number", frozen(found), self)
 
     def residuals(self, values: Floats, inputs: Sequence[Values]) -> Floats:
@@ -194,13 +236,14 @@ class Fitted(Prediction):
         """Return how far values are from what is expected."""
         return self.fit.residuals(values, inputs)
 
+    def ends_expected(self, values: Mapping[str, Value]) -> tuple[float, float]:
+        """Return what is expected, given what others hold."""
+        low, high = self.fit.expected(self._row(values))
+        return float(low[0]), float(high[0])
+
     def said(self, values: Mapping[str, Value]) -> str | None:
         """Say which range is expected, given what others hold."""
-        form: Form = "number" if self.form == "integer" else self.form
-        low, high = (value_of(form, float(end[0])) for end in self.fit.expected(self._row(values)))
-        digits = telling_digits(values[self.parent], (low, high))
-        expected = range_text(low, high, digits, values[self.parent])
-        return f"expected {expected} given {self._given(values)}"
+        return f"expected {self.range_text(values)} given {self._given(values)}"
 
     @property
     def says_more(self) -> bool:
@@ -230,10 +273,16 @@ class Computed(Prediction):
         """Return how far values are from what they should be."""
         return self.formula.residuals(values, [np.asarray(own, dtype=np.float64) for own in inputs])
 
+    def ends_expected(self, values: Mapping[str, Value]) -> tuple[float, float]:
+        """Return the only number that is expected, twice."""
+        row = [np.asarray(own, dtype=np.float64) for own in self._row(values)]
+        wanted = float(self.formula.expected(row)[0][0])
+        return wanted, wanted
+
     def said(self, values: Mapping[str, Value]) -> str | None:
         """Say what the value should be, how often it is, and by how much it differs here."""
         own = number_of(self.form, values[self.parent])
-        wanted = float(self.formula.expected(self._row(values))[0][0])  # type: ignore[arg-type]
+        wanted, _ = self.ends_expected(values)
         more = "more" if own > wanted else "less"
         off = quantity_text(abs(own - wanted))
         return f"expected {quantity_text(wanted)}: {self.sentence}; here it is {off} {more}"

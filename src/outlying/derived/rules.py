@@ -11,13 +11,22 @@ from typing import ClassVar
 import numpy as np
 
 from outlying.derived.calendar import DATES
-from outlying.derived.relations import QUANTITIES, SAMPLE, SHORT, Relation
+from outlying.derived.relations import (
+    MOST_POINTS,
+    QUANTITIES,
+    SAMPLE,
+    SHORT,
+    Relation,
+    RelationFigure,
+    numbers_of,
+    target_of,
+)
 from outlying.method import rules
 from outlying.method.relations import Codes, least_logarithm, logarithm
 from outlying.options import AUTO, Options
 from outlying.table.arrays import Floats, Rows
 from outlying.table.columns import Column, NumericColumn, frozen
-from outlying.table.values import Form, Value, number_of, printable, range_text, text_of, value_of
+from outlying.table.values import Form, Value, number_of, printable, text_of
 
 #: Rows on which it is found out whether labels follow from others.
 _SCREENED = 8_192
@@ -168,10 +177,9 @@ class Ordered(Relation):
 
     def column(self, columns: Mapping[str, Column]) -> Column:
         """Return how far the order is broken."""
-        least, parent = columns[self.least], columns[self.parent]
-        assert least.is_numeric  # noqa: S101 - as it was when the order was found
-        assert parent.is_numeric  # noqa: S101
-        found = self.rule.residuals(least.values, parent.values)
+        found = self.rule.residuals(
+            *(numbers_of(columns[name]) for name in (self.least, self.parent))
+        )
         return NumericColumn(self.name, "number", frozen(found), self)
 
     @property
@@ -214,21 +222,50 @@ class OfOwnKind(Relation):
 
     def column(self, columns: Mapping[str, Column]) -> Column:
         """Return how far values are from those of their own thing."""
-        parent = columns[self.parent]
-        assert parent.is_numeric  # noqa: S101 - as it was when it was found
+        parent = numbers_of(columns[self.parent])
         things = self.things.codes(columns[self.things.name])
-        found = self.rule.residuals(things, logarithm(parent.values, self.rule.least))
+        found = self.rule.residuals(things, logarithm(parent, self.rule.least))
         return NumericColumn(self.name, "number", frozen(found), self)
 
     def said(self, values: Mapping[str, Value]) -> str | None:
         """Say what is expected of this thing."""
         code = self.things.code(values[self.things.name])
-        own = logarithm(np.array([number_of(self.form, values[self.parent])]), self.rule.least)
-        ends = self.rule.range(np.array([code], dtype=np.int32), own)
-        form: Form = "number" if self.form == "integer" else self.form
-        expected = range_text(value_of(form, ends[0]), value_of(form, ends[1]))
         given = self.things.said(values[self.things.name])
-        return f"expected {expected} given {given}, by its {int(self.rule.rows[code]):,} rows"
+        rows = f"by its {int(self.rule.rows[code]):,} rows"
+        return f"expected {self.range_text(values)} given {given}, {rows}"
+
+    def ends_expected(self, values: Mapping[str, Value]) -> tuple[float, float]:
+        """Return what is expected of this thing."""
+        code = self.things.code(values[self.things.name])
+        own = logarithm(np.array([number_of(self.form, values[self.parent])]), self.rule.least)
+        return self.rule.range(np.array([code], dtype=np.int32), own)
+
+    def figure(
+        self, columns: Mapping[str, Column], values: Mapping[str, Value]
+    ) -> RelationFigure | None:
+        """Show the values of this thing, in their order."""
+        ends = self.ends_expected(values)
+        codes = self.things.codes(columns[self.things.name])
+        numbers = numbers_of(columns[self.parent])
+        own = numbers[codes == self.things.code(values[self.things.name])]
+        own = np.sort(own[~np.isnan(own)])
+        own = own[np.linspace(0, len(own) - 1, min(len(own), MOST_POINTS)).astype(int)]
+        row = number_of(self.form, values[self.parent])
+        places = np.arange(len(own), dtype=np.float64)
+        at = float(np.searchsorted(own, row))
+        span = np.array([0.0, max(len(own) - 1.0, 1.0)])
+        band = span, np.full(2, ends[0]), np.full(2, ends[1])
+        return RelationFigure(
+            "series",
+            self.things.name,
+            "number",
+            self.parent,
+            self.form,
+            places,
+            own,
+            (at, row),
+            band,
+        )
 
     def unknown(self, values: Mapping[str, Value]) -> str | None:
         """Say that a thing has too few rows."""
@@ -277,7 +314,7 @@ def _dependencies(keyed: Sequence[tuple[Column, Keys]], drawn: Rows) -> Iterator
             codes = others.codes(source, drawn), keys.codes(column, drawn)
             rule = rules.dependency(*codes)
             if rule is not None:
-                found.append(Follows(column.name, column.form, others, keys, rule))
+                found.append(Follows(column.name, column.form, 0.0, others, keys, rule))
         yield from sorted(found, key=lambda item: -item.rule.holding)[:_MOST_EACH]
 
 
@@ -292,7 +329,7 @@ def _orders(columns: Sequence[Column], drawn: Rows) -> Iterator[Ordered]:
             continue
         rule = rules.order(one.values[drawn], other.values[drawn])
         if rule is not None and (rule.holding < rule.known or all(are_dates)):
-            yield Ordered(other.name, other.form, one.name, rule)
+            yield Ordered(other.name, other.form, 0.0, one.name, rule)
 
 
 def _own_kinds(
@@ -313,6 +350,6 @@ def _own_kinds(
                 if rule is not None and (
                     best is None or 1 - rule.explained < 0.8 * (1 - best.rule.explained)
                 ):
-                    best = OfOwnKind(column.name, column.form, keys, rule)
+                    best = OfOwnKind(*target_of(column, drawn[:SAMPLE]), keys, rule)
         if best is not None:
             yield best

@@ -139,7 +139,7 @@ def _order(hit: Hit, exact: Evaluation, look: bool) -> Order:
 def _finding(hit: Hit, exact: Evaluation, number: int = 0, group: Hashable = None) -> Finding:
     columns = exact.families_of(hit.property, hit.context)
     origin = exact.properties[hit.property].attribute.column.origin
-    is_relation = isinstance(origin, Relation) and origin.says_more
+    is_relation = origin is not None and origin.says_more
     is_mutual = is_relation and isinstance(origin, Relation) and origin.is_mutual
     told = columns[0], frozenset(columns), hit.strength, number, group
     return Finding(*told, is_relation=is_relation, is_mutual=is_mutual)
@@ -261,7 +261,9 @@ def pair_of(
         parent_value=None if origin is None else values[origin.parent],
         said=_said(own, values),
         given=() if origin is None else origin.given,
+        expected=origin.expected(values) if isinstance(origin, Relation) else None,
     )
+
 
 
 def _typical(profile: Profile, own: ObjectProperty, hit: Hit) -> Typical:

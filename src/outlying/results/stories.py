@@ -143,6 +143,8 @@ class Pair(Ranked):
     said: str | None = dataclasses.field(default=None, repr=False)
     #: Of a relation: the other columns by which the value is expected to be another one.
     given: tuple[str, ...] = dataclasses.field(default=(), repr=False)
+    #: The least and the greatest value that these expect; None where that is no range.
+    expected: tuple[Value, Value] | None = dataclasses.field(default=None, repr=False)
 
     @builtins.property
     def column(self) -> str:
@@ -207,6 +209,7 @@ class Pair(Ranked):
         return fields | {
             "value": plain(self.value),
             "given": list(self.given),
+            "expected": None if self.expected is None else [plain(end) for end in self.expected],
             "conditions": [condition.to_dict() for condition in self.conditions],
             "typical": [_plain_typical(item) for item in self.typical[:MOST_TYPICAL]],
             "typical_more": max(0, len(self.typical) - MOST_TYPICAL),
@@ -231,6 +234,7 @@ PAIR_FIELDS = (
     "column",
     "value",
     "given",
+    "expected",
     "conditions",
     "outlierness",
     "rarity",

@@ -36,7 +36,7 @@ Progress: TypeAlias = Callable[[int, int], None]
 MOST_ROWS = 262_144
 #: What a residual need not exceed of what the most extreme of ordinary values shows: it is compared
 #: over the whole table only, not in the best of thousands of contexts. Less of it where many
-#: relations are compared, down to the least.
+#: relations are compared, down to the least, and of categories, which contexts tell as well.
 RESIDUAL_CREDIT, LEAST_CREDIT = 3.0, 1.0
 #: So many rows are judged at once.
 BATCH = 32_768
@@ -228,13 +228,15 @@ class FittedProperty:
     ) -> tuple[FittedProperty, Small]:
         """Compare over the whole table only: the context of a relation is in it."""
         numbers, lifts = own.numbers(model.numbers), np.zeros(len(model.cells.spans))
+        origin = attribute.column.origin
+        credit = model.credit if origin is not None and origin.says_more else LEAST_CREDIT
         judge = NumberJudge(
             numbers,
             model.cells,
             model.codes,
             own.family,
             lifts,
-            price=CONDITION_PENALTY * own.told - model.credit,
+            price=CONDITION_PENALTY * own.told - credit,
             usual=2.0**-attribute.exponent,
         )
         fitted = cls(NumericBins(np.zeros(0)), Swept.of([], lifts), judge)

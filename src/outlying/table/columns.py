@@ -75,6 +75,10 @@ class Derivation(Protocol):
         """Those of them that are numbers, and tell more along a line than by intervals."""
 
     @property
+    def says_more(self) -> bool:
+        """Whether these say more than contexts of the same columns do."""
+
+    @property
     def name(self) -> str:
         """The name of the derived column, such as `when (hour)`."""
 
