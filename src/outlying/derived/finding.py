@@ -16,10 +16,12 @@ from outlying.derived.relations import (
     Input,
     Prediction,
     Relation,
+    numbers_of,
     target_of,
 )
 from outlying.derived.rules import OfOwnKind, find_rules
 from outlying.method import arithmetic, relations
+from outlying.method.distances import EXPECTED, MOST_EXCEPTIONS, share_of_exceptions
 from outlying.method.relations import Variable
 from outlying.options import Options
 from outlying.table.arrays import Rows
@@ -77,7 +79,8 @@ def find_relations(
         for item, column in zip(inputs, ordered, strict=True)
     ]
     related = arithmetic.with_exact(variables, relations.find(variables))
-    predicted = [_relation(item, inputs, ordered, drawn) for item in related]
+    made = (_relation(item, inputs, ordered, drawn) for item in related)
+    predicted = [item for item in made if item is not None]
     by_rule = [*find_rules(ordered, drawn, options)]
     known = {(item.parent, item.given) for item in by_rule}
     found = [item for item in predicted if (item.parent, item.given) not in known] + by_rule
@@ -103,11 +106,12 @@ def _relation(
     inputs: Sequence[Input],
     columns: Sequence[Column],
     drawn: Rows,
-) -> Prediction:
+) -> Prediction | None:
+    """Return a relation as all rows drawn show it; None where these do not."""
     own = target_of(columns[item.target], drawn[:SAMPLE])
     given = tuple(inputs[place] for place in item.given)
     if isinstance(item, relations.Related):
-        return Fitted(*own, given, item.fit)
+        return _confirmed(Fitted(*own, given, item.fit), columns, drawn)
     places = (item.target, *item.given)
     target, *others = (
         np.asarray(inputs[place].values(columns[place], drawn), dtype=np.float64)
@@ -117,3 +121,28 @@ def _relation(
     known = int(np.count_nonzero(~np.isnan(away)))
     holding = int(np.count_nonzero(away == 0))
     return Computed(*own, given, item.formula, holding, known)
+
+
+def _confirmed(found: Fitted, columns: Sequence[Column], drawn: Rows) -> Fitted | None:
+    """Look at a fit on all rows drawn, not only on those that it was made of.
+
+    It has few exceptions there, too. Of a category most of whose rows are off it says nothing: few
+    rows of the sample had it, or another line.
+    """
+    by_name = {column.name: column.taken(drawn) for column in columns if column.name in found.used}
+    residuals = numbers_of(found.column(by_name))
+    known = ~np.isnan(residuals)
+    inputs = []
+    for item in found.inputs:
+        if item.labels is not None:
+            codes = np.asarray(item.values(by_name[item.name]), dtype=np.int64)
+            is_far = np.abs(residuals) > 2 * EXPECTED
+            rows = np.bincount(codes[known], minlength=len(item.labels))
+            far = np.bincount(codes[known & is_far], minlength=len(item.labels))
+            unfit = (far > rows / 2) & (rows > 0)
+            item = item.without(np.flatnonzero(unfit).tolist())
+        inputs.append(item)
+    found = dataclasses.replace(found, inputs=tuple(inputs))
+    away = numbers_of(found.column(by_name))
+    away = away[~np.isnan(away)]
+    return found if len(away) and share_of_exceptions(away) <= MOST_EXCEPTIONS else None

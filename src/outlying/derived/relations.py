@@ -10,16 +10,16 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from outlying.method import arithmetic, relations
-from outlying.method.distances import DUST
+from outlying.method.distances import DUST, unit_of
 from outlying.method.relations import Values
 from outlying.table.arrays import Floats, Rows
-from outlying.table.columns import Column, Labels, NumericColumn, frozen
+from outlying.table.columns import Column, NumericColumn, frozen
 from outlying.table.selection import Selection
 from outlying.table.values import (
     Form,
@@ -49,7 +49,12 @@ class Input:
 
     name: str
     form: Form
-    labels: Labels | None = None  # None: numbers
+    labels: tuple[Value, ...] | None = None  # None: numbers
+
+    def without(self, places: Collection[int]) -> Input:
+        """Return the same without some categories: nothing is known of these."""
+        kept = (None if k in places else label for k, label in enumerate(self.labels or ()))
+        return dataclasses.replace(self, labels=tuple(kept))
 
     @classmethod
     def of(cls, column: Column, rows: Rows) -> Input:
@@ -66,7 +71,7 @@ class Input:
         """Return the numbers of a column, or the places of its categories; -1 for others."""
         if column.is_numeric:
             return _without_far(column.values[rows])
-        places = {label: place for place, label in enumerate(self.labels or ())}
+        places = {label: k for k, label in enumerate(self.labels or ()) if label is not None}
         codes = [*(places.get(label, -1) for label in column.labels), -1]
         return np.array(codes, dtype=np.int32)[column.codes[rows]]
 
@@ -74,7 +79,8 @@ class Input:
         """Return a single value in the same way."""
         if self.labels is None:
             return _without_far(np.array([_number(self.form, value)]))
-        place = self.labels.index(value) if value in self.labels else -1
+        is_known = value is not None and value in self.labels
+        place = self.labels.index(value) if is_known else -1
         return np.array([place], dtype=np.int32)
 
 
@@ -87,7 +93,7 @@ def target_of(column: Column, rows: Rows) -> tuple[str, Form, float]:
     unit = 0.0
     if column.is_numeric and column.form in QUANTITIES:
         known = column.values[rows]
-        unit = arithmetic.unit_of(known[~np.isnan(known)])
+        unit = unit_of(known[~np.isnan(known)])
     return column.name, column.form, unit
 
 
@@ -198,6 +204,11 @@ class Prediction(Relation):
     def given(self) -> tuple[str, ...]:
         """The columns that predict it."""
         return tuple(item.name for item in self.inputs)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """All its columns."""
+        return (self.parent, *self.given)
 
     @property
     def follows(self) -> tuple[str, ...]:

@@ -10,13 +10,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from outlying.method.density import Floats
-from outlying.method.distances import MOST_EXCEPTIONS
+from outlying.method.distances import MOST_EXCEPTIONS, unit_of
 from outlying.method.relations import FARTHEST, LEAST_ROWS, Places, Related, Variable, spread
 
 #: So many rows are looked at first, of which fewer may hold.
 LOOKED_AT, PROMISING = 128, 0.8
-#: Decimals that a column may be rounded to; so many of its values are.
-MOST_DECIMALS, ROUNDED = 6, 0.99
 #: A formula of rounded numbers says something if their spread is so many units.
 LEAST_UNITS = 20
 #: What is always so, and is not here, is so many usual distances off, and more the farther it is.
@@ -101,15 +99,6 @@ class Formula:
         """Write the formula with the names of its columns."""
         factor = "" if self.factor == 1 else f"{self.factor:.{DIGITS}g} x "
         return factor + SHAPES[len(names)][self.shape][0].format(*names)
-
-
-def unit_of(values: Floats) -> float:
-    """Return the unit that numbers are rounded to; 0 where they are not."""
-    for decimals in range(MOST_DECIMALS + 1):
-        scaled = values * 10.0**decimals
-        if np.mean(np.abs(scaled - np.round(scaled)) <= 1e-6) >= ROUNDED:
-            return float(10.0**-decimals)
-    return 0.0
 
 
 def recognise(

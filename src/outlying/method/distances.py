@@ -24,6 +24,8 @@ MOST_EXCEPTIONS = 0.02
 OUTERMOST = (0.01, 0.99)
 #: Residuals below this share of the spread of the column are rounding errors.
 DUST = 1e-7
+#: Decimals that a column may be rounded to; so many of its values are.
+MOST_DECIMALS, ROUNDED = 6, 0.99
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -76,3 +78,12 @@ def _local_spreads(expected: Floats, away: Floats) -> tuple[Floats, Floats]:
         return places, own
     inner = np.median(np.stack([own[:-2], own[1:-1], own[2:]]), axis=0)
     return places, np.concatenate([[own[:2].max()], inner, [own[-2:].max()]])
+
+
+def unit_of(values: Floats) -> float:
+    """Return the unit that numbers are rounded to; 0 where they are not."""
+    for decimals in range(MOST_DECIMALS + 1):
+        scaled = values * 10.0**decimals
+        if np.mean(np.abs(scaled - np.round(scaled)) <= 1e-6) >= ROUNDED:
+            return float(10.0**-decimals)
+    return 0.0

@@ -23,6 +23,7 @@ from outlying.method.distances import (
     MOST_EXCEPTIONS,
     Distances,
     share_of_exceptions,
+    unit_of,
 )
 
 Codes: TypeAlias = npt.NDArray[np.int32]
@@ -121,6 +122,11 @@ class Variable:
         return least_logarithm(self.numbers) if usable else None
 
     @functools.cached_property
+    def unit(self) -> float:
+        """What its numbers are rounded to; 0 where they are not."""
+        return unit_of(self.numbers[self.known]) if self.is_numeric and self.is_quantity else 0.0
+
+    @functools.cached_property
     def can_be_predicted(self) -> bool:
         """Whether it is worth the while to predict it."""
         if not self.is_numeric or np.count_nonzero(self.known) < LEAST_ROWS:
@@ -159,6 +165,7 @@ class Term:
     width: float = 1.0
     knots: Floats = dataclasses.field(default_factory=lambda: np.zeros(0))
     categories: int = 0  # 0 stands for numbers
+    unit: float = 0.0  # that numbers are rounded to; 0: they are not
 
     @classmethod
     def of(cls, variable: Variable, count: int, *, is_log: bool) -> Term:
@@ -171,7 +178,7 @@ class Term:
         width = float(high - low) or 1.0
         knots = np.unique(np.quantile(known, np.linspace(0, 1, count + 2)[1:-1]))
         inner = knots[(knots > low) & (knots < high)] if count else knots[:0]
-        return cls(least, float(middle), width, (inner - middle) / width)
+        return cls(least, float(middle), width, (inner - middle) / width, unit=variable.unit)
 
     def design(self, values: Values) -> Floats:
         """Return the columns of the design matrix; 0 where a value is missing."""
@@ -180,6 +187,19 @@ class Term:
         own = (logarithm(cast(Floats, values), self.least) - self.middle) / self.width
         own = np.clip(np.where(np.isnan(own), 0.0, own), -1e6, 1e6)
         return np.column_stack([own, *(np.maximum(0.0, own - knot) for knot in self.knots)])
+
+    @property
+    def columns(self) -> int:
+        """How many columns of the design matrix are its own."""
+        return self.categories or 1 + len(self.knots)
+
+    def rounding(self, values: Values, weights: Floats) -> Floats:
+        """Return how far rounding of the predictor may move what is expected."""
+        if self.categories or not self.unit:
+            return np.zeros(len(values))
+        own, half = cast(Floats, values), self.unit / 2
+        low, high = (self.design(own + side) @ weights for side in (-half, half))
+        return np.asarray(np.abs(high - low) / 2)
 
 
 def _design(terms: Sequence[Term], inputs: Sequence[Values]) -> Floats:
@@ -199,6 +219,7 @@ class Fit:
     distances: Distances  # on the scale of the fit
     explained: float
     exceptions: float  # the share of rows that are far from what is expected
+    unit: float = 0.0  # that what is predicted is rounded to; 0: it is not
 
     @property
     def counts(self) -> bool:
@@ -207,7 +228,19 @@ class Fit:
 
     def _expected(self, inputs: Sequence[Values]) -> tuple[Floats, Floats]:
         expected = _design(self.terms, inputs) @ self.weights
-        return expected, self.distances.usual(expected)
+        usual = self.distances.usual(expected)
+        return expected, np.maximum(usual, self._rounding(expected, inputs) / EXPECTED)
+
+    def _rounding(self, expected: Floats, inputs: Sequence[Values]) -> Floats:
+        """Return how far apart both may be by the rounding of all numbers alone."""
+        size = np.full(len(expected), self.unit / 2 / self.scale)
+        if self.least is not None:
+            size /= np.exp(np.clip(expected * self.scale + self.centre, -700, 700))
+        start = 1
+        for term, values in zip(self.terms, inputs, strict=True):
+            size = size + term.rounding(values, self.weights[start : start + term.columns])
+            start += term.columns
+        return size
 
     def residuals(self, values: Floats, inputs: Sequence[Values]) -> Floats:
         """Return how far values are from what is expected, in usual distances; NaN: not known."""
@@ -240,6 +273,7 @@ def fit(target: Variable, given: Sequence[Variable], *, is_log: bool) -> Fit | N
         found = _fitted(terms, [item.values[rows] for item in given], values, least)
         if found is None:
             continue
+        found = dataclasses.replace(found, unit=target.unit)
         if best is None or 1 - found.explained < (1 - best.explained) / MUCH_LESS:
             best = found
     return best
