@@ -19,7 +19,6 @@ from outlying.derived.relations import (
     QUANTITIES,
     SHORT,
     Relation,
-    RelationFigure,
     numbers_of,
     target_of,
 )
@@ -55,7 +54,6 @@ _MOST_TOLD = 20
 #: Rows that are enough to tell.
 _LOOKED_AT = 16_384
 _HOUR = DAY / 24
-_SHOWN = 60  # rows before and after in a picture
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -139,28 +137,6 @@ class OwnPast(Relation):
     def residuals(self, things: Codes, times: Floats, parent: Column) -> Floats:
         """Return how far cells are off, in usual distances."""
         raise NotImplementedError
-
-    def figure(
-        self, columns: Mapping[str, Column], values: Mapping[str, Value]
-    ) -> RelationFigure | None:
-        """Show the rows of the same thing around this one, in time."""
-        parent = columns[self.parent]
-        if not parent.is_numeric or self.parent in self.panel.given:
-            return None
-        thing, time = self.panel.row(values)
-        things, times = self.panel.things(columns), self.panel.times(columns)
-        own = np.flatnonzero((things == thing[0]) & ~np.isnan(times) & ~np.isnan(parent.values))
-        own = own[np.lexsort((parent.values[own], times[own]))]
-        place = int(np.searchsorted(times[own], time[0]))
-        own = own[max(0, place - _SHOWN) : place + _SHOWN + 1]
-        row = float(time[0]), number_of(self.form, values[self.parent])
-        ends = self.ends_expected(values)
-        none = np.zeros(0)
-        band = none, none, none
-        if ends is not None:
-            band = time, np.array([ends[0]]), np.array([ends[1]])
-        axes = self.panel.time, self.panel.form, self.parent, self.form
-        return RelationFigure("series", *axes, times[own], parent.values[own], row, band)
 
     @property
     def _own(self) -> str:

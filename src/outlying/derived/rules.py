@@ -12,12 +12,10 @@ import numpy as np
 
 from outlying.derived.calendar import DATES
 from outlying.derived.relations import (
-    MOST_POINTS,
     QUANTITIES,
     SAMPLE,
     SHORT,
     Relation,
-    RelationFigure,
     numbers_of,
     target_of,
 )
@@ -239,33 +237,6 @@ class OfOwnKind(Relation):
         code = self.things.code(values[self.things.name])
         own = logarithm(np.array([number_of(self.form, values[self.parent])]), self.rule.least)
         return self.rule.range(np.array([code], dtype=np.int32), own)
-
-    def figure(
-        self, columns: Mapping[str, Column], values: Mapping[str, Value]
-    ) -> RelationFigure | None:
-        """Show the values of this thing, in their order."""
-        ends = self.ends_expected(values)
-        codes = self.things.codes(columns[self.things.name])
-        numbers = numbers_of(columns[self.parent])
-        own = numbers[codes == self.things.code(values[self.things.name])]
-        own = np.sort(own[~np.isnan(own)])
-        own = own[np.linspace(0, len(own) - 1, min(len(own), MOST_POINTS)).astype(int)]
-        row = number_of(self.form, values[self.parent])
-        places = np.arange(len(own), dtype=np.float64)
-        at = float(np.searchsorted(own, row))
-        span = np.array([0.0, max(len(own) - 1.0, 1.0)])
-        band = span, np.full(2, ends[0]), np.full(2, ends[1])
-        return RelationFigure(
-            "series",
-            self.things.name,
-            "number",
-            self.parent,
-            self.form,
-            places,
-            own,
-            (at, row),
-            band,
-        )
 
     def unknown(self, values: Mapping[str, Value]) -> str | None:
         """Say that a thing has too few rows."""

@@ -265,7 +265,6 @@ def pair_of(
     )
 
 
-
 def _typical(profile: Profile, own: ObjectProperty, hit: Hit) -> Typical:
     """Return what is typical of a group: in a small one, not the object's own place in it."""
     typical = profile.typical(own.place, hit.summary.at_object)
