@@ -38,7 +38,7 @@ def values_of(path: Any) -> list[tuple[Any, ...]]:
 def test_the_same_rows_in_memory_and_as_a_stream(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setattr("outlying.sources.batches.BATCH_ROWS", 64)
+    monkeypatch.setattr("outlying.sources.local.BATCH_ROWS", 64)
     path = WRITERS[kind](tmp_path, TABLE)
     assert values_of(path) == ROWS
     feeder = outlying.scan(path)

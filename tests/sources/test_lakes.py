@@ -179,5 +179,5 @@ def test_the_missing_extra(
 ) -> None:
     path = LAKES[lake](tmp_path, TABLE)
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingExtraError, match=rf"pip install 'outlying\[{lake}\]'"):
+    with pytest.raises(MissingExtraError, match=rf"pip install '.+\[{lake}\]'"):
         outlying.scan(path)

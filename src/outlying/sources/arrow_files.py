@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from outlying.errors import SourceError
-from outlying.sources.batches import fields_of, pieces, usable
 from outlying.sources.copies import CHUNK
 from outlying.sources.decoding import check_expanded
 from outlying.sources.faults import translate_errors
-from outlying.sources.local import Field, LocalFeeder, Shape, collected
+from outlying.sources.local import Field, LocalFeeder, Shape, collected, fields_of, pieces, usable
 from outlying.sources.passes import Batch
 from outlying.sources.paths import Files, InputFile
 from outlying.table.table import Table

@@ -21,7 +21,6 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from outlying.errors import MissingExtraError, SourceError
 from outlying.sources.arrow_types import standard_type, unusable
-from outlying.sources.batches import check_batch
 from outlying.sources.columns import skipped, unique_names
 from outlying.sources.duckdb import (
     Relation,
@@ -34,7 +33,7 @@ from outlying.sources.duckdb import (
     selected,
 )
 from outlying.sources.faults import first_line, translate_errors
-from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape
+from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape, check_batch
 from outlying.sources.passes import Batch
 from outlying.sources.recognise import name_of, path_of, scheme_of
 

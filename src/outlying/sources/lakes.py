@@ -18,9 +18,8 @@ from urllib.parse import urlsplit
 
 from outlying.checks import check_flag
 from outlying.errors import MissingExtraError, OptionError, SourceError, not_its_own, shown
-from outlying.sources.batches import BatchFeeder
 from outlying.sources.faults import first_line, translate_errors
-from outlying.sources.local import BATCH_ROWS, collected
+from outlying.sources.local import BATCH_ROWS, BatchFeeder, collected
 from outlying.sources.passes import Batch
 from outlying.sources.recognise import is_address, is_delta, name_of, path_of
 from outlying.table.table import Table

@@ -11,15 +11,16 @@ import contextlib
 import dataclasses
 import functools
 import math
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from outlying.errors import ColumnError, SourceError, unknown_name
+from outlying.errors import ColumnError, RowAt, SourceError, unknown_name
 from outlying.parallel import usable_workers
 from outlying.parsing.plain import ALL, TEXT, PlainTally, PlainType, TallyPass, decide, notes_of
-from outlying.sources.arrow_types import as_type, is_plain_text
-from outlying.sources.columns import Made, Reading, read_all, table_of
+from outlying.sources.arrow_types import as_type, is_plain_text, standard_type, unusable
+from outlying.sources.columns import Made, Reading, read_all, skipped, table_of, unique_names
+from outlying.sources.faults import Explain, translate_errors, unreadable
 from outlying.sources.passes import Batch, Feeder, Pass, Progress, Traffic
 from outlying.table.table import FrameLibrary, SkippedColumn, Table
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 State = TypeVar("State")
+Batches: TypeAlias = Callable[[Sequence[str]], Iterable[Batch]]
 
 BATCH_ROWS = 131_072
 """Enough that the cost of a batch does not count, and few enough to stay small."""
@@ -226,6 +228,105 @@ class LocalFeeder(abc.ABC):
             return batch.select([])
         arrays = [f.finished(a) for f, a in zip(fields, batch.columns, strict=True)]
         return pyarrow.RecordBatch.from_arrays(arrays, names=[field.name for field in fields])
+
+
+def check_batch(source: str, batch: Batch, names: Sequence[str], first_row: int) -> None:
+    """Refuse a batch that is damaged; of texts that are not UTF-8, say in which row.
+
+    Its rows are counted on from the first one.
+    """
+    import pyarrow
+
+    try:
+        batch.validate(full=True)  # or else its bytes are taken as they are
+    except pyarrow.ArrowInvalid:
+        for name, column in zip(names, batch.columns, strict=True):
+            for row, text in enumerate(_bytes_of(column), start=first_row):
+                _check_utf8(source, name, row, text)
+        raise
+
+
+def _bytes_of(column: pyarrow.Array) -> list[bytes | None]:
+    """Return texts as they are written; nothing of other columns.
+
+    Where more than the encoding is wrong, Arrow's error says so: places outside are never read.
+    """
+    import pyarrow
+
+    is_coded = pyarrow.types.is_dictionary(column.type)
+    texts = column.dictionary if is_coded else column
+    kinds = {pyarrow.string(): pyarrow.binary(), pyarrow.large_string(): pyarrow.large_binary()}
+    if texts.type not in kinds:
+        return []
+    texts = texts.view(kinds[texts.type])
+    texts.validate(full=True)
+    if is_coded:
+        column.indices.validate(full=True)
+        texts = pyarrow.DictionaryArray.from_arrays(column.indices, texts).dictionary_decode()
+    found: list[bytes | None] = texts.to_pylist()
+    return found
+
+
+def _check_utf8(source: str, name: str, row: int, text: bytes | None) -> None:
+    try:
+        (text or b"").decode()
+    except UnicodeDecodeError as error:
+        raise SourceError(
+            f"{source}: column {name!r} holds text that is not UTF-8 in ",
+            RowAt(row),
+            f" (byte 0x{error.object[error.start]:02x}); write it as UTF-8 there, or leave the "
+            "column out",
+        ) from None
+
+
+def usable(source: str, schema: pyarrow.Schema) -> tuple[list[str], list[SkippedColumn]]:
+    """Return the names of columns that can be used, and why others cannot."""
+    unique_names(source, schema.names)
+    reasons = {field.name: unusable(field.type) for field in schema}
+    names = [name for name, what in reasons.items() if what is None]
+    return names, [skipped(name, what) for name, what in reasons.items() if what is not None]
+
+
+class BatchFeeder(LocalFeeder):
+    """A table that some library brings as batches of Arrow, as often as it is asked to."""
+
+    def __init__(
+        self,
+        source: str,
+        schema: Callable[[], pyarrow.Schema],
+        batches: Batches,
+        explain: Explain = unreadable,
+    ) -> None:
+        """Feed what `batches` brings of some columns; `explain` makes its errors ours."""
+        super().__init__(source)
+        self._schema, self._batches, self._explain = schema, batches, explain
+
+    def _inspect(self) -> Shape:
+        with translate_errors(self.source, explain=self._explain):
+            schema = self._schema()
+            names, unused = usable(self.source, schema)
+        return Shape(fields_of(schema, names), tuple(unused))
+
+    def _read(self, fields: Sequence[Field]) -> Generator[Batch, None, None]:
+        names = [field.name for field in fields or self.raw_shape.fields[:1]]
+        with translate_errors(self.source, explain=self._explain):
+            rows = 0
+            for batch in self._batches(names):
+                yield from pieces(self.source, batch.select(names), rows)
+                rows += batch.num_rows
+
+
+def fields_of(schema: Any, names: Sequence[str]) -> tuple[Field, ...]:
+    """Describe columns that come as they are."""
+    kinds = {name: schema.field(name).type for name in names}
+    return tuple(Field(name, name, kind, standard_type(kind)) for name, kind in kinds.items())
+
+
+def pieces(source: str, batch: Batch, first_row: int) -> Generator[Batch, None, None]:
+    """Check a batch, whose bytes are taken as they are, and cut it into some not too large."""
+    check_batch(source, batch, batch.schema.names, first_row)
+    for start in range(0, batch.num_rows, BATCH_ROWS):
+        yield batch.slice(start, BATCH_ROWS)
 
 
 class TooManyRowsError(SourceError):

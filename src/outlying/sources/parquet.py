@@ -19,11 +19,18 @@ from typing import TYPE_CHECKING, Any
 from outlying.errors import SourceError
 from outlying.sources import arrow_types as types
 from outlying.sources import registry
-from outlying.sources.batches import check_batch
 from outlying.sources.columns import skipped, unique_names
 from outlying.sources.decoding import check_expanded
 from outlying.sources.faults import translate_errors
-from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape, changed, collected
+from outlying.sources.local import (
+    BATCH_ROWS,
+    Field,
+    LocalFeeder,
+    Shape,
+    changed,
+    check_batch,
+    collected,
+)
 from outlying.sources.passes import Batch
 from outlying.sources.paths import Files, InputFile, check_spelling, type_keys
 from outlying.sources.recognise import name_of

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from outlying.errors import ColumnError, SourceError
 from outlying.sources.arrow_types import standard_type, unusable
-from outlying.sources.batches import BatchFeeder
 from outlying.sources.columns import skipped
 from outlying.sources.databases import explained
 from outlying.sources.duckdb import DuckFeeder
 from outlying.sources.faults import first_line, translate_errors, unreadable
-from outlying.sources.local import BATCH_ROWS, Field, LocalFeeder, Shape, collected
+from outlying.sources.local import BATCH_ROWS, BatchFeeder, Field, LocalFeeder, Shape, collected
 from outlying.sources.passes import Batch
 from outlying.table.table import Table
 
