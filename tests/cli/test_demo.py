@@ -34,7 +34,7 @@ def test_planted_story_is_told(
     findings: outlying.Findings, name: str, context: tuple[str, ...]
 ) -> None:
     told = {
-        (pair.property, tuple(condition.attribute for condition in pair.conditions))
+        (pair.column, tuple(sorted(pair.others)))  # in a context, or by a relation
         for story in findings.stories
         for pair in story.pairs
         if pair.is_finding

@@ -7,6 +7,7 @@ import io
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -88,7 +89,7 @@ def test_one_row_as_a_list(run: Run, table: Path) -> None:
 
 def test_hostile_cells_are_harmless() -> None:
     evil = ["=1+1", "+x", "-y", "@z", "\tq", "<b>&\x1b[2J\u202e|`*", None, "a" * 40_000]
-    columns = {"a": evil, "b": list(range(len(evil)))}
+    columns: dict[str, list[Any]] = {"a": evil, "b": list(range(len(evil)))}
     cells = [row[0] for row in csv.reader(io.StringIO(csv_text(columns).removeprefix("\ufeff")))]
     assert all(not cell.startswith(("=", "+", "-", "@", "\t")) for cell in cells)
     text = markdown(columns)
