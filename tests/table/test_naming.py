@@ -28,6 +28,7 @@ COUNTRIES = [f"land {place // 12}" for place in range(ROWS)]
         ({"size": SIZE, "text": KEYS, "emp_id": KEYS[::-1]}, ("emp_id",)),
         ({"patient": NUMBERS, "size": SIZE}, ("patient",)),
         ({"size": SIZE, "order_id": NUMBERS}, ("order_id",)),
+        ({"patient": [*NUMBERS[:-1], NUMBERS[0]], "kind": KIND, "size": SIZE}, ("patient",)),
         ({"size": SIZE, "amount": NUMBERS}, ()),
         ({"rank": list(range(1, ROWS + 1)), "size": SIZE}, ("rank",)),
         ({"country": COUNTRIES, "year": YEARS, "size": SIZE}, ("country", "year")),

@@ -43,7 +43,7 @@ def naming_columns(table: Table, skipped: Sequence[SkippedColumn]) -> tuple[str,
     for place, column in enumerate(table.columns):
         is_called_so = _KEY.search(column.name) is not None and not is_unnamed(column.name)
         may_be_key = is_called_so or (place == 0 and _are_as_long(column))
-        if may_be_key and _is_whole(column) and _are_distinct([column]):
+        if may_be_key and _is_whole(column) and _are_nearly_distinct(column):
             return (column.name,)
     counted = [name for name in table.names if why.get(name) is SkipReason.ROW_NUMBER]
     return tuple(counted[:1]) or _named_together(table)
@@ -72,6 +72,13 @@ def _are_as_long(column: Column) -> bool:
 
 def _is_whole(column: Column) -> bool:
     return column.is_numeric and column.form == "integer"
+
+
+def _are_nearly_distinct(column: Column) -> bool:
+    """Return whether hardly two rows hold the same number: a key may be given twice by mistake."""
+    if not column.is_numeric or bool(column.missing().any()):
+        return False
+    return len(np.unique(column.values)) >= LEAST_DISTINCT * len(column)
 
 
 def _are_distinct(columns: Sequence[Column]) -> bool:
