@@ -15,6 +15,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import outlying
 from outlying import sources
 from outlying.render import text
@@ -39,35 +41,95 @@ def pair_of(findings: outlying.Findings, name: str) -> outlying.Pair:
 
 PICTURES = [
     Shown(
-        "pulse.svg",
-        "A number in its group: filled, how the group is spread; dashed, the whole table; shaded, "
-        "where nine of ten of the group are. A pulse of 74.6 is common, but not in those who train "
-        "hard.",
-        'pair.plot("property")',
-        lambda findings: pair_of(findings, "resting_pulse").plot("property"),
+        "why.svg",
+        "What is odd of the patient of `outlying demo`: a fever, too little haemoglobin for a man, "
+        "and a pulse that is common, but not in those who train hard.",
+        "findings.plot(top=3)",
+        lambda findings: findings.plot(top=3),
     ),
     Shown(
-        "pressure.svg",
-        "All that there is to see of a pair, here of one with two conditions: the property, the "
-        "context, and the measure. In the last picture each row of the group has a density, the "
-        "curve is their cdf, and the area above it less the area below it is the outlierness.",
+        "measure.svg",
+        "All that there is to see of a finding, here of one with two conditions: the value in its "
+        "group (filled, how the group is spread; dashed, the whole table; shaded, where nine of "
+        "ten of the group are), the conditions, and the measure. There each row of the group has a "
+        "density, the curve is their cdf, and the area above it less the area below it is the "
+        "outlierness.",
         "pair.plot()",
-        lambda findings: pair_of(findings, "systolic_mmhg").plot(),
+        lambda findings: pair_of(findings, "age").plot(),
     ),
     Shown(
-        "ecg.svg",
+        "category.svg",
         "A category, or that a value is missing: the share of the group, and dashed that of the "
         "whole table.",
         'pair.plot("property")',
-        lambda findings: pair_of(findings, "last_ecg").plot("property"),
+        lambda findings: pair_of(findings, "clinic").plot("property"),
     ),
     Shown(
-        "three.svg",
-        "The strongest findings, one below the other, in the dark and in a narrow column.",
-        'findings.plot(top=3, theme="dark", width=400)',
-        lambda findings: findings.plot(top=3, theme="dark", width=400),
+        "far.svg",
+        "A value far from all others: the axis is broken, so that the group is seen as well.",
+        'pair.plot("property")',
+        lambda _: headline_of(orders(), 2).plot("property"),
+    ),
+    Shown(
+        "relation.svg",
+        "A broken relation: other rows, what is expected along another column, and the row.",
+        'pair.plot("property")',
+        lambda _: headline_of(orders(), 0).plot("property"),
+    ),
+    Shown(
+        "formula.svg",
+        "A formula of several columns: what it gives beside what the table says, close to the row.",
+        'pair.plot("property")',
+        lambda _: headline_of(orders(), 1).plot("property"),
+    ),
+    Shown(
+        "series.svg",
+        "A row beside its own past: the readings of its sensor, and what those next to it suggest.",
+        'pair.plot("property")',
+        lambda _: headline_of(readings(), 500).plot("property"),
+    ),
+    Shown(
+        "dark.svg",
+        "In the dark and in a narrow column.",
+        'findings.plot(top=2, theme="dark", width=400)',
+        lambda findings: findings.plot(top=2, theme="dark", width=400),
     ),
 ]
+
+
+def headline_of(table: dict[str, Any], row: int) -> outlying.Pair:
+    """Explain a row, and return what tells most of it."""
+    return outlying.explain(table, row=row).stories[0].headline
+
+
+def orders() -> dict[str, Any]:
+    """Make parcels: one is too heavy, one total is wrong, one was paid years too late."""
+    rng = np.random.default_rng(3)
+    length, quantity = rng.normal(60, 12, 600).round(1), rng.integers(1, 9, 600)
+    price, days = rng.lognormal(3, 0.6, 600).round(2), rng.normal(30, 4, 600).round(1)
+    weight = (0.4 * length - 8 + rng.normal(0, 1.5, 600)).round(1)
+    total = (quantity * price).round(2)
+    length[0], weight[0] = 58.0, 29.0
+    total[1], days[2] = (0.8 * total[1]).round(2), 1830.0
+    return {
+        "length_cm": length,
+        "weight_kg": weight,
+        "quantity": quantity,
+        "price": price,
+        "total": total,
+        "paid_after_days": days,
+    }
+
+
+def readings() -> dict[str, Any]:
+    """Make readings of sensors, by the hour; one jumps."""
+    rng = np.random.default_rng(5)
+    hours = np.datetime64("2024-03-01T00:00") + np.arange(120) * np.timedelta64(60, "m")
+    temp = np.cumsum(rng.normal(0, 0.3, (12, 120)), axis=1) + rng.normal(20, 6, (12, 1))
+    temp = temp.ravel().round(2)
+    temp[500] += 5
+    names = [f"S{number:02}" for number in range(12)]
+    return {"sensor": np.repeat(names, 120), "taken": np.tile(hours, 12), "temp": temp}
 
 
 def main() -> None:
@@ -95,8 +157,9 @@ def page(findings: outlying.Findings) -> str:
     """Write the page around the pictures."""
     parts = [
         "# What do the pictures show?",
-        "Every picture is drawn from a finding alone, here from those on the patient of "
-        "`outlying demo`. This page is written by `python scripts/make_gallery.py`.",
+        "Every picture is drawn from a finding alone: on the patient of `outlying demo`, and on "
+        "two small tables that the script makes. This page is written by "
+        "`python scripts/make_gallery.py`.",
     ]
     for shown in PICTURES:
         parts += [f"`{shown.call}`", f"![{shown.words}](pictures/{shown.file})", shown.words]

@@ -187,8 +187,21 @@ def test_the_rows_of_a_sensor_in_time() -> None:
     assert pair.picture is not None
     chart = scene.property_chart(pair, pair.picture)
     assert isinstance(chart, scene.ScatterChart)
-    assert chart.rows_text == "other rows of this sensor"
+    assert chart.rows_text == "other rows with the same sensor"
     assert [shape.role for shape in chart.shapes if shape.kind == "line"][-1] == "series"
+
+
+def test_labels_that_predict_a_number() -> None:
+    """Rows with the same labels stand along the number: two columns of dots would say less."""
+    rng = np.random.default_rng(2)
+    kind = np.repeat(["a", "b", "c"], 200)
+    value = rng.normal(0, 1, 600) + 30 * (kind == "a")
+    value[0] = 15.0
+    pairs = outlying.explain({"kind": kind, "value": value}, row=0).pairs
+    drawn = sketch(next(pair for pair in pairs if pair.given == ("kind",)))
+    assert drawn.given is None
+    assert drawn.y.tolist() == sorted(value[1:200])
+    assert expected_at(drawn)[0] > 20
 
 
 def is_series(pair: outlying.Pair) -> bool:

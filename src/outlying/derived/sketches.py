@@ -82,6 +82,8 @@ def _predicted(
 ) -> RelationSketch | None:
     """Sketch a number beside what several columns, or categories, say it should be."""
     numbers = [columns[name] for name in relation.given]
+    if not any(item.is_numeric for item in numbers):
+        return _same_labels(relation, columns, y, row)
     keys = (item.values if item.is_numeric else item.codes.astype(np.float64) for item in numbers)
     rows = np.append(_drawn(sum(keys, np.zeros(len(y))), y, row), row)
     inputs = [item.values(columns[item.name], rows) for item in relation.inputs]
@@ -97,6 +99,22 @@ def _predicted(
     return RelationSketch(
         "", middle[:-1][kept], y[rows][:-1][kept], band, (float(middle[-1]), float(y[row]))
     )
+
+
+def _same_labels(
+    relation: Prediction, columns: Mapping[str, Column], y: Floats, row: int
+) -> RelationSketch | None:
+    """Sketch the other rows with the same labels along the number itself, and what is expected."""
+    own = [item.values(columns[item.name]) for item in relation.inputs]
+    same = np.logical_and.reduce([codes == codes[row] for codes in own]) & np.isfinite(y)
+    same[row] = False
+    values = np.sort(y[same])
+    values = values[np.linspace(0, len(values) - 1, min(len(values), _MOST_ROWS)).astype(np.int64)]
+    low, high = _expected(relation, [codes[row : row + 1] for codes in own])
+    if not np.isfinite([low[0], high[0], y[row]]).all():
+        return None
+    band = np.zeros(1), low, high
+    return RelationSketch(None, np.zeros(len(values)), values, band, (0.0, float(y[row])))
 
 
 def _expected(relation: Prediction, inputs: list[Values]) -> tuple[Floats, Floats]:

@@ -159,6 +159,8 @@ class _Panel:
         height = _HEIGHTS[self.chart.kind]
         if isinstance(self.chart, scene.BarChart):
             return height * len(self.chart.bars) + 0.1
+        if isinstance(self.chart, scene.ScatterChart) and self.chart.levels is None:
+            return height / 2
         return height
 
     @property
@@ -173,7 +175,7 @@ def _panels(pair: Pair, view: View, axis: AxisChoice) -> list[_Panel]:
         raise OptionError("this pair was not made by explain(): it has nothing to draw")
     panels: list[_Panel] = []
     if view in ("all", "property"):
-        title = f"{claim(pair)}, among {members(pair)}"
+        title = claim(pair) if pair.given else f"{claim(pair)}, among {members(pair)}"
         panels.append(_Panel(title, scene.property_chart(pair, picture, axis), is_main=True))
     if view in ("all", "context"):
         strips = scene.strips(pair, picture)

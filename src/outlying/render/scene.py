@@ -415,8 +415,9 @@ def _scatter_chart(
 
 def _rows_text(pair: Pair, found: RelationSketch) -> str:
     things = [short(name) for name in pair.given if name != found.given]
-    is_own = found.given is None or (found.is_series and things)
-    return f"other rows of this {things[0]}" if is_own else "other rows"
+    if found.given is None or (found.is_series and things):
+        return f"other rows with the same {' and '.join(things)}"
+    return "other rows"
 
 
 def _ends(numbers: Iterable[float]) -> tuple[float, float]:
