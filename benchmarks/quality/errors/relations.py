@@ -4,7 +4,8 @@
 - order: shipped before ordered, hired before born.
 - lines: one of two numbers on a line, so many residual deviations off.
 - dependencies: a city that is not that of its zip code.
-- panels: sensors that are read every hour; a jump inside of the usual range, a stuck one.
+- panels: sensors that are read every hour; a jump inside of the usual range, a stuck one, a
+  night value at noon.
 - entities: an amount that is six times that of its account, of so many rows each.
 
 Even numbers are for choosing, odd ones for reporting.
@@ -160,6 +161,18 @@ def _jump(rng: Rng) -> _Made:
     return table, {row: ["celsius"]}
 
 
+def _night(rng: Rng) -> _Made:
+    """Give a reading of the early afternoon the value of twelve hours before."""
+    table = _sensors(rng)
+    hour = (table["when"] - table["when"].astype("datetime64[D]")).astype("timedelta64[h]")
+    late = np.isin(hour.astype(int), (13, 14, 15)) & (table["when"] >= np.datetime64("2024-03-02"))
+    row = int(rng.choice(np.flatnonzero(late)))
+    before = table["when"][row] - np.timedelta64(12, "h")
+    other = (table["sensor"] == table["sensor"][row]) & (table["when"] == before)
+    table["celsius"][row] = table["celsius"][other][0]
+    return table, {row: ["celsius"]}
+
+
 def _stuck(rng: Rng) -> _Made:
     table = _sensors(rng)
     own = np.flatnonzero(table["sensor"] == "s03")
@@ -203,5 +216,6 @@ KINDS: dict[str, Callable[[Rng], _Made]] = {
     "city of another zip": _city,
     "jump of a sensor": _jump,
     "stuck sensor": _stuck,
+    "night value at noon": _night,
     **{f"6 times its account, {count} rows": _entities(count) for count in MEMBERS},
 }

@@ -28,6 +28,8 @@ from outlying.table.values import Form, Value, number_of, printable, text_of
 
 #: Rows on which it is found out whether labels follow from others.
 _SCREENED = 8_192
+#: The first rows tell most numbers that are in no order: so many of them break it.
+_FIRST, _MOST_BROKEN = 128, 12
 #: More columns of labels are not tried.
 _MOST_LABELS = 40
 #: So many relations of each kind tell of a column.
@@ -295,7 +297,9 @@ def _orders(columns: Sequence[Column], drawn: Rows) -> Iterator[Ordered]:
         are_dates = one.form in DATES, other.form in DATES
         if are_dates[0] != are_dates[1] or (one.form == "time") != (other.form == "time"):
             continue
-        rows = drawn[:SAMPLE]
+        first, rows = drawn[:_FIRST], drawn[:SAMPLE]
+        if np.count_nonzero(one.values[first] > other.values[first]) > _MOST_BROKEN:
+            continue
         if rules.order(one.values[rows], other.values[rows]) is None:
             continue
         rule = rules.order(one.values[drawn], other.values[drawn])
