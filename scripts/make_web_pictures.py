@@ -43,7 +43,8 @@ class Shot:
 def shots() -> Iterator[Shot]:
     """Yield all pictures, in an order in which later ones show what earlier ones have found."""
     yield Shot("web-start.png", "/", height=640)
-    yield Shot("web-odd.png", "/t/spending/odd?top=12")
+    yield Shot("web-odd.png", "/t/spending/odd")
+    yield Shot("web-columns.png", "/t/spending/columns", height=640)
     groceries = {"attribute": "category", "kind": "equals", "value": "groceries"}
     view = urlencode({"sort": "amount", "order": "desc", "filter": json.dumps(groceries)})
     yield Shot("web-table.png", f"/t/spending?{view}", height=720)

@@ -193,3 +193,47 @@ WORKING = "working: {percent}% of this step"
 WORKING_ON = "working: {percent}%, {stage}"
 EXPLAINED_SO_FAR = "{done} of {total} explained, {left} left"
 SAVED = "Saved. Now try: outlying explain {table} --object {row}"
+
+# --- the page ------------------------------------------------------------------------------------
+
+PAGE_EXCEPTIONAL = ("Exceptional", "Hardly any ordinary row would be this odd.")
+PAGE_UNUSUAL = ("Merely unusual", "Odd, but a table of this size has some rows like these.")
+PAGE_ORDINARY = ("Not out of the ordinary", "These come closest.")
+PAGE_ALL_OVER = ("Odd all over", "No single value is exceptional, but the combination is rare.")
+PAGE_FINE = ("Marked as fine", "Kept until the server stops, and in what you save.")
+PAGE_SOME_EXCEPTIONAL = "{count} of {rows} {are} exceptional"
+PAGE_NONE_EXCEPTIONAL = "None of {rows} is exceptional"
+PAGE_MORE_UNUSUAL = "; {count} {are} merely unusual"
+PAGE_ONE_MORE_LIKE_IT = "and 1 more row like it"
+PAGE_MORE_LIKE_IT = "and {count} more rows like it"
+PAGE_NOT_LISTED = "{rows} not listed: hidden {columns}."
+PAGE_SHOW_MORE = "Show {count} rows"
+PAGE_WELCOME = (
+    "Enter what you know, and leave out what you do not. The row is then compared with those of "
+    "the table, as if it were one of them. To start from a row, open it and change its values."
+)
+PAGE_LEFT_OUT = " Left out, as too long to be typed: {columns}."
+PAGE_KINDS = "CSV, Excel, Parquet, JSON, SQLite and more."
+PAGE_STAYS = (
+    "Nothing leaves this computer.",
+    "The file stays on this computer and is forgotten when the server stops.",
+)
+PAGE_GOES = (
+    "Your table goes to the computer that serves this page, and no further.",
+    "The file is forgotten when the server stops.",
+)
+PAGE_OPTIONS = {
+    "min_support": (
+        "Smallest group to compare with",
+        "Small groups show finer detail; large ones are safer ground.",
+    ),
+    "max_conditions": (
+        "Most conditions on a group",
+        "How narrowly a group may be described. None: only the whole table counts.",
+    ),
+}
+PAGE_RANKED_HERE = (
+    "This page ranks its copy of the stream, whose rows have numbers; `outlying detect` ranks the "
+    "stream itself, and names rows by what they hold. Open a row for the command that explains it."
+)
+PAGE_OF_COPY = "The table is a stream: what was ranked is the copy of its rows that the page shows."

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import jsonschema
+import openpyxl
 import pytest
 
 import outlying
@@ -228,12 +229,45 @@ def test_odd_rows_are_found_explained_and_exported(client: httpx.Client) -> None
     assert page.headers["content-disposition"].startswith("attachment")
     assert "What is odd in" in page.text
     assert client.get(address, params={"format": "json"}).json() == found
-    lines = list(csv.reader(io.StringIO(client.get(address, params={"format": "csv"}).text[1:])))
-    assert lines[0][:3] == ["row", "story", "culprit"]
-    assert len(lines) > 3
     picture = client.get(address, params={"format": "png"}).content
     assert picture.startswith(b"\x89PNG")
     assert client.get(address, params={"format": "exe"}).status_code == 400
+
+
+def test_odd_cells_are_saved_with_names_reasons_and_marks(client: httpx.Client) -> None:
+    """As CSV and as a workbook whose odd values are shaded; rows marked as fine say so."""
+    job = finished(
+        client, client.post("/api/v1/tables/patients/detections", json={"top": 5}).json()
+    )
+    found = client.get(job["result"]).json()["objects"]
+    first = found[0]["row"]
+    client.post("/t/patients/fine", data={"row": str(first), "fine": "1"})
+    address = f"/api/v1/jobs/{job['id']}/export"
+    text = client.get(address, params={"format": "csv"}).text
+    lines = list(csv.DictReader(io.StringIO(text[1:])))
+    assert {int(line["row"]) for line in lines} == {item["row"] for item in found}
+    for line in lines:
+        assert line["name"] == f"P{int(line['row']):04}"
+        assert line["column"]
+        assert line["value"]
+        assert line["expected"]
+        assert line["word"] in ("exceptional", "unusual")
+        assert (line["marked"] == "fine") == (int(line["row"]) == first)
+    book = client.get(address, params={"format": "xlsx"}).content
+    sheet = openpyxl.load_workbook(io.BytesIO(book)).active
+    assert sheet is not None
+    heads, *rows = sheet.iter_rows()
+    names = [cell.value for cell in heads]
+    assert names == list(lines[0])
+    value = names.index("value")
+    assert len(rows) == len(lines)
+    for row, line in zip(rows, lines, strict=True):
+        assert str(row[names.index("name")].value) == line["name"]
+        assert row[value].fill.fgColor.rgb == "FFF7B27E"
+        assert row[0].fill.fill_type is None
+    client.post("/t/patients/fine", data={"row": str(first), "fine": ""})
+    assert "fine" not in client.get(address, params={"format": "csv"}).text
+    assert client.post("/t/patients/fine", data={"row": "801", "fine": "1"}).status_code == 404
 
 
 def test_detection_refuses_options_that_its_command_does_not_have(client: httpx.Client) -> None:
@@ -281,7 +315,7 @@ def test_a_form_uploads_too_and_leads_to_the_page(client: httpx.Client) -> None:
         "/api/v1/tables", files={"file": ("small.csv", content)}, headers={"Accept": "text/html"}
     )
     assert answer.status_code == 303
-    assert answer.headers["location"] == "/t/small"
+    assert answer.headers["location"] == "/t/small/odd"
     assert client.get("/t/small.json").json()["total"] == 50
     assert client.post("/api/v1/tables", files={"other": (None, "text")}).status_code == 400
     client.delete("/api/v1/tables/small")

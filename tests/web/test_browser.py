@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -100,6 +101,9 @@ def test_a_file_is_uploaded_read_and_looked_through(visitor: Visitor, tmp_path: 
     path.write_text("\n".join(lines), encoding="utf-8")
     visitor.open("/")
     visitor.one("input[type=file]").send_keys(str(path))
+    visitor.arrive("/t/spending/odd")  # it opens with what is odd
+    visitor.says("amount = 4512", ".story.exceptional")
+    visitor.click(".tabs a", "Table")
     visitor.arrive("/t/spending")
     visitor.says("Rows 1 to 50 of 240")
     assert visitor.all(".grid tbody .missing")[0].text == "missing"
@@ -121,8 +125,8 @@ def test_a_file_is_uploaded_read_and_looked_through(visitor: Visitor, tmp_path: 
     visitor.says("Rows 1 to 50 of 80")
     visitor.click(".chips a")
     visitor.says("Rows 1 to 50 of 240")
-    visitor.click("summary", "Columns")
-    visitor.click(".columns input[value='2']")
+    visitor.click(".tabs a", "Columns")
+    visitor.click(".columns input[name=show][value='2']")
     visitor.one("select[name=type1]").send_keys("category")
     visitor.click(".columns button")
     visitor.arrive("/t/spending", hide="day", type="amount=categorical")
@@ -132,8 +136,9 @@ def test_a_file_is_uploaded_read_and_looked_through(visitor: Visitor, tmp_path: 
 def test_odd_rows_are_found_through_a_reload_and_in_two_tabs(visitor: Visitor) -> None:
     driver = visitor.browser.driver
     visitor.open("/t/patients")
-    visitor.click(".heading button", "Find odd rows")
-    visitor.arrive("/t/patients/odd", top="20")
+    visitor.click(".heading a", "Find odd rows")
+    visitor.arrive("/t/patients/odd")
+    visitor.open("/t/patients/odd?top=20")
     driver.refresh()
     assert visitor.one(".job progress, .story")  # it may be done by then
     first = driver.current_window_handle
@@ -147,11 +152,12 @@ def test_odd_rows_are_found_through_a_reload_and_in_two_tabs(visitor: Visitor) -
     driver.switch_to.window(first)
     visitor.one(".story")
     assert [item.text for item in visitor.all(".odd-rows li")] == seen
-    assert len(seen) >= 20  # and those that are odd all over
+    counts = [int(item.text.split()[0]) for item in visitor.all(".story .badge")]
+    assert sum(counts) >= 20  # and those that are odd all over
     assert any("resting_pulse = 79.6, expected" in item for item in seen)
 
     story = next(item for item in visitor.all(".story") if "resting_pulse = 79.6" in item.text)
-    count = len(story.find_elements("css selector", "li"))
+    count = int(story.find_element("css selector", ".badge").text.split()[0])
     story.find_element("css selector", ".head a").click()
     visitor.says(f"Rows 1 to {count} of {count} that match, of 800")
     shaded = [item.get_attribute("data-heat") for item in visitor.all("td[data-heat]")]
@@ -162,9 +168,11 @@ def test_odd_rows_are_found_through_a_reload_and_in_two_tabs(visitor: Visitor) -
     visitor.says("exceptional", ".answer")
     odd = visitor.one(".upright .odd")
     assert odd.text.split() == ["resting_pulse", "79.6", "1"]
-    visitor.says("of the 20 oddest", ".heading")
+    visitor.says(" odd rows", ".heading")
+    visitor.browser.ask("window.same = true")
     visitor.click(".actions a", "Next odd row")
     visitor.browser.until(lambda: visitor.path != "/t/patients/row/323")
+    assert visitor.browser.ask("window.same") is True  # without a reload
     visitor.click(".actions a", "Previous odd row")
     visitor.arrive("/t/patients/row/323", odd="20")
     visitor.click(".actions a", "All odd rows")
@@ -213,20 +221,20 @@ def stories(visitor: Visitor) -> list[str]:
     return [line.split(" =")[0] for line in lines]
 
 
-def test_sliders_are_followed_at_once(visitor: Visitor) -> None:
+def test_options_are_followed_at_once(visitor: Visitor) -> None:
     driver = visitor.browser.driver
     visitor.open("/t/patients/row/241")
     visitor.says("cell is exceptional")
     visitor.one("#option-max_conditions").send_keys(Keys.HOME)
     visitor.arrive("/t/patients/row/241", max_conditions="0")
     visitor.says("Nothing in this row is out of the ordinary")
-    assert visitor.text("output[for=option-max_conditions]") == "none"
+    assert visitor.text("#option-max_conditions option:checked") == "none"
     assert visitor.browser.ask("document.activeElement.id") == "option-max_conditions"
     driver.refresh()
     visitor.says("Nothing in this row is out of the ordinary")
     driver.back()
     visitor.says("cell is exceptional")
-    assert visitor.one("#option-max_conditions").get_attribute("value") == "4"
+    assert visitor.text("#option-max_conditions option:checked") == "4"
     driver.forward()
     visitor.says("Nothing in this row is out of the ordinary")
     visitor.click(".options a", "Back to the usual")
@@ -234,7 +242,7 @@ def test_sliders_are_followed_at_once(visitor: Visitor) -> None:
     assert visitor.query == {}
 
 
-def test_sliders_explain_a_new_object_as_it_is_typed(visitor: Visitor) -> None:
+def test_options_explain_a_new_row_as_it_is_typed(visitor: Visitor) -> None:
     visitor.open("/t/patients/new")
     visitor.one("[name='v.age']").send_keys("34")
     visitor.one("#option-max_conditions").send_keys(Keys.HOME)
@@ -296,17 +304,13 @@ def test_work_is_cancelled_and_begun_again(visitor: Visitor, server: Served) -> 
     pq.write_table(pa.table({f"c{place}": row for place, row in enumerate(numbers)}), content)
     with server.client() as client:
         uploaded(client, "long.parquet", content.getvalue().to_pybytes())
-    visitor.open("/t/long/odd")
-    field = visitor.one("#top")
-    field.clear()
-    field.send_keys("37")
-    visitor.click(".ask button", "Find odd rows")
+    visitor.browser.open(f"{visitor.origin}/t/long/odd?top=37")
     visitor.arrive("/t/long/odd", top="37")
     visitor.click(".job button", "Cancel")
     visitor.says("It was cancelled.")
     visitor.browser.driver.refresh()
     visitor.says("It was cancelled.")
-    visitor.click(".ask button", "Find again")
+    visitor.click(".ask button", "Try again")
     visitor.one(".job")
     visitor.click(".job button", "Cancel")
     visitor.says("It was cancelled.")
@@ -363,7 +367,8 @@ def test_findings_are_taken_along(visitor: Visitor, server: Served) -> None:
     assert "--row 86" in command
     assert "--max-conditions 3" in command
     assert "row=85" in python
-    starts = {"html": b"<!doctype html>", "json": b"{", "csv": b"", "png": b"\x89PNG"}
+    page = {"html": b"<!doctype html>", "json": b"{", "png": b"\x89PNG"}
+    starts = {"csv": b"\xef\xbb\xbfrow,", "xlsx": b"PK", **page}
     links = [str(item.get_attribute("href")) for item in visitor.all(".along .buttons a")]
     twin = str(visitor.one(".along .panel > .quiet a").get_attribute("href"))
     with server.client() as client:
@@ -373,7 +378,7 @@ def test_findings_are_taken_along(visitor: Visitor, server: Served) -> None:
             assert answer.status_code == 200
             assert answer.content.startswith(start)
             assert "attachment" in answer.headers["content-disposition"]
-        assert client.get(twin).json() == client.get(links[1]).json()
+        assert client.get(twin).json() == client.get(links[3]).json()
 
 
 # --- how it looks -------------------------------------------------------------------------------
@@ -384,7 +389,9 @@ VIEWS = [
     "/t/patients?search=P00&sort=age&hide=sex",
     "/t/patients?search=nobody",
     "/t/patients/odd",
-    "/t/patients/odd?top=20",
+    "/t/patients/odd?top=20&hide=resting_pulse",
+    "/t/patients/columns",
+    "/t/patients?hide=age",
     "/t/patients/row/86",
     "/t/patients/row/3",
     "/t/patients/new",
@@ -460,7 +467,12 @@ def test_pages_are_readable_without_scripts(visitor: Visitor) -> None:
 
 
 def test_hostile_texts_are_shown_as_texts(visitor: Visitor) -> None:
-    for view in ("/t/hostile", "/t/hostile/row/121", "/t/hostile/new?from=121"):
+    for view in (
+        "/t/hostile",
+        "/t/hostile/columns",
+        "/t/hostile/row/121",
+        "/t/hostile/new?from=121",
+    ):
         visitor.open(view, 400)
         visitor.browser.ask("document.querySelectorAll('details').forEach(d => d.open = true)")
         shown = visitor.browser.ask("document.querySelector('main').textContent")
@@ -494,3 +506,117 @@ def test_wrong_addresses_are_explained(visitor: Visitor, server: Served) -> None
             assert answer.status_code in (400, 404)
             assert words in answer.text
             assert "<h1>" in answer.text
+
+
+# --- reviewing what is odd ----------------------------------------------------------------------
+
+
+def test_odd_rows_have_ranks_names_and_a_place_by_how_odd_they_are(visitor: Visitor) -> None:
+    visitor.open("/t/patients/odd")
+    said = visitor.text("#summary")
+    counts = [int(word.replace(",", "")) for word in re.findall(r"[\d,]+", said)]
+    kinds = [str(item.get_attribute("class")).split()[1] for item in visitor.all(".story")]
+    assert kinds[:2] == ["exceptional", "unusual"]
+    assert counts[1] == 800
+    assert visitor.text(".story.exceptional .badge") == f"{counts[0]} rows"
+    ranks = [int(item.text) for item in visitor.all(".story:not(.all-over) .rank")]
+    assert ranks[:3] == [1, 2, 3]
+    assert ranks == sorted(set(ranks))  # those of rows that are odd in the same way stand together
+    names = [item.text.split() for item in visitor.all(".exceptional .rowname")]
+    assert all(name == f"P{int(number):04}" and word == "row" for name, word, number in names)
+    first = visitor.all(".exceptional .rowname bdi")[0].text
+    visitor.click(".exceptional .why")
+    visitor.says(first, "h1")
+
+
+def test_a_row_is_marked_as_fine_until_it_is_odd_after_all(
+    visitor: Visitor, server: Served
+) -> None:
+    visitor.open("/t/patients/odd")
+    before = [item.text for item in visitor.all(".exceptional .rowname bdi")]
+    visitor.browser.ask("window.same = true")
+    visitor.click(".exceptional form button", "Mark as fine")
+    visitor.browser.until(
+        lambda: [item.text for item in visitor.all(".exceptional .rowname bdi")] == before[1:]
+    )
+    assert visitor.browser.ask("window.same") is True
+    visitor.browser.driver.refresh()
+    visitor.settled()
+    visitor.click(".fine summary")
+    assert [item.text for item in visitor.all(".fine .rowname bdi")] == before[:1]
+    visitor.click(".exceptional .why")
+    visitor.says(before[1], "h1")
+    assert visitor.all("[rel=prev]") == []  # the one before is fine
+    visitor.one("body").send_keys("f")
+    visitor.says("Odd after all", ".actions")
+    visitor.one("body").send_keys("n")
+    visitor.says(before[2], "h1")
+    visitor.click(".actions a", "All odd rows")
+    visitor.arrive("/t/patients/odd")
+    for left in (1, 0):
+        visitor.one(".fine summary")
+        visitor.browser.ask("document.querySelector('details.fine').open = true")
+        visitor.click(".fine form button", "Odd after all")
+        visitor.browser.until(lambda left=left: len(visitor.all(".fine li")) == left)  # type: ignore[misc]
+    assert [item.text for item in visitor.all(".exceptional .rowname bdi")] == before
+
+
+def test_a_column_is_hidden_everywhere_and_shown_again(visitor: Visitor) -> None:
+    visitor.open("/t/patients/odd")
+    name = visitor.text(".chips bdi")
+    rows = len(visitor.all(".why"))
+    visitor.click(f".chips a[aria-label='Hide {name}']")
+    visitor.says("not listed", ".chips")
+    assert len(visitor.all(".why")) < rows
+    assert not any(f"{name} =" in item.text for item in visitor.all(".why"))
+    visitor.click(".tabs a", "Table")
+    visitor.says("1 column hidden")
+    assert visitor.cells(name) == visitor.cells("there is none")
+    visitor.click(".hidden-columns a")
+    visitor.browser.until(lambda: "hide" not in visitor.query)
+    visitor.one("a[aria-label='Hide age']").send_keys(Keys.ENTER)
+    visitor.browser.until(lambda: visitor.query.get("hide") == ["age"])
+    visitor.click(".tabs a", "What is odd")
+    visitor.arrive("/t/patients/odd", hide="age")
+
+
+def test_odd_cells_are_shaded_and_reached_by_a_key(visitor: Visitor) -> None:
+    visitor.open("/t/patients/odd?top=20")
+    odd = {int(item.text.split()[-1]) for item in visitor.all(".why .rowname")}
+    visitor.open("/t/patients?limit=500")
+    cells = visitor.all("td.odd[data-heat]")
+    assert cells
+    visitor.one("body").send_keys("n")
+    assert int(visitor.browser.ask("document.activeElement.textContent")) == min(odd)
+    assert visitor.browser.ask(
+        "document.activeElement.closest('tr').querySelector('td.odd') !== null"
+    )
+
+
+def test_columns_are_told_with_a_picture_and_how_they_were_read(visitor: Visitor) -> None:
+    visitor.open("/t/patients/odd?top=20")
+    visitor.click(".tabs a", "Columns")
+    visitor.arrive("/t/patients/columns")
+    lines = {
+        item.text.split("\n")[0].split()[0]: item for item in visitor.all(".overview tbody tr")
+    }
+    assert "whole numbers" in lines["age"].text or "numbers" in lines["age"].text
+    assert "dates" in lines["examined"].text
+    assert "female" in lines["sex"].text
+    assert "%" in lines["sex"].text
+    assert len(visitor.all(".overview svg path")) >= 5
+    assert int(lines["resting_pulse"].find_element("css selector", ".marked").text) >= 1
+
+
+def test_a_row_has_one_number_per_column(visitor: Visitor) -> None:
+    visitor.open("/t/patients/row/323")
+    visitor.click(".blame summary")
+    lines = [item.text.rsplit(maxsplit=1) for item in visitor.all(".blame tr")]
+    numbers = [float(number) for _, number in lines]
+    assert numbers == sorted(numbers, reverse=True)
+    assert numbers[0] > 1
+    assert numbers[-1] == 0
+    assert "resting_pulse" in {name for name, number in lines if float(number) > 0}
+    widths = [item.rect["width"] for item in visitor.all(".blame i")]
+    assert widths[0] > 50
+    assert widths[-1] == 0

@@ -145,7 +145,7 @@ def test_a_new_object_of_two_thousand_columns_has_an_address(
     )
     with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
         assert answer.status == 200
-        assert b"A new object" in answer.read()
+        assert b"A new row" in answer.read()
 
 
 def test_texts_among_numbers_are_shown_and_found(reader: httpx.Client) -> None:
@@ -279,7 +279,7 @@ def test_reading_tells_sizes(tmp_path: Path) -> None:
     assert isinstance(last, Done)
     stages = [message.stage for message in told if isinstance(message, Progress)]
     assert re.fullmatch(r"reading [0-9,.]+ (bytes|KB)", stages[0])
-    assert stages[-1] == "copying 80 rows to look around in, column by column"
+    assert stages[-1] == "preparing 80 rows"
 
 
 def test_a_copy_holds_what_the_table_holds(tmp_path: Path) -> None:

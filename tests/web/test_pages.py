@@ -7,7 +7,7 @@ import html
 import re
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,10 +20,12 @@ import pytest
 
 from outlying.api import Explainer
 from outlying.options import Options
+from outlying.results.detections import Counts, Detection, Flagged
 from outlying.sources import read
 from outlying.web.browse import write_copy
+from outlying.web.odd_page import OddPage
 from outlying.web.queries import Addresses, OptionsQuery
-from outlying.web.row_page import RowPage, Subject, moved, sliders
+from outlying.web.row_page import RowPage, Subject, option_fields
 from outlying.web.table_page import MOST_COLUMNS, column_texts
 from outlying.web.worker import Detect, Facts, ProgressReporter, copied_table, detected
 from tests.serving import opened, served, uploaded
@@ -85,23 +87,16 @@ def test_numbers_of_a_column_have_the_same_decimals() -> None:
     assert column_texts([]) == []
 
 
-def test_sliders_stand_where_the_options_are() -> None:
+def test_fields_stand_where_the_options_are() -> None:
     for options in (Options(), Options.of(min_support=0.3, max_conditions=9)):
-        for slider in sliders(options, 1000):
-            assert slider.values[slider.place] == getattr(options, slider.name)
-            assert len(slider.texts) == len(slider.values)
-    support, conditions = sliders(Options.of(min_support=0.15), 1000)
-    assert conditions.values == (0, 1, 2, 3, 4)  # more are not searched
-    assert support.values[support.place - 1] == 100
-    assert support.values[support.place + 1] == 200
-
-
-def test_sliders_that_are_moved_give_options() -> None:
-    given = {"place.max_conditions": "0", "place.min_support": "99", "place.top": "x"}
-    assert moved(given, OptionsQuery(), 1000).keywords == {"max_conditions": 0}
-    usual = str(sliders(Options(), 1000)[1].values.index(4))
-    start = OptionsQuery.checked({"max_conditions": 0})
-    assert moved({"place.max_conditions": usual}, start, 1000).keywords == {}
+        for field in option_fields(options, 1000):
+            (chosen,) = (step for step in field["steps"] if step["is_chosen"])
+            value = getattr(options, field["name"])
+            is_usual = value == getattr(Options(), field["name"])
+            assert chosen["value"] == ("" if is_usual else str(value))
+    support, conditions = option_fields(Options.of(min_support=0.15), 1000)
+    assert [step["label"] for step in conditions["steps"]] == ["none", "1", "2", "3", "4"]
+    assert {"30 rows, the usual", "100 rows", "0.15"} <= {s["label"] for s in support["steps"]}
 
 
 def test_wide_tables_are_shown_in_parts(reader: httpx.Client) -> None:
@@ -155,13 +150,15 @@ def test_a_filter_keeps_the_columns_that_are_shown(reader: httpx.Client) -> None
     assert page.url.params["left"] == "60"
 
 
-def test_sliders_keep_the_values_of_a_new_object(reader: httpx.Client) -> None:
+def test_options_keep_the_values_of_a_new_row(reader: httpx.Client) -> None:
     text(reader, "/t/logins")
-    page = reader.get("/t/logins/new?place.max_conditions=0&v.site=Paris")
-    assert dict(page.url.params) == {"v.site": "Paris", "max_conditions": "0"}
-    page = reader.get("/t/logins/new?place.max_conditions=0")
-    assert dict(page.url.params) == {"max_conditions": "0"}
-    assert "Enter what you know" in page.text
+    text(reader, "/t/logins/new?max_conditions=0&v.site=Paris")
+    page = reader.get("/t/logins/new?max_conditions=0&v.site=Paris").text
+    assert '<input type="hidden" name="v.site" value="Paris">' in page
+    assert '<option value="0" selected>none</option>' in page
+    assert '<input type="hidden" name="max_conditions"' not in page.partition('class="options"')[2]
+    page = reader.get("/t/logins/new?max_conditions=0").text
+    assert "Enter what you know" in page
 
 
 def test_an_object_that_begins_with_a_row_is_that_row_in_json(reader: httpx.Client) -> None:
@@ -183,7 +180,7 @@ def test_a_table_of_one_row_and_a_column_without_a_name(reader: httpx.Client) ->
 
 
 def test_a_missing_cell_is_called_missing_before_it_is_explained() -> None:
-    entry: Any = SimpleNamespace(name="gaps", rows=3, columns=())
+    entry: Any = SimpleNamespace(name="gaps", rows=3, columns=(), fine=set())
     shown = RowPage(entry, Subject({"a": "1", "b": ""}, 1), Addresses("gaps")).context()
     assert [cell["value"] for cell in shown["plain"]] == ["1", "missing"]
 
@@ -231,7 +228,7 @@ def test_an_identifier_is_compared_all_the_same(reader: httpx.Client) -> None:
     """Its type is declared on the page, and it can be left out again."""
     lines = ["name,size", *(f"name {row},{row % 9}" for row in range(60))]
     _, table = uploaded(reader, "named.csv", "\n".join(lines).encode())
-    assert "no, it differs in every row" in text(reader, f"/t/{table}")
+    assert "no, it differs in every row" in text(reader, f"/t/{table}/columns")
     form = "choosing=1&show=0&show=1&compare=1&type0=categorical&type1="
     page = reader.get(f"/t/{table}?{form}")
     assert page.url.params.get_list("type") == ["name=categorical"]
@@ -255,7 +252,8 @@ def test_streams_are_ranked_by_their_copy_and_explained(reader: httpx.Client) ->
     values = [item["values"]["v"] for item in found["objects"]]
     assert abs(values[0]) == max(map(abs, values))
     oddest = found["objects"][0]["row"]
-    assert f"Row {oddest} compared with 60 rows" in text(reader, f"/t/parts/row/{oddest}?odd=5")
+    said = text(reader, f"/t/parts/row/{oddest}?odd=5")
+    assert f"Row {oddest}: k{oddest - 1} compared with 60 rows" in said
     jobs = reader.get("/api/v1/jobs").json()["jobs"]
     (job,) = (item for item in jobs if (item["kind"], item["table"]) == ("detect", "parts"))
     answer = reader.get(f"/api/v1/jobs/{job['id']}/reproduce")
@@ -320,3 +318,37 @@ class Silent(ProgressReporter):
 
     def say(self, stage: str) -> None:
         """Say nothing."""
+
+    def begin(self, detection: Detection, rows: Sequence[Any]) -> None:
+        """Keep how many rows are odd."""
+        self.told: list[object] = [detection.counts, len(rows)]
+
+    def add(self, flagged: Flagged) -> None:
+        """Keep an odd row."""
+        self.told.append(flagged)
+
+
+def test_odd_rows_are_told_one_by_one_and_shown_while_others_are_sought() -> None:
+    """First how many there are, then each, the oddest first; the page lists what it knows."""
+    rng = np.random.default_rng(4)
+    values = rng.normal(size=500)
+    values[[20, 70]] = [400.0, -90.0]
+    table = read({"key": np.array([f"k{row}" for row in range(500)]), "v": values})
+    silent = Silent()
+    found = detected(Explainer(table), Detect(OptionsQuery(), 6), silent, is_copy=False)
+    counts, number, *rows = silent.told
+    assert counts == found.detection.counts
+    assert number == 6
+    assert rows == list(found.detection.rows)
+    entry: Any = SimpleNamespace(
+        rows=500, columns=(), fine=set(), name="t", name_of=lambda values: values["key"]
+    )
+    job: Any = SimpleNamespace(result=None, counts=counts, rows=rows[:1])
+    shown = OddPage(entry, Addresses("t"), 6).found(job)
+    (section,) = shown["sections"]
+    assert section["kind"] == "exceptional"
+    assert [(row["rank"], row["number"], row["name"]) for row in section["rows"]] == [
+        (1, 21, "k20")
+    ]
+    assert isinstance(counts, Counts)
+    assert shown["summary"].startswith(f"{counts.exceptional} of 500 rows are exceptional")

@@ -53,7 +53,7 @@ async def upload(request: Request) -> Response:
         sourcing = await received(request, service.workspace, service.limits)
     entry = service.tables.open(service.tables.add(sourcing).id)
     if "text/html" in request.headers.get("accept", ""):
-        return RedirectResponse(f"/t/{entry.id}", 303)
+        return RedirectResponse(f"/t/{entry.id}/odd", 303)
     job = service.jobs.get(entry.job or "")
     return Answer({"table": record(openapi.Table, entry), "job": job_record(job)}, 202)
 
@@ -150,7 +150,10 @@ async def export(request: Request) -> Response:
     form = request.query_params.get("format", "json")
     check_choice("format", form, tuple(exports.FORMATS))
     item = _job(request)
-    content = await anyio.to_thread.run_sync(exports.exported, item, form, abandon_on_cancel=True)
+    fine = frozenset(service_of(request).tables.get(item.table).fine)
+    content = await anyio.to_thread.run_sync(
+        exports.exported, item, form, fine, abandon_on_cancel=True
+    )
     name = f"outlying-{item.table}-{item.kind}.{form}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(content, media_type=exports.FORMATS[form], headers=headers)

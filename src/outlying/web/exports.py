@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import shlex
 import threading
+from collections.abc import Collection
 from typing import Any
 
+from outlying import sentences as say
 from outlying.errors import MissingExtraError
 from outlying.options import EXPLAIN_OPTIONS, READ_OPTIONS
 from outlying.render.html import Report
+from outlying.render.tables import csv_text, workbook
 from outlying.results import documents
-from outlying.results.stories import PAIR_FIELDS
+from outlying.results.many import cell_table
 from outlying.table.values import plain
 from outlying.web import NotReadyError
 from outlying.web.jobs import Job
@@ -22,22 +24,26 @@ from outlying.web.tables import TableEntry
 from outlying.web.worker import Detect, Detected, Explain
 
 FORMATS = {
+    "csv": "text/csv; charset=utf-8",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     "html": "text/html; charset=utf-8",
     "json": "application/json",
-    "csv": "text/csv; charset=utf-8",
     "png": "image/png",
 }
-_FIELDS = ("row", "story", "culprit", "columns", *PAIR_FIELDS)
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet begins to compute
 _DRAWING = threading.Lock()
 
 
-def exported(job: Job, form: str) -> bytes:
-    """Return the result of a job in one of the formats."""
+def exported(job: Job, form: str, fine: Collection[int] = ()) -> bytes:
+    """Return the result of a job in one of the formats; CSV and Excel list the odd cells."""
     if form == "png":
         return _picture(job)
-    write = {"html": _page, "json": _json, "csv": _csv}[form]
-    return write(job).encode("utf-8", "backslashreplace")
+    if form == "xlsx":
+        return workbook(odd_cells(job, fine), shaded=("value",))
+    if form == "csv":
+        text = csv_text(odd_cells(job, fine))
+    else:
+        text = _page(job) if form == "html" else _json(job)
+    return text.encode("utf-8", "backslashreplace")
 
 
 def document(job: Job) -> dict[str, Any]:
@@ -68,27 +74,10 @@ def _page(job: Job) -> str:
     return report.page()
 
 
-def _csv(job: Job) -> str:
-    """Write the headline of each story, a line each."""
-    out = io.StringIO()
-    lines = csv.writer(out, lineterminator="\r\n")
-    lines.writerow(_FIELDS)
-    for findings in job.explained:
-        row = "" if findings.row is None else findings.row + 1
-        for number, story in enumerate(findings.stories, start=1):
-            pair = story.headline.to_dict()
-            pair["value"] = plain(story.headline.value)
-            pair["conditions"] = " and ".join(map(str, story.headline.conditions))
-            for name in ("typical", "gap"):
-                pair[name] = json.dumps(pair[name], ensure_ascii=False)
-            own = [row, number, story.culprit, ", ".join(story.columns)]
-            lines.writerow([_cell(item) for item in (*own, *(pair[name] for name in PAIR_FIELDS))])
-    return "\ufeff" + out.getvalue()  # by which spreadsheets know that it is UTF-8
-
-
-def _cell(value: Any) -> Any:
-    """Return a cell that no spreadsheet takes for a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+def odd_cells(job: Job, fine: Collection[int]) -> dict[str, list[Any]]:
+    """Return the list of odd cells by field; rows that a reader marked as fine say so."""
+    columns = cell_table(job.explained, first_row=1)
+    return columns | {"marked": ["fine" if row in fine else "" for row in columns["row"]]}
 
 
 def _picture(job: Job) -> bytes:
@@ -108,12 +97,6 @@ def _picture(job: Job) -> bytes:
 
 
 # --- as a command, in Python -----------------------------------------------------------------
-
-#: What is said in place of a command where there is none.
-RANKED_HERE = (
-    "This page ranks its copy of the stream, whose rows have numbers; `outlying detect` ranks the "
-    "stream itself, and names rows by what they hold. Open a row for the command that explains it."
-)
 
 
 def command_line(entry: TableEntry, job: Job) -> str:
@@ -170,7 +153,7 @@ def python(entry: TableEntry, job: Job) -> str:
 
 def _check_can_be_reproduced(entry: TableEntry, job: Job) -> None:
     if job.kind == "detect" and entry.is_streamed:
-        raise NotReadyError(RANKED_HERE)
+        raise NotReadyError(say.PAGE_RANKED_HERE)
 
 
 def _source(sourcing: Sourcing) -> str:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from outlying.errors import Setting
+from outlying.results.detections import Counts, Flagged
 from outlying.results.findings import Findings
 from outlying.web import BusyError, Limits, NotFoundError, NotReadyError, worker
 from outlying.web.queries import Addresses
@@ -31,6 +32,7 @@ from outlying.web.worker import (
     Done,
     Facts,
     Failed,
+    Found,
     Message,
     Progress,
     Task,
@@ -173,6 +175,8 @@ class Job:
     error: str | None = None
     remedies: tuple[Setting, ...] = ()
     result: Facts | Findings | Detected | None = None
+    rows: list[Flagged] = dataclasses.field(default_factory=list)  # found while it runs
+    counts: Counts | None = None  # of rows that stand out, as soon as they are known
     process: Process | None = None
     began: float | None = None
     ended: float | None = None
@@ -191,6 +195,11 @@ class Job:
         if task.object is not None:
             return addresses.new(dict(task.object))
         return addresses.row(int(task.row or 0) + 1)
+
+    @property
+    def found(self) -> int:
+        """How many odd rows it has found so far."""
+        return len(self.rows)
 
     @property
     def is_over(self) -> bool:
@@ -333,6 +342,12 @@ class Jobs:
             (j for j in self._running if j.process is process and j.id == message.task), None
         )
         if job is None:
+            return
+        if isinstance(message, Found):
+            item = message.item
+            job.tell(
+                **{"counts": item} if isinstance(item, Counts) else {"rows": [*job.rows, item]}
+            )
             return
         if isinstance(message, Progress):
             if not job.is_over:

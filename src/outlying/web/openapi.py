@@ -86,6 +86,7 @@ class Job(TypedDict):
     stage: str
     done: int
     total: int
+    found: int
     seconds: float
     error: str | None
     result: str | None
@@ -93,11 +94,12 @@ class Job(TypedDict):
 
 
 class Row(TypedDict):
-    """A row by its number from 1; `blame`: how much each cell is to blame, if that is known."""
+    """A row by its number from 1; `blame` and `odd` columns are those of explained rows."""
 
     row: int
     values: list[Plain]
     blame: dict[str, float] | None
+    odd: list[str]
 
 
 class Page(TypedDict):

@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 import outlying
+from outlying import sentences as say
 from outlying.checks import read_whole
 from outlying.errors import INFINITE_AS_MISSING, ColumnError, ObjectError, OptionError
 from outlying.render import html
@@ -26,7 +27,7 @@ from outlying.web import LimitError, exports, odd_page, openapi, table_page
 from outlying.web.jobs import Job
 from outlying.web.openapi import Answer, record
 from outlying.web.queries import Addresses, TableQuery, encoded
-from outlying.web.row_page import RowPage, Subject, copied, is_moved, moved, texts_of, too_long
+from outlying.web.row_page import RowPage, Subject, copied, texts_of, too_long
 from outlying.web.sourcing import SAID, bounded
 from outlying.web.tables import TableEntry, Twins, service_of
 
@@ -81,7 +82,13 @@ def _percent_of(number: float, name: str) -> Any:
 #: A page waits so many seconds for an answer before it shows progress instead.
 PATIENCE = 0.7
 _LARGEST_FORM, _MOST_FIELDS = 4 << 20, 100_000  # bytes; a new object has one for each column
-_EXPORTS = {"html": "Report", "json": "JSON", "csv": "CSV", "png": "Picture"}
+_EXPORTS = {
+    "csv": "Odd cells (CSV)",
+    "xlsx": "Odd cells (Excel)",
+    "html": "Report",
+    "json": "JSON",
+    "png": "Picture",
+}
 
 
 def view(
@@ -93,7 +100,12 @@ def view(
     **context: Any,
 ) -> Response:
     """Show a view of a table."""
-    links = {"table": addresses.table(), "odd": addresses.odd(), "new": addresses.to("/new")}
+    links = {
+        "odd": addresses.odd(),
+        "table": addresses.table(),
+        "columns": addresses.to("/columns"),
+        "new": addresses.to("/new"),
+    }
     shown = {"name": entry.name, "links": links}
     return page(template, status, table=shown, here=here, **context)
 
@@ -194,23 +206,12 @@ def along(entry: TableEntry, job: Job, json: str) -> dict[str, Any]:
         ],
         "command": None if is_ranked_here else exports.command_line(entry, job),
         "python": None if is_ranked_here else exports.python(entry, job),
-        "instead": exports.RANKED_HERE if is_ranked_here else "",
+        "instead": say.PAGE_RANKED_HERE if is_ranked_here else "",
         "json": json,
     }
 
 
 # --- the start, the table ----------------------------------------------------------------------
-
-_KINDS = "CSV, Excel, Parquet, JSON, SQLite and more."
-#: Where what is opened goes, where readers are at this machine and where they may not be.
-_STAYS = (
-    "Nothing leaves this computer.",
-    "The file stays on this computer and is forgotten when the server stops.",
-)
-_GOES = (
-    "Your table goes to the computer that serves this page, and no further.",
-    "The file is forgotten when the server stops.",
-)
 
 
 async def start(request: Request) -> Response:
@@ -218,18 +219,18 @@ async def start(request: Request) -> Response:
     tables = [
         {
             "name": entry.name,
-            "href": Addresses(entry.id).table(),
+            "href": Addresses(entry.id).odd(),
             "about": _about(entry),
             "forget": Addresses(entry.id).path("/forget") if entry.is_upload else None,
         }
         for entry in service_of(request).tables.list()
     ]
-    promise, stays = _STAYS if request.app.state.is_local else _GOES
+    promise, stays = say.PAGE_STAYS if request.app.state.is_local else say.PAGE_GOES
     return page(
         "start.html",
         tables=tables,
         upload="/api/v1/tables",
-        kinds=f"{_KINDS} {stays}",
+        kinds=f"{say.PAGE_KINDS} {stays}",
         promise=promise,
     )
 
@@ -268,6 +269,17 @@ async def table(request: Request) -> Response:
     return view("table.html", entry, addresses, "table", status, problem=problem, **shown)
 
 
+async def columns(request: Request) -> Response:
+    """Show what the columns of a table hold, and how each was read."""
+    addresses = Addresses.of(request)
+    entry, waiting = await open_table(request)
+    if waiting is not None:
+        return waiting
+    left = table_page.left_of(request.query_params)
+    shown = table_page.ColumnsPage(entry, TableQuery(), addresses, left).context()
+    return view("columns.html", entry, addresses, "columns", **shown)
+
+
 async def read_again(request: Request) -> Response:
     """Read a table once more: one that could not be read, or in another way than before."""
     params = await form(request)
@@ -286,30 +298,27 @@ async def cancel(request: Request) -> Response:
 
 
 async def odd(request: Request) -> Response:
-    """Show the odd rows of a table, the work of finding them, or how to ask for them."""
+    """Show the odd rows of a table as they are found; a look at this page begins the search."""
     addresses = Addresses.of(request)
     entry, waiting = await open_table(request)
     if waiting is not None:
         return waiting
     given = request.query_params.get("top") or ("10" if is_json(request) else None)
     top = odd_page.number_of(given)
-    shown = odd_page.request_context(entry, addresses, top)
-    if given is not None:
-        job = await finished(request, looked_for(request, addresses, top))
-        if is_json(request):
-            return Answer(exports.document(job))
-        shown |= _detected(job, addresses, top, entry)
-    return view("odd.html", entry, addresses, "odd", waiting=shown["state"] == "running", **shown)
-
-
-def _detected(job: Job, addresses: Addresses, top: int, entry: TableEntry) -> dict[str, Any]:
+    job = await finished(request, looked_for(request, addresses, top))
+    if is_json(request):
+        return Answer(exports.document(job))
+    found = odd_page.OddPage(entry, addresses, top)
+    shown = found.context()
     if job.state == "done":
         taken = along(entry, job, addresses.odd(top, ".json"))
-        return {"state": "done", "along": taken} | odd_page.detection_context(job, addresses)
-    if job.state in ("failed", "cancelled"):
+        shown |= {"state": "done", "along": taken} | found.found(job)
+    elif job.state in ("failed", "cancelled"):
         remedy = addresses.without_infinite.odd(top) if is_infinite(job) else None
-        return {"state": "ended", "problem": ended(job), "remedy": remedy}
-    return {"state": "running", "job": progress(job)}
+        shown |= {"state": "ended", "problem": ended(job), "remedy": remedy}
+    else:
+        shown |= {"job": progress(job)} | found.found(job)
+    return view("odd.html", entry, addresses, "odd", waiting=shown["state"] == "running", **shown)
 
 
 async def find_odd(request: Request) -> Response:
@@ -321,6 +330,18 @@ async def find_odd(request: Request) -> Response:
     return RedirectResponse(addresses.odd(top), 303)
 
 
+async def mark(request: Request) -> Response:
+    """Mark a row as fine, or take that back, and show the page that it was marked on."""
+    params = await form(request)
+    addresses, number = Addresses.posted(request, params), read_whole("row", params.get("row"), 1)
+    is_fine = bool(params.get("fine"))
+    service_of(request).tables.mark(addresses.table_id, number, is_fine=is_fine)
+    top = odd_page.number_of(params["odd"]) if params.get("odd") else None
+    if params.get("back") == "row":
+        return RedirectResponse(addresses.row(number, top=top), 303)
+    return RedirectResponse(addresses.odd(top), 303)
+
+
 def looked_for(request: Request, addresses: Addresses, top: int, again: bool = False) -> Job:
     """Return the job that looks for odd rows, begun unless there is one."""
     options, tables = odd_page.options_of(addresses.options), service_of(request).tables
@@ -328,11 +349,6 @@ def looked_for(request: Request, addresses: Addresses, top: int, again: bool = F
 
 
 # --- a row, a new object ---------------------------------------------------------------------
-
-_WELCOME = (
-    "Enter what you know, and leave out what you do not. The object is then compared with the rows "
-    "of the table, as if it were one of them. To begin with a row, open it and change its values."
-)
 
 
 async def row(request: Request) -> Response:
@@ -343,7 +359,9 @@ async def row(request: Request) -> Response:
         return waiting
     number = read_whole("row", request.path_params["number"], 1)
     values = await service_of(request).tables.values(entry.id, number)
-    subject = Subject(texts_of(values), number, *_among_odd(request, addresses))
+    subject = Subject(
+        texts_of(values), number, *_among_odd(request, addresses), entry.name_of(values)
+    )
     return await _explained(request, entry, subject, addresses, "")
 
 
@@ -355,7 +373,8 @@ def _among_odd(request: Request, addresses: Addresses) -> tuple[int | None, tupl
     job = looked_for(request, addresses, top := odd_page.number_of(given))
     if job.state != "done":
         return None, ()
-    return top, tuple(row + 1 for row in job.detected.detection.positions)
+    rows = odd_page.listed(job.detected.detection.rows)
+    return top, tuple(item.row + 1 for item in rows if item.row is not None)
 
 
 async def new(request: Request) -> Response:
@@ -364,18 +383,18 @@ async def new(request: Request) -> Response:
     entry, waiting = await open_table(request)
     if waiting is not None:
         return waiting
-    params, welcome = request.query_params, _WELCOME
+    params, welcome = request.query_params, say.PAGE_WELCOME
     if params.get("from"):
         number = read_whole("from", params["from"], 1)
         found = texts_of(await service_of(request).tables.values(entry.id, number))
         values = copied(found, entry)
         left_out = ", ".join(printable(name, 60) for name in too_long(found)[:5])
-        welcome += f" Left out, as too long to be typed: {left_out}." if left_out else ""
+        welcome += say.PAGE_LEFT_OUT.format(columns=left_out) if left_out else ""
     else:
         values = {column.name: params.get(f"v.{column.name}", "") for column in entry.columns}
     subject = Subject(values)
     is_empty = params.get("from") or not any(values.values())
-    if is_empty and not is_moved(list(params)) and not is_json(request):
+    if is_empty and not is_json(request):
         shown = RowPage(entry, subject, addresses).context()
         return view("row.html", entry, addresses, "new", **_NOTHING | shown | {"welcome": welcome})
     return await _explained(request, entry, subject, addresses, "new")
@@ -395,11 +414,6 @@ _NOTHING: dict[str, Any] = {
 async def _explained(
     request: Request, entry: TableEntry, subject: Subject, addresses: Addresses, here: str
 ) -> Response:
-    params = request.query_params
-    if is_moved(list(params)):
-        options = moved(params, addresses.options, entry.rows or 0)
-        changed = Addresses(entry.id, options, addresses.hidden)
-        return RedirectResponse(subject.address(changed), 303)
     shown = RowPage(entry, subject, addresses)
     context = _NOTHING | shown.context()
     try:
@@ -469,6 +483,8 @@ ROUTES: Sequence[BaseRoute] = [
     Route("/t/{table}", table, methods=["GET"]),
     Route("/t/{table}", read_again, methods=["POST"]),
     Route("/t/{table}/forget", forget, methods=["POST"]),
+    Route("/t/{table}/columns", columns),
+    Route("/t/{table}/fine", mark, methods=["POST"]),
     Route("/t/{table}/odd", odd, methods=["GET"]),
     Route("/t/{table}/odd", find_odd, methods=["POST"]),
     Route("/t/{table}/row/{number}", row, methods=["GET"]),

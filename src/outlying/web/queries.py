@@ -348,6 +348,10 @@ class Addresses:
         """What every address of these views holds."""
         return self.options.to_params() + [("hide", name) for name in self.hidden]
 
+    def hiding(self, name: str) -> Addresses:
+        """Return the same views with one more column switched off."""
+        return dataclasses.replace(self, hidden=tuple(dict.fromkeys((*self.hidden, name))))
+
     @property
     def without_infinite(self) -> Addresses:
         """The same views where infinite values count as missing."""

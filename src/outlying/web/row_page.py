@@ -6,8 +6,9 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from outlying import sentences as say
 from outlying.kernel.tally import MOST_CONDITIONS
-from outlying.options import Options
+from outlying.options import EXPLAIN_OPTIONS, Options
 from outlying.render.cells import CellStrip, cell_strip
 from outlying.render.html import terms
 from outlying.results.findings import Findings
@@ -22,87 +23,31 @@ from outlying.web.tables import TableEntry, Twins
 
 _GROUPS = (5, 10, 20, 30, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 50_000, 100_000)
 
-#: What a form calls a slider: its value is a place on the scale.
-PREFIX = "place."
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Slider:
-    """An option, the values of its scale, and where it stands."""
-
-    name: str
-    label: str
-    help: str
-    values: tuple[Any, ...]
-    texts: tuple[str, ...]
-    place: int
-
-    @property
-    def field(self) -> str:
-        """The name of its field in a form."""
-        return PREFIX + self.name
-
-
-def sliders(options: Options, rows: int) -> list[Slider]:
-    """Return the options that readers change, as they stand."""
-    counts = {count: str(count) if count else "none" for count in range(MOST_CONDITIONS + 1)}
-    return [
-        _slider(
-            "min_support",
-            "Smallest group to compare with",
-            "Small groups show finer detail; large ones are safer ground.",
-            _groups(rows),
-            options,
-            rows,
-        ),
-        _slider(
-            "max_conditions",
-            "Most conditions on a group",
-            "How narrowly a group may be described. None: only the whole table counts.",
-            counts,
-            options,
-            rows,
-        ),
-    ]
-
-
-def _groups(rows: int) -> dict[Any, str]:
-    """Return the least numbers of rows, with the usual one, which is None."""
-    usual = Options().least_rows(rows)
-    counts = [count for count in _GROUPS if count < rows / 2 and count != usual]
-    return {None: f"{usual:,.0f} rows, the usual"} | {count: f"{count:,} rows" for count in counts}
-
-
-def _slider(
-    name: str, label: str, words: str, scale: Mapping[Any, str], options: Options, rows: int
-) -> Slider:
-    """Return a slider; a value off its scale gets a step of its own."""
-    value = getattr(options, name)
-
-    def order(step: Any) -> float:
-        if name != "min_support":
-            return float(step)
-        return dataclasses.replace(options, min_support=step).least_rows(rows)
-
-    steps = {**scale, value: scale.get(value, f"{value:g}" if value is not None else "")}
-    values = tuple(sorted(steps, key=order))
-    texts = tuple(steps[step] for step in values)
-    return Slider(name, label, words, values, texts, values.index(value))
-
-
-def moved(given: Mapping[str, str], options: OptionsQuery, rows: int) -> OptionsQuery:
-    """Return the options as the sliders of a form say."""
-    found = options.keywords
-    for slider in sliders(options.options, rows):
-        place = given.get(slider.field, "")
-        if place.isascii() and place.isdigit() and int(place) < len(slider.values):
-            found[slider.name] = slider.values[int(place)]
-    return OptionsQuery.checked(found)
-
-
-def is_moved(names: Sequence[str]) -> bool:
-    """Return whether a form with sliders was sent."""
-    return any(name.startswith(PREFIX) for name in names)
+def option_fields(options: Options, rows: int) -> list[dict[str, Any]]:
+    """Return the options that readers change, each with its choices; the usual one is empty."""
+    usual = Options()
+    least = usual.least_rows(rows)
+    scales: dict[str, dict[Any, str]] = {
+        "min_support": {None: f"{least:,.0f} rows, the usual"}
+        | {count: f"{count:,} rows" for count in _GROUPS if count < rows / 2 and count != least},
+        "max_conditions": {n: str(n) if n else "none" for n in range(MOST_CONDITIONS + 1)},
+    }
+    fields = []
+    for name, (label, words) in say.PAGE_OPTIONS.items():
+        value, scale = getattr(options, name), scales[name]
+        scale |= {} if value in scale else {value: f"{value:g}"}
+        steps = [
+            {
+                "value": "" if step == getattr(usual, name) else str(step),
+                "label": text,
+                "is_chosen": step == value,
+            }
+            for step, text in scale.items()
+        ]
+        own = EXPLAIN_OPTIONS[name].field
+        fields.append({"name": own, "label": label, "help": words, "steps": steps})
+    return fields
 
 
 # --- the page --------------------------------------------------------------------------------
@@ -114,7 +59,6 @@ _MOSTLY = 0.9  # of the values of a column differ, where they name its rows
 _MOST_HINTS, _SHORT, _MANY_CATEGORIES = 3, 16, 100  # categories that a form names
 #: Parts in words that tell what would be ordinary; of others, "usual" would say nothing.
 _TELLING = (Part.WEEKDAY, Part.MONTH, Part.PATTERN)
-_SLIDERS = ("min_support", "max_conditions")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -128,11 +72,14 @@ class Subject:
     number: int | None = None
     top: int | None = None  # how many odd rows were asked for
     odd: tuple[int, ...] = ()  # their numbers, the oddest first
+    name: str = ""
 
     @property
     def heading(self) -> str:
         """How the page calls it."""
-        return "A new object" if self.number is None else f"Row {self.number:,}"
+        if self.number is None:
+            return "A new row"
+        return f"Row {self.number:,}: {self.name}" if self.name else f"Row {self.number:,}"
 
     def address(self, addresses: Addresses, suffix: str = "") -> str:
         """Return the address of its page."""
@@ -179,7 +126,9 @@ class RowPage:
         """Return what the template shows, explained or not."""
         number, rows = self.subject.number, self.entry.rows or 0
         options = self.addresses.options
-        usual = OptionsQuery(tuple(item for item in options.given if item[0] not in _SLIDERS))
+        usual = OptionsQuery(
+            tuple(item for item in options.given if item[0] not in say.PAGE_OPTIONS)
+        )
         plainly = dataclasses.replace(self.addresses, options=usual)
         return {
             "heading": self.subject.heading,
@@ -190,14 +139,26 @@ class RowPage:
             if number is None
             else self.addresses.to("/new", [("from", str(number))]),
             "kept": self.subject.pairs() + self.addresses.kept,
-            "options": sliders(options.options, rows),
+            "options": option_fields(options.options, rows),
+            "options_kept": self.subject.pairs() + plainly.kept,
             "reset": self.subject.address(plainly) if options != usual else None,
             "form": self._form(None) if number is None else None,
             "strip": None,
+            "numbers": [],
+            "mark": None if number is None else self._mark(number),
             "plain": [
                 {"name": printable(name, 60), "value": printable(text, 80) if text else "missing"}
                 for name, text in self.subject.values.items()
             ],
+        }
+
+    def _mark(self, number: int) -> dict[str, Any]:
+        """Return the form that marks the row as fine, or takes that back."""
+        top = [] if self.subject.top is None else [("odd", str(self.subject.top))]
+        return {
+            "path": self.addresses.path("/fine"),
+            "kept": [*self.addresses.kept, *top, ("back", "row"), ("row", str(number))],
+            "is_fine": number in self.entry.fine,
         }
 
     def _about(self, rows: int) -> str:
@@ -205,23 +166,24 @@ class RowPage:
         if self.subject.number not in self.subject.odd:
             return compared
         place, count = self.subject.odd.index(self.subject.number) + 1, len(self.subject.odd)
-        return f"{compared}; number {place:,} of the {count:,} oddest"
+        return f"{compared}; number {place:,} of {count:,} odd rows"
 
     def _neighbours(self, number: int, rows: int) -> Iterator[dict[str, Any]]:
         """Yield the ways to the rows before and after: of the odd ones, where it was picked."""
-        order: Sequence[int] = (
-            self.subject.odd if number in self.subject.odd else range(1, rows + 1)
-        )
-        kind, top = ("odd ", self.subject.top) if order is self.subject.odd else ("", None)
+        is_odd, fine = number in self.subject.odd, self.entry.fine - {number}
+        order: Sequence[int] = range(1, rows + 1)
+        if is_odd:
+            order = [other for other in self.subject.odd if other not in fine]
+        kind, top = ("odd ", self.subject.top) if is_odd else ("", None)
         place = order.index(number)
         if place > 0:
             href = self.addresses.row(order[place - 1], top=top)
-            yield {"name": f"Previous {kind}row", "href": href, "rel": "prev"}
+            yield {"name": f"Previous {kind}row", "href": href, "rel": "prev", "key": "p"}
         if place + 1 < len(order):
             href = self.addresses.row(order[place + 1], top=top)
-            yield {"name": f"Next {kind}row", "href": href, "rel": "next"}
+            yield {"name": f"Next {kind}row", "href": href, "rel": "next", "key": "n"}
         if top is not None:
-            yield {"name": "All odd rows", "href": self.addresses.odd(top), "rel": ""}
+            yield {"name": "All odd rows", "href": self.addresses.odd(top), "rel": "", "key": "o"}
 
     def explained(self, findings: Findings, twins: Mapping[int, Twins]) -> dict[str, Any]:
         """Return what the template shows of findings; twins by the place of their story."""
@@ -236,6 +198,7 @@ class RowPage:
         return {
             "findings": findings,
             "strip": cell_strip(findings),
+            "numbers": _blame_numbers(findings),
             "form": self._form(cell_strip(findings)) if self.subject.number is None else None,
             "context_of": context_of,
             "notes": (*findings.notes, *PYTHON.hints(findings.hints)),
@@ -346,6 +309,20 @@ class RowPage:
                 }
             )
         return {"kept": self.addresses.kept, "fields": fields}
+
+
+def _blame_numbers(findings: Findings) -> list[dict[str, Any]]:
+    """Return one number for each compared column, the most to blame first."""
+    ranked = sorted(findings.blame.items(), key=lambda item: -item[1])
+    most = max(findings.blame.values(), default=0.0)
+    return [
+        {
+            "name": printable(name, 40),
+            "number": f"{number:.2f}" if number > 0 else "0",
+            "share": round(100 * number / most) if most > 0 and number > 0 else 0,
+        }
+        for name, number in ranked
+    ]
 
 
 def _choices(column: ColumnOverview) -> list[str]:

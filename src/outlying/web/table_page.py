@@ -1,7 +1,8 @@
-"""What the page of a table shows: one part of its rows, and the ways to see others."""
+"""What the page of a table shows: one part of its rows, ways to see others, what columns hold."""
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import math
 from collections.abc import Iterator, Sequence
@@ -20,9 +21,21 @@ from outlying.web.tables import Page, PageRow, TableEntry
 #: A page of more columns is slow to draw; the others are some steps to the right.
 MOST_COLUMNS = 60
 _LONGEST = 80  # characters of a cell
-_MOST_NAMED = 3  # columns that cannot be shown
+_MOST_NAMED = 3  # columns that cannot be shown, categories
+_MOST_LISTED, _COMMON = 100, 0.02  # of more categories, so rare, none is worth to be named
 
 KINDS = {"numeric": "number", "categorical": "category", "datetime": "date"}
+FORMS: dict[Form, str] = {
+    "number": "numbers",
+    "integer": "whole numbers",
+    "boolean": "yes or no",
+    "text": "texts",
+    "date": "dates",
+    "datetime": "dates with a time",
+    "instant": "moments in time",
+    "time": "times of day",
+    "duration": "durations",
+}
 RULES = {
     "equals": "is",
     "contains": "contains",
@@ -61,12 +74,12 @@ class TablePage:
             "reading": _reading(self.entry),
             "query": query,
             "kept": self._kept(),
-            "choices": [self._choice(*item) for item in self._columns],
             "names": [column.name for column in self.entry.columns],
             "rules": [{"name": name, "label": label} for name, label in RULES.items()],
             "chips": list(self._chips()),
             "all_rows": self._to(TableQuery(limit=query.limit)),
             "columns": [self._head(column) for column in shown],
+            "hidden": self._hidden(),
             "rows": self._rows(page, shown),
             "pager": self._pager(page),
             "json": self.addresses.table(query, ".json"),
@@ -77,21 +90,19 @@ class TablePage:
     def _kept(self) -> dict[str, Params]:
         """Return for each form what else its address has to hold."""
         first = dataclasses.replace(self.query, offset=0)
-        options, everything = self.addresses.options, [*self.addresses.kept, *self._at_left]
-        untyped = OptionsQuery(tuple(item for item in options.given if item[0] != "types"))
+        everything = [*self.addresses.kept, *self._at_left]
         return {
-            "odd": self.addresses.kept,
             "search": dataclasses.replace(first, search="").to_params() + everything,
             "filter": first.to_params() + everything,
-            "columns": [*self.query.to_params(), *untyped.to_params(), *self._elsewhere()],
         }
 
-    def _elsewhere(self) -> Params:
-        """Return what was chosen for columns that are not on this page."""
-        here = {column.name for _, column in self._columns}
-        hidden = [("hide", name) for name in self.addresses.hidden if name not in here]
-        types = [("type", f"{n}={kind}") for n, kind in self._types.items() if n not in here]
-        return [*hidden, *types, *self._at_left]
+    def _hidden(self) -> dict[str, Any] | None:
+        """Return how many columns are hidden, and the address that shows them again."""
+        known = {column.name for column in self.entry.columns}
+        count = len(known.intersection(self.addresses.hidden))
+        shown = dataclasses.replace(self.addresses, hidden=())
+        href = shown.to(pairs=[*self.query.to_params(), *self._at_left])
+        return {"about": f"{counted(count, 'column')} hidden", "href": href} if count else None
 
     @property
     def _at_left(self) -> Params:
@@ -118,27 +129,6 @@ class TablePage:
     def _beside(self, left: int) -> str:
         return self.addresses.to(pairs=[*self.query.to_params(), ("left", str(left))])
 
-    def _choice(self, place: int, column: ColumnOverview) -> dict[str, Any]:
-        chosen = self._types.get(column.name, "")
-        usual = f"{KINDS[column.type]} (as read)"
-        kinds = [("", usual), *(item for item in KINDS.items() if item[0] != column.type)]
-        if column.name in self._declarable:
-            kinds.insert(1, (column.type, f"{KINDS[column.type]}, compared all the same"))
-        reason = self._skipped.get(column.name)
-        return {
-            "place": place,
-            "name": column.name,
-            "is_shown": column.name not in self.addresses.hidden,
-            "missing": f"{column.missing:,}",
-            "is_compared": column.name not in self._excluded,
-            "is_declared": reason is None and column.name in self._declarable,
-            "skipped": None if reason is None else f"no, it {printable(reason, 120)}",
-            "kinds": [
-                {"value": value, "label": label, "is_chosen": value == chosen}
-                for value, label in kinds
-            ],
-        }
-
     def _chips(self) -> Iterator[dict[str, str]]:
         query = dataclasses.replace(self.query, offset=0)
         if query.search:
@@ -164,6 +154,9 @@ class TablePage:
             "order": ("descending" if self.query.descending else "ascending") * is_sorted,
             "arrow": ("▼" if self.query.descending else "▲") * is_sorted,
             "sort": self._to(again),
+            "hide": self.addresses.hiding(column.name).to(
+                pairs=[*self.query.to_params(), *self._at_left]
+            ),
             "is_skipped": column.name in self._skipped or column.name in self._excluded,
         }
 
@@ -185,11 +178,13 @@ class TablePage:
             "number": f"{row.row:,}",
             "href": self.addresses.row(row.row),
             "is_explained": row.blame is not None,
+            "is_fine": row.row in self.entry.fine,
             "cells": [
                 {
                     "text": text,
                     "heat": round(100 * blame.get(column.name, 0)),
-                    "look": "right" if column.type == "numeric" else "",
+                    "look": ("right " if column.type == "numeric" else "")
+                    + ("odd" if column.name in row.odd else ""),
                 }
                 for column, text in zip(shown, texts, strict=True)
             ],
@@ -218,6 +213,106 @@ class TablePage:
     def _to(self, query: TableQuery) -> str:
         """Return the address of other rows, with the same columns."""
         return self.addresses.to(pairs=[*query.to_params(), *self._at_left])
+
+
+class ColumnsPage(TablePage):
+    """What the columns of a table hold, how each was read, and whether it is compared."""
+
+    def context(self, page: Page | None = None) -> dict[str, Any]:  # noqa: ARG002 - no rows
+        """Return what the template shows."""
+        options = self.addresses.options
+        untyped = OptionsQuery(tuple(item for item in options.given if item[0] != "types"))
+        odd = collections.Counter(
+            name for known in self.entry.explained.values() for name in known.odd
+        )
+        compared = len(self.entry.columns) - len(
+            self._excluded.union(self._skipped).intersection(c.name for c in self.entry.columns)
+        )
+        return {
+            "about": f"{size_of(self.entry)}, {compared:,} of them compared.",
+            "notes": [*self.entry.notes, *_unusable(self.entry)],
+            "path": self.addresses.path(),
+            "kept": [*untyped.to_params(), *self._elsewhere()],
+            "choices": [self._choice(*item, odd[item[1].name]) for item in self._columns],
+            "aside": self._aside(),
+        }
+
+    def _beside(self, left: int) -> str:
+        return self.addresses.to("/columns", [("left", str(left))])
+
+    def _elsewhere(self) -> Params:
+        """Return what was chosen for columns that are not on this page."""
+        here = {column.name for _, column in self._columns}
+        hidden = [("hide", name) for name in self.addresses.hidden if name not in here]
+        types = [("type", f"{n}={kind}") for n, kind in self._types.items() if n not in here]
+        return [*hidden, *types, *self._at_left]
+
+    def _choice(self, place: int, column: ColumnOverview, odd: int) -> dict[str, Any]:
+        chosen = self._types.get(column.name, "")
+        usual = f"{KINDS[column.type]} (as read)"
+        kinds = [("", usual), *(item for item in KINDS.items() if item[0] != column.type)]
+        if column.name in self._declarable:
+            kinds.insert(1, (column.type, f"{KINDS[column.type]}, compared all the same"))
+        reason = self._skipped.get(column.name)
+        return {
+            "place": place,
+            "name": column.name,
+            "read_as": FORMS[column.form],
+            "unread": f"{counted(column.unread, 'text')} among them" if column.unread else "",
+            "holds": _held(column, self.entry.rows),
+            "picture": picture(column.bars) if max(column.bars, default=0) > 1 else "",
+            "is_shown": column.name not in self.addresses.hidden,
+            "missing": _share(column.missing, self.entry.rows) if column.missing else "",
+            "odd": f"{odd:,}" if odd else "",
+            "is_compared": column.name not in self._excluded,
+            "is_declared": reason is None and column.name in self._declarable,
+            "skipped": None if reason is None else f"no, it {printable(reason, 120)}",
+            "kinds": [
+                {"value": value, "label": label, "is_chosen": value == chosen}
+                for value, label in kinds
+            ],
+        }
+
+
+def _held(column: ColumnOverview, rows: int) -> str:
+    """Say what a column holds: its range, or its commonest categories."""
+    if column.low is not None and column.high is not None:
+        ends = cell_text(column.low), cell_text(column.high)
+        return f"{ends[0]} to {ends[1]}" if ends[0] != ends[1] else f"always {ends[0]}"
+    if not column.categories:
+        return "nothing"
+    if column.distinct > _MOST_LISTED and column.bars[0] <= rows * _COMMON:
+        return f"{column.distinct:,} different texts"
+    most = [
+        f"{printable(name, 24)} {_share(count, rows)}"
+        for name, count in zip(column.categories[:_MOST_NAMED], column.bars, strict=False)
+    ]
+    more = column.distinct - len(most)
+    return ", ".join(most) + (f" and {more:,} more" if more else "")
+
+
+def _share(count: int, rows: int) -> str:
+    """Return a number of rows as a share; a few are not none, and nearly all are not all."""
+    percent = 100 * count / max(rows, 1)
+    if percent < 1:
+        return f"{count:,} {'row' if count == 1 else 'rows'}"
+    return "99.9%" if 99.95 <= percent < 100 else f"{percent:.3g}%"
+
+
+#: The size of the small picture of a column.
+PICTURE_WIDTH, PICTURE_HEIGHT = 120, 28
+
+
+def picture(bars: Sequence[int]) -> str:
+    """Return the bars of a column as the path of an SVG; nothing where there are none."""
+    most, step = max(bars, default=0), PICTURE_WIDTH / max(len(bars), 1)
+    parts = []
+    for place, count in enumerate(bars):
+        if count:
+            height = max(1.0, PICTURE_HEIGHT * count / most)
+            left = f"{place * step:.4g}"
+            parts.append(f"M{left} {PICTURE_HEIGHT}v-{height:.4g}h{step * 0.86:.4g}v{height:.4g}z")
+    return "".join(parts)
 
 
 def cell_text(value: Value) -> str | None:
@@ -279,7 +374,7 @@ def _unusable(entry: TableEntry) -> list[str]:
 
 
 def _these(count: int) -> str:
-    return "one row of a pattern" if count == 1 else f"{count:,} rows of a pattern"
+    return "one chosen row" if count == 1 else f"{count:,} chosen rows"
 
 
 def _window(entry: TableEntry, left: int) -> list[tuple[int, ColumnOverview]]:

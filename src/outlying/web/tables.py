@@ -17,6 +17,7 @@ from starlette.requests import Request
 from outlying.checks import check_names, check_whole
 from outlying.errors import ObjectError, OptionError
 from outlying.results.findings import Findings
+from outlying.results.wording import short_name
 from outlying.table.table import SkippedColumn
 from outlying.table.values import Form, Value, read_text
 from outlying.web import BusyError, Limits, NotFoundError, NotReadyError
@@ -42,11 +43,15 @@ _THREADS = anyio.CapacityLimiter(8)  # that look around in copies at the same ti
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PageRow:
-    """A row as a page shows it; `blame`: how much each cell is to blame, as a share of the most."""
+    """A row as a page shows it; `blame`: how much each cell is to blame, as a share of the most.
+
+    `odd` names the columns that stand out, of a row that was explained.
+    """
 
     row: int
     values: list[Value]
     blame: dict[str, float] | None = None
+    odd: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -70,6 +75,14 @@ class Twins:
     sentence: str
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class RowBlame:
+    """What is remembered of an explained row; see PageRow."""
+
+    shares: dict[str, float]
+    odd: tuple[str, ...]
+
+
 @dataclasses.dataclass(eq=False, slots=True)
 class TableEntry:
     """A table that the server knows, whether it has been read or not."""
@@ -84,7 +97,8 @@ class TableEntry:
     facts: Facts | None = None
     browser: Browser | None = None
     process: Process | None = None
-    blame: dict[int, dict[str, float]] = dataclasses.field(default_factory=dict)
+    explained: dict[int, RowBlame] = dataclasses.field(default_factory=dict)
+    fine: set[int] = dataclasses.field(default_factory=set)  # rows that a reader marked as such
 
     @property
     def name(self) -> str:
@@ -120,6 +134,11 @@ class TableEntry:
     def is_streamed(self) -> bool:
         """Whether it is explained in passes over all its rows."""
         return self.facts is not None and self.facts.is_streamed
+
+    def name_of(self, values: Mapping[str, Value]) -> str:
+        """Return what names a row; nothing where no column does."""
+        names = () if self.facts is None else self.facts.naming
+        return short_name([(name, values[name]) for name in names if name in values])
 
     def ready(self) -> Browser:
         """Return the copy to look around in."""
@@ -225,7 +244,8 @@ class Tables:
             self._jobs.forget(name)
             self._close(entry)
             entry.facts = entry.browser = entry.process = None
-            entry.blame.clear()
+            entry.explained.clear()
+            entry.fine.clear()
             entry.state = "closed"
         if entry.state in ("closed", "failed"):
             entry.sourcing = sourcing
@@ -252,6 +272,12 @@ class Tables:
         check_number(entry, number)
         found = await _apart(browser.some, [number])
         return dict(zip((column.name for column in entry.columns), found.cells[0], strict=True))
+
+    def mark(self, name: str, number: int, *, is_fine: bool) -> None:
+        """Take note that a reader finds nothing wrong with a row, or does so no more."""
+        entry = self.get(name)
+        check_number(entry, number)
+        (entry.fine.add if is_fine else entry.fine.discard)(number)
 
     async def twins(self, name: str, findings: Findings, place: int) -> Twins:
         """Return what would be ordinary in place of a story, and rows that are."""
@@ -388,17 +414,20 @@ def check_number(entry: TableEntry, number: int | None) -> None:
 def _remember(entry: TableEntry, number: int, findings: Findings) -> None:
     most = max(findings.blame.values(), default=0.0) * (1 if findings.stands_out else _FAINT)
     shares = {name: round(share / most, 3) for name, share in findings.blame.items() if share > 0}
-    entry.blame.pop(number, None)
-    entry.blame[number] = shares if most > 0 else {}
-    while len(entry.blame) > _EXPLAINED:
-        entry.blame.pop(next(iter(entry.blame)))
+    odd = dict.fromkeys(story.culprit for story in findings.stories if story.stands_out)
+    entry.explained.pop(number, None)
+    entry.explained[number] = RowBlame(shares if most > 0 else {}, tuple(odd))
+    while len(entry.explained) > _EXPLAINED:
+        entry.explained.pop(next(iter(entry.explained)))
 
 
 def _page_rows(entry: TableEntry, found: Rows) -> list[PageRow]:
-    return [
-        PageRow(number, cells, entry.blame.get(number))
-        for number, cells in zip(found.numbers, found.cells, strict=True)
-    ]
+    rows = []
+    for number, cells in zip(found.numbers, found.cells, strict=True):
+        known = entry.explained.get(number)
+        told = (None, ()) if known is None else (known.shares, known.odd)
+        rows.append(PageRow(number, cells, *told))
+    return rows
 
 
 async def _apart(work: Callable[..., Result], *given: Any) -> Result:

@@ -17,21 +17,23 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from outlying import sentences as say
 from outlying.api import Explainer
 from outlying.detect.api import detect
 from outlying.errors import OutlyingError, Setting, SourceError
 from outlying.options import Options
 from outlying.parsing.columns import as_read
-from outlying.results.detections import Detection
+from outlying.results.detections import Counts, Detection, Flagged
 from outlying.results.findings import Findings
 from outlying.sources.local import TooManyRowsError, collected
+from outlying.table.naming import naming_columns
 from outlying.table.selection import select_any
 from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.targets import RowRequest
@@ -53,6 +55,7 @@ class Facts:
     is_streamed: bool
     choices: tuple[tuple[str, tuple[str, ...]], ...] = ()  # how else it could be read
     declarable: frozenset[str] = frozenset()  # skipped columns that are compared if declared
+    naming: tuple[str, ...] = ()  # columns that name rows
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -96,8 +99,12 @@ class Detected:
     """The rows that stand out, and why."""
 
     detection: Detection
-    explained: tuple[Findings, ...]
     options: Options
+
+    @property
+    def explained(self) -> tuple[Findings, ...]:
+        """The findings of all rows that stand out."""
+        return tuple(row.findings for row in self.detection.rows if row.findings is not None)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -129,11 +136,18 @@ class Failed:
     remedies: tuple[Setting, ...] = ()  # options that would help
 
 
-Message = Progress | Done | Failed
+@dataclasses.dataclass(frozen=True, slots=True)
+class Found:
+    """How many rows are odd, or one of them, told before all are known."""
+
+    task: str
+    item: Counts | Flagged
+
+
+Message = Progress | Found | Done | Failed
 
 # --- the process -----------------------------------------------------------------------------
 
-_OF_COPY = "The table is a stream: what was ranked is the copy of its rows that the page shows."
 _POLITE = 5  # how far threads that explain stand back behind those who look around
 _LONGEST_HEADER = 4 << 20  # bytes
 _KEPT = 3  # populations, each prepared with options of its own
@@ -213,7 +227,7 @@ class Worker:
             said = said.replace(str(sourcing.file), sourcing.name)
         return said.replace(f"{self._spec.folder}/", "")
 
-    def send(self, message: Progress | Done | Failed) -> None:
+    def send(self, message: Message) -> None:
         """Tell the server something; where it is gone, nobody needs this process."""
         try:
             with self._sending:
@@ -253,7 +267,7 @@ class Worker:
 
     def _copied(self, table: Table, tell: ProgressReporter) -> Facts:
         self._check_size(table)
-        tell.say(f"copying {table.rows:,} rows to look around in, column by column")
+        tell.say(f"preparing {table.rows:,} rows")
         is_streamed = not isinstance(self._data, Table)
         table = as_read(table, Options())  # as it is compared
         facts = self._written(table, tell, with_texts=is_streamed)
@@ -267,6 +281,7 @@ class Worker:
             is_streamed,
             choices=self._spec.sourcing.choices(),
             declarable=frozenset(item.name for item in left_out if item.why in _DECLARABLE),
+            naming=naming_columns(table, left_out),
         )
 
     def _written(
@@ -351,6 +366,16 @@ class ProgressReporter:
         """Say what begins now."""
         self.stage(stage, 0, 0)
 
+    def begin(self, detection: Detection, rows: Sequence[Any]) -> None:
+        """Tell how many rows are odd before any is explained."""
+        if detection.counts is not None:
+            self._worker.send(Found(self._name, detection.counts))
+        self.stage("explaining", 0, len(rows))
+
+    def add(self, flagged: Flagged) -> None:
+        """Tell an odd row before the others are explained."""
+        self._worker.send(Found(self._name, dataclasses.replace(flagged, findings=None)))
+
     def stage(self, stage: str, done: int, total: int) -> None:
         """Say what begins now, and how far the whole is."""
         if stage != self._stage:
@@ -361,17 +386,15 @@ class ProgressReporter:
 def detected(
     explainer: Explainer, task: Detect, tell: ProgressReporter, *, is_copy: bool
 ) -> Detected:
-    """Rank all rows, or those of a stream's copy, and explain the oddest."""
-    tell.say("ranking rows")
-    detection = detect(explainer, top=task.top, workers=1, progress=tell)
-    tell.say("explaining")
-    found = explainer.explain_many(rows=detection.positions, workers=1, progress=tell)
-    notes = (_OF_COPY, *detection.notes) if is_copy else detection.notes
+    """Rank all rows, or those of a stream's copy, and explain the oddest; each is told at once."""
+    tell.say("judging all rows")
+    detection = detect(explainer, top=task.top, workers=1, progress=tell, watcher=tell)
+    notes = (say.PAGE_OF_COPY, *detection.notes) if is_copy else detection.notes
     no_scores = np.zeros(0)  # of a million rows nobody asks for all
     detection = dataclasses.replace(
         detection, notes=notes, scores=no_scores, combination_scores=no_scores
     )
-    return Detected(detection, tuple(found), explainer.options)
+    return Detected(detection, explainer.options)
 
 
 def copied_table(folder: Path, facts: Facts) -> Table:

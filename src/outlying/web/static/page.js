@@ -8,6 +8,8 @@ let asked = 0;     // pages asked for so far: an answer that comes late is dropp
 let shown = "";    // the page that is shown
 let events = null; // where the work in progress reports
 let clock = 0;     // shows the seconds that it takes
+let listed = 0;    // odd rows that the page lists so far
+let last = 0;      // when it was asked for them
 
 // --- Pages: only what is inside of <main> is replaced ---------------------------------------------
 
@@ -98,7 +100,8 @@ document.addEventListener("click", (event) => {
   if (!link || event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
   event.preventDefault();
   clearTimeout(pause);
-  show(link.href);
+  const shown = show(link.href);
+  if ("top" in link.dataset) shown.then(() => window.scrollTo(0, 0));
 });
 
 document.addEventListener("submit", (event) => {
@@ -120,28 +123,21 @@ function send(form, how = "push") {
   return show(address, { history: how });
 }
 
-// A slider is moved for the object as it is typed now, explained or not.
+// An option is chosen for the row as it is typed now, explained or not.
 function typed(given) {
   const object = main().querySelector("form.object");
   for (const [key, value] of object ? new FormData(object) : []) if (key.startsWith("v.")) given.set(key, value);
 }
 
-// --- Typing a search, moving a slider -------------------------------------------------------------
+// --- Typing a search, choosing an option -------------------------------------------------------------
 
 let pause = 0;
 document.addEventListener("input", (event) => {
   const field = event.target, form = field.form;
-  if (field.type === "range") tell(field);
   if (!form?.matches("[data-live], [data-follow]")) return;
   clearTimeout(pause);
   pause = setTimeout(() => send(form, form.matches("[data-live]") ? "replace" : "push"), 250);
 });
-
-function tell(field) {
-  const output = field.form.querySelector(`output[for="${field.id}"]`);
-  output.textContent = JSON.parse(output.dataset.texts)[field.value];
-  field.setAttribute("aria-valuetext", output.textContent);
-}
 
 // --- Work in progress -----------------------------------------------------------------------------
 
@@ -155,7 +151,14 @@ function follow(job) {
     const told = JSON.parse(event.data);
     if (["done", "failed", "cancelled"].includes(told.state)) {
       stop();
+      listed = 0;
       show(location.href, { history: "replace" }).then(() => say(told.state === "done" ? "Done." : "Ended."));
+      return;
+    }
+    if (told.found > listed && performance.now() - last > 700) { // rows that are known are shown at once
+      listed = told.found;
+      last = performance.now();
+      show(location.href, { history: "replace" });
       return;
     }
     const bar = job.querySelector("progress");
@@ -201,12 +204,19 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (event.key === "/" && search) { event.preventDefault(); search.focus(); search.select(); return; }
+  const shortcut = main().querySelector(`[data-key="${CSS.escape(event.key)}"]`);
+  if (shortcut) { event.preventDefault(); shortcut.click(); return; }
   if (!main().querySelector("[data-grid]") || event.target.matches("a:not([data-row]), button, summary")) return;
   move(event);
 });
 
 function move(event) {
   const links = rows(), here = links.indexOf(document.activeElement);
+  if (event.key === "n") { // the next odd row of this page
+    const odd = links.findIndex((link, place) => place > here && link.closest("tr").querySelector("td.odd"));
+    if (odd >= 0) links[odd].focus();
+    return;
+  }
   const steps = { ArrowDown: here + 1, ArrowUp: here - 1, Home: 0, End: links.length - 1 };
   if (event.key === "PageDown" || event.key === "PageUp") {
     const link = main().querySelector(event.key === "PageDown" ? "a[rel=next]" : "a[rel=prev]");
@@ -304,7 +314,7 @@ function post(form, file) {
   request.addEventListener("load", () => {
     let told = {};
     try { told = JSON.parse(request.responseText); } catch { /* not for us */ }
-    if (told.table) location.assign(`/t/${encodeURIComponent(told.table.id)}`);
+    if (told.table) location.assign(`/t/${encodeURIComponent(told.table.id)}/odd`);
     else refuse(form, told.error ?? `The server refused the file (${request.status}).`);
   });
   request.addEventListener("loadend", () => { if (request.status !== 202) sending = null; });
