@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "outlying"
@@ -40,8 +41,16 @@ def sections() -> Iterator[tuple[str, list[str]]]:
 def _constants(node: ast.stmt) -> Iterator[str]:
     """Return what a name of the catalogue stands for."""
     if isinstance(node, ast.Assign):
-        value = ast.literal_eval(node.value)
-        yield from value.values() if isinstance(value, dict) else [value]
+        yield from _texts(ast.literal_eval(node.value))
+
+
+def _texts(value: str | tuple[str, ...] | dict[str, Any]) -> Iterator[str]:
+    """Return the texts of a value, which may be several."""
+    if isinstance(value, str):
+        yield value
+    else:
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
 
 
 def errors() -> dict[str, list[str]]:
