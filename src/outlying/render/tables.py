@@ -99,5 +99,6 @@ _PARTS = {
     'patternType="gray125"/></fill><fill><patternFill patternType="solid"><fgColor '
     'rgb="FFF7B27E"/></patternFill></fill></fills><borders count="1"><border/></borders>'
     '<cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="3"><xf/><xf fontId="1" '
-    'applyFont="1"/><xf fillId="2" applyFill="1"/></cellXfs></styleSheet>',
+    'applyFont="1"/><xf fillId="2" applyFill="1"/></cellXfs><cellStyles count="1"><cellStyle '
+    'name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>',
 }
