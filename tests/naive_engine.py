@@ -322,4 +322,4 @@ def lines(strengths: Sequence[float]) -> tuple[float, float]:
     line = 0.8 * math.log(rows)
     if inner <= 0:
         return line, max(unusual, 1e-9)
-    return clip((line + strongest) / 2, line - 0.5, line + 0.5), max(unusual, 1e-9)
+    return clip((line + strongest) / 2, line, line + 0.5), max(unusual, 1e-9)

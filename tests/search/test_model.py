@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from outlying.kernel import library
 from outlying.search.evidence import Evidence
 from outlying.search.model import numbers_of
+from outlying.search.standing import Standing
 from tests import models
 from tests import naive_engine as naive
 
@@ -239,3 +240,22 @@ def test_what_a_minority_always_has_is_no_finding(seed: int) -> None:
     assert strengths[0] >= model.standing.unusual
     explained = model.evidence.explained[0, 0]
     assert model.attributes[model.cells.spans[explained].attribute].column.name == "kind"
+
+
+def test_a_row_at_the_border_of_an_interval_is_judged_by_those_around_it() -> None:
+    """Short grown-ups are among children where height is small, but not among their neighbours."""
+    rng = np.random.default_rng(4)
+    age = np.concatenate([rng.uniform(2, 10, 300), rng.uniform(20, 80, 900)])
+    height = np.where(age < 15, 80 + 5 * age, 165) + rng.normal(0, 7, 1200)
+    height[5] = 165.0
+    table: models.Table = {"c0": age.tolist(), "c1": height.tolist()}
+    model = models.model_of(table)
+    shortest = 300 + int(np.argmin(height[300:]))
+    strengths = model.evidence.strongest
+    assert np.argmax(strengths) == 5
+    assert strengths[shortest] < model.standing.exceptional <= strengths[5]
+
+
+def test_weak_findings_do_not_lower_the_line_of_exceptional_rows() -> None:
+    quiet = Standing.of(np.concatenate([np.zeros(850), np.full(150, 2.0)]))
+    assert quiet.exceptional == Standing.of(np.zeros(1000)).exceptional

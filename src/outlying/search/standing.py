@@ -1,8 +1,8 @@
 """Where a row stands among all rows of a table: exceptional, unusual, or neither (method 5e).
 
 Strengths are in nats beyond what an ordinary row shows by chance. By counting alone, the most
-extreme of n ordinary rows reaches about 0.8 ln n: that is the line of exceptional rows, moved a
-little by the table itself, as heavy tails and strong relations raise the strengths of all rows. A
+extreme of n ordinary rows reaches about 0.8 ln n: that is the line of exceptional rows, raised a
+little by the table itself where heavy tails and strong relations raise the strengths of all rows. A
 clean table has next to none, and no reference rows or random numbers are needed to tell.
 """
 
@@ -19,7 +19,7 @@ from outlying.table.columns import Floats
 UNUSUAL = 0.97
 #: With it, the slope of the tail of strengths is told by this one.
 INNER = 0.9
-#: What the tail moves the line of exceptional rows by, at most, in nats: many wrong rows make a
+#: What the tail raises the line of exceptional rows by, at most, in nats: many wrong rows make a
 #: tail look heavy, and must not hide each other.
 LEEWAY = 0.5
 #: Strengths closer than this are the same.
@@ -44,7 +44,7 @@ class Standing:
         """Draw the lines."""
         ordered = np.sort(strengths)
         inner, unusual = np.quantile(ordered, [INNER, UNUSUAL]).tolist()
-        line = _moved(chance_extreme(len(ordered)), inner, unusual, len(ordered))
+        line = _raised(chance_extreme(len(ordered)), inner, unusual, len(ordered))
         return cls(ordered, line, max(unusual, SAME_STRENGTH))
 
     def at_least(self, strength: float) -> int:
@@ -54,13 +54,14 @@ class Standing:
         )
 
 
-def _moved(line: float, inner: float, outer: float, rows: int) -> float:
-    """Move a line halfway to the strongest of so many rows, by an exponential tail of strengths.
+def _raised(line: float, inner: float, outer: float, rows: int) -> float:
+    """Raise a line halfway to the strongest of so many rows, by an exponential tail of strengths.
 
-    There is one where a tenth of the rows has a finding; less than 0 is no finding.
+    There is one where a tenth of the rows has a finding; less than 0 is no finding. It is never
+    lowered: verdicts must not depend on how many weak findings other properties have.
     """
     if inner <= 0:
         return line
     slope = (outer - inner) / math.log((1 - INNER) / (1 - UNUSUAL))
     strongest = outer + slope * math.log((1 - UNUSUAL) * rows)
-    return line + min(max((strongest - line) / 2, -LEEWAY), LEEWAY)
+    return line + min(max((strongest - line) / 2, 0.0), LEEWAY)
