@@ -223,10 +223,10 @@ def stories(visitor: Visitor) -> list[str]:
 
 def test_options_are_followed_at_once(visitor: Visitor) -> None:
     driver = visitor.browser.driver
-    visitor.open("/t/patients/row/241")
+    visitor.open("/t/patients/row/323")
     visitor.says("cell is exceptional")
     visitor.one("#option-max_conditions").send_keys(Keys.HOME)
-    visitor.arrive("/t/patients/row/241", max_conditions="0")
+    visitor.arrive("/t/patients/row/323", max_conditions="0")
     visitor.says("Nothing in this row is out of the ordinary")
     assert visitor.text("#option-max_conditions option:checked") == "none"
     assert visitor.browser.ask("document.activeElement.id") == "option-max_conditions"
@@ -449,12 +449,12 @@ def test_the_cards_are_those_of_the_report(visitor: Visitor) -> None:
 
 def test_pages_are_readable_without_scripts(visitor: Visitor) -> None:
     tell = visitor.browser.tell
-    visitor.open("/t/patients/row/241")
+    visitor.open("/t/patients/row/323")
     tell("Emulation.setScriptExecutionDisabled", value=True)
     try:
         visitor.browser.driver.get(f"{visitor.origin}/t/patients")
         assert visitor.one(".search button").is_displayed()
-        visitor.one("#search").send_keys("P0241")
+        visitor.one("#search").send_keys("P0323")
         visitor.click(".search button")
         visitor.says("Rows 1 to 1 of 1 that match")
         visitor.click("[data-row]")
