@@ -152,6 +152,11 @@ class Step(OwnPast):
     kind: ClassVar[str] = "step"
 
     @property
+    def follows(self) -> tuple[str, ...]:
+        """The time that it runs along."""
+        return (self.panel.time,)
+
+    @property
     def name(self) -> str:
         """The name of the derived column."""
         return f"{self.parent} beside its neighbours {self.panel.words}"

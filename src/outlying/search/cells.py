@@ -250,11 +250,18 @@ def _windows(known: Floats, step: int) -> tuple[Floats, Ranges]:
 def _followed(
     attributes: Sequence[Attribute], families: Mapping[str, int]
 ) -> Iterator[tuple[int, int]]:
-    """Return which families follow which others, as relations say that take part."""
+    """Return which families follow which others, as relations say that take part.
+
+    What runs along a time says nothing of the time: a number that jumps is no wrong date.
+    """
     for attribute in attributes:
         origin = attribute.column.origin
-        if origin is not None:
-            yield from ((families[origin.parent], families[name]) for name in origin.follows)
+        if origin is None:
+            continue
+        for name in origin.follows:
+            yield families[origin.parent], families[name]
+            if not origin.is_mutual:
+                yield families[name], families[origin.parent]
 
 
 def _part_of_calendar(attribute: Attribute) -> int:

@@ -75,6 +75,10 @@ class Derivation(Protocol):
         """Those of them that are numbers, and tell more along a line than by intervals."""
 
     @property
+    def is_mutual(self) -> bool:
+        """Whether these may be wrong as well as the parent; a time that it runs along is not."""
+
+    @property
     def says_more(self) -> bool:
         """Whether these say more than contexts of the same columns do."""
 
