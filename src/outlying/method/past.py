@@ -48,6 +48,8 @@ OFTEN = 3
 LEAST_GAP = 0.2
 #: Rows of a thing from which on a label that it never had is told.
 LEAST_SEEN = 8
+#: New labels are no surprise where they are no rarer than this share of what chance would give.
+MOST_OF_CHANCE = 0.2
 #: What the hour of the day must explain of what things leave.
 LEAST_SEASON = 0.5
 
@@ -392,7 +394,10 @@ class FirstTimes:
 def first_times(
     things: Codes, times: Floats, labels: Codes, count: int, *, only_before: bool
 ) -> FirstTimes | None:
-    """Return which of so many labels things have, if hardly ever one has a new one."""
+    """Return which of so many labels things have, if hardly ever one has a new one.
+
+    Hardly ever: in few rows, and in far fewer than if labels had nothing to do with things.
+    """
     known = (things >= 0) & (labels >= 0) & ~np.isnan(times)
     own, when, own_labels = things[known], times[known], labels[known]
     if len(own) < LEAST_ROWS:
@@ -406,6 +411,10 @@ def first_times(
     residuals = found.residuals(own, when, own_labels)
     told = residuals[~np.isnan(residuals)]
     if len(told) < LEAST_COVERED * len(things) or np.mean(told > 0) > MOST_EXCEPTIONS:
+        return None
+    by_chance = 1 - np.bincount(own_labels, minlength=count)[own_labels] / len(own_labels)
+    by_chance = (by_chance ** found.rows_of(own, when))[~np.isnan(residuals)]
+    if np.mean(told > 0) > MOST_OF_CHANCE * np.mean(by_chance):
         return None
     # Where each thing has one label, that follows from the thing, and a rule says so.
     several = np.count_nonzero(np.bincount(pairs // (count + 1)) > 1)
