@@ -260,6 +260,7 @@ def assign(layout: Layout, conditions: Words, bins: Small, members: Small, rows:
         words = np.bitwise_and.reduce(conditions[context[context >= 0], start:end], axis=0)
         marks = np.unpackbits(words.view(np.uint8), bitorder="little").astype(bool)
         held = layout.rows[start * 64 : end * 64][marks]
+        held = held[held >= 0]  # the last word of a bin may have no rows
         found[held[found[held] < 0]] = place
     return found
 
