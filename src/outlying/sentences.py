@@ -128,6 +128,9 @@ ON_A_CIRCLE = "In {columns}, 23:50 is close to 00:10."
 NOT_COMPARED_BY = (
     "{column} is named as entity or time, but takes no part: rows were not compared by it."
 )
+NO_PAST_OF_STREAMS = (
+    "Rows were not compared with earlier and later ones: that needs the whole table in memory."
+)
 ONE_RELATION = "One relation between columns was used: {relations}."
 RELATIONS = "{count} relations between columns were used: {relations}."
 DRAWN = (

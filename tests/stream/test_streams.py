@@ -540,3 +540,12 @@ def test_numbers_of_rows_are_known_in_the_first_pass(
     found = outlying.explain(scan, where={"nr": 4})
     assert scan.traffic.scans == 2
     assert ("nr" in found.population.columns) == is_broken
+
+
+def test_a_past_that_a_stream_does_not_have_is_said(tmp_path: Path) -> None:
+    """Rows in the order of time are compared in memory only, and never silently not."""
+    celsius = np.random.default_rng(3).normal(15, 2, ROWS).round(1)
+    when = pd.date_range("2024-03-01", periods=ROWS, freq="min")
+    pd.DataFrame({"when": when, "celsius": celsius}).to_parquet(tmp_path / "part.parquet")
+    found = outlying.explain(tmp_path, where={"when": when[7].to_pydatetime()}, time="when")
+    assert any("not compared with earlier and later ones" in note for note in found.notes)

@@ -101,7 +101,10 @@ def _origins(searched: Searched) -> list[Relation]:
 def _not_compared_by(searched: Searched, options: Options) -> list[str]:
     """Say by which columns rows could not be compared in time, though that was asked for."""
     used = {column.name for column in searched.selection.columns}
-    unused = (printable(name, 40) for name in options.panel if name not in used)
+    unused = [printable(name, 40) for name in options.panel if name not in used]
+    has_past = any(isinstance(item, OwnPast) for item in _origins(searched))
+    if options.panel and not unused and searched.is_streamed and not has_past:
+        return [say.NO_PAST_OF_STREAMS]
     return [say.NOT_COMPARED_BY.format(column=name) for name in unused]
 
 
