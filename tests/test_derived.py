@@ -85,7 +85,7 @@ def test_the_contract(small: outlying.Explainer) -> None:
     assert (pair["property"], pair["column"], pair["value"]) == ("when (hour)", "when", "12:00:00")
     (low, high), *_ = pair["typical"]
     assert low > high  # across midnight
-    assert any(note.startswith("Parts of columns") for note in content["objects"][0]["notes"])
+    assert any(note.startswith("Also compared: ") for note in content["objects"][0]["notes"])
 
 
 def test_no_value_is_the_context_of_its_own_part(small: outlying.Explainer) -> None:
@@ -214,7 +214,7 @@ def test_times_of_day_are_compared_on_a_circle(rows: int, tmp_path: Path) -> Non
         assert odd.pairs[0].property == "at (hour)"
         assert odd.pairs[0].value == dt.time(6, 0, 12)
         assert odd.stories[0].culprit == "at"
-        assert "Times of at were compared on a circle: 23:50 is near 00:10." in odd.notes
+        assert "In at, 23:50 is close to 00:10." in odd.notes
         assert not usual.exceptional
         assert not any(pair.unusual for pair in usual.pairs)
     assert told[0] == told[1] == told[2]

@@ -223,7 +223,7 @@ def test_figures_are_the_same_each_time() -> None:
 def test_words(shared_data: Path) -> None:
     pair = reproduced(shared_data, CLOUD).published
     assert subject(pair) == "a6 (visible_entropy) = 0.0145"
-    assert context(pair).startswith("a1 (visible_min) in [1.0, 6.7] and a2 (visible_max) in [")
+    assert context(pair).startswith("a1 (visible_min) in [1, 6.7] and a2 (visible_max) in [")
     assert context(dataclasses.replace(pair, conditions=())) == "no conditions"
     assert interval(None) == "-"
     assert (seconds(0.0123), seconds(6.44)) == ("12 ms", "6.4 s")

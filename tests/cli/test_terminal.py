@@ -56,7 +56,7 @@ def test_the_group_is_drawn_and_the_row_marked(table: Path) -> None:
 @pytest.mark.parametrize("environment", [{"TERM": "dumb"}, {"PYTHONIOENCODING": "ascii"}])
 def test_no_characters_no_pictures(table: Path, environment: dict[str, str]) -> None:
     text = shown(table, **environment)
-    assert "temp = 5.2 is exceptional" in text
+    assert "temp = 5.2, expected 30 to 30.6" in text
     assert "▲" not in text
 
 

@@ -25,7 +25,7 @@ def test_labels_name_rows() -> None:
     found = outlying.explain(table, index="A17")
     assert found.row == 17
     assert found.key == (("index", "A17"),)
-    assert str(found).startswith("Row 17 (index = A17) of pandas DataFrame")
+    assert str(found).startswith("Row 17, index = A17, of pandas DataFrame")
     assert found.to_dict()["objects"][0]["key"] == {"index": "A17"}
     assert "index = A17" in found.to_html()
     assert outlying.explain(table, where={"index": "A17"}).row == 17
@@ -109,7 +109,7 @@ def test_row_numbers_name_rows(tmp_path: Path) -> None:
     frame().assign(nr=range(1, 81)).to_csv(tmp_path / "t.csv", index=False)
     found = outlying.explain(tmp_path / "t.csv", row=17)
     assert found.key == (("nr", 18),)
-    assert "Row 17 (nr = 18)" in str(found)
+    assert "Row 17, nr = 18," in str(found)
 
 
 def test_a_stream_has_no_index(tmp_path: Path) -> None:

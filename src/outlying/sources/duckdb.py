@@ -37,6 +37,14 @@ Config: TypeAlias = dict[str, str | bool | int | float | list[str]]
 Opened: TypeAlias = "Callable[[], AbstractContextManager[DuckDBPyRelation]]"
 Connected: TypeAlias = "Callable[[], AbstractContextManager[DuckDBPyConnection]]"
 
+#: What the engine says when the system has no memory left; at a limit of ours it says otherwise.
+_SYSTEM_OUT_OF_MEMORY = (
+    "bad allocation",
+    "bad_alloc",
+    "Allocation failure",
+    "ArrowBuffer: failed to allocate",
+)
+
 MEMORY = "500MB"
 """What the engine may use for itself; a scan needs less, however long the table is."""
 
@@ -124,7 +132,7 @@ def _explained(source: str, error: Exception, long_integers: Sequence[str]) -> B
     if isinstance(error, UnicodeError):
         return unreadable(source, error)
     text = reason(error)
-    if "bad allocation" in text or "bad_alloc" in text:  # of the system, not at a limit of ours
+    if any(words in text for words in _SYSTEM_OUT_OF_MEMORY):
         return MemoryError(f"{source}: {text}")
     number = re.search(r"value (-?\d+) can't be cast because the value is out of range", str(error))
     # a conversion error, which may come through Arrow
