@@ -206,11 +206,9 @@ FLAG = ValueKind(
 
 
 def _check_column_or_none(name: str, value: object) -> str | None:
-    if value is None or value == "none":
-        return None
-    if not isinstance(value, str):
+    if not isinstance(value, str | None):
         raise not_allowed(name, value, 'the name of a column, "auto", or None')
-    return value
+    return None if value == "none" else value
 
 
 COLUMN_OR_NONE = ValueKind(
