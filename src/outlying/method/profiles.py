@@ -384,7 +384,11 @@ def _ranked(found: Distribution) -> tuple[Floats, Counts]:
 
 
 def _at_even_shares(densities: Floats, rows: Counts) -> Floats:
-    """Return densities at even shares of the rows, as multiples of their mean."""
+    """Return densities at even shares of the rows, as multiples of their mean.
+
+    Those of tiny values are huge; scaled by a power of 2, their sum is no infinity.
+    """
+    densities = np.ldexp(densities, -int(np.frexp(densities.max())[1]))
     counted = np.cumsum(rows)
     total = int(counted[-1])
     places = np.linspace(0, total - 1, min(total, _MOST_RANKS)).round().astype(np.int64)
