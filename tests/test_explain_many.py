@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ def explainer() -> outlying.Explainer:
     return outlying.Explainer(data, exclude=["key"])
 
 
-def texts(findings: Iterator[outlying.Findings]) -> list[str]:
+def texts(findings: Iterable[outlying.Findings]) -> list[str]:
     return [item.to_json() for item in findings]
 
 
@@ -68,7 +68,7 @@ def test_nothing_is_explained_before_it_is_asked_for(explainer: outlying.Explain
     seen: list[tuple[int, int]] = []
     found = explainer.explain_many(rows=range(3), progress=lambda *now: seen.append(now))
     assert seen == []
-    next(found)
+    assert found[0].row == 0
     assert seen == [(1, 3)]
     list(found)
     assert seen == [(1, 3), (2, 3), (3, 3)]

@@ -40,8 +40,8 @@ class Explanations(Sequence[Findings]):
     """What `explain_many` returns: findings in the order asked for.
 
     Each is explained when it is first read, or somewhat ahead of that by other processes, and then
-    kept. Read it once by `for`, or as a list: by place, `len`, or as a whole by `to_frame` and
-    `to_html`.
+    kept. Read it by `for`, as often as needed and from the first on each time, by place, or as a
+    whole by `to_frame` and `to_html`. It is no iterator: after `next`, would `for` start over?
     """
 
     def __init__(self, found: Iterator[Findings], count: int) -> None:
@@ -56,12 +56,6 @@ class Explanations(Sequence[Findings]):
         while place < len(self._known) or self._read_one():
             yield self._known[place]
             place += 1
-
-    def __next__(self) -> Findings:
-        """Return the first that was not read yet."""
-        if not self._read_one():
-            raise StopIteration
-        return self._known[-1]
 
     def _read_one(self) -> bool:
         item = next(self._found, None)
