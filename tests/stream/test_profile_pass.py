@@ -28,7 +28,7 @@ from outlying.stream.profile_pass import ProfilePass, ProfileState, fields_of
 from outlying.table import sampling, selection
 from outlying.table.columns import Column
 from outlying.table.selection import is_asked_for, select_any
-from outlying.table.table import SkippedColumn, Table
+from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.targets import RowRequest
 
 REALS = [0.0, -0.0, 1.0, 2.5, 1e300, math.nan]
@@ -213,9 +213,7 @@ def test_a_stream_gives_what_memory_gives(
     found = profile_of(table, options, most=most, sample=sample)
     memory = in_memory(table, options)
     asked = [column for column in memory.columns if is_asked_for(column.name, options)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sampling, "SKETCH_SIZE", most)
-        rows = sampling.sample_rows(asked, memory.rows, sample)
+    rows = sampling.sample_rows(asked, memory.rows, sample, most)
     drawn = cells_of(found.table.columns, range(found.drawn))
     assert drawn == cells_of(asked, rows)
     assert found.rows == len(table)
@@ -335,11 +333,16 @@ def test_many_texts_are_counted_up_to_a_limit_and_then_estimated(
     many = found.facts["many"]
     assert not many.is_exact
     assert many.distinct == pytest.approx(20_000, rel=0.15)
-    reasons = {column.name: column.reason for column in found.skipped}
-    assert set(reasons) == {"many", "declared"}
-    assert reasons["many"].startswith("has about ")
-    assert "declare its type as categorical" in reasons["many"]
-    assert "whatever type is declared" in reasons["declared"]
+    skipped = {column.name: column for column in found.skipped}
+    assert set(skipped) == {"many", "declared"}
+    for column in skipped.values():  # to declare a type is no remedy, and is not said to be one
+        assert column.reason.startswith("has about ")
+        assert "in a stream (at most 1,000, whatever type is declared)" in column.reason
+        assert column.why is SkipReason.TOO_MANY_IN_STREAM
+    in_all = select_any(in_memory(table, options), options)
+    assert [(column.name, column.why) for column in in_all.skipped if column.name != "x"] == [
+        ("many", SkipReason.TOO_MANY_TEXTS)
+    ]
 
 
 def test_keys_beyond_2_53_are_texts_and_said_so() -> None:

@@ -22,7 +22,11 @@ from outlying.table.values import Form
 Facts: TypeAlias = CalendarFacts | TextFacts | KeyFacts
 
 #: Columns that take no part as a whole may do so by their parts.
-_IN_PARTS = (SkipReason.IDENTIFIER, SkipReason.TOO_MANY_TEXTS)
+_IN_PARTS = (
+    SkipReason.IDENTIFIER,
+    SkipReason.TOO_MANY_TEXTS,
+    SkipReason.TOO_MANY_IN_STREAM,
+)
 
 
 def facts_of(column: Column) -> Facts | None:

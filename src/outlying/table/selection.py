@@ -219,12 +219,13 @@ def skipped_column(
         return SkippedColumn(name, reason, SkipReason.CONSTANT)
     if is_unnamed(name) and not is_declared and not summary.has_groups:
         return row_names(name)
-    if is_streamed and is_declared and summary.has_too_many_texts:
+    is_many = summary.has_too_many_texts and (is_declared or not summary.is_identifier)
+    if is_streamed and is_many:
         reason = (
             f"has {texts} different texts, too many to compare in a stream (at most "
             f"{MOST_TEXTS:,}, whatever type is declared)"
         )
-        return SkippedColumn(name, reason, SkipReason.TOO_MANY_TEXTS)
+        return SkippedColumn(name, reason, SkipReason.TOO_MANY_IN_STREAM)
     if not is_too_fine(summary, is_declared=is_declared):
         return None
     if summary.is_identifier:

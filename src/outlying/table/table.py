@@ -30,6 +30,7 @@ class SkipReason(enum.Enum):
     CONSTANT = enum.auto()
     IDENTIFIER = enum.auto()
     TOO_MANY_TEXTS = enum.auto()
+    TOO_MANY_IN_STREAM = enum.auto()  # whatever type is declared
     ROW_NUMBER = enum.auto()
     COPY = enum.auto()
 
