@@ -236,7 +236,10 @@ class Nearby:
         return max(doubts)
 
     def _next(self, row: int, column: str, rest: set[int]) -> list[int]:
-        """Return the hundred rows next to a row on a column, and those equal to the outermost."""
+        """Return the hundred rows next to a row on a column, and those equal to the outermost.
+
+        They are no more than half of the rows that there are, but twenty.
+        """
         numbers = self.table[column]
         others = [
             r
@@ -248,8 +251,9 @@ class Nearby:
         at = _number(numbers[row])
         ordered = sorted(_number(numbers[r]) for r in others)
         below, equal = sum(x < at for x in ordered), sum(x == at for x in ordered)
-        first = max(min((below + below + equal) // 2 - 50, len(ordered) - 100), 0)
-        taken = [*ordered[first : first + 100], at]
+        size = min(100, max(len(ordered) // 2, 20))
+        first = max(min((below + below + equal) // 2 - size // 2, len(ordered) - size), 0)
+        taken = [*ordered[first : first + size], at]
         return [r for r in others if min(taken) <= _number(numbers[r]) <= max(taken)]
 
 

@@ -30,11 +30,12 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_alone_is_searched(run: Run, table: Path) -> None:
-    code, out, err = run(table)
+def test_a_file_alone_is_searched(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(table.parent)  # a long path would be shortened
+    code, out, err = run(table.name)
     assert (code, err) == (0, "")
-    assert run("detect", table) == (0, out, "")
-    assert " ".join(out.split()).startswith(f"2 of 300 rows of {table} are exceptional")
+    assert run("detect", table.name) == (0, out, "")
+    assert out.startswith("2 of 300 rows of sizes.csv are exceptional")
     assert "=k40  size = -80, expected " in out
     assert "=k7   size = 9000, expected " in out
     whole = json.loads(run(table, "--json")[1])

@@ -161,8 +161,11 @@ def test_what_cannot_be_asked_is_said(browser: Browser, fields: Any, said: str) 
 
 
 def test_what_is_ordinary_of_a_derived_value(reader: httpx.Client) -> None:
-    """A login at noon, where such codes come by night: its hour is told, and rows like it."""
-    given = {"when": "2024-05-05T12:30:00", "code": "N-1234", "amount": 400.0}
+    """A receipt at noon, where such codes come by night: its hour is told, and rows like it.
+
+    Its amount is not known: one that is odd by day would be told instead.
+    """
+    given = {"when": "2024-05-05T12:30:00", "code": "N-1234", "amount": None}
     job = reader.post("/api/v1/tables/receipts/explanations", json={"object": given}).json()
     assert finished(reader, job)["state"] == "done"
     pairs = reader.get(f"/api/v1/jobs/{job['id']}/result").json()["objects"][0]["pairs"]

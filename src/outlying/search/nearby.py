@@ -20,7 +20,8 @@ from outlying.search.outside import LEAST_GROUP, MISFIT, Context, Judge, Outside
 from outlying.search.standing import chance_extreme
 from outlying.table.columns import Floats
 
-#: So many rows next to a row are asked.
+#: So many rows next to a row are asked, but no more than half of those that there are: all of them
+#: are not nearby, and say nothing of a value that is odd only there.
 NEXT = 100
 #: From this share of the strength of exceptional rows on: weaker findings are many, and never
 #: come first.
@@ -89,8 +90,9 @@ class Nearby:
         if len(ordered) < LEAST_GROUP:
             return
         middle = (np.searchsorted(ordered, at, "left") + np.searchsorted(ordered, at, "right")) // 2
-        first = np.clip(middle - NEXT // 2, 0, max(len(ordered) - NEXT, 0))
-        last = np.minimum(first + NEXT, len(ordered)) - 1
+        size = min(NEXT, max(len(ordered) // 2, LEAST_GROUP))
+        first = np.clip(middle - size // 2, 0, len(ordered) - size)
+        last = first + size - 1
         begins = np.searchsorted(ordered, np.minimum(ordered[first], at), "left")
         ends = np.searchsorted(ordered, np.maximum(ordered[last], at), "right")
         for place, (begin, end) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
