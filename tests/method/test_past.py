@@ -134,3 +134,13 @@ def test_a_gap_in_regular_times_is_told_and_chance_is_not() -> None:
     assert np.flatnonzero(np.nan_to_num(found.residuals(things, times)) > 5).tolist() == [130]
     chance = Timeline.of(things, rng.exponential(size=300).cumsum())
     assert past.gaps(chance) is None
+
+
+def test_what_begins_again_and_again_is_no_slow_number() -> None:
+    """Hours that begin again at 0 jump too often; the number of the hour does not."""
+    times = np.arange(2_000.0)
+    times = times[np.arange(2_000) % 97 != 5]  # rows are missing now and then
+    timeline = Timeline.of(np.zeros(len(times), dtype=np.int32), times)
+    assert past.steps(timeline, times % 24, None, only_before=False) is None
+    slow = np.sin(times / 40) + np.random.default_rng(1).normal(0, 0.01, len(times))
+    assert past.steps(timeline, slow, None, only_before=False) is not None

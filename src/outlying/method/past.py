@@ -44,6 +44,8 @@ MOST_REPEATED = 0.3
 BY_CHANCE = 1e-3
 #: A value that stood still this often before may do so again, for twice as long.
 OFTEN = 3
+#: The share of rows that may be far from those before them: a wrong row is, and the one after it.
+MOST_JUMPS = 2 * MOST_EXCEPTIONS
 #: Gaps are told by their logarithm; the usual distance is no less than this.
 LEAST_GAP = 0.2
 #: Rows of a thing from which on a label that it never had is told.
@@ -233,7 +235,11 @@ def steps(
     relative = away[told] / distances.usual(expected[told])
     before = _closest(found.suggested(things, near, only_before=True), values)
     one_sided = np.abs(values - before) / distances.usual(before)
-    at_ends = float(np.quantile(one_sided[~np.isnan(one_sided)], USUAL))
+    one_sided = one_sided[~np.isnan(one_sided)]
+    at_ends = float(np.quantile(one_sided, USUAL))
+    # What often jumps and stays there, as an hour that begins again at 0, is no slow number.
+    if share_of_exceptions(one_sided / max(1.0, at_ends)) > MOST_JUMPS:
+        return None
     found = dataclasses.replace(
         found,
         distances=distances,
