@@ -113,6 +113,31 @@ def test_a_constant_factor_is_recognised() -> None:
     assert related(tax=tax, quantity=quantity, price=price) == ["tax = 0.19 x quantity x price"]
 
 
+def test_a_constant_that_is_added_is_recognised() -> None:
+    rng = np.random.default_rng(3)
+    used, price = np.round(rng.gamma(2, 20, 400), 1), rng.choice([0.9, 2.1, 2.6], 400)
+    bill = np.round(used * price + 5, 2)
+    bill[3] *= 1.4
+    assert related(bill=bill, price=price, used=used) == ["bill = price x used + 5"]
+    celsius = np.round(rng.normal(15, 8, 400), 1)
+    fahrenheit = np.round(1.8 * celsius + 32, 2)
+    assert related(celsius=celsius, fahrenheit=fahrenheit) == ["fahrenheit = 1.8 x celsius + 32"]
+    born = np.round(rng.uniform(1950, 2005, 400))
+    assert related(age=2024 - born, born=born) == ["age = 2024 - born"]
+
+
+def test_noise_has_no_formulas() -> None:
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        noise = {
+            "a": rng.normal(size=300),
+            "b": rng.gamma(2, 2, 300),
+            "c": rng.lognormal(0, 1, 300),
+        }
+        noise |= {"d": np.round(rng.normal(50, 10, 300)), "e": 1.0 + rng.integers(9, size=300)}
+        assert related(**noise) == []
+
+
 def test_sums_and_differences_are_recognised() -> None:
     rng = np.random.default_rng(2)
     net, fee = np.round(rng.gamma(2, 50, 400), 2), np.round(rng.gamma(2, 30, 400), 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -19,8 +20,10 @@ LOOKED_AT, PROMISING = 128, 0.8
 LEAST_UNITS = 20
 #: What is always so, and is not here, is so many usual distances off, and more the farther it is.
 BROKEN = 30.0
-#: Digits of a constant factor.
-DIGITS = 4
+#: Digits of a constant factor: as few as do.
+DIGITS = (2, 3, 4)
+#: Products are tried that rise or fall with a number so steadily, the steadiest first.
+STEADY, MOST_PRODUCTS = 0.95, 8
 
 Shape: TypeAlias = tuple[str, Callable[..., Any]]
 
@@ -65,11 +68,12 @@ class Formula:
     factor: float
     unit: float
     scale: float  # the spread of the column
+    constant: float = 0.0
 
     def computed(self, inputs: Sequence[Floats]) -> Floats:
         """Return what each row should hold."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            found = SHAPES[len(inputs)][self.shape][1](*inputs) * self.factor
+            found = SHAPES[len(inputs)][self.shape][1](*inputs) * self.factor + self.constant
         return np.where(np.isfinite(found), found, np.nan)
 
     def off(self, values: Floats, inputs: Sequence[Floats]) -> Floats:
@@ -95,10 +99,19 @@ class Formula:
             wanted = np.round(wanted / self.unit) * self.unit
         return wanted, wanted
 
+    @property
+    def complexity(self) -> tuple[int, int]:
+        """How long it is to write: 1.8 x C + 32 is simpler than 0.556 x F - 17.8."""
+        return self.shape, len(f"{self.factor:g}{self.constant:g}")
+
     def text(self, names: Sequence[str]) -> str:
         """Write the formula with the names of its columns."""
-        factor = "" if self.factor == 1 else f"{self.factor:.{DIGITS}g} x "
-        return factor + SHAPES[len(names)][self.shape][0].format(*names)
+        factor = "" if abs(self.factor) == 1 else f"{abs(self.factor):g} x "
+        product = factor + SHAPES[len(names)][self.shape][0].format(*names)
+        if self.factor < 0:
+            return f"{self.constant:.10g} - {product}" if self.constant else f"-{product}"
+        sign = "-" if self.constant < 0 else "+"
+        return f"{product} {sign} {abs(self.constant):.10g}" if self.constant else product
 
 
 def recognise(
@@ -116,32 +129,62 @@ def recognise(
     values = target.numbers
     unit, scale = unit_of(values[target.known]), spread(values[target.known])
     units = (0.0, unit) if unit and scale >= LEAST_UNITS * unit else (0.0,)
-    for count in range(1, len(usable) + 1):
-        for some in itertools.permutations(usable, count):
-            inputs = [item.numbers for _, item in some]
-            for shape in range(len(SHAPES[count])):
-                for formula in _formulas(shape, values, inputs, units, scale):
-                    if _holds(formula, values, inputs):
-                        return tuple(place for place, _ in some), formula
+    for formulas in (_proportional, _shifted):
+        for count in range(1, len(usable) + 1):
+            for some in itertools.permutations(usable, count):
+                inputs = [item.numbers for _, item in some]
+                for shape in range(len(SHAPES[count])):
+                    for formula in formulas(shape, values, inputs, units, scale):
+                        if _holds(formula, values, inputs):
+                            return tuple(place for place, _ in some), formula
     return None
 
 
-def _formulas(
+def _proportional(
     shape: int, values: Floats, inputs: Sequence[Floats], units: Sequence[float], scale: float
 ) -> Iterator[Formula]:
     """Return formulas of a shape that may hold: as it is, and with a constant factor."""
     yield from (Formula(shape, 1.0, unit, scale) for unit in units)
-    first = [own[:LOOKED_AT] for own in inputs]
-    computed = Formula(shape, 1.0, 0.0, scale).computed(first)
-    usable = (computed != 0) & ~np.isnan(computed) & ~np.isnan(values[:LOOKED_AT])
-    if np.count_nonzero(usable) < LOOKED_AT / 2:
+    computed, known = _computed(shape, values, inputs)
+    if len(computed) < LOOKED_AT / 2:
         return
-    size = np.abs(computed[usable])
-    ratios = values[:LOOKED_AT][usable] / computed[usable]
+    size = np.abs(computed)
+    ratios = known / computed
     factor = float(np.median(ratios[size >= np.median(size)]))
     if np.quantile(np.abs(ratios - factor), 0.5) <= 0.05 * abs(factor):
-        rounded = float(f"{factor:.{DIGITS}g}")
-        yield from (Formula(shape, rounded, unit, scale) for unit in units)
+        yield from (Formula(shape, own, unit, scale) for own in _rounded(factor) for unit in units)
+
+
+def _shifted(
+    shape: int, values: Floats, inputs: Sequence[Floats], units: Sequence[float], scale: float
+) -> Iterator[Formula]:
+    """Return formulas with a constant that is added, such as a fee, by the median slope."""
+    computed, known = _computed(shape, values, inputs)
+    half = len(computed) // 2
+    if len(computed) < LOOKED_AT / 2:
+        return
+    order = np.argsort(computed, kind="stable")
+    low, high = order[: len(order) - half], order[half:]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = float(np.median((known[high] - known[low]) / (computed[high] - computed[low])))
+    for factor in _rounded(slope) if math.isfinite(slope) else []:
+        constant = float(np.median(known - factor * computed))
+        for unit in units:
+            whole = round(constant / unit) * unit if unit else _rounded(constant)[-1]
+            yield Formula(shape, factor, unit, scale, float(f"{whole:.10g}"))
+
+
+def _computed(shape: int, values: Floats, inputs: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Return what a shape gives for the first rows, and their values; not what is 0."""
+    first = values[:LOOKED_AT]
+    found = Formula(shape, 1.0, 0.0, 1.0).computed([own[:LOOKED_AT] for own in inputs])
+    usable = (found != 0) & ~np.isnan(found) & ~np.isnan(first)
+    return found[usable], first[usable]
+
+
+def _rounded(number: float) -> list[float]:
+    """Return a number with few digits, the fewest first."""
+    return [*dict.fromkeys(float(f"{number:.{digits}g}") for digits in DIGITS)]
 
 
 def _holds(formula: Formula, values: Floats, inputs: Sequence[Floats]) -> bool:
@@ -166,17 +209,49 @@ class Exact:
     formula: Formula
 
 
+def _products(variables: Sequence[Variable]) -> Iterator[tuple[int, Places]]:
+    """Return numbers and pairs of others whose product they follow, by ranks of the first rows.
+
+    A fit adds up what its predictors say: `used x price + fee` is no sum, nor is its logarithm.
+    """
+    places = [
+        place
+        for place, item in enumerate(variables)
+        if item.is_numeric and item.is_quantity and item.known[:LOOKED_AT].mean() > STEADY
+    ]
+    pairs = [*itertools.combinations(places, 2)]
+    if not pairs or len(variables[places[0]].values) < LOOKED_AT:
+        return
+    numbers = {place: np.nan_to_num(variables[place].numbers[:LOOKED_AT]) for place in places}
+    with np.errstate(over="ignore"):
+        ranked = _ranks(np.array([numbers[left] * numbers[right] for left, right in pairs]))
+    for target in places:
+        if variables[target].can_be_predicted:
+            alike = np.abs(ranked @ _ranks(numbers[target][None])[0])
+            best = np.argsort(-alike, kind="stable")
+            tried = [pairs[place] for place in best if alike[place] >= STEADY]
+            tried = [pair for pair in tried if target not in pair][:MOST_PRODUCTS]
+            yield from ((target, pair) for pair in tried)
+
+
+def _ranks(rows: Floats) -> Floats:
+    """Return the ranks of each row, of mean 0 and length 1, so that products are correlations."""
+    order = np.argsort(np.argsort(rows, axis=1, kind="stable"), axis=1).astype(np.float64)
+    order -= order.mean(axis=1, keepdims=True)
+    return order / np.sqrt((order**2).sum(axis=1, keepdims=True))
+
+
 def with_exact(variables: Sequence[Variable], found: Sequence[Related]) -> list[Related | Exact]:
     """Replace fits by exact relations where there are some: one for each set of columns."""
     exact: dict[frozenset[int], Exact] = {}
-    for item in found:
-        given = [variables[place] for place in item.given]
-        recognised = recognise(variables[item.target], given, item.given)
+    candidates = [(item.target, item.given) for item in found]
+    for target, given in dict.fromkeys([*candidates, *_products(variables)]):
+        recognised = recognise(variables[target], [variables[place] for place in given], given)
         if recognised is not None:
-            own = Exact(item.target, *recognised)
+            own = Exact(target, *recognised)
             columns = frozenset((own.target, *own.given))
             known = exact.setdefault(columns, own)
-            if own.formula.shape < known.formula.shape:
+            if own.formula.complexity < known.formula.complexity:
                 exact[columns] = own
     kept: list[Related | Exact] = list(exact.values())
     kept += [
