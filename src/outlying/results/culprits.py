@@ -18,6 +18,9 @@ MOST_ABSORBED = 5
 #: What is left without a column counts as equal below this share of the whole: by then, the row is
 #: ordinary either way.
 ORDINARY_REST = 0.6
+#: Of a broken formula, which is as strong as can be, findings of so many nats say which column is
+#: wrong: weaker ones are chance.
+EVIDENT_REST = 5.0
 #: What is left is equal if it differs by no more: such differences are chance.
 SAME_REST = 0.02
 #: A column whose own finding is weaker by more is not the odd one: it is what the odd one is
@@ -183,6 +186,8 @@ def undecided(story: StoryBuilder, found: Sequence[Finding]) -> list[int]:
 def _least_left(story: StoryBuilder, found: Sequence[Finding]) -> list[int]:
     """Keep the columns without which least is left."""
     floor = ORDINARY_REST * story.strength
+    if any(item.is_mutual for item in story.findings):
+        floor = min(floor, EVIDENT_REST)
     rests = {column: max(rest(found, column), floor) for column in sorted(story.columns)}
     least = min(rests.values())
     return [column for column, value in rests.items() if value <= least + SAME_REST]
