@@ -134,7 +134,8 @@ def test_noise_has_no_formulas() -> None:
             "b": rng.gamma(2, 2, 300),
             "c": rng.lognormal(0, 1, 300),
         }
-        noise |= {"d": np.round(rng.normal(50, 10, 300)), "e": 1.0 + rng.integers(9, size=300)}
+        noise["d"] = np.round(rng.normal(50, 10, 300))
+        noise["e"] = rng.integers(1, 10, size=300).astype(np.float64)
         assert related(**noise) == []
 
 

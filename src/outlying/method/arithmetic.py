@@ -238,7 +238,8 @@ def _ranks(rows: Floats) -> Floats:
     """Return the ranks of each row, of mean 0 and length 1, so that products are correlations."""
     order = np.argsort(np.argsort(rows, axis=1, kind="stable"), axis=1).astype(np.float64)
     order -= order.mean(axis=1, keepdims=True)
-    return order / np.sqrt((order**2).sum(axis=1, keepdims=True))
+    lengths: Floats = np.sqrt((order**2).sum(axis=1, keepdims=True))
+    return order / lengths
 
 
 def with_exact(variables: Sequence[Variable], found: Sequence[Related]) -> list[Related | Exact]:
