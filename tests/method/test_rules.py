@@ -1,7 +1,8 @@
-"""Dependencies, order and own kind, against loops; and through results."""
+"""Dependencies, order, durations and own kind, against loops; and through results."""
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from statistics import median
 
@@ -63,6 +64,44 @@ def test_order_is_found_where_chance_would_break_it() -> None:
     assert rules.order(start, rng.uniform(0, 100, 400)) is None
 
 
+def test_a_duration_is_told_where_it_is_much_tighter_than_its_moments() -> None:
+    rng = np.random.default_rng(1)
+    start = rng.integers(0, 700, 400).astype(float)
+    days = rng.integers(1, 10, 400).astype(float)
+    days[7], days[8] = 214, math.nan
+    found = rules.duration(start, start + days, (1.0,))
+    assert found is not None
+    assert found.ends == (1, 9)
+    assert found.least is None
+    residuals = found.residuals(start, start + days)
+    assert residuals[7] == pytest.approx(2.5 * (214 - found.middle) / (9 - found.middle))
+    assert np.isnan(residuals[8])
+    assert np.nanmax(np.abs(np.delete(residuals, 7))) <= 2.5 + 1e-9
+    assert rules.duration(start, rng.uniform(0, 700, 400), (1.0,)) is None
+
+
+def test_skewed_durations_are_told_by_logarithms() -> None:
+    rng = np.random.default_rng(1)
+    start, length = rng.uniform(0, 1e5, 1_000), rng.lognormal(1, 1, 1_000)
+    found = rules.duration(start, start + length, (1.0,))
+    assert found is not None
+    assert found.least is not None
+    assert np.abs(found.residuals(start, start + length)).max() < 6
+    plain = rules.duration(start, start + rng.normal(10, 1, 1_000), (1.0,))
+    assert plain is not None
+    assert plain.least is None
+
+
+def test_a_fixed_duration_is_broken_by_a_single_unit() -> None:
+    start = np.random.default_rng(1).integers(0, 700, 400).astype(float)
+    end = start + 30
+    end[7] += 1
+    found = rules.duration(start, end, (7.0, 1.0))
+    assert found is not None
+    assert found.ends == (30, 30)
+    assert found.residuals(start, end)[[6, 7]].tolist() == [0, 30]
+
+
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6), members=st.integers(4, 9))
 def test_own_kind_expects_the_median_of_the_other_rows(seed: int, members: int) -> None:
@@ -122,6 +161,57 @@ def test_dates_in_the_wrong_order_are_told() -> None:
     assert found.exceptional
     details = " ".join(pair.detail or "" for story in found.stories for pair in story.pairs)
     assert f"before ordered = {ordered[9]}; in 799 of 800 rows it is not" in details
+
+
+_DATED = np.datetime64("2024-01-01T00:00:00.000000")
+
+
+def _dated(seed: int) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    ordered = rng.integers(0, 700, 600)
+    shipped = ordered + rng.integers(1, 10, 600)
+    shipped[5] = ordered[5] + 214
+    paid = shipped + rng.integers(5, 30, 600)
+    days = {"shipped": shipped, "ordered": ordered, "paid": paid}
+    return {name: _DATED + day.astype("timedelta64[D]") for name, day in days.items()}
+
+
+def test_a_long_time_between_two_dates_is_told() -> None:
+    table = _dated(3)
+    found = outlying.explain(table, row=5)
+    headline = found.stories[0].headline
+    ordered = str(table["ordered"][5])[:10]
+    assert headline.said == f"214 days after ordered = {ordered} 00:00; expected 1 to 9 days"
+    assert set(found.stories[0].columns) == {"ordered", "shipped"}
+    assert found.exceptional
+    assert headline.expected is not None
+    low, high = headline.expected
+    assert [end - table["ordered"][5].item() for end in (low, high)] == [
+        dt.timedelta(days=1),
+        dt.timedelta(days=9),
+    ]
+    durations = [item for item in found.population.relations if item.kind == "duration"]
+    assert [(item.column, item.given) for item in durations] == [
+        ("paid", ("shipped",)),
+        ("shipped", ("ordered",)),
+    ]
+    assert durations[1].sentence == "shipped is 1 to 9 days after ordered"
+    assert not [item for item in found.population.relations if item.kind == "fit"]
+
+
+def test_durations_do_not_depend_on_order_names_or_source() -> None:
+    table = _dated(3)
+    own = outlying.explain(table, row=5).stories[0]
+    order = np.random.default_rng(0).permutation(600)
+    mixed = {name: column[order] for name, column in reversed(table.items())}
+    assert outlying.explain(mixed, row=int(np.flatnonzero(order == 5)[0])).stories[0] == own
+    named = {f"z{len(name)}{name[::-1]}": column for name, column in table.items()}
+    assert outlying.explain(named, row=5).stories[0].strength == own.strength
+    dates = {name: column.astype("datetime64[D]") for name, column in table.items()}
+    assert outlying.explain(dates, row=5).stories[0].strength == own.strength
+    late = {name: value[5].item() for name, value in dates.items()}
+    new = outlying.explain(dates, object=late)
+    assert "214 days after ordered" in str(new)
 
 
 def test_an_amount_unlike_those_of_its_account_is_told() -> None:

@@ -19,7 +19,7 @@ from outlying.derived.relations import (
     numbers_of,
     target_of,
 )
-from outlying.derived.rules import OfOwnKind, find_rules
+from outlying.derived.rules import Later, OfOwnKind, find_rules
 from outlying.method import arithmetic, relations
 from outlying.method.distances import EXPECTED, MOST_EXCEPTIONS, share_of_exceptions
 from outlying.method.relations import Variable
@@ -83,8 +83,13 @@ def find_relations(
     predicted = [item for item in made if item is not None]
     by_rule = [*find_rules(ordered, drawn, options)]
     known = {(item.parent, item.given) for item in by_rule}
-    found = [item for item in predicted if (item.parent, item.given) not in known] + by_rule
-    return [item for item in found if item.name not in names]
+    timed = {name for item in by_rule if isinstance(item, Later) for name in item.used}
+    kept = [
+        item
+        for item in predicted
+        if (item.parent, item.given) not in known and not timed.issuperset(item.used)
+    ]
+    return [item for item in (*kept, *by_rule) if item.name not in names]
 
 
 def past_of(

@@ -125,6 +125,11 @@ class Relation:
         raise NotImplementedError
 
     @property
+    def used(self) -> tuple[str, ...]:
+        """All its columns."""
+        return (self.parent, *self.given)
+
+    @property
     def follows(self) -> tuple[str, ...]:
         """The numbers that it runs along, in place of contexts that are intervals of these."""
         return ()
@@ -204,11 +209,6 @@ class Prediction(Relation):
     def given(self) -> tuple[str, ...]:
         """The columns that predict it."""
         return tuple(item.name for item in self.inputs)
-
-    @property
-    def used(self) -> tuple[str, ...]:
-        """All its columns."""
-        return (self.parent, *self.given)
 
     @property
     def follows(self) -> tuple[str, ...]:

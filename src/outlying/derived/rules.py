@@ -1,4 +1,4 @@
-"""Relations that hold by rule: labels that follow from others, order, what is usual of own kind."""
+"""Relations that hold by rule: labels that follow from others, order, durations, own kind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from outlying.derived.calendar import DATES
+from outlying.derived.calendar import DATES, DAY, MINUTE
 from outlying.derived.relations import (
     QUANTITIES,
     SAMPLE,
@@ -24,14 +24,25 @@ from outlying.method.relations import Codes, least_logarithm, logarithm
 from outlying.options import AUTO, Options
 from outlying.table.arrays import Floats, Rows
 from outlying.table.columns import Column, NumericColumn, frozen
-from outlying.table.values import Form, Value, number_of, printable, text_of
+from outlying.table.values import (
+    Form,
+    Value,
+    number_of,
+    printable,
+    quantity_text,
+    range_text,
+    telling_digits,
+    text_of,
+)
 
 #: Rows on which it is found out whether labels follow from others.
 _SCREENED = 8_192
 #: The first rows tell most numbers that are in no order: so many of them break it.
 _FIRST, _MOST_BROKEN = 128, 12
-#: More columns of labels are not tried.
+#: More columns of labels, or of moments, are not tried.
 _MOST_LABELS = 40
+#: What durations are told in: the greatest that they are twice as long as.
+_UNITS = {"day": DAY, "hour": 60 * MINUTE, "minute": MINUTE, "second": MINUTE / 60}
 #: So many relations of each kind tell of a column.
 _MOST_EACH = 2
 
@@ -201,6 +212,75 @@ class Ordered(Relation):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Later(Relation):
+    """A moment that comes a usual time after another one of its row."""
+
+    earlier: str
+    earlier_form: Form
+    rule: rules.Duration
+
+    kind: ClassVar[str] = "duration"
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The moment before."""
+        return (self.earlier,)
+
+    @property
+    def follows(self) -> tuple[str, ...]:
+        """The moment before, that it runs along."""
+        return self.given
+
+    @property
+    def name(self) -> str:
+        """The name of the derived column."""
+        return f"{self.parent} after {self.earlier}"
+
+    def column(self, columns: Mapping[str, Column]) -> Column:
+        """Return how far durations are from the usual one."""
+        moments = (numbers_of(columns[name]) for name in (self.earlier, self.parent))
+        return NumericColumn(self.name, "number", frozen(self.rule.residuals(*moments)), self)
+
+    def said(self, values: Mapping[str, Value]) -> str | None:
+        """Say how long after the other moment it is, and how long that usually is."""
+        own = number_of(self.form, values[self.parent]) - self._start(values)
+        other = f"{printable(self.earlier, SHORT)} = {text_of(values[self.earlier])}"
+        side, after = ("before", " after") if own < 0 else ("after", "")
+        expected = _range_of(*self.rule.ends, own)
+        return f"{_range_of(abs(own), abs(own))} {side} {other}; expected {expected}{after}"
+
+    def ends_expected(self, values: Mapping[str, Value]) -> tuple[float, float] | None:
+        """Return when it is expected."""
+        if values[self.earlier] is None:
+            return None
+        low, high = self.rule.ends
+        return self._start(values) + low, self._start(values) + high
+
+    def _start(self, values: Mapping[str, Value]) -> float:
+        return number_of(self.earlier_form, values[self.earlier])
+
+    @property
+    def sentence(self) -> str:
+        """The relation in words."""
+        names = printable(self.parent, SHORT), printable(self.earlier, SHORT)
+        return f"{names[0]} is {_range_of(*self.rule.ends)} after {names[1]}"
+
+
+def _range_of(low: float, high: float, beside: float = math.nan) -> str:
+    """Write durations in one unit."""
+    longest = max(abs(low), abs(high))
+    unit = next((name for name, size in _UNITS.items() if longest >= 2 * size), "second")
+    unit = unit if longest else "day"
+    ends, own = (low / _UNITS[unit], high / _UNITS[unit]), beside / _UNITS[unit]
+    text = range_text(*ends, telling_digits(own, ends), own) if low < high else _short(ends[0])
+    return f"{text} {unit}{'' if text == '1' else 's'}"
+
+
+def _short(number: float) -> str:
+    return quantity_text(round(number, 2))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class OfOwnKind(Relation):
     """A number beside those of other rows of the same thing: an account, a sensor."""
 
@@ -268,6 +348,7 @@ def find_rules(columns: Sequence[Column], drawn: Rows, options: Options) -> Iter
     keyed = [(column, keys) for column, keys in found if keys is not None][:_MOST_LABELS]
     yield from _dependencies(keyed, drawn)
     yield from _orders(columns, drawn)
+    yield from _durations(columns, drawn)
     if options.entity is None:
         return
     if options.entity != AUTO:
@@ -305,6 +386,27 @@ def _orders(columns: Sequence[Column], drawn: Rows) -> Iterator[Ordered]:
         rule = rules.order(one.values[drawn], other.values[drawn])
         if rule is not None and (rule.holding < rule.known or all(are_dates)):
             yield Ordered(other.name, other.form, 0.0, one.name, rule)
+
+
+def _durations(columns: Sequence[Column], drawn: Rows) -> Iterator[Later]:
+    """Return for each moment the one before it that it is closest to in most rows."""
+    dated = [item for item in columns if item.form in DATES and item.form != "time"]
+    moments = [item for item in dated if item.is_numeric][:_MOST_LABELS]
+    units, rows = tuple(_UNITS.values()), drawn[:SAMPLE]
+    for later in moments:
+        best: Later | None = None
+        for other in moments:
+            lengths = later.values[rows] - other.values[rows]
+            is_later = (float(np.nansum(np.sign(lengths))), later.name) > (0.0, other.name)
+            if other is later or not is_later:
+                continue
+            if rules.duration(other.values[rows], later.values[rows], units) is None:
+                continue
+            rule = rules.duration(other.values[drawn], later.values[drawn], units)
+            if rule is not None and (best is None or rule.width < best.rule.width):
+                best = Later(later.name, later.form, 0.0, other.name, other.form, rule)
+        if best is not None:
+            yield best
 
 
 def _own_kinds(

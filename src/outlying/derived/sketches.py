@@ -12,7 +12,7 @@ import numpy as np
 
 from outlying.derived.past import OwnPast, Step
 from outlying.derived.relations import Computed, Fitted, Prediction, Relation
-from outlying.derived.rules import Follows, OfOwnKind, Ordered
+from outlying.derived.rules import Follows, Later, OfOwnKind, Ordered
 from outlying.method.profiles import (
     CategoricalSketch,
     RelationSketch,
@@ -44,8 +44,8 @@ def relation_sketch(
         if len(relation.given) == 1 and only.is_numeric:
             return _along(relation, only.values, parent.values, row)
         return _predicted(relation, columns, parent.values, row)
-    if isinstance(relation, Ordered):
-        return _ordered(relation, columns, parent.values, row)
+    if isinstance(relation, (Later, Ordered)):
+        return _beside(relation, columns, parent.values, row)
     if isinstance(relation, OfOwnKind):
         return _own_kind(relation, columns, row)
     if isinstance(relation, OwnPast) and relation.parent != relation.panel.time:
@@ -125,17 +125,20 @@ def _expected(relation: Prediction, inputs: list[Values]) -> tuple[Floats, Float
         return relation.formula.expected([np.asarray(own, dtype=np.float64) for own in inputs])
 
 
-def _ordered(
-    relation: Ordered, columns: Mapping[str, Column], y: Floats, row: int
+def _beside(
+    relation: Later | Ordered, columns: Mapping[str, Column], y: Floats, row: int
 ) -> RelationSketch | None:
-    """Sketch two numbers of which one is not less than the other; the line is where both agree."""
-    least = columns[relation.least]
-    if not least.is_numeric or not np.isfinite([least.values[row], y[row]]).all():
+    """Sketch two numbers of which one comes after the other; the line is where it is expected."""
+    other = columns[relation.given[0]]
+    if not other.is_numeric or not np.isfinite([other.values[row], y[row]]).all():
         return None
-    x = least.values
+    x = other.values
     rows = _drawn(x, y, row)
     ends = np.array([min(x[rows].min(), x[row]), max(x[rows].max(), x[row])])
-    return RelationSketch(relation.least, x[rows], y[rows], (ends, ends, ends), (x[row], y[row]))
+    low, high = relation.rule.ends if isinstance(relation, Later) else (0.0, 0.0)
+    return RelationSketch(
+        other.name, x[rows], y[rows], (ends, ends + low, ends + high), (x[row], y[row])
+    )
 
 
 def _own_kind(

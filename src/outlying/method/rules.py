@@ -1,4 +1,4 @@
-"""Rules with few exceptions: one column follows from another, or is never greater; own kind (6b).
+"""Rules with few exceptions: columns that follow from others, order, durations, own kind (6b).
 
 All work on codes and numbers of the rows drawn, in an order as if at random.
 """
@@ -20,7 +20,16 @@ from outlying.method.distances import (
     Distances,
     share_of_exceptions,
 )
-from outlying.method.relations import FARTHEST, LEAST_DISTINCT, LEAST_ROWS, Codes, spread
+from outlying.method.relations import (
+    FARTHEST,
+    LEAST_DISTINCT,
+    LEAST_EXPLAINED,
+    LEAST_ROWS,
+    Codes,
+    least_logarithm,
+    logarithm,
+    spread,
+)
 
 #: Rows of a group by which the others of it tell what to expect, and how many must agree.
 LEAST_GROUP, AGREEMENT = 3, 0.9
@@ -32,6 +41,10 @@ MOST_CHANCE, LEAST_KINDS = 0.7, 3
 AGREEING, MOST_AGREEING = 4.0, 100.0
 #: An order is broken in no more than these shares: of all rows, and of what chance would break.
 MOST_BROKEN, MOST_OF_CHANCE, LEAST_CHANCE = 0.01, 0.03, 0.1
+#: A duration is expected between these quantiles; it is fixed if so many rows have the same one.
+DURATIONS, FIXED = (0.025, 0.5, 0.975), 0.98
+#: Logarithms of durations must be so much less skewed.
+LESS_SKEWED = 1 / 3
 #: Rows of its own by which something is known.
 LEAST_OWN = 4
 #: The variance of a median of normal values, in that of their mean.
@@ -125,6 +138,58 @@ def order(least: Floats, greatest: Floats) -> Order | None:
     ):
         return None
     return Order(usual, len(one) - broken, len(one))
+
+
+@dataclasses.dataclass(frozen=True)
+class Duration:
+    """How long after one moment of a row another one usually is."""
+
+    ends: tuple[float, float]  # the shortest and the longest that is expected
+    middle: float  # on the scale of the usual distances below it and above it
+    below: float
+    above: float
+    least: float | None  # of logarithms; None in plain space
+    width: float  # how much durations differ
+
+    def residuals(self, earlier: Floats, later: Floats) -> Floats:
+        """Return how far durations are from the usual one."""
+        away = logarithm(later - earlier, self.least) - self.middle
+        return np.clip(away / np.where(away < 0, self.below, self.above), -FARTHEST, FARTHEST)
+
+
+def duration(earlier: Floats, later: Floats, units: tuple[float, ...]) -> Duration | None:
+    """Return how far apart moments are, if that differs much less than the moments do.
+
+    What rounding to the greatest of some units may do is usual.
+    """
+    known = ~np.isnan(earlier) & ~np.isnan(later)
+    if np.count_nonzero(known) < LEAST_ROWS:
+        return None
+    one, other = earlier[known], later[known]
+    lengths = other - one
+    width = spread(lengths)
+    if width**2 > (1 - LEAST_EXPLAINED) * min(spread(one), spread(other)) ** 2:
+        return None
+    low, middle, high = np.quantile(lengths, DURATIONS).tolist()
+    is_fixed = np.mean(lengths == middle) >= FIXED
+    whole = (unit for unit in units if np.mean(lengths % unit == 0) >= FIXED)
+    rounding = next(whole, 1.0) / (BROKEN if is_fixed else EXPECTED)
+    least = least_logarithm(lengths)
+    logs = logarithm(np.array([low, middle, high]), least)
+    if least is not None and abs(_skew(*logs)) < LESS_SKEWED * abs(_skew(low, middle, high)):
+        rounding /= middle
+    else:
+        logs, least = np.array([low, middle, high]), None
+    below, above = np.maximum(np.diff(logs) / EXPECTED, rounding).tolist()
+    found = Duration((low, high), float(logs[1]), below, above, least, width)
+    exceptions = share_of_exceptions(found.residuals(one, other))
+    return found if exceptions <= MOST_EXCEPTIONS else None
+
+
+def _skew(low: float, middle: float, high: float) -> float:
+    """Return the logarithm of how much longer the upper tail is than the lower one."""
+    above, below = max(high - middle, 0.0), max(middle - low, 0.0)
+    return math.log((above + DUST) / (below + DUST))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
