@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -179,9 +178,8 @@ class OddPage:
         if not count:
             return None
         names = ", ".join(printable(name, 40) for name in self.addresses.hidden)
-        shown = dataclasses.replace(self.addresses, hidden=())
         words = say.PAGE_NOT_LISTED.format(rows=counted(count, "row"), columns=names)
-        return {"about": words, "href": shown.odd(self.top)}
+        return {"about": words, "href": self.addresses.showing_all.odd(self.top)}
 
 
 def listed(rows: Sequence[Flagged]) -> Sequence[Flagged]:

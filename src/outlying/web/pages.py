@@ -55,6 +55,7 @@ def _style() -> str:
 def _environment() -> Environment:
     found = html.with_cards(html.environment("outlying.web"))
     found.filters["percent_of"] = _percent_of
+    found.filters |= {"counted": table_page.counted, "picture": table_page.picture}
     script = resources.files("outlying.web") / "static" / "page.js"
     found.globals["version"] = outlying.__version__
     found.globals["assets"] = {
@@ -100,14 +101,7 @@ def view(
     **context: Any,
 ) -> Response:
     """Show a view of a table."""
-    links = {
-        "odd": addresses.odd(),
-        "table": addresses.table(),
-        "columns": addresses.to("/columns"),
-        "new": addresses.to("/new"),
-    }
-    shown = {"name": entry.name, "links": links}
-    return page(template, status, table=shown, here=here, **context)
+    return page(template, status, table=entry, addresses=addresses, here=here, **context)
 
 
 def error_page(request: Request, status: int, message: str) -> Response:
@@ -147,8 +141,7 @@ async def open_table(request: Request) -> tuple[TableEntry, Response | None]:
     if entry.state == "ready" or entry.job is None:
         return entry, None
     shown = {"heading": printable(entry.name, 60), "words": "Reading the table"}
-    job = progress(service.jobs.get(entry.job))
-    return entry, page("waiting.html", 202, job=job, waiting=True, **shown)
+    return entry, page("waiting.html", 202, job=service.jobs.get(entry.job), waiting=True, **shown)
 
 
 def _unread(entry: TableEntry) -> Response:
@@ -171,17 +164,6 @@ async def form(request: Request) -> QueryParams:
     whole = bounded(request, _LARGEST_FORM, error, service_of(request).limits.pause)
     form = await whole.form(max_fields=_MOST_FIELDS)
     return QueryParams([item for item in form.multi_items() if isinstance(item[1], str)])
-
-
-def progress(job: Job) -> dict[str, Any]:
-    """Return how far a job is, and where that is told."""
-    return {
-        "events": f"/api/v1/jobs/{job.id}/events",
-        "cancel": f"/jobs/{job.id}/cancel",
-        "done": job.done,
-        "total": job.total,
-        "text": job.stage,
-    }
 
 
 def ended(job: Job) -> str:
@@ -317,7 +299,7 @@ async def odd(request: Request) -> Response:
         remedy = addresses.without_infinite.odd(top) if is_infinite(job) else None
         shown |= {"state": "ended", "problem": ended(job), "remedy": remedy}
     else:
-        shown |= {"job": progress(job)} | found.found(job)
+        shown |= {"job": job} | found.found(job)
     return view("odd.html", entry, addresses, "odd", waiting=shown["state"] == "running", **shown)
 
 
@@ -435,7 +417,7 @@ async def _explained(
         remedy = subject.address(addresses.without_infinite) if is_infinite(job) else None
         context |= {"problem": ended(job), "again": again, "remedy": remedy}
     else:
-        context |= {"job": progress(job), "waiting": True}
+        context |= {"job": job, "waiting": True}
     return view("row.html", entry, addresses, here, **context)
 
 

@@ -353,6 +353,11 @@ class Addresses:
         return dataclasses.replace(self, hidden=tuple(dict.fromkeys((*self.hidden, name))))
 
     @property
+    def showing_all(self) -> Addresses:
+        """The same views with all columns."""
+        return dataclasses.replace(self, hidden=())
+
+    @property
     def without_infinite(self) -> Addresses:
         """The same views where infinite values count as missing."""
         options = OptionsQuery.checked(self.options.keywords | {"infinite": "missing"})
