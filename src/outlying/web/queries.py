@@ -375,6 +375,10 @@ class Addresses:
         """Return the address of the table, or of a part of it."""
         return self.to(pairs=() if query is None else query.to_params(), suffix=suffix)
 
+    def rows(self, numbers: Iterable[int]) -> str:
+        """Return the address of some rows of the table."""
+        return self.table(TableQuery(rows=tuple(numbers)))
+
     def row(self, number: int, suffix: str = "", top: int | None = None) -> str:
         """Return the address of an explained row, from 1; picked among so many odd ones or not."""
         pairs = () if top is None else (("odd", str(top)),)
