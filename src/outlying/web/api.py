@@ -156,15 +156,14 @@ async def export(request: Request) -> Response:
     )
     name = f"outlying-{item.table}-{item.kind}.{form}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(content, media_type=exports.FORMATS[form], headers=headers)
+    return Response(content, media_type=exports.FORMATS[form][0], headers=headers)
 
 
 async def reproduced(request: Request) -> Response:
     """Return the command and the Python that give the same result."""
     item = _job(request)
     entry = service_of(request).tables.get(item.table)
-    said = {"command": exports.command_line(entry, item), "python": exports.python(entry, item)}
-    return Answer(said)
+    return Answer(exports.reproduced(entry, item))
 
 
 async def story(request: Request) -> Response:

@@ -21,14 +21,18 @@ from outlying.web import NotReadyError
 from outlying.web.jobs import Job
 from outlying.web.sourcing import Sourcing
 from outlying.web.tables import TableEntry
-from outlying.web.worker import Detect, Detected, Explain
+from outlying.web.worker import Detected, Explain
 
+#: What a result can be taken along as: the type of the file, and how a page calls it.
 FORMATS = {
-    "csv": "text/csv; charset=utf-8",
-    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    "html": "text/html; charset=utf-8",
-    "json": "application/json",
-    "png": "image/png",
+    "csv": ("text/csv; charset=utf-8", "Odd cells (CSV)"),
+    "xlsx": (
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        "Odd cells (Excel)",
+    ),
+    "html": ("text/html; charset=utf-8", "Report"),
+    "json": ("application/json", "JSON"),
+    "png": ("image/png", "Picture"),
 }
 _DRAWING = threading.Lock()
 
@@ -99,61 +103,46 @@ def _picture(job: Job) -> bytes:
 # --- as a command, in Python -----------------------------------------------------------------
 
 
-def command_line(entry: TableEntry, job: Job) -> str:
-    """Return the command that prints the result of a job as JSON."""
-    _check_can_be_reproduced(entry, job)
-    source = _source(entry.sourcing)
-    reading = _reading_flags(entry.sourcing)
-    task = job.task
-    if isinstance(task, Detect):
-        options = dict(task.options.given)
-        pairs = ["--pairs", str(options.pop("top"))] if "top" in options else []
-        flags = [*reading, "--top", str(task.top), *_flags(options), "--explain", *pairs]
-        return shlex.join(["outlying", "detect", source, *flags, "--format", "json"])
-    if not isinstance(task, Explain):
-        raise NotReadyError("this job reads a table: there is nothing to reproduce")
-    before, target = "", []
-    if task.object is not None:
-        content = json.dumps({n: plain(v) for n, v in task.object}, ensure_ascii=True)
-        before, target = f"printf '%s' {shlex.quote(content)} | ", ["--object", "-"]
-    elif entry.is_streamed:
-        target = [part for each in job.findings.key for part in ("--where", _where(*each))]
-    else:
-        target = ["--row", str((task.row or 0) + 1)]
-    flags = [*reading, *target, *_flags(dict(task.options.given))]
-    return before + shlex.join(["outlying", "explain", source, *flags, "--format", "json"])
-
-
-def python(entry: TableEntry, job: Job) -> str:
-    """Return the lines of Python that print the result of a job as JSON."""
-    _check_can_be_reproduced(entry, job)
-    task = job.task
-    if isinstance(task, Explain):
-        data, reading = _python_data(entry.sourcing)
-        arguments = [
-            data,
-            _python_target(entry, job, task),
-            *reading,
-            *_python_options(task.options.given),
-        ]
-        call = f"outlying.explain({', '.join(arguments)})"
-        return f"import outlying\n\nfindings = {call}\nprint(findings.to_json(indent=2))\n"
-    if not isinstance(task, Detect):
-        raise NotReadyError("this job reads a table: there is nothing to reproduce")
-    data, reading = _python_data(entry.sourcing)
-    explainer = ", ".join([data, *reading, *_python_options(task.options.given)])
-    return (
-        "import json\n\nimport outlying\n\n"
-        f"explainer = outlying.Explainer({explainer})\n"
-        f"detection = outlying.detect(explainer, top={task.top})\n"
-        "findings = explainer.explain_many(rows=detection.positions)\n"
-        "print(json.dumps([item.to_dict() for item in findings], indent=2))\n"
-    )
-
-
-def _check_can_be_reproduced(entry: TableEntry, job: Job) -> None:
+def reproduced(entry: TableEntry, job: Job) -> dict[str, str]:
+    """Return the command and the lines of Python that print the result of a job as JSON."""
     if job.kind == "detect" and entry.is_streamed:
         raise NotReadyError(say.PAGE_RANKED_HERE)
+    if job.task is None:
+        raise NotReadyError("this job reads a table: there is nothing to reproduce")
+    source, reading = _source(entry.sourcing), _reading_flags(entry.sourcing)
+    data, python_reading = _python_data(entry.sourcing)
+    options = dict(job.task.options.given)
+    python_options = [*python_reading, *_python_options(options)]
+    if isinstance(job.task, Explain):
+        before, flags, target = _target(entry, job, job.task)
+        command = ["outlying", "explain", source, *reading, *flags, *_flags(options)]
+        call = f"outlying.explain({', '.join([data, target, *python_options])})"
+        python = f"import outlying\n\nfindings = {call}\nprint(findings.to_json(indent=2))\n"
+        return {"command": before + shlex.join([*command, "--format", "json"]), "python": python}
+    top = job.task.top
+    pairs = ["--pairs", str(options.pop("top"))] if "top" in options else []
+    flags = [*reading, "--top", str(top), *_flags(options), "--explain", *pairs]
+    return {
+        "command": shlex.join(["outlying", "detect", source, *flags, "--format", "json"]),
+        "python": "import json\n\nimport outlying\n\n"
+        f"explainer = outlying.Explainer({', '.join([data, *python_options])})\n"
+        f"detection = outlying.detect(explainer, top={top})\n"
+        "findings = explainer.explain_many(rows=detection.positions)\n"
+        "print(json.dumps([item.to_dict() for item in findings], indent=2))\n",
+    }
+
+
+def _target(entry: TableEntry, job: Job, task: Explain) -> tuple[str, list[str], str]:
+    """Name what is explained: what is piped into the command, its flags, and in Python."""
+    if task.object is not None:
+        values = {name: plain(value) for name, value in task.object}
+        content = shlex.quote(json.dumps(values, ensure_ascii=True))
+        return f"printf '%s' {content} | ", ["--object", "-"], f"object={values!r}"
+    if entry.is_streamed:
+        key = {name: plain(value) for name, value in job.findings.key}
+        texts = [f"{name}={'' if value is None else value}" for name, value in key.items()]
+        return "", [part for text in texts for part in ("--where", text)], f"where={key!r}"
+    return "", ["--row", str((task.row or 0) + 1)], f"row={task.row}"
 
 
 def _source(sourcing: Sourcing) -> str:
@@ -180,10 +169,6 @@ def _flags(given: dict[str, Any]) -> list[str]:
     return flags
 
 
-def _where(name: str, value: Any) -> str:
-    return f"{name}={'' if value is None else plain(value)}"
-
-
 def _python_data(sourcing: Sourcing) -> tuple[str, list[str]]:
     """Write the data as Python names them, and the options of reading them."""
     given = dict(sourcing.given)
@@ -195,13 +180,6 @@ def _python_data(sourcing: Sourcing) -> tuple[str, list[str]]:
     return source, [*engine, *(f"{name}={value!r}" for name, value in given.items())]
 
 
-def _python_target(entry: TableEntry, job: Job, task: Explain) -> str:
-    if task.object is not None:
-        return f"object={ {name: plain(value) for name, value in task.object}!r}"
-    if entry.is_streamed:
-        return f"where={ {name: plain(value) for name, value in job.findings.key}!r}"
-    return f"row={task.row}"
-
-
-def _python_options(given: tuple[tuple[str, Any], ...]) -> list[str]:
-    return [f"{name}={(dict(value) if name == 'types' else value)!r}" for name, value in given]
+def _python_options(given: dict[str, Any]) -> list[str]:
+    known = given | ({"types": dict(given["types"])} if "types" in given else {})
+    return [f"{name}={value!r}" for name, value in known.items()]

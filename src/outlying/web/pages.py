@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +23,10 @@ from outlying.checks import read_whole
 from outlying.errors import INFINITE_AS_MISSING, ColumnError, ObjectError, OptionError
 from outlying.render import html
 from outlying.table.values import printable
-from outlying.web import LimitError, exports, odd_page, openapi, table_page
+from outlying.web import LimitError, NotReadyError, exports, odd_page, openapi, row_page, table_page
 from outlying.web.jobs import Job
 from outlying.web.openapi import Answer, record
-from outlying.web.queries import Addresses, TableQuery, encoded
+from outlying.web.queries import Addresses, TableQuery
 from outlying.web.row_page import RowPage, Subject, copied, texts_of, too_long
 from outlying.web.sourcing import SAID, bounded
 from outlying.web.tables import TableEntry, Twins, service_of
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 def page(template: str, status: int = 200, **context: Any) -> Response:
     """Return a page."""
-    text = _environment().get_template(template).render(**context)
+    text = _environment().get_template(template).render(**_OPTIONAL | context)
     return HTMLResponse(text.encode("utf-8", "backslashreplace"), status)
 
 
@@ -55,6 +55,9 @@ def _style() -> str:
 def _environment() -> Environment:
     found = html.with_cards(html.environment("outlying.web"))
     found.filters["percent_of"] = _percent_of
+    found.filters |= {"counted": table_page.counted, "picture": table_page.picture}
+    found.filters |= {"choices": row_page.choices, "hint": row_page.hint}
+    found.globals |= {"say": say, "formats": exports.FORMATS}
     script = resources.files("outlying.web") / "static" / "page.js"
     found.globals["version"] = outlying.__version__
     found.globals["assets"] = {
@@ -82,13 +85,10 @@ def _percent_of(number: float, name: str) -> Any:
 #: A page waits so many seconds for an answer before it shows progress instead.
 PATIENCE = 0.7
 _LARGEST_FORM, _MOST_FIELDS = 4 << 20, 100_000  # bytes; a new object has one for each column
-_EXPORTS = {
-    "csv": "Odd cells (CSV)",
-    "xlsx": "Odd cells (Excel)",
-    "html": "Report",
-    "json": "JSON",
-    "png": "Picture",
-}
+#: What a page need not show.
+_OF_JOBS = ("job", "waiting", "problem", "remedy", "again", "along", "findings", "welcome")
+_OF_VIEWS = ("table", "summary", "sections", "columns", "hidden", "more", "notes")
+_OPTIONAL = dict.fromkeys((*_OF_JOBS, *_OF_VIEWS))
 
 
 def view(
@@ -100,14 +100,7 @@ def view(
     **context: Any,
 ) -> Response:
     """Show a view of a table."""
-    links = {
-        "odd": addresses.odd(),
-        "table": addresses.table(),
-        "columns": addresses.to("/columns"),
-        "new": addresses.to("/new"),
-    }
-    shown = {"name": entry.name, "links": links}
-    return page(template, status, table=shown, here=here, **context)
+    return page(template, status, table=entry, addresses=addresses, here=here, **context)
 
 
 def error_page(request: Request, status: int, message: str) -> Response:
@@ -119,7 +112,7 @@ def error_page(request: Request, status: int, message: str) -> Response:
     heading = {404: "There is no such page", 429: "Too much at once"}.get(
         status, "That did not work"
     )
-    return page("error.html", status, heading=heading, problem=message, back=back, again=None)
+    return page("error.html", status, heading=heading, problem=message, back=back)
 
 
 def is_json(request: Request) -> bool:
@@ -147,8 +140,20 @@ async def open_table(request: Request) -> tuple[TableEntry, Response | None]:
     if entry.state == "ready" or entry.job is None:
         return entry, None
     shown = {"heading": printable(entry.name, 60), "words": "Reading the table"}
-    job = progress(service.jobs.get(entry.job))
-    return entry, page("waiting.html", 202, job=job, waiting=True, **shown)
+    return entry, page("waiting.html", 202, job=service.jobs.get(entry.job), waiting=True, **shown)
+
+
+def of_table(
+    show: Callable[[Request, TableEntry, Addresses], Awaitable[Response]],
+) -> Callable[[Request], Awaitable[Response]]:
+    """Return a page of a table that is read first; until then, how far that is."""
+
+    async def answer(request: Request) -> Response:
+        addresses = Addresses.of(request)
+        entry, waiting = await open_table(request)
+        return waiting or await show(request, entry, addresses)
+
+    return answer
 
 
 def _unread(entry: TableEntry) -> Response:
@@ -173,17 +178,6 @@ async def form(request: Request) -> QueryParams:
     return QueryParams([item for item in form.multi_items() if isinstance(item[1], str)])
 
 
-def progress(job: Job) -> dict[str, Any]:
-    """Return how far a job is, and where that is told."""
-    return {
-        "events": f"/api/v1/jobs/{job.id}/events",
-        "cancel": f"/jobs/{job.id}/cancel",
-        "done": job.done,
-        "total": job.total,
-        "text": job.stage,
-    }
-
-
 def ended(job: Job) -> str:
     """Say why a job has ended without a result."""
     return "It was cancelled." if job.state == "cancelled" else job.error or "It failed."
@@ -196,19 +190,11 @@ def is_infinite(job: Job) -> bool:
 
 def along(entry: TableEntry, job: Job, json: str) -> dict[str, Any]:
     """Return the ways to take a result along."""
-    address = f"/api/v1/jobs/{job.id}/export"
-    is_ranked_here = entry.is_streamed and job.kind == "detect"
-    return {
-        "exports": [
-            {"name": name, "href": address + encoded([("format", kind)])}
-            for kind, name in _EXPORTS.items()
-            if kind != "png" or job.kind == "explain"
-        ],
-        "command": None if is_ranked_here else exports.command_line(entry, job),
-        "python": None if is_ranked_here else exports.python(entry, job),
-        "instead": say.PAGE_RANKED_HERE if is_ranked_here else "",
-        "json": json,
-    }
+    try:
+        said = exports.reproduced(entry, job)
+    except NotReadyError as error:
+        said = {"instead": str(error)}
+    return {"job": job, "json": json, **said}
 
 
 # --- the start, the table ----------------------------------------------------------------------
@@ -247,12 +233,9 @@ def _about(entry: TableEntry) -> str:
     return {"reading": "being read", "failed": "could not be read"}.get(entry.state, "")
 
 
-async def table(request: Request) -> Response:
+@of_table
+async def table(request: Request, entry: TableEntry, addresses: Addresses) -> Response:
     """Show a part of a table."""
-    addresses = Addresses.of(request)
-    entry, waiting = await open_table(request)
-    if waiting is not None:
-        return waiting
     problem = ""
     try:
         moved_to = table_page.sent(entry, request.query_params, addresses)
@@ -269,12 +252,9 @@ async def table(request: Request) -> Response:
     return view("table.html", entry, addresses, "table", status, problem=problem, **shown)
 
 
-async def columns(request: Request) -> Response:
+@of_table
+async def columns(request: Request, entry: TableEntry, addresses: Addresses) -> Response:
     """Show what the columns of a table hold, and how each was read."""
-    addresses = Addresses.of(request)
-    entry, waiting = await open_table(request)
-    if waiting is not None:
-        return waiting
     left = table_page.left_of(request.query_params)
     shown = table_page.ColumnsPage(entry, TableQuery(), addresses, left).context()
     return view("columns.html", entry, addresses, "columns", **shown)
@@ -297,28 +277,23 @@ async def cancel(request: Request) -> Response:
 # --- what stands out -------------------------------------------------------------------------
 
 
-async def odd(request: Request) -> Response:
+@of_table
+async def odd(request: Request, entry: TableEntry, addresses: Addresses) -> Response:
     """Show the odd rows of a table as they are found; a look at this page begins the search."""
-    addresses = Addresses.of(request)
-    entry, waiting = await open_table(request)
-    if waiting is not None:
-        return waiting
     given = request.query_params.get("top") or ("10" if is_json(request) else None)
     top = odd_page.number_of(given)
     job = await finished(request, looked_for(request, addresses, top))
     if is_json(request):
         return Answer(exports.document(job))
-    found = odd_page.OddPage(entry, addresses, top)
-    shown = found.context()
-    if job.state == "done":
-        taken = along(entry, job, addresses.odd(top, ".json"))
-        shown |= {"state": "done", "along": taken} | found.found(job)
-    elif job.state in ("failed", "cancelled"):
+    shown: dict[str, Any] = {"about": table_page.size_of(entry), "top": top, "job": job}
+    if job.state in ("failed", "cancelled"):
         remedy = addresses.without_infinite.odd(top) if is_infinite(job) else None
-        shown |= {"state": "ended", "problem": ended(job), "remedy": remedy}
+        shown |= {"problem": ended(job), "remedy": remedy}
     else:
-        shown |= {"job": progress(job)} | found.found(job)
-    return view("odd.html", entry, addresses, "odd", waiting=shown["state"] == "running", **shown)
+        shown |= odd_page.OddPage(entry, addresses, top).found(job)
+    if job.state == "done":
+        shown["along"] = along(entry, job, addresses.odd(top, ".json"))
+    return view("odd.html", entry, addresses, "odd", waiting=not job.is_over, **shown)
 
 
 async def find_odd(request: Request) -> Response:
@@ -351,12 +326,9 @@ def looked_for(request: Request, addresses: Addresses, top: int, again: bool = F
 # --- a row, a new object ---------------------------------------------------------------------
 
 
-async def row(request: Request) -> Response:
+@of_table
+async def row(request: Request, entry: TableEntry, addresses: Addresses) -> Response:
     """Show a row, and why it is odd."""
-    addresses = Addresses.of(request)
-    entry, waiting = await open_table(request)
-    if waiting is not None:
-        return waiting
     number = read_whole("row", request.path_params["number"], 1)
     values = await service_of(request).tables.values(entry.id, number)
     subject = Subject(
@@ -377,12 +349,9 @@ def _among_odd(request: Request, addresses: Addresses) -> tuple[int | None, tupl
     return top, tuple(item.row + 1 for item in rows if item.row is not None)
 
 
-async def new(request: Request) -> Response:
+@of_table
+async def new(request: Request, entry: TableEntry, addresses: Addresses) -> Response:
     """Show a form for a new object, and why that is odd."""
-    addresses = Addresses.of(request)
-    entry, waiting = await open_table(request)
-    if waiting is not None:
-        return waiting
     params, welcome = request.query_params, say.PAGE_WELCOME
     if params.get("from"):
         number = read_whole("from", params["from"], 1)
@@ -396,26 +365,15 @@ async def new(request: Request) -> Response:
     is_empty = params.get("from") or not any(values.values())
     if is_empty and not is_json(request):
         shown = RowPage(entry, subject, addresses).context()
-        return view("row.html", entry, addresses, "new", **_NOTHING | shown | {"welcome": welcome})
+        return view("row.html", entry, addresses, "new", welcome=welcome, **shown)
     return await _explained(request, entry, subject, addresses, "new")
-
-
-_NOTHING: dict[str, Any] = {
-    "findings": None,
-    "job": None,
-    "problem": "",
-    "again": None,
-    "remedy": None,
-    "along": None,
-    "welcome": "",
-}
 
 
 async def _explained(
     request: Request, entry: TableEntry, subject: Subject, addresses: Addresses, here: str
 ) -> Response:
     shown = RowPage(entry, subject, addresses)
-    context = _NOTHING | shown.context()
+    context = shown.context()
     try:
         job = _job_of(request, entry, subject, addresses)
     except ObjectError as error:
@@ -431,11 +389,10 @@ async def _explained(
         context |= shown.explained(job.findings, twins)
         context["along"] = along(entry, job, subject.address(addresses, ".json"))
     elif job.state in ("failed", "cancelled"):
-        again = {"path": context["path"], "kept": context["kept"]}
         remedy = subject.address(addresses.without_infinite) if is_infinite(job) else None
-        context |= {"problem": ended(job), "again": again, "remedy": remedy}
+        context |= {"problem": ended(job), "again": True, "remedy": remedy}
     else:
-        context |= {"job": progress(job), "waiting": True}
+        context |= {"job": job, "waiting": True}
     return view("row.html", entry, addresses, here, **context)
 
 

@@ -353,6 +353,11 @@ class Addresses:
         return dataclasses.replace(self, hidden=tuple(dict.fromkeys((*self.hidden, name))))
 
     @property
+    def showing_all(self) -> Addresses:
+        """The same views with all columns."""
+        return dataclasses.replace(self, hidden=())
+
+    @property
     def without_infinite(self) -> Addresses:
         """The same views where infinite values count as missing."""
         options = OptionsQuery.checked(self.options.keywords | {"infinite": "missing"})
@@ -369,6 +374,10 @@ class Addresses:
     def table(self, query: TableQuery | None = None, suffix: str = "") -> str:
         """Return the address of the table, or of a part of it."""
         return self.to(pairs=() if query is None else query.to_params(), suffix=suffix)
+
+    def rows(self, numbers: Iterable[int]) -> str:
+        """Return the address of some rows of the table."""
+        return self.table(TableQuery(rows=tuple(numbers)))
 
     def row(self, number: int, suffix: str = "", top: int | None = None) -> str:
         """Return the address of an explained row, from 1; picked among so many odd ones or not."""

@@ -9,7 +9,6 @@ from typing import Any
 from outlying import sentences as say
 from outlying.kernel.tally import MOST_CONDITIONS
 from outlying.options import EXPLAIN_OPTIONS, Options
-from outlying.render.cells import CellStrip, cell_strip
 from outlying.render.html import terms
 from outlying.results.findings import Findings
 from outlying.results.stories import Pair, Story
@@ -122,6 +121,12 @@ class RowPage:
     def __init__(self, entry: TableEntry, subject: Subject, addresses: Addresses) -> None:
         self.entry, self.subject, self.addresses = entry, subject, addresses
 
+    @property
+    def path(self) -> str:
+        """Where its forms are sent to."""
+        number = self.subject.number
+        return self.addresses.path("/new" if number is None else f"/row/{number}")
+
     def context(self) -> dict[str, Any]:
         """Return what the template shows, explained or not."""
         number, rows = self.subject.number, self.entry.rows or 0
@@ -131,34 +136,17 @@ class RowPage:
         )
         plainly = dataclasses.replace(self.addresses, options=usual)
         return {
-            "heading": self.subject.heading,
+            "view": self,
+            "subject": self.subject,
             "about": self._about(rows),
-            "path": self.addresses.path("/new" if number is None else f"/row/{number}"),
             "neighbours": [] if number is None else list(self._neighbours(number, rows)),
-            "change": None
-            if number is None
-            else self.addresses.to("/new", [("from", str(number))]),
-            "kept": self.subject.pairs() + self.addresses.kept,
             "options": option_fields(options.options, rows),
             "options_kept": self.subject.pairs() + plainly.kept,
             "reset": self.subject.address(plainly) if options != usual else None,
-            "form": self._form(None) if number is None else None,
-            "strip": None,
-            "numbers": [],
-            "mark": None if number is None else self._mark(number),
             "plain": [
                 {"name": printable(name, 60), "value": printable(text, 80) if text else "missing"}
                 for name, text in self.subject.values.items()
             ],
-        }
-
-    def _mark(self, number: int) -> dict[str, Any]:
-        """Return the form that marks the row as fine, or takes that back."""
-        top = [] if self.subject.top is None else [("odd", str(self.subject.top))]
-        return {
-            "path": self.addresses.path("/fine"),
-            "kept": [*self.addresses.kept, *top, ("back", "row"), ("row", str(number))],
-            "is_fine": number in self.entry.fine,
         }
 
     def _about(self, rows: int) -> str:
@@ -168,8 +156,11 @@ class RowPage:
         place, count = self.subject.odd.index(self.subject.number) + 1, len(self.subject.odd)
         return f"{compared}; number {place:,} of {count:,} odd rows"
 
-    def _neighbours(self, number: int, rows: int) -> Iterator[dict[str, Any]]:
-        """Yield the ways to the rows before and after: of the odd ones, where it was picked."""
+    def _neighbours(self, number: int, rows: int) -> Iterator[tuple[str, str, str, str]]:
+        """Yield the ways to the rows before and after: of the odd ones, where it was picked.
+
+        Each has its key, its relation, its name and its address.
+        """
         is_odd, fine = number in self.subject.odd, self.entry.fine - {number}
         order: Sequence[int] = range(1, rows + 1)
         if is_odd:
@@ -178,12 +169,12 @@ class RowPage:
         place = order.index(number)
         if place > 0:
             href = self.addresses.row(order[place - 1], top=top)
-            yield {"name": f"Previous {kind}row", "href": href, "rel": "prev", "key": "p"}
+            yield "p", "prev", f"Previous {kind}row", href
         if place + 1 < len(order):
             href = self.addresses.row(order[place + 1], top=top)
-            yield {"name": f"Next {kind}row", "href": href, "rel": "next", "key": "n"}
+            yield "n", "next", f"Next {kind}row", href
         if top is not None:
-            yield {"name": "All odd rows", "href": self.addresses.odd(top), "rel": "", "key": "o"}
+            yield "o", "", "All odd rows", self.addresses.odd(top)
 
     def explained(self, findings: Findings, twins: Mapping[int, Twins]) -> dict[str, Any]:
         """Return what the template shows of findings; twins by the place of their story."""
@@ -192,15 +183,9 @@ class RowPage:
             for place, story in enumerate(findings.stories)
         }
 
-        def context_of(pair: Pair) -> dict[str, Any]:
-            return told[id(pair)]
-
         return {
             "findings": findings,
-            "strip": cell_strip(findings),
-            "numbers": _blame_numbers(findings),
-            "form": self._form(cell_strip(findings)) if self.subject.number is None else None,
-            "context_of": context_of,
+            "context_of": lambda pair: told[id(pair)],
             "notes": (*findings.notes, *PYTHON.hints(findings.hints)),
             "terms": terms(),
         }
@@ -213,7 +198,7 @@ class RowPage:
         whys = [self._hidden(item.attribute) for item in conditions]
         found = {
             "conditions": [
-                {"text": str(item), "href": None if why else self._group(item)}
+                (str(item), None if why else self._group(item))
                 for item, why in zip(conditions, whys, strict=True)
             ],
             "hidden": next(filter(None, whys), None),
@@ -256,13 +241,9 @@ class RowPage:
         ]
         lines = [[text or "missing" for text in line] for line in zip(*columns, strict=True)]
         return self._ordinary(story.headline, twins) | {
-            "twins_title": _twins_title(len(twins.twins)),
-            "twin_columns": [{"text": printable(n, 40), "is_odd": n == odd} for n in names],
+            "twin_columns": [(printable(name, 40), name == odd) for name in names],
             "own_cells": lines[0],
-            "twins": [
-                {"number": f"{n:,}", "href": self.addresses.row(n), "cells": line}
-                for n, line in zip((twin.row for twin in twins.twins), lines[1:], strict=True)
-            ],
+            "twins": list(zip((twin.row for twin in twins.twins), lines[1:], strict=True)),
         }
 
     def _ordinary(self, pair: Pair, twins: Twins) -> dict[str, Any]:
@@ -283,59 +264,17 @@ class RowPage:
         changed = {**own, odd: field_text(value)}
         return {"ordinary": cell_text(value), "change": self.addresses.new(changed)}
 
-    # --- the form ---------------------------------------------------------------------------------
 
-    def _form(self, strip: CellStrip | None) -> dict[str, Any]:
-        cells = {} if strip is None else {c.name: c for c in (*strip.shown, *strip.folded)}
-        fields = []
-        for column in self.entry.columns:
-            cell = cells.get(printable(column.name, 60))
-            fields.append(
-                {
-                    "name": column.name,
-                    "value": self.subject.values.get(column.name, ""),
-                    "hint": _hint(column),
-                    "choices": _choices(column),
-                    "is_number": column.type == "numeric",
-                    "heat": 0 if cell is None else cell.heat,
-                    "odd": None if cell is None else cell.odd,
-                    "look": ""
-                    if cell is None
-                    else "odd"
-                    if cell.odd
-                    else "warm"
-                    if cell.heat
-                    else "",
-                }
-            )
-        return {"kept": self.addresses.kept, "fields": fields}
+# --- the form ------------------------------------------------------------------------------------
 
 
-def _blame_numbers(findings: Findings) -> list[dict[str, Any]]:
-    """Return one number for each compared column, the most to blame first."""
-    ranked = sorted(findings.blame.items(), key=lambda item: -item[1])
-    most = max(findings.blame.values(), default=0.0)
-    return [
-        {
-            "name": printable(name, 40),
-            "number": f"{number:.2f}" if number > 0 else "0",
-            "share": round(100 * number / most) if most > 0 and number > 0 else 0,
-        }
-        for name, number in ranked
-    ]
-
-
-def _choices(column: ColumnOverview) -> list[str]:
+def choices(column: ColumnOverview) -> list[str]:
     """Return the categories that a field offers, those that can be read at a glance."""
     texts = map(field_text, column.categories)
     return [text for text in texts if 0 < len(text) <= _LONGEST_CHOICE]
 
 
-def _twins_title(count: int) -> str:
-    return "An ordinary row like this one" if count == 1 else f"{count} ordinary rows like this one"
-
-
-def _hint(column: ColumnOverview) -> str:
+def hint(column: ColumnOverview) -> str:
     """Return what a field takes: a range, or the commonest categories."""
     if column.low is not None and column.high is not None:
         return f"{cell_text(column.low)} to {cell_text(column.high)}"

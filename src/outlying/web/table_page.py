@@ -6,7 +6,7 @@ import collections
 import dataclasses
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from starlette.datastructures import QueryParams
 
@@ -16,7 +16,7 @@ from outlying.table.values import Form, Value, printable, read_text, text_of
 from outlying.web.browse import ColumnOverview
 from outlying.web.queries import Addresses, Filter, OptionsQuery, Params, TableQuery
 from outlying.web.sourcing import SAID
-from outlying.web.tables import Page, PageRow, TableEntry
+from outlying.web.tables import Page, TableEntry
 
 #: A page of more columns is slow to draw; the others are some steps to the right.
 MOST_COLUMNS = 60
@@ -46,177 +46,116 @@ RULES = {
 }
 
 
+#: A way to another part of what a page shows: its name, its relation, its address if there is one.
+Step: TypeAlias = tuple[str, str, str | None]
+
+
 class TablePage:
-    """One page of a table in words and links."""
+    """One page of a table, as its template sees it."""
+
+    name = ""
 
     def __init__(
         self, entry: TableEntry, query: TableQuery, addresses: Addresses, left: int = 0
     ) -> None:
         self.entry, self.query, self.addresses = entry, query, addresses
-        self._excluded = set(addresses.options.options.exclude)
-        self._types = dict(addresses.options.options.types)
-        self._declarable = frozenset() if entry.facts is None else entry.facts.declarable
-        declared = self._declarable.intersection(self._types)
-        self._skipped = {
+        self.excluded = set(addresses.options.options.exclude)
+        self.types = dict(addresses.options.options.types)
+        self.declarable = frozenset() if entry.facts is None else entry.facts.declarable
+        declared = self.declarable.intersection(self.types)
+        self.skipped = {
             item.name: item.reason for item in entry.skipped if item.name not in declared
         }
-        self._left = min(left, max(0, len(entry.columns) - 1))
-        self._columns = _window(entry, self._left)
+        self.left = min(left, max(0, len(entry.columns) - 1))
+        self.columns = _window(entry, self.left)
+        self.notes = [*entry.notes, *_unusable(entry)]
+
+    def leaves_out(self, name: str) -> bool:
+        """Return whether a column is not compared."""
+        return name in self.skipped or name in self.excluded
 
     def context(self, page: Page) -> dict[str, Any]:
         """Return what the template shows."""
-        query, hidden = self.query, self.addresses.hidden
-        shown = [column for _, column in self._columns if column.name not in hidden]
+        hidden = self.addresses.hidden
+        places = [(place, column) for place, column in self.columns if column.name not in hidden]
         return {
-            "about": _about(self.entry),
-            "notes": [*self.entry.notes, *_unusable(self.entry)],
-            "path": self.addresses.path(),
+            "view": self,
+            "page": page,
+            "query": self.query,
+            "about": size_of(self.entry),
+            "range": _range(page, self.entry.rows),
             "reading": _reading(self.entry),
-            "query": query,
-            "kept": self._kept(),
-            "names": [column.name for column in self.entry.columns],
-            "rules": [{"name": name, "label": label} for name, label in RULES.items()],
+            "rules": RULES,
+            "kinds": KINDS,
             "chips": list(self._chips()),
-            "all_rows": self._to(TableQuery(limit=query.limit)),
-            "columns": [self._head(column) for column in shown],
-            "hidden": self._hidden(),
-            "rows": self._rows(page, shown),
-            "pager": self._pager(page),
-            "json": self.addresses.table(query, ".json"),
-            "aside": self._aside(),
-            "left": self._left,
+            "all_rows": self._address(TableQuery(limit=self.query.limit)),
+            "columns": [column for _, column in places],
+            "texts": [
+                column_texts([row.values[place] for row in page.rows]) for place, _ in places
+            ],
         }
 
-    def _kept(self) -> dict[str, Params]:
-        """Return for each form what else its address has to hold."""
-        first = dataclasses.replace(self.query, offset=0)
-        everything = [*self.addresses.kept, *self._at_left]
-        return {
-            "search": dataclasses.replace(first, search="").to_params() + everything,
-            "filter": first.to_params() + everything,
-        }
+    def to(self, addresses: Addresses | None = None, **changes: Any) -> str:
+        """Return the address of this page with another query, or with other columns hidden."""
+        return self._address(dataclasses.replace(self.query, **changes), addresses)
 
-    def _hidden(self) -> dict[str, Any] | None:
-        """Return how many columns are hidden, and the address that shows them again."""
-        known = {column.name for column in self.entry.columns}
-        count = len(known.intersection(self.addresses.hidden))
-        shown = dataclasses.replace(self.addresses, hidden=())
-        href = shown.to(pairs=[*self.query.to_params(), *self._at_left])
-        return {"about": f"{counted(count, 'column')} hidden", "href": href} if count else None
+    def _address(self, query: TableQuery, addresses: Addresses | None = None) -> str:
+        return (addresses or self.addresses).to(pairs=[*query.to_params(), *self._at_left])
+
+    def kept(self, **changes: Any) -> Params:
+        """Return what else the address of a form has to hold, with some of it changed."""
+        first = dataclasses.replace(self.query, offset=0, **changes)
+        return [*first.to_params(), *self.addresses.kept, *self._at_left]
 
     @property
     def _at_left(self) -> Params:
-        return [("left", str(self._left))] if self._left else []
+        return [("left", str(self.left))] if self.left else []
 
-    def _aside(self) -> dict[str, Any] | None:
-        """Return the ways to columns further left and right, where there are too many."""
-        count, left = len(self.entry.columns), self._left
-        if count <= MOST_COLUMNS:
-            return None
-        last = left + len(self._columns)
-        steps = [
-            ("Columns to the left", max(0, left - MOST_COLUMNS) if left else None),
-            ("Columns to the right", last if last < count else None),
-        ]
-        return {
-            "about": f"Columns {left + 1:,} to {last:,} of {count:,}",
-            "steps": [
-                {"name": name, "rel": "", "href": None if at is None else self._beside(at)}
-                for name, at in steps
-            ],
-        }
+    @property
+    def range_of_columns(self) -> str:
+        """Which columns are shown, where there are too many for one page."""
+        count = len(self.entry.columns)
+        last = self.left + len(self.columns)
+        return f"Columns {self.left + 1:,} to {last:,} of {count:,}" * (count > MOST_COLUMNS)
+
+    def columns_aside(self) -> Iterator[Step]:
+        """Yield the ways to columns further left and right."""
+        last, left = self.left + len(self.columns), self.left
+        yield "Columns to the left", "", self._beside(max(0, left - MOST_COLUMNS)) if left else None
+        has_more = last < len(self.entry.columns)
+        yield "Columns to the right", "", self._beside(last) if has_more else None
 
     def _beside(self, left: int) -> str:
-        return self.addresses.to(pairs=[*self.query.to_params(), ("left", str(left))])
+        return self.addresses.to(self.name, [*self.query.to_params(), ("left", str(left))])
 
-    def _chips(self) -> Iterator[dict[str, str]]:
-        query = dataclasses.replace(self.query, offset=0)
+    def _chips(self) -> Iterator[tuple[str, str]]:
+        """Yield in words what the table is filtered by, each with the address without it."""
+        query = self.query
         if query.search:
-            without = self._to(dataclasses.replace(query, search=""))
-            yield {"text": f"contains “{printable(query.search, 60)}”", "without": without}
+            yield f"contains “{printable(query.search, 60)}”", self.to(search="", offset=0)
         for item in query.filters:
             left = tuple(other for other in query.filters if other is not item)
-            without = self._to(dataclasses.replace(query, filters=left))
-            yield {"text": printable(str(item), 120), "without": without}
+            yield printable(str(item), 120), self.to(filters=left, offset=0)
         if query.rows is not None:
-            without = self._to(dataclasses.replace(query, rows=None))
-            yield {"text": _these(len(query.rows)), "without": without}
+            count = len(query.rows)
+            words = "one chosen row" if count == 1 else f"{count:,} chosen rows"
+            yield words, self.to(rows=None, offset=0)
 
-    def _head(self, column: ColumnOverview) -> dict[str, Any]:
-        is_sorted = self.query.sort == column.name
-        down = is_sorted and not self.query.descending
-        again = dataclasses.replace(self.query, sort=column.name, descending=down, offset=0)
-        kind = self._types.get(column.name, column.type)
-        return {
-            "name": column.name,
-            "kind": KINDS[kind],
-            "look": "right" if column.type == "numeric" else "",
-            "order": ("descending" if self.query.descending else "ascending") * is_sorted,
-            "arrow": ("▼" if self.query.descending else "▲") * is_sorted,
-            "sort": self._to(again),
-            "hide": self.addresses.hiding(column.name).to(
-                pairs=[*self.query.to_params(), *self._at_left]
-            ),
-            "is_skipped": column.name in self._skipped or column.name in self._excluded,
-        }
-
-    def _rows(self, page: Page, shown: list[ColumnOverview]) -> list[dict[str, Any]]:
-        places = {column.name: place for place, column in enumerate(self.entry.columns)}
-        texts = [
-            column_texts([row.values[places[column.name]] for row in page.rows]) for column in shown
-        ]
-        return [
-            self._row(row, shown, [column[place] for column in texts])
-            for place, row in enumerate(page.rows)
-        ]
-
-    def _row(
-        self, row: PageRow, shown: list[ColumnOverview], texts: list[str | None]
-    ) -> dict[str, Any]:
-        blame = row.blame or {}
-        return {
-            "number": f"{row.row:,}",
-            "href": self.addresses.row(row.row),
-            "is_explained": row.blame is not None,
-            "is_fine": row.row in self.entry.fine,
-            "cells": [
-                {
-                    "text": text,
-                    "heat": round(100 * blame.get(column.name, 0)),
-                    "look": ("right " if column.type == "numeric" else "")
-                    + ("odd" if column.name in row.odd else ""),
-                }
-                for column, text in zip(shown, texts, strict=True)
-            ],
-        }
-
-    def _pager(self, page: Page) -> dict[str, Any]:
-        limit, offset = page.limit, page.offset
+    def steps(self, page: Page) -> Iterator[Step]:
+        """Yield the ways to other pages of the same rows."""
+        offset, limit = page.offset, page.limit
         last = max(0, (page.total - 1) // limit * limit)
-        places = [
-            ("First", 0 if offset else None, ""),
-            ("Previous", max(0, offset - limit) if offset else None, "prev"),
-            ("Next", offset + limit if offset < last else None, "next"),
-            ("Last", last if offset < last else None, ""),
-        ]
-        return {
-            "about": _range(page, self.entry.rows or 0),
-            "steps": [
-                {"name": name, "rel": rel, "href": None if at is None else self._at(at)}
-                for name, at, rel in places
-            ],
-        }
-
-    def _at(self, offset: int) -> str:
-        return self._to(dataclasses.replace(self.query, offset=offset))
-
-    def _to(self, query: TableQuery) -> str:
-        """Return the address of other rows, with the same columns."""
-        return self.addresses.to(pairs=[*query.to_params(), *self._at_left])
+        is_later, has_more = offset > 0, offset < last
+        yield "First", "", self.to(offset=0) if is_later else None
+        yield "Previous", "prev", self.to(offset=max(0, offset - limit)) if is_later else None
+        yield "Next", "next", self.to(offset=offset + limit) if has_more else None
+        yield "Last", "", self.to(offset=last) if has_more else None
 
 
 class ColumnsPage(TablePage):
     """What the columns of a table hold, how each was read, and whether it is compared."""
+
+    name = "/columns"
 
     def context(self, page: Page | None = None) -> dict[str, Any]:  # noqa: ARG002 - no rows
         """Return what the template shows."""
@@ -225,78 +164,51 @@ class ColumnsPage(TablePage):
         odd = collections.Counter(
             name for known in self.entry.explained.values() for name in known.odd
         )
-        compared = len(self.entry.columns) - len(
-            self._excluded.union(self._skipped).intersection(c.name for c in self.entry.columns)
-        )
+        compared = [column for column in self.entry.columns if not self.leaves_out(column.name)]
         return {
-            "about": f"{size_of(self.entry)}, {compared:,} of them compared.",
-            "notes": [*self.entry.notes, *_unusable(self.entry)],
-            "path": self.addresses.path(),
+            "view": self,
+            "about": f"{size_of(self.entry)}, {len(compared):,} of them compared.",
+            "forms": FORMS,
             "kept": [*untyped.to_params(), *self._elsewhere()],
-            "choices": [self._choice(*item, odd[item[1].name]) for item in self._columns],
-            "aside": self._aside(),
+            "odd": odd,
         }
-
-    def _beside(self, left: int) -> str:
-        return self.addresses.to("/columns", [("left", str(left))])
 
     def _elsewhere(self) -> Params:
         """Return what was chosen for columns that are not on this page."""
-        here = {column.name for _, column in self._columns}
+        here = {column.name for _, column in self.columns}
         hidden = [("hide", name) for name in self.addresses.hidden if name not in here]
-        types = [("type", f"{n}={kind}") for n, kind in self._types.items() if n not in here]
+        types = [("type", f"{n}={kind}") for n, kind in self.types.items() if n not in here]
         return [*hidden, *types, *self._at_left]
 
-    def _choice(self, place: int, column: ColumnOverview, odd: int) -> dict[str, Any]:
-        chosen = self._types.get(column.name, "")
-        usual = f"{KINDS[column.type]} (as read)"
-        kinds = [("", usual), *(item for item in KINDS.items() if item[0] != column.type)]
-        if column.name in self._declarable:
-            kinds.insert(1, (column.type, f"{KINDS[column.type]}, compared all the same"))
-        reason = self._skipped.get(column.name)
-        return {
-            "place": place,
-            "name": column.name,
-            "read_as": FORMS[column.form],
-            "unread": f"{counted(column.unread, 'text')} among them" if column.unread else "",
-            "holds": _held(column, self.entry.rows),
-            "picture": picture(column.bars) if max(column.bars, default=0) > 1 else "",
-            "is_shown": column.name not in self.addresses.hidden,
-            "missing": _share(column.missing, self.entry.rows) if column.missing else "",
-            "odd": f"{odd:,}" if odd else "",
-            "is_compared": column.name not in self._excluded,
-            "is_declared": reason is None and column.name in self._declarable,
-            "skipped": None if reason is None else f"no, it {printable(reason, 120)}",
-            "kinds": [
-                {"value": value, "label": label, "is_chosen": value == chosen}
-                for value, label in kinds
-            ],
-        }
+    def kinds(self, column: ColumnOverview) -> list[tuple[str, str]]:
+        """Return the types that can be declared of a column, in words; none is as it was read."""
+        kinds = [("", f"{KINDS[column.type]} (as read)")]
+        if column.name in self.declarable:
+            kinds.append((column.type, f"{KINDS[column.type]}, compared all the same"))
+        return kinds + [item for item in KINDS.items() if item[0] != column.type]
 
+    def held(self, column: ColumnOverview) -> str:
+        """Say what a column holds: its range, or its commonest categories."""
+        if column.low is not None and column.high is not None:
+            ends = cell_text(column.low), cell_text(column.high)
+            return f"{ends[0]} to {ends[1]}" if ends[0] != ends[1] else f"always {ends[0]}"
+        if not column.categories:
+            return "nothing"
+        if column.distinct > _MOST_LISTED and column.bars[0] <= self.entry.rows * _COMMON:
+            return f"{column.distinct:,} different texts"
+        most = [
+            f"{printable(name, 24)} {self.share(count)}"
+            for name, count in zip(column.categories[:_MOST_NAMED], column.bars, strict=False)
+        ]
+        more = column.distinct - len(most)
+        return ", ".join(most) + (f" and {more:,} more" if more else "")
 
-def _held(column: ColumnOverview, rows: int) -> str:
-    """Say what a column holds: its range, or its commonest categories."""
-    if column.low is not None and column.high is not None:
-        ends = cell_text(column.low), cell_text(column.high)
-        return f"{ends[0]} to {ends[1]}" if ends[0] != ends[1] else f"always {ends[0]}"
-    if not column.categories:
-        return "nothing"
-    if column.distinct > _MOST_LISTED and column.bars[0] <= rows * _COMMON:
-        return f"{column.distinct:,} different texts"
-    most = [
-        f"{printable(name, 24)} {_share(count, rows)}"
-        for name, count in zip(column.categories[:_MOST_NAMED], column.bars, strict=False)
-    ]
-    more = column.distinct - len(most)
-    return ", ".join(most) + (f" and {more:,} more" if more else "")
-
-
-def _share(count: int, rows: int) -> str:
-    """Return a number of rows as a share; a few are not none, and nearly all are not all."""
-    percent = 100 * count / max(rows, 1)
-    if percent < 1:
-        return f"{count:,} {'row' if count == 1 else 'rows'}"
-    return "99.9%" if 99.95 <= percent < 100 else f"{percent:.3g}%"
+    def share(self, count: int) -> str:
+        """Return a number of rows as a share; a few are not none, and nearly all are not all."""
+        percent = 100 * count / max(self.entry.rows, 1)
+        if percent < 1:
+            return counted(count, "row")
+        return "99.9%" if 99.95 <= percent < 100 else f"{percent:.3g}%"
 
 
 #: The size of the small picture of a column.
@@ -304,8 +216,10 @@ PICTURE_WIDTH, PICTURE_HEIGHT = 120, 28
 
 
 def picture(bars: Sequence[int]) -> str:
-    """Return the bars of a column as the path of an SVG; nothing where there are none."""
+    """Return the bars of a column as the path of an SVG; nothing where all are low."""
     most, step = max(bars, default=0), PICTURE_WIDTH / max(len(bars), 1)
+    if most <= 1:
+        return ""
     parts = []
     for place, count in enumerate(bars):
         if count:
@@ -344,10 +258,6 @@ def size_of(entry: TableEntry) -> str:
     return f"{counted(entry.rows, 'row')}, {counted(len(entry.columns), 'column')}"
 
 
-def _about(entry: TableEntry) -> str:
-    return f"{size_of(entry)}. Click a row to see why it is odd, or that it is not."
-
-
 def _reading(entry: TableEntry) -> list[dict[str, Any]]:
     """Return the ways in which the file could be read instead."""
     given = dict(entry.sourcing.given)
@@ -371,10 +281,6 @@ def _unusable(entry: TableEntry) -> list[str]:
     return [
         f"Column {printable(item.name, 60)} is not shown: it {item.reason}." for item in named
     ] + more
-
-
-def _these(count: int) -> str:
-    return "one chosen row" if count == 1 else f"{count:,} chosen rows"
 
 
 def _window(entry: TableEntry, left: int) -> list[tuple[int, ColumnOverview]]:
