@@ -128,6 +128,7 @@ def test_the_list_of_sentences_is_what_the_script_makes() -> None:
     made = make_wording.page()
     assert page.split("## Errors")[0] == made.split("## Errors")[0], "run scripts/make_wording.py"
     assert len(page.split("## Errors")[1].splitlines()) > 200
-    used = "".join(path.read_text("utf-8") for path in PACKAGE.rglob("*.py"))
+    files = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.html")]
+    used = "".join(path.read_text("utf-8") for path in files)
     for name in vars(sentences):
         assert not name.isupper() or re.search(rf"say\.{name}\b|import {name}\b", used), name
