@@ -42,9 +42,14 @@ def test_no_row_that_is_strong_enough_is_lost(
     evidence = model.judged(numbers)
     strengths, combinations = evidence.strongest, evidence.combination
     lines = float(np.quantile(strengths, share)), float(np.quantile(combinations, share))
-    found = set(StrengthBounds(model, *lines).candidates(numbers).tolist())
+    bounds = StrengthBounds(model, *lines)
+    found = set(bounds.candidates(numbers).tolist())
     wanted = np.flatnonzero((strengths >= lines[0]) | (combinations >= lines[1]))
     assert found >= set(wanted.tolist())
+    higher = (1 + share) / 2  # what has become the least since
+    raised = float(np.quantile(strengths, higher)), float(np.quantile(combinations, higher))
+    wanted = np.flatnonzero((strengths >= raised[0]) | (combinations >= raised[1]))
+    assert found >= set(bounds.candidates(numbers, *raised).tolist()) >= set(wanted.tolist())
     alone = set(StrengthBounds(model, lines[0], np.inf).candidates(numbers).tolist())
     assert alone >= set(np.flatnonzero(strengths >= lines[0]).tolist())
 

@@ -22,7 +22,7 @@ from outlying.search.bins import NumericBins
 from outlying.search.cells import Cells, Codes, NumberCoder, Numbers
 from outlying.search.evidence import joined
 from outlying.search.outside import STRONG_MISFIT, CategoryJudge, NumberJudge
-from outlying.table.columns import Floats, Mask, Rows
+from outlying.table.columns import Floats, Rows
 
 if TYPE_CHECKING:
     from outlying.search.model import FittedProperty, Model
@@ -39,7 +39,7 @@ EVEN_PLACES = 512
 ENOUGH_ROWS = 32_768
 
 Places: TypeAlias = npt.NDArray[np.int32]
-Table: TypeAlias = Floats  # bins (the last: none) x codes of an attribute
+Table: TypeAlias = Floats  # bins, the last of which is none, or places x codes of an attribute
 
 
 class StrengthBounds:
@@ -56,32 +56,37 @@ class StrengthBounds:
             for place, own in enumerate(fitted)
         ]
 
-    def candidates(self, numbers: Sequence[Numbers]) -> Rows:
-        """Return which rows may be strong enough."""
+    def candidates(
+        self, numbers: Sequence[Numbers], strength: float = 0.0, combination: float = 0.0
+    ) -> Rows:
+        """Return which rows may be strong enough, also for what has become the least since."""
         rows = len(numbers[0])
         if self.strength <= 0:  # nothing is known to be too weak
             return np.arange(rows)
+        strength = max(self.strength, strength - ROUNDING)
+        combination = max(self.combination, combination - ROUNDING)
         places = [axis.places(own) for axis, own in zip(self._axes, numbers, strict=True)]
         codes = functools.cache(lambda at: self._axes[at].codes[places[at]])
         total, is_strong = np.zeros(rows), np.zeros(rows, dtype=bool)
         for number, own in enumerate(self._properties):
             place = places[own.attribute]
             total += own.surprise[place]
-            hot = np.flatnonzero((own.most[place] >= self.strength) & ~is_strong)
-            hot = hot[own.bound(place[hot], hot, codes) >= self.strength] if len(hot) else hot
+            hot = np.flatnonzero((own.most[place] >= strength) & ~is_strong)
+            hot = hot[own.bound(place[hot], hot, codes) >= strength] if len(hot) else hot
             if len(hot):
-                is_strong[hot] = self._may_be_strong(number, place, hot, numbers, codes)
-        return np.flatnonzero(is_strong | (total >= self.combination))
+                most = self._most_of(number, place, hot, numbers, codes)
+                is_strong[hot] = most >= strength
+        return np.flatnonzero(is_strong | (total >= combination))
 
-    def _may_be_strong(
+    def _most_of(
         self,
         number: int,
         places: Places,
         rows: Rows,
         numbers: Sequence[Numbers],
         codes: Callable[[int], Codes],
-    ) -> Mask:
-        """Find out how badly rows fit on a property, and with that how strong they may be."""
+    ) -> Floats:
+        """Find out how badly rows fit on a property, and with that how strong they are at most."""
         bounds, fitted = self._properties[number], self.model.fitted(number)
         values = self.model.properties[number].numbers(numbers)[rows]
         own = tuple(codes(at)[rows] for at in range(len(numbers)))
@@ -91,7 +96,7 @@ class StrengthBounds:
         outside = bounds.outside_bound(places[rows], rows, codes)
         if isinstance(fitted.judge, NumberJudge):  # in value space, that context knows no limit
             outside[(misfits >= STRONG_MISFIT) & (contexts[:, 1] >= 0)] = np.inf
-        return joined(outside, misfits) >= self.strength
+        return joined(outside, misfits)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -153,8 +158,8 @@ class _PropertyBounds:
     bins: Rows  # of each place of the attribute
     surprise: Floats  # of each place, in the whole column, as far as it adds to the combination
     whole: Floats  # of each place: how far outside of the whole column
-    misfit: Mapping[int, Table]  # by another attribute
-    outside: Mapping[int, Table]  # the same: how far outside of a group
+    misfit: Mapping[int, Table]  # by another attribute: bins x codes
+    outside: Mapping[int, Table]  # the same, places x codes: how far outside of a group
     most: Floats  # of each place, whatever the other attributes are
 
     @classmethod
@@ -169,42 +174,48 @@ class _PropertyBounds:
         own, cells = model.properties[place], model.cells
         axis = axes[own.place]
         examples = own.numbers({own.place: axis.examples})  # type: ignore[arg-type]
-        bins = fitted.bins.of(examples)
-        judge, outside = fitted.judge, np.zeros((fitted.bins.count + 1, len(cells.spans)))
+        bins, judge = fitted.bins.of(examples), fitted.judge
         if isinstance(judge, NumberJudge):
-            surprise = _of_numbers(judge, axis)
-            _fill_groups(outside, judge, _edges_of(fitted))
+            surprise, outside = _of_numbers(judge, axis), _of_groups(judge, axis)
         else:
             assert isinstance(judge, CategoryJudge)  # noqa: S101 - there is no other
-            surprise = judge.surprise(examples)
+            surprise, outside = judge.surprise(examples), {}
         whole = np.maximum(surprise - judge.bar, 0.0)
+        far = functools.reduce(np.maximum, (own.max(axis=1) for own in outside.values()), whole)
         misfit = _misfits(model, place, fitted)
-        farthest = outside.max(axis=1, initial=0.0)  # by bin
-        np.maximum.at(farthest, bins, np.where(np.isfinite(whole), whole, 0.0))
+        farthest = np.zeros(len(misfit))  # by bin
+        np.maximum.at(farthest, bins, np.where(np.isfinite(far), far, 0.0))
         misfit[joined(farthest[:, None], misfit) < strength] = 0.0
         worst = misfit.max(axis=1, initial=0.0)
-        outside[joined(outside, worst[:, None]) < strength] = 0.0
-        most = joined(np.maximum(farthest[bins], whole), worst[bins])
-        tables = [_by_attribute(cells, table) for table in (misfit, outside)]
         combined = np.zeros(len(surprise)) if own.told else surprise
-        return cls(own.place, bins, combined, whole, tables[0], tables[1], most)
+        tables = _by_attribute(cells, misfit)
+        return cls(own.place, bins, combined, whole, tables, outside, joined(far, worst[bins]))
 
     def bound(self, places: Places, rows: Rows, codes: Callable[[int], Codes]) -> Floats:
         """Return the most that counts against some rows, given all places and codes of these."""
-        misfit = self._largest(self.misfit, places, rows, codes)
+        misfit = _largest(self.misfit, self.bins[places], rows, codes)
         return joined(self.outside_bound(places, rows, codes), misfit)
 
     def outside_bound(self, places: Places, rows: Rows, codes: Callable[[int], Codes]) -> Floats:
         """Return how far outside some rows are at most, of the column and of single conditions."""
-        return np.maximum(self.whole[places], self._largest(self.outside, places, rows, codes))
+        return np.maximum(
+            self.whole[places], _largest(self.outside, places.astype(np.int64), rows, codes)
+        )
 
-    def _largest(
-        self, tables: Mapping[int, Table], places: Places, rows: Rows, codes: Callable[[int], Codes]
-    ) -> Floats:
-        bins, found = self.bins[places], np.zeros(len(rows))
-        for attribute, table in tables.items():
-            found = np.maximum(found, table[bins, codes(attribute)[rows]])
-        return found
+
+def _largest(
+    tables: Mapping[int, Table],
+    lines: Rows,
+    rows: Rows,
+    codes: Callable[[int], Codes],
+) -> Floats:
+    """Look rows up in tables, given the line of each, and return the largest of what is found."""
+    found = np.zeros(len(rows))
+    for attribute, table in tables.items():
+        own = codes(attribute)
+        own = own if len(own) == len(rows) else own[rows]
+        np.maximum(found, table.ravel().take(lines * table.shape[1] + own), out=found)
+    return found
 
 
 def _of_numbers(judge: NumberJudge, axis: _Axis) -> Floats:
@@ -219,15 +230,17 @@ def _of_numbers(judge: NumberJudge, axis: _Axis) -> Floats:
     return found
 
 
-def _fill_groups(table: Table, judge: NumberJudge, inner: Floats) -> None:
-    """Find out how far outside of the groups of single conditions the values of bins may be."""
-    edges = np.concatenate([judge.ordered[:1], inner, judge.ordered[-1:]])
+def _of_groups(judge: NumberJudge, axis: _Axis) -> dict[int, Table]:
+    """Return how far outside of the groups of single conditions the values of places may be."""
+    assert axis.edges is not None  # noqa: S101 - of a number
+    table = np.zeros((len(axis.examples), len(judge.cells.spans)))
     for context in judge.contexts[1:]:
         held = judge.group(context)
         if held is not None:
-            tail, surprise = held[1].most_surprise(edges[:-1], edges[1:])
+            tail, surprise = held[1].most_surprise(axis.edges[:-1], axis.edges[1:])
             counts = np.where(tail > 0, surprise + judge.bonus(context) - judge.bar, 0.0)
-            table[:-1, context[0]] = np.maximum(counts, 0.0)
+            table[1:-2, context[0]] = np.maximum(counts, 0.0)
+    return _by_attribute(judge.cells, table)
 
 
 def _misfits(model: Model, place: int, fitted: FittedProperty) -> Table:

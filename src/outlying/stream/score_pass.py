@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 #: Scores count in an order up to so many decimals.
 _DECIMALS = 9
+#: So many rows are looked up at once.
+_SLICE = 2 * BATCH
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -87,11 +89,14 @@ class TopRows:
     hashes: Hashes = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
     table: Any = None
 
+    @property
+    def least(self) -> float:
+        """What a row must score to be among the first."""
+        return float(self.scores[0, -1]) if len(self.hashes) == self.most else 0.0
+
     def candidates(self, scores: Floats) -> Rows:
         """Return which of some rows may be among the first."""
-        places = np.arange(scores.shape[1])
-        if len(self.hashes) == self.most:
-            places = np.flatnonzero(scores[0] >= self.scores[0, -1])
+        places = np.flatnonzero(scores[0] >= self.least)
         if len(places) <= self.most:
             return places
         order = places[np.lexsort((-scores[1, places], -scores[0, places]))]
@@ -165,14 +170,15 @@ class ScorePass:
 
     def add(self, state: ScoreState, batch: Batch) -> ScoreState:
         """Take in a batch of rows."""
-        for start in range(0, batch.num_rows, BATCH):
-            self._add(state, batch.slice(start, BATCH))
+        for start in range(0, batch.num_rows, _SLICE):
+            self._add(state, batch.slice(start, _SLICE))
         return state
 
     def _add(self, state: ScoreState, batch: Batch) -> None:
         numbers = self._numbering.of_cells([reader.cells(batch) for reader in self.readers])
         state.rows += batch.num_rows
-        places = self.bounds.candidates(numbers)
+        strength = min(self.line, state.by_strength.least)
+        places = self.bounds.candidates(numbers, strength, state.by_combination.least)
         if len(places):
             table = copied(self.fields, takeable(batch, self.fields), places)
             state.waiting.append(([own[places] for own in numbers], table))
