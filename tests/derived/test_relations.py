@@ -131,3 +131,16 @@ def test_a_stream_knows_the_same_relations(few_drawn: int) -> None:
     assert stream.strength == pytest.approx(memory.strength, rel=1e-9)
     ranked = outlying.detect(duckdb.from_df(frame), top=5)
     assert 33 in [dict(row.values)["number"] for row in ranked.rows if row.word == "exceptional"]
+
+
+def test_nothing_is_expected_below_zero_where_nothing_is() -> None:
+    rng = np.random.default_rng(3)
+    share = rng.uniform(0, 1, 600)
+    delay = np.clip(40 * share + rng.normal(0, 3, 600), 0, None)
+    share[7], delay[7] = 0.02, 30.0
+    found = outlying.explain({"share": share, "delay": delay, "line": ["a", "b", "c"] * 200}, row=7)
+    pairs = [pair for story in found.stories for pair in (story.headline, *story.others)]
+    ranges = {pair.column: pair.expected for pair in pairs if pair.expected is not None}
+    low, high = ranges["delay"]
+    assert isinstance(high, float)
+    assert low == 0 < high < 20

@@ -16,6 +16,7 @@ import numpy as np
 
 from outlying.derived.calendar import DATES, DAY
 from outlying.derived.relations import (
+    NO_LIMITS,
     QUANTITIES,
     SHORT,
     Relation,
@@ -377,7 +378,7 @@ def find_past(
     time = by_name[panel.time]
     gaps = past.gaps(timeline)
     if gaps is not None:
-        yield SinceLast(time.name, time.form, 0.0, panel, gaps)
+        yield SinceLast(time.name, time.form, 0.0, NO_LIMITS, panel, gaps)
     if panel.entity is not None:
         yield from _first_seen(columns, panel, things, times)
 
@@ -432,7 +433,7 @@ def _first_seen(
             count, back = len(column.labels), panel.only_before
             rule = past.first_times(things, times, codes, count, only_before=back)
             if rule is not None:
-                yield FirstSeen(column.name, column.form, 0.0, panel, keys, rule)
+                yield FirstSeen(column.name, column.form, 0.0, NO_LIMITS, panel, keys, rule)
 
 
 def _panel(columns: Sequence[Column], options: Options, kinds: Sequence[Keys]) -> Panel | None:

@@ -41,6 +41,8 @@ QUANTITIES: tuple[Form, ...] = ("number", "integer", "duration")
 #: Numbers farther from 0 are not compared with others: their products and squares would overflow.
 FARTHEST_NUMBER = 1e100
 SHORT = 40  # characters of a name or a value
+_MANY = 0.01  # of the rows have the greatest number where it is a limit
+NO_LIMITS = -math.inf, math.inf
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -88,13 +90,28 @@ def _number(form: Form, value: Value) -> float:
     return math.nan if value is None else number_of(form, value)
 
 
-def target_of(column: Column, rows: Rows) -> tuple[str, Form, float]:
-    """Return a column as what relations tell of: its name, its form, and its unit."""
-    unit = 0.0
+def target_of(column: Column, rows: Rows) -> tuple[str, Form, float, tuple[float, float]]:
+    """Return a column as what relations tell of: its name, form and unit, and natural limits."""
+    unit, limits = 0.0, NO_LIMITS
     if column.is_numeric and column.form in QUANTITIES:
         known = column.values[rows]
-        unit = unit_of(known[~np.isnan(known)])
-    return column.name, column.form, unit
+        known = known[~np.isnan(known)]
+        unit, limits = unit_of(known), _natural_limits(known)
+    return column.name, column.form, unit, limits
+
+
+def _natural_limits(known: Floats) -> tuple[float, float]:
+    """Return between which numbers a column stays by its nature.
+
+    One is 0, where all are on one side of it; the other the greatest where many rows have it, as
+    100 of percentages.
+    """
+    if not len(known) or known.min() < 0 < known.max():
+        return NO_LIMITS
+    if known.min() < 0:
+        return -math.inf, 0.0
+    top = float(known.max())
+    return 0.0, top if np.mean(known == top) >= _MANY else math.inf
 
 
 def numbers_of(column: Column) -> Floats:
@@ -114,6 +131,7 @@ class Relation:
     parent: str
     form: Form
     unit: float  # that the parent is rounded to; 0 where it is not
+    limits: tuple[float, float]  # that the parent never goes beyond
 
     gives_conditions: ClassVar[bool] = False
     is_mutual: ClassVar[bool] = True  # whether any of its columns may be the wrong one
@@ -176,6 +194,9 @@ class Relation:
         if ends is None or not all(map(math.isfinite, ends)):
             return None
         low, high = ends
+        if low < high:  # what is computed is told as it is
+            low, high = max(low, self.limits[0]), min(high, self.limits[1])
+            low, high = (low, high) if low <= high else ends
         if self.unit and high - low >= self.unit:
             digits = max(0, round(-math.log10(self.unit)))
             low, high = (

@@ -12,6 +12,7 @@ import numpy as np
 
 from outlying.derived.calendar import DATES, DAY, MINUTE
 from outlying.derived.relations import (
+    NO_LIMITS,
     QUANTITIES,
     SAMPLE,
     SHORT,
@@ -368,7 +369,7 @@ def _dependencies(keyed: Sequence[tuple[Column, Keys]], drawn: Rows) -> Iterator
             codes = others.codes(source, drawn), keys.codes(column, drawn)
             rule = rules.dependency(*codes)
             if rule is not None:
-                found.append(Follows(column.name, column.form, 0.0, others, keys, rule))
+                found.append(Follows(column.name, column.form, 0.0, NO_LIMITS, others, keys, rule))
         yield from sorted(found, key=lambda item: -item.rule.holding)[:_MOST_EACH]
 
 
@@ -385,7 +386,7 @@ def _orders(columns: Sequence[Column], drawn: Rows) -> Iterator[Ordered]:
             continue
         rule = rules.order(one.values[drawn], other.values[drawn])
         if rule is not None and (rule.holding < rule.known or all(are_dates)):
-            yield Ordered(other.name, other.form, 0.0, one.name, rule)
+            yield Ordered(other.name, other.form, 0.0, NO_LIMITS, one.name, rule)
 
 
 def _durations(columns: Sequence[Column], drawn: Rows) -> Iterator[Later]:
@@ -404,7 +405,7 @@ def _durations(columns: Sequence[Column], drawn: Rows) -> Iterator[Later]:
                 continue
             rule = rules.duration(other.values[drawn], later.values[drawn], units)
             if rule is not None and (best is None or rule.width < best.rule.width):
-                best = Later(later.name, later.form, 0.0, other.name, other.form, rule)
+                best = Later(later.name, later.form, 0.0, NO_LIMITS, other.name, other.form, rule)
         if best is not None:
             yield best
 
