@@ -41,7 +41,6 @@ QUANTITIES: tuple[Form, ...] = ("number", "integer", "duration")
 #: Numbers farther from 0 are not compared with others: their products and squares would overflow.
 FARTHEST_NUMBER = 1e100
 SHORT = 40  # characters of a name or a value
-_MANY = 0.01  # of the rows have the greatest number where it is a limit
 NO_LIMITS = -math.inf, math.inf
 
 
@@ -101,17 +100,10 @@ def target_of(column: Column, rows: Rows) -> tuple[str, Form, float, tuple[float
 
 
 def _natural_limits(known: Floats) -> tuple[float, float]:
-    """Return between which numbers a column stays by its nature.
-
-    One is 0, where all are on one side of it; the other the greatest where many rows have it, as
-    100 of percentages.
-    """
+    """Return between which numbers a column stays by its nature: 0 and infinity on one side."""
     if not len(known) or known.min() < 0 < known.max():
         return NO_LIMITS
-    if known.min() < 0:
-        return -math.inf, 0.0
-    top = float(known.max())
-    return 0.0, top if np.mean(known == top) >= _MANY else math.inf
+    return (-math.inf, 0.0) if known.min() < 0 else (0.0, math.inf)
 
 
 def numbers_of(column: Column) -> Floats:
