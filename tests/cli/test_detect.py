@@ -71,7 +71,7 @@ def test_text_shows_the_rows(run: Run, table: Path, tmp_path: Path) -> None:
     assert " ".join(out.split()).startswith(f"1 of 150 rows of {table} is exceptional:")
     assert "\n   21  r20  temp = 80, expected " in out
     assert "Row 1 is line 2 of the file." in out
-    assert out.endswith("`outlying explain` that of one.\n")
+    assert out.endswith("`outlying explain` about one.\n")
     file = tmp_path / "out.txt"
     same = ("detect", table, "--top", 2, "--exclude", "score,day", "--no-derive", "-o", file)
     assert run(*same) == (0, "", "")

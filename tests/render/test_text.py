@@ -87,7 +87,7 @@ HOURS = {
             "Only 7 of the 29,926 rows there have x.",
         ),
         ({"value": "x", "typical": ("a", "b", "c", "d", "e")}, "expected a, b or 3 others where"),
-        ({"value": "x", "typical": ("a", "b", "c")}, "expected a, b or 1 other where"),
+        ({"value": "x", "typical": ("a", "b", "c")}, "expected a, b or c where"),
         ({"value": "b", "typical": ("a", "b")}, "temp = b, expected a where"),
         ({"value": "x" * 30, "typical": ("a",)}, "there. It is common elsewhere in the table."),
         ({"typical": ((1.0, 1.0), (3.0, 4.5))}, "expected 1 to 4.5 where"),
@@ -188,7 +188,7 @@ def test_numbers_are_written_for_people(number: float, text: str) -> None:
         (36.251234, 37.0912, "36.251 to 37.091"),
         (27.0, 33.0, "27 to 33"),
         (0.00012348, 0.00019876, "0.0001235 to 0.0001988"),
-        (1234.5678, 99999.4, "1235 to 99,999"),
+        (1234.5678, 99999.4, "1,235 to 99,999"),
         (5.0, 5.0, "5"),
         (0.6, 300.2, "0.6 to 300"),
         (626500, 1990700, "626,500 to 1,990,700"),
@@ -347,11 +347,15 @@ def test_one_cell_is_told_once(sick: outlying.Findings) -> None:
 @pytest.mark.parametrize(
     ("as_strong", "title", "folded"),
     [
-        ((0, 50), "One cell is exceptional:", "text(all=True) shows 1 more finding that many rows"),
+        (
+            (0, 50),
+            "One cell is exceptional:",
+            "text(all=True) shows 1 more finding, of a kind that many rows",
+        ),
         (
             (2, 50),
             "Nothing is exceptional, but one cell is unusual:",
-            "text(all=True) shows 1 more finding that many rows",
+            "text(all=True) shows 1 more finding, of a kind that many rows",
         ),
         ((50, 50), "Nothing in this row is out of the ordinary: 50 other", "what comes closest."),
         ((50,), "Nothing in this row is out of the ordinary: 50 other", "what comes closest."),

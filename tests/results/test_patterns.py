@@ -26,6 +26,7 @@ def entry(row: int | None, *pairs: tuple[str, tuple[str, ...], bool]) -> dict[st
             {
                 "property": name,
                 "column": name,
+                "value": 1.0,
                 "given": [],
                 "conditions": [{"attribute": other} for other in attributes],
                 "exceptional": stands_out,
@@ -62,6 +63,15 @@ def test_objects_share_a_pattern() -> None:
         "total": 6,
         "sentence": "3 of 6: Temp does not fit the city",
     }
+
+
+def test_empty_cells_are_a_pattern_of_their_own() -> None:
+    empty, low = entry(2, ("temp", (), True)), entry(3, ("temp", (), True))
+    empty["pairs"][0] |= {"value": None, "property": "temp (missing)"}
+    assert [str(item) for item in outlying.patterns([empty, low])] == [
+        "1 of 2: Unusual temp",
+        "1 of 2: Empty temp",
+    ]
 
 
 def test_ties_are_settled_by_name() -> None:

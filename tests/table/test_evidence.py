@@ -40,8 +40,8 @@ def skipped(data: Any, **options: Any) -> dict[str, str]:
 
 WHY = {
     "nr": "counts the rows",
-    "fahrenheit": "holds the same on another scale as 'celsius'",
-    "plate": "holds the same under other names as 'city'",
+    "fahrenheit": "is 'celsius' on another scale",
+    "plate": "says the same as 'city' in other words",
 }
 
 
@@ -137,7 +137,7 @@ def test_numbers_that_count_categories_are_left_out(rows: int, tmp_path: Path) -
     for engine in ("memory", "duckdb"):
         found = skipped(path, engine=engine)
         assert found.pop("key")
-        assert found == {"number": "holds numbers for the texts of 'city'"}
+        assert found == {"number": "only numbers the texts of 'city'"}
         assert set(skipped(path, engine=engine, types={"number": "numeric"})) == {"key"}
 
 

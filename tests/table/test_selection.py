@@ -21,12 +21,12 @@ MANY = 100_001
         (
             ColumnSummary(10, 0, 3.5, None),
             SkipReason.CONSTANT,
-            "is the same in every row: 3.5",
+            "is 3.5 in every row",
         ),
         (
             ColumnSummary(10, 0, False, None),
             SkipReason.CONSTANT,
-            "is the same in every row: false",
+            "is false in every row",
         ),
         (ColumnSummary(1000, 0, None, 901), SkipReason.IDENTIFIER, "differs in nearly every row"),
         (

@@ -13,7 +13,7 @@ from outlying.results.findings import Population
 from outlying.results.wording import figure, key_of, short_name
 from outlying.table.values import number_text, printable
 
-_MOST_NAME = 32  # cells of a name
+_MOST_NAME = 32  # cells of a name, and no more than a quarter of a line
 _MOST_ALIKE = 10  # rows that are named of those of which the same is told
 _BETWEEN = "  "
 _WHAT = "what is odd"
@@ -110,16 +110,16 @@ class Lines:
         self.look = look
         self._has_numbers = any(row is not None for row, _ in rows)
         keys = [key for _, key in rows if key]
-        self._id = printable(", ".join(name for name, _ in keys[0]), _MOST_NAME) if keys else ""
+        self._most = min(_MOST_NAME, look.width // 4)
+        self._id = printable(", ".join(name for name, _ in keys[0]), self._most) if keys else ""
         named = [self._name(key) for key in keys]
         first = [f"{(row or 0) + look.terms.first_row:,}" for row, _ in rows] or [""]
         self._number_width = max(len("row"), *map(len, first)) if self._has_numbers else 0
         self._name_width = max(map(text_width, (*named, self._id)), default=0)
         self._open: list[tuple[Flagged, str]] = []
 
-    @staticmethod
-    def _name(key: Sequence[tuple[str, object]]) -> str:
-        return printable(short_name(key), _MOST_NAME)  # type: ignore[arg-type]
+    def _name(self, key: Sequence[tuple[str, object]]) -> str:
+        return printable(short_name(key), self._most)  # type: ignore[arg-type]
 
     @property
     def header(self) -> str:

@@ -221,14 +221,24 @@ def _details(cell: OddCell, everything: bool) -> list[str]:
     story = cell.story
     lines = [story.headline.standing] if story.headline.standing else []
     lines += [_numbers(story)] if everything else []
-    others = [line(other.headline) for other in cell.stories[1:]]
-    lines += _folded_line(say.ALSO_ODD, others, everything)
-    sides = [
-        line(pair)
-        for pair in story.others
-        if everything or len(pair.conditions) < len(story.columns)
-    ]
-    return lines + _folded_line(say.OTHER_SIDE, sides, everything)
+    others = [other.headline for other in cell.stories[1:]]
+    sides = [p for p in story.others if everything or len(p.conditions) < len(story.columns)]
+    if not everything:  # a relation and a context of the same columns say the same
+        told = {_subject(story.headline)}
+        others, sides = ([p for p in some if _is_new(p, told)] for some in (others, sides))
+    lines += _folded_line(say.ALSO_ODD, list(map(line, others)), everything)
+    return lines + _folded_line(say.OTHER_SIDE, list(map(line, sides)), everything)
+
+
+def _subject(pair: Pair) -> tuple[str, frozenset[str]]:
+    return pair.column, frozenset(pair.others)
+
+
+def _is_new(pair: Pair, told: set[tuple[str, frozenset[str]]]) -> bool:
+    """Return whether nothing was told yet of a cell beside these columns; now it is."""
+    is_new = _subject(pair) not in told
+    told.add(_subject(pair))
+    return is_new
 
 
 def _folded_line(told: str, findings: Sequence[str], everything: bool) -> list[str]:

@@ -67,8 +67,8 @@ def json_schema() -> dict[str, Any]:
     return dict(json.loads(file.read_text(encoding="utf-8")))
 
 
-#: A property and the attributes of its conditions, in the order of their names.
-Reading: TypeAlias = tuple[str, tuple[str, ...]]
+#: A property, the attributes of its conditions in the order of their names, whether it is empty.
+Reading: TypeAlias = tuple[str, tuple[str, ...], bool]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -86,11 +86,14 @@ class Pattern:
     count: int
     total: int
     are_places: bool = False
+    is_empty: bool = False
 
     @builtins.property
     def name(self) -> str:
         """The pattern without its numbers, such as "Temp does not fit the city"."""
-        return say.NOTHING_ODD if self.property is None else kind_of(self.property, self.attributes)
+        if self.property is None:
+            return say.NOTHING_ODD
+        return kind_of(self.property, self.attributes, is_empty=self.is_empty)
 
     def __str__(self) -> str:
         count, total = f"{self.count:,}", f"{self.total:,}"
@@ -115,13 +118,15 @@ class Patterns:
     def __init__(self) -> None:
         self.total = 0
         self._are_places = False
-        self._rows: dict[frozenset[str], list[int]] = {}
-        self._readings: dict[frozenset[str], collections.Counter[Reading]] = {}
+        self._rows: dict[frozenset[str | bool], list[int]] = {}
+        self._readings: dict[frozenset[str | bool], collections.Counter[Reading]] = {}
 
     def add(self, item: Findings | Mapping[str, Any]) -> None:
         """Take findings, or one of the `objects` of a JSON result."""
         row, reading = _of_findings(item) if isinstance(item, Findings) else _of_entry(item)
-        columns = frozenset() if reading is None else frozenset((reading[0], *reading[1]))
+        columns: frozenset[str | bool] = frozenset()
+        if reading is not None:
+            columns = frozenset((reading[0], *reading[1], reading[2]))
         self._are_places |= row is None
         self._rows.setdefault(columns, []).append(self.total if row is None else row)
         counter = self._readings.setdefault(columns, collections.Counter())
@@ -134,12 +139,12 @@ class Patterns:
         found = [self._pattern(columns) for columns in self._rows]
         return tuple(sorted(found, key=_order))
 
-    def _pattern(self, columns: frozenset[str]) -> Pattern:
+    def _pattern(self, columns: frozenset[str | bool]) -> Pattern:
         rows, readings = self._rows[columns], self._readings[columns]
         often = sorted(readings, key=lambda reading: (-readings[reading], reading))
-        name, attributes = often[0] if often else (None, ())
+        name, attributes, is_empty = often[0] if often else (None, (), False)
         told = tuple(rows), len(rows), self.total, self._are_places
-        return Pattern(name, attributes, *told)
+        return Pattern(name, attributes, *told, is_empty)
 
 
 def patterns(findings: Iterable[Findings | Mapping[str, Any]]) -> tuple[Pattern, ...]:
@@ -151,7 +156,8 @@ def patterns(findings: Iterable[Findings | Mapping[str, Any]]) -> tuple[Pattern,
 
 
 def _order(pattern: Pattern) -> tuple[Any, ...]:
-    return -pattern.count, pattern.property is None, pattern.property or "", pattern.attributes
+    name = pattern.property or ""
+    return -pattern.count, pattern.property is None, name, pattern.attributes, pattern.is_empty
 
 
 def _of_findings(findings: Findings) -> tuple[int | None, Reading | None]:
@@ -160,7 +166,8 @@ def _of_findings(findings: Findings) -> tuple[int | None, Reading | None]:
 
 
 def _reading(pair: Pair) -> Reading:
-    return pair.column if pair.given else pair.property, tuple(sorted(pair.others))
+    name = pair.column if pair.given or pair.value is None else pair.property
+    return name, tuple(sorted(pair.others)), pair.value is None
 
 
 def _of_entry(entry: Mapping[str, Any]) -> tuple[int | None, Reading | None]:
@@ -169,4 +176,6 @@ def _of_entry(entry: Mapping[str, Any]) -> tuple[int | None, Reading | None]:
     if pair is None:
         return row, None
     others = (*pair["given"], *(condition["attribute"] for condition in pair["conditions"]))
-    return row, (pair["column"] if pair["given"] else pair["property"], tuple(sorted(others)))
+    is_empty = pair["value"] is None
+    name = pair["column"] if pair["given"] or is_empty else pair["property"]
+    return row, (name, tuple(sorted(others)), is_empty)

@@ -232,10 +232,11 @@ def typical(pair: Pair, most: int = _MOST_NAMED) -> str:
     if any(isinstance(item, tuple) for item in pair.typical):
         return " or ".join(_range(item, pair) for item in expected_ranges(pair))
     items = [item for item in pair.typical if item != pair.value] or [*pair.typical]
+    most += len(items) == most + 1  # it is as short to name the last one
     named = [text_of(item) for item in items[:most] if not isinstance(item, tuple)]
     more = len(items) - len(named)
     if more > 0:
-        return f"{', '.join(named)} or {more:,} other{'' if more == 1 else 's'}"
+        return f"{', '.join(named)} or {more:,} others"
     return named[0] if len(named) == 1 else f"{', '.join(named[:-1])} or {named[-1]}"
 
 
@@ -393,10 +394,11 @@ def _elsewhere(pair: Pair) -> str:
 def _alike(pair: Pair) -> str:
     """Say of a value that is one of several odd ones how few there are of them."""
     if pair.given:
-        as_far = round(pair.tail * pair.known)
-        if as_far > 1:
-            return say.OTHERS_AS_FAR_OFF.format(count=f"{as_far:,}")
-        return say.NO_OTHER_AS_FAR_OFF
+        others = max(round(pair.tail * pair.known) - 1, 0)
+        told = {0: say.NO_OTHER_AS_FAR_OFF, 1: say.ONE_AS_FAR_OFF}.get(
+            others, say.OTHERS_AS_FAR_OFF
+        )
+        return told.format(count=f"{others:,}")
     if pair.near > 1:
         return say.OTHERS_LIKE_IT.format(count=f"{pair.near:,}")
     return say.NO_OTHER_LIKE_IT
@@ -410,7 +412,8 @@ def story_sentence(story: Story) -> str:
         return f"{told} {say.NOT_TOGETHER.format(columns=columns)}"
     if story.culprit == story.headline.column:
         return told
-    return f"{told} {say.ODD_COLUMN_IS.format(column=printable(story.culprit))}"
+    likely = say.MOST_LIKELY.format(column=printable(story.culprit))
+    return f"{told} {likely[0].upper()}{likely[1:]}."
 
 
 def headline(pair: Pair) -> tuple[str, str, str]:
@@ -520,9 +523,8 @@ def kind_of(column: str, others: Sequence[str], *, is_empty: bool = False) -> st
     what = _thing(column)
     things = [_thing(name) for name in others]
     fitted = _the(things[0]) if len(things) == 1 else _listed(things)
-    return say.DOES_NOT_FIT.format(
-        what=what.capitalize() if _is_word(what) else what, others=fitted
-    )
+    told = say.DO_NOT_FIT if _is_plural(what) else say.DOES_NOT_FIT
+    return told.format(what=what.capitalize() if _is_word(what) else what, others=fitted)
 
 
 def story_kind(story: Story) -> str:
@@ -548,12 +550,17 @@ def _thing(name: str) -> str:
 
 
 def _the(name: str) -> str:
-    return f"the {name}" if _is_word(name.split(" ")[0]) else name
+    is_noun = _is_word(name.split(" ")[0]) and not name.endswith("ed")  # hired, updated
+    return f"the {name}" if is_noun else name
 
 
 def _is_word(name: str) -> bool:
     """Return whether a name is a word of its own, and no code."""
     return len(name) > 2 and name.replace(" ", "").isalpha() and name.islower()
+
+
+def _is_plural(name: str) -> bool:
+    return _is_word(name) and name.endswith("s") and not name.endswith(("ss", "us", "is", "as"))
 
 
 # --- rows and their names ------------------------------------------------------------------------

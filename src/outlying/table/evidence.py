@@ -80,12 +80,14 @@ class Copy:
 
     def skipped(self) -> SkippedColumn:
         """Say why the column takes no part."""
-        how = "the same values as" if self.is_same else "the same under other names as"
+        said = (
+            "holds the same values as {}" if self.is_same else "says the same as {} in other words"
+        )
         if self.tolerance:
-            how = "the same on another scale as"
+            said = "is {} on another scale"
         if self.is_code:
-            how = "numbers for the texts of"
-        return SkippedColumn(self.name, f"holds {how} {self.original!r}", SkipReason.COPY)
+            said = "only numbers the texts of {}"
+        return SkippedColumn(self.name, said.format(repr(self.original)), SkipReason.COPY)
 
     def holds(self, copy: Column, original: Column) -> bool:
         """Return whether the relation holds in all rows of these columns."""

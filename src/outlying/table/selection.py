@@ -215,7 +215,7 @@ def skipped_column(
     if summary.missing == summary.rows:
         return SkippedColumn(name, "is empty in every row", SkipReason.EMPTY)
     if summary.only is not None:
-        reason = f"is the same in every row: {text_of(summary.only)}"
+        reason = f"is {text_of(summary.only)} in every row"
         return SkippedColumn(name, reason, SkipReason.CONSTANT)
     if is_unnamed(name) and not is_declared and not summary.has_groups:
         return row_names(name)

@@ -292,6 +292,8 @@ def range_text(low: Value, high: Value, digits: int = FEW_DIGITS, beside: Value 
         first, last = _moment_range(low, high, beside)
     else:
         first, last = quantity_text(low, digits), quantity_text(high, digits)
+    if "," in last and first.lstrip("-").isdigit():
+        first = f"{int(first):,}"  # 7,900 to 116,500
     return first if first == last else f"{first} to {last}"
 
 
