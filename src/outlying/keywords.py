@@ -29,6 +29,8 @@ class ExplainKeywords(TypedDict, total=False):
     exact: bool
     columns: Iterable[str] | None
     exclude: Iterable[str] | None
+    properties: Iterable[str] | None
+    contexts: Iterable[str] | None
     types: Mapping[str, str] | None
     id: Iterable[str] | None
     infinite: Infinite
@@ -65,6 +67,8 @@ class DetectKeywords(TypedDict, total=False):
     seed: int
     columns: Iterable[str] | None
     exclude: Iterable[str] | None
+    properties: Iterable[str] | None
+    contexts: Iterable[str] | None
     types: Mapping[str, str] | None
     id: Iterable[str] | None
     infinite: Infinite

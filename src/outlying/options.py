@@ -156,6 +156,24 @@ class Options:
         metavar="NAMES",
         usual="none",
     )
+    properties: tuple[str, ...] | None = option(
+        None,
+        checks.SOME_COLUMNS.or_none(),
+        "Judge the cells of these columns only; others are what they are compared by.",
+        group="Columns",
+        metavar="NAMES",
+        usual="all",
+        docs="A row is odd only where one of these is.",
+    )
+    contexts: tuple[str, ...] | None = option(
+        None,
+        checks.SOME_COLUMNS.or_none(),
+        "Compare with rows that are alike in these columns only.",
+        group="Columns",
+        metavar="NAMES",
+        usual="all",
+        docs="Of relations and own pasts, too, only those between the judged column and these.",
+    )
     types: tuple[tuple[str, ColumnType], ...] = option(
         (),
         checks.TYPES.or_empty({}),
@@ -255,6 +273,20 @@ class Options:
         """The columns that take part as they are declared, whatever they look like."""
         return frozenset((*dict(self.types), *self.panel))
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The columns that any option names."""
+        some = (self.columns, self.exclude, self.properties, self.contexts)
+        return (*dict(self.types), *(name for own in some for name in own or ()), *self.panel)
+
+    def judges(self, column: str) -> bool:
+        """Return whether cells of a column are judged."""
+        return self.properties is None or column in self.properties
+
+    def compares_by(self, column: str) -> bool:
+        """Return whether rows are compared with those that are alike in a column."""
+        return self.contexts is None or column in self.contexts
+
     def least_rows(self, rows: int, conditions: int = 1) -> float:
         """Return how many of all rows a context must keep (method 5, "Support").
 
@@ -276,9 +308,8 @@ class Options:
         These are names and values that `Options.of` takes.
         """
         plain = {"preset": None if self.paper is None else "paper"} | self.values()
-        plain["columns"] = None if self.columns is None else list(self.columns)
-        plain["exclude"] = list(self.exclude)
-        plain["id"] = None if self.id is None else list(self.id)
+        for name in ("columns", "exclude", "properties", "contexts", "id"):
+            plain[name] = None if plain[name] is None else list(plain[name])
         plain["types"] = dict(self.types)
         return {name: value for name, value in plain.items() if name not in DEPRECATED}
 

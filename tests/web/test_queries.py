@@ -32,6 +32,8 @@ ALL: dict[str, Any] = {
     "bandwidth": "adaptive",
     "columns": ("a", "b=c"),
     "exclude": ("d & e",),
+    "properties": ("n", "o,p"),
+    "contexts": ("q",),
     "types": {"f=g": "categorical"},
     "id": ("h", "i,j"),
     "infinite": "missing",

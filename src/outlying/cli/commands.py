@@ -12,6 +12,7 @@ from outlying import sentences as say
 from outlying.api import Explainer
 from outlying.checks import check_whole
 from outlying.cli.options import (
+    NAMING_COLUMNS,
     GroupedCommand,
     all_of,
     column_choices,
@@ -82,7 +83,7 @@ def explain(source: str | None, **given: Any) -> None:
     _check_source(source, reading)
     job = WriteJob.taken_from(given, source, reading.query, naming, EXPLAIN)
     options = given_of(given)
-    of_columns = ("columns", "exclude", "id", "types")  # the table is needed to read these
+    of_columns = (*NAMING_COLUMNS, "exclude", "types")  # the table is needed to read these
     Options.of(**{name: options[name] for name in options if name not in of_columns})
     run(job, lambda: _load(source, reading, job, options))
 

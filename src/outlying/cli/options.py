@@ -150,13 +150,16 @@ def names(given: Sequence[str], table: Table) -> list[str]:
     ]
 
 
+#: Options that are lists of columns, or everything where they are not given.
+NAMING_COLUMNS = ("columns", "properties", "contexts", "id")
+
+
 def column_choices(given: Mapping[str, Any], table: Table, left_out: Sequence[str] = ()) -> Any:
     """Return options of explanations with the columns that they name found in a table."""
     return {
         **given,
-        "columns": names(given.get("columns", ()), table) or None,
         "exclude": [*names(given.get("exclude", ()), table), *left_out],
-        "id": names(given.get("id", ()), table) or None,
+        **{name: names(given.get(name, ()), table) or None for name in NAMING_COLUMNS},
         "types": dict(assignment(item, table, "--type") for item in given.get("types", ())),
     }
 

@@ -42,7 +42,7 @@ def as_read(table: Table, options: Options) -> Table:
     """Apply the user's types, and read texts as what they show to be; infinite values stay."""
     declared = dict(options.types)
     unread = {skipped.name for skipped in table.skipped}
-    for name in (*declared, *options.exclude, *(options.columns or ()), *options.panel):
+    for name in options.named:
         if name not in unread and not is_part_name(name, table.names):
             table.column(name)
     columns, notes = [], list(table.notes)

@@ -52,8 +52,10 @@ _SAME_ROWS = 1e-9  # what rounding may add to a number of rows that is a share o
 def minimal_pairs(scores: Scores, progress: Callable[[int, int], None]) -> Outcome:
     """Find every minimal pair; where none reaches theta, the strongest of each property."""
     search = _LevelWise(scores)
-    alive: Alive = {(): search.visit((), range(len(scores.properties)))}
-    for _ in range(min(scores.options.max_conditions, len(scores.candidates))):
+    options = scores.options
+    judged = [k for k, own in enumerate(scores.properties) if options.judges(own.family)]
+    alive: Alive = {(): search.visit((), judged)}
+    for _ in range(min(options.max_conditions, len(scores.candidates))):
         alive = search.next_level(alive, progress)
     return Outcome(reported=tuple(search.reported), closest=tuple(search.closest.values()))
 
@@ -146,6 +148,8 @@ class Scores(Evaluation):
         Those that keep fewer rows than sigma asks for, or all of them, say nothing.
         """
         origin = attribute.column.origin
+        if not self.options.compares_by(attribute.column.family):
+            return
         if origin is not None and (
             not origin.gives_conditions or attribute.column.is_missing(self.row)
         ):

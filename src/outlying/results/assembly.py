@@ -81,6 +81,7 @@ def blamed(searched: Searched) -> dict[str, float]:
     found = [_finding(hit, exact) for hit in searched.outcome.reported]
     families = sorted({own.family for own in exact.properties})
     shares = dict(zip(families, culprits.blame(found, range(len(families))), strict=True))
+    shares |= {name: 0.0 for name in families if not _is_judged(exact, name)}
     return {name: shares[name] for name in taking_part(searched.selection, searched.table.names)}
 
 
@@ -172,7 +173,7 @@ def _described(
     stories = []
     for number, (item, culprit) in enumerate(zip(told, chosen, strict=True)):
         is_known = culprit in chosen[:number]
-        undecided = [] if is_known else culprits.undecided(item, found)
+        undecided = [] if is_known else culprits.undecided(item, found, kinds)
         stories.append(_story(item, culprit, undecided, hits, searched))
     return tuple(stories)
 
@@ -206,8 +207,13 @@ def _kinds(exact: Evaluation) -> list[Kind]:
     """Return what each column is: that of the column itself, or of its first part."""
     kinds: dict[int, Kind] = {}
     for family, own in zip(exact.families, exact.properties, strict=True):
-        kinds.setdefault(family, _kind(own))
+        is_judged = _is_judged(exact, own.family)
+        kinds.setdefault(family, _kind(own) if is_judged else Kind.CONTEXT)
     return [kinds[family] for family in sorted(kinds)]
+
+
+def _is_judged(exact: Evaluation, column: str) -> bool:
+    return exact.properties[0].options.judges(column)
 
 
 def _kind(own: ObjectProperty) -> Kind:

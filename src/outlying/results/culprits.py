@@ -35,6 +35,7 @@ class Kind(enum.IntEnum):
     CATEGORY = 1
     TIME = 2
     MISSING = 3
+    CONTEXT = 4  # never: it is only what others are compared by
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -166,28 +167,29 @@ def culprit(story: StoryBuilder, found: Sequence[Finding], kinds: Sequence[Kind]
     rather than a time, that rather than a missing value.
     """
     own = {item.property: item.strength for item in reversed(story.findings)}
-    left = _least_left(story, found)
+    left = _least_left(story, found, kinds)
     strongest = max(own.get(column, -math.inf) for column in left)
     left = [item for item in left if own.get(item, -math.inf) >= strongest - WEAKER_FINDING]
     return min(left, key=lambda item: (kinds[item], -own.get(item, -math.inf), item))
 
 
-def undecided(story: StoryBuilder, found: Sequence[Finding]) -> list[int]:
+def undecided(story: StoryBuilder, found: Sequence[Finding], kinds: Sequence[Kind]) -> list[int]:
     """Return the columns of a broken relation of which nothing says which one is wrong.
 
     Where other findings share one of them, that one is: then there are none.
     """
     if not any(item.is_mutual for item in story.findings):
         return []
-    left = _least_left(story, found)
+    left = _least_left(story, found, kinds)
     return left if len(left) > 1 else []
 
 
-def _least_left(story: StoryBuilder, found: Sequence[Finding]) -> list[int]:
-    """Keep the columns without which least is left."""
+def _least_left(story: StoryBuilder, found: Sequence[Finding], kinds: Sequence[Kind]) -> list[int]:
+    """Keep the columns without which least is left, of those that are judged."""
     floor = ORDINARY_REST * story.strength
     if any(item.is_mutual for item in story.findings):
         floor = min(floor, EVIDENT_REST)
-    rests = {column: max(rest(found, column), floor) for column in sorted(story.columns)}
+    judged = (item for item in sorted(story.columns) if kinds[item] is not Kind.CONTEXT)
+    rests = {column: max(rest(found, column), floor) for column in judged}
     least = min(rests.values())
     return [column for column, value in rests.items() if value <= least + SAME_REST]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -99,8 +99,17 @@ class Cells:
     rows: int
 
     @classmethod
-    def of(cls, attributes: Sequence[Attribute], numbers: Sequence[Numbers], least: int) -> Cells:
-        """Code the cells of a table, and keep conditions that enough rows satisfy, but not all."""
+    def of(
+        cls,
+        attributes: Sequence[Attribute],
+        numbers: Sequence[Numbers],
+        least: int,
+        compares_by: Callable[[str], bool] = lambda _: True,
+    ) -> Cells:
+        """Code the cells of a table, and keep conditions that enough rows satisfy, but not all.
+
+        `compares_by` tells of which columns of the table there may be conditions.
+        """
         names: dict[str, int] = {}
         families = [names.setdefault(item.column.family, len(names)) for item in attributes]
         rows = len(numbers[0]) if len(numbers) else 0
@@ -108,6 +117,8 @@ class Cells:
         for place, (attribute, own) in enumerate(zip(attributes, numbers, strict=True)):
             coder, ranges = _coder(attribute, own, least, 1 if len(attributes) <= WIDE else 2)
             coders.append(coder)
+            if not compares_by(attribute.column.family):
+                continue
             before = np.concatenate([[0], np.bincount(coder(own)).cumsum()])
             for low, high in sorted(ranges):
                 end = min(high + 1, len(before) - 1)

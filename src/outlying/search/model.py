@@ -28,7 +28,7 @@ from outlying.search.outside import CategoryJudge, Judge, NumberJudge, Outside
 from outlying.search.standing import Standing
 from outlying.search.sweep import RareCells, Sweep, Swept, lay_out
 from outlying.search.threads import LazyValues
-from outlying.table.columns import Rows
+from outlying.table.columns import Column, Rows
 
 Progress: TypeAlias = Callable[[int, int], None]
 
@@ -92,7 +92,7 @@ class Model:
         known = len(self.numbers[0])
         least = [max(2, round(options.least_rows(known, k))) for k in range(5)]
         self.least = least.__getitem__
-        self.cells = Cells.of(self.attributes, self.numbers, self.least(1))
+        self.cells = Cells.of(self.attributes, self.numbers, self.least(1), options.compares_by)
         self.codes = self.cells.codes(self.numbers)
         self.properties = tuple(self._properties())
         self.nearby = Nearby(self.attributes, self.cells, self.numbers, self.codes)
@@ -102,6 +102,8 @@ class Model:
     def _properties(self) -> list[Property]:
         found = []
         for place, attribute in enumerate(self.attributes):
+            if not self._is_judged(attribute.column):
+                continue
             family = int(self.cells.families[place])
             own = Property(place, attribute, family, is_gap=False)
             if own.told or not attribute.is_constant:  # a row to come may break a relation
@@ -110,6 +112,10 @@ class Model:
             if attribute.column.origin is None and gap.numbers(self.numbers).any():
                 found.append(dataclasses.replace(gap, attribute=attribute.missingness))
         return found
+
+    def _is_judged(self, column: Column) -> bool:
+        given = () if column.origin is None else column.origin.given
+        return self.options.judges(column.family) and all(map(self.options.compares_by, given))
 
     @property
     def credit(self) -> float:

@@ -135,7 +135,7 @@ def fields_of(
 def _check_names(table: Table, options: Options) -> None:
     """Refuse options that name a column which does not exist."""
     unread = {column.name for column in table.skipped}
-    for name in (*options.declared, *options.exclude, *(options.columns or ())):
+    for name in options.named:
         if name not in unread and not is_part_name(name, table.names):
             table.column(name)
 
