@@ -2,6 +2,7 @@
 
 from outlying import loading as _loading  # noqa: F401 (before all others)
 from outlying.api import Explainer, explain, explain_many
+from outlying.detect.annotate import annotate
 from outlying.detect.api import detect
 from outlying.errors import (
     ColumnError,
@@ -16,6 +17,7 @@ from outlying.errors import (
     WorkerError,
 )
 from outlying.options import Options
+from outlying.render.predicates import as_code
 from outlying.render.report import report
 from outlying.results.detections import Detection, Flagged
 from outlying.results.documents import Pattern, json_schema, patterns
@@ -49,6 +51,8 @@ __all__ = [
     "Story",
     "WorkerError",
     "__version__",
+    "annotate",
+    "as_code",
     "detect",
     "explain",
     "explain_many",

@@ -18,6 +18,7 @@ from outlying.render.tables import csv_text, markdown, workbook
 from tests.conftest import Run
 
 FIELDS = ["row", "name", "column", "value", "expected", "where", "why", "word", "sentence"]
+FIELDS += ["strength", "exceptional", "story"]
 
 
 @pytest.fixture

@@ -10,7 +10,10 @@ from outlying.results.wording import headline, short_name
 from outlying.table.values import plain
 
 #: What the list of odd cells holds of each.
-CELL_FIELDS = ("row", "name", "column", "value", "expected", "where", "why", "word", "sentence")
+CELL_FIELDS = (
+    *("row", "name", "column", "value", "expected", "where", "why", "word", "sentence"),
+    *("strength", "exceptional", "story"),
+)
 
 
 def cell_table(findings: Iterable[Findings], first_row: int = 0) -> dict[str, list[Any]]:
@@ -30,6 +33,9 @@ def cell_table(findings: Iterable[Findings], first_row: int = 0) -> dict[str, li
                 cell.story.kind,
                 "exceptional" if cell.exceptional else "unusual",
                 cell.story.sentence,
+                cell.story.strength,
+                cell.exceptional,
+                item.stories.index(cell.story) + 1,
             )
             for name, value in zip(CELL_FIELDS, told, strict=True):
                 columns[name].append(value)

@@ -166,6 +166,11 @@ class Pair(Ranked):
         )
 
     @builtins.property
+    def ordinary_at(self) -> Value:
+        """The nearest value that would be ordinary instead; None where no single one is known."""
+        return wording.ordinary_at(self)
+
+    @builtins.property
     def standing(self) -> str:
         """How it compares with the findings of other rows, in words; empty where none is known."""
         return wording.standing(self)
@@ -209,6 +214,7 @@ class Pair(Ranked):
         return fields | {
             "value": plain(self.value),
             "given": list(self.given),
+            "ordinary_at": plain(self.ordinary_at),
             "expected": None if self.expected is None else [plain(end) for end in self.expected],
             "conditions": [condition.to_dict() for condition in self.conditions],
             "typical": [_plain_typical(item) for item in self.typical[:MOST_TYPICAL]],
@@ -235,6 +241,7 @@ PAIR_FIELDS = (
     "value",
     "given",
     "expected",
+    "ordinary_at",
     "conditions",
     "outlierness",
     "rarity",

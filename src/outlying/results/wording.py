@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime as dt
 import itertools
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from outlying import sentences as say
 from outlying.sentences import GLOSSARY as GLOSSARY
@@ -251,7 +252,7 @@ def _expected(pair: Pair) -> str:
         return say.IN_A_GAP.format(low=low, high=high)
     if pair.value is None:
         return say.EXPECTED_A_VALUE
-    if _is_mostly_empty(pair):
+    if is_mostly_empty(pair):
         return say.EXPECTED_NO_VALUE
     named = typical(pair, 2)
     if len(named) > 2 * _SHORT:
@@ -266,7 +267,23 @@ def _is_inside(pair: Pair) -> bool:
     return any(lies_between(low, high, pair.value) for low, high in _ranges(pair))
 
 
-def _is_beyond(pair: Pair) -> bool:
+def ordinary_at(pair: Pair) -> Value:
+    """Return the nearest value that would be ordinary in place of the odd one; None: none is."""
+    if pair.value is None or is_mostly_empty(pair):
+        return None
+    if pair.parent is not None and pair.expected is None:
+        return None  # of what is derived, no value of the column is known
+    ranges = [pair.expected] if pair.expected is not None else expected_ranges(pair)
+    ends: list[Any] = [end for ends in ranges for end in ends if end is not None]
+    others = (item for item in pair.typical if item != pair.value)
+    own: Any = pair.value if pair.parent is None else pair.parent_value
+    nearest: Any = ends[0] if ends else next(others, None)
+    with contextlib.suppress(TypeError):  # moments beyond the years that Python knows are texts
+        nearest = min(ends or [nearest], key=lambda end: _length(min(end, own), max(end, own)))
+    return cast(Value, nearest)
+
+
+def is_beyond(pair: Pair) -> bool:
     """Return whether a number lies below or above all that is typical."""
     ranges = _ranges(pair)
     if not ranges or type(pair.value) is not type(ranges[-1][1]):
@@ -274,7 +291,8 @@ def _is_beyond(pair: Pair) -> bool:
     return not lies_between(ranges[0][0], ranges[-1][1], pair.value)
 
 
-def _is_mostly_empty(pair: Pair) -> bool:
+def is_mostly_empty(pair: Pair) -> bool:
+    """Return whether a value is odd because most rows of the group have none."""
     return pair.typical == ("missing",) and pair.value not in (None, "missing")
 
 
@@ -307,7 +325,7 @@ def _fact(pair: Pair) -> list[str]:
     if pair.value is None:
         return [_filled(pair)]
     cell = claim(pair)
-    if _is_mostly_empty(pair):
+    if is_mostly_empty(pair):
         others = pair.group_size - 1
         empty = f"{pair.group_size - pair.near:,}"
         told = say.EMPTY_ELSEWHERE
@@ -332,7 +350,7 @@ def _rare_inside(pair: Pair, cell: str, where: str, there: str) -> str:
 
 def _how_few(pair: Pair, there: str) -> str:
     """Say how few rows have such a value: by counting, which is clearer than a ratio."""
-    if pair.beyond is not None and _is_beyond(pair):
+    if pair.beyond is not None and is_beyond(pair):
         return _counted(pair.beyond, pair.known, _extreme(pair), there)
     if not any(isinstance(item, tuple) for item in pair.typical) and pair.near:
         value = value_text(pair)

@@ -147,26 +147,40 @@ def _with_cells(book: CalamineWorkbook) -> list[SheetMetadata]:
 
 
 def _table(file: InputFile, sheet: CalamineSheet, notes: list[str]) -> Table:
-    rows, (top, left) = sheet.to_python(), sheet.start or (0, 0)
+    rows, left = sheet.to_python(), (sheet.start or (0, 0))[1]
     if not any(map(_is_filled, rows)):
         raise file.error(f"sheet {sheet.name!r} is empty")
-    merged = [
-        _Merged(max(0, y - top), max(0, x - left), v - top, w - left)
-        for (y, x), (v, w) in sheet.merged_cell_ranges or ()
-    ]
+    merged = _merged_in(sheet)
     try:
-        found, more = _layout_of(rows, merged, left)
+        found = _layout_of(rows, merged)
     except ValueError as error:
         raise file.error(f"sheet {sheet.name!r}: {error}") from None
-    unique_names(file.source, [name for name, _ in found])
-    columns = {name: array_of(_values_of(cells)) for name, cells in found}
-    return without_totals(table_of(file.source, read_all(columns), [*notes, *more]))
+    body = _columns(found.names, [rows[line] for line in found.lines], left)
+    unique_names(file.source, [name for name, _, _ in body])
+    columns = {name: array_of(_values_of(cells)) for name, _, cells in body}
+    return without_totals(table_of(file.source, read_all(columns), [*notes, *found.notes]))
+
+
+def places(file: InputFile, sheet: str | None) -> tuple[str, list[int], dict[str, int]]:
+    """Return which sheet is read, the line of each row on it, and the place of each column.
+
+    Both count from 1, as a workbook does.
+    """
+    from python_calamine import CalamineWorkbook
+
+    with CalamineWorkbook.from_path(file.path) as book:
+        name, _ = _chosen(file, book, sheet)
+        own = book.get_sheet_by_name(name)
+        rows, (top, left) = own.to_python(), own.start or (0, 0)
+        found = _layout_of(rows, _merged_in(own))
+        body = _columns(found.names, [rows[line] for line in found.lines], left)
+        return name, [top + line + 1 for line in found.lines], {n: k + 1 for n, k, _ in body}
 
 
 # --- where the table is on a sheet ---------------------------------------------------------------
 
 _Row: TypeAlias = list[Any]
-_Columns: TypeAlias = list[tuple[str, Sequence[Any]]]
+_Columns: TypeAlias = list[tuple[str, int, Sequence[Any]]]
 
 _EMPTY = ""  # what a cell without a value holds
 
@@ -180,15 +194,29 @@ class _Merged(NamedTuple):
     right: int
 
 
+def _merged_in(sheet: CalamineSheet) -> list[_Merged]:
+    top, left = sheet.start or (0, 0)
+    return [
+        _Merged(max(0, y - top), max(0, x - left), v - top, w - left)
+        for (y, x), (v, w) in sheet.merged_cell_ranges or ()
+    ]
+
+
+class _Layout(NamedTuple):
+    """Where a table is among rows: the names of its columns, and the lines of its own rows."""
+
+    names: list[str]
+    lines: list[int]
+    notes: list[str]
+
+
 def _is_filled(row: _Row) -> bool:
     """Return whether any cell of a row has a value."""
     return any(cell != _EMPTY for cell in row)
 
 
-def _layout_of(
-    rows: list[_Row], merged: Sequence[_Merged], left: int = 0
-) -> tuple[_Columns, list[str]]:
-    """Find the table among rows of equal length, of which some are filled; `left` is their column.
+def _layout_of(rows: list[_Row], merged: Sequence[_Merged]) -> _Layout:
+    """Find the table among rows of equal length, of which some are filled.
 
     Lines of one cell above it are titles. Its header goes on for as long as cells of it are merged
     from left to right: these name groups of columns.
@@ -201,17 +229,17 @@ def _layout_of(
     last = first
     while last + 1 < len(rows) and any(m.top == last and m.right > m.left for m in inside):
         last += 1
-    names, body = _names(rows[first : last + 1]), rows[last + 1 :]
+    names, start = _names(rows[first : last + 1]), last + 1
     if names is None:
-        names, body = [f"column{place}" for place in range(len(rows[first]))], rows[first:]
+        names, start = [f"column{place}" for place in range(len(rows[first]))], first
         notes.append(NO_HEADER)
-    filled = [row for row in body if _is_filled(row)]
-    left_out = len(body) - len(filled)
+    filled = [line for line in range(start, len(rows)) if _is_filled(rows[line])]
+    left_out = len(rows) - start - len(filled)
     if left_out:
         notes.append(f"{left_out} empty row{'s' if left_out > 1 else ''} left out")
     if any(cells.bottom > last for cells in inside):
         notes.append("the value of merged cells is taken for each of them")
-    return _columns(names, filled, left), notes
+    return _Layout(names, filled, notes)
 
 
 def _first_of_table(rows: list[_Row]) -> int:
@@ -252,7 +280,7 @@ def _columns(names: list[str], rows: list[_Row], left: int) -> _Columns:
     """Return the columns that have a name or a value; those without a name get one."""
     columns = list(zip(*rows, strict=True)) or [()] * len(names)
     return [
-        (name or f"column {_letters(place)}", cells)
+        (name or f"column {_letters(place)}", place, cells)
         for place, (name, cells) in enumerate(zip(names, columns, strict=True), start=left)
         if name or any(cell != _EMPTY for cell in cells)
     ]

@@ -58,7 +58,7 @@ def _frame(data: Any) -> Any:
     """Return a dataframe of pandas or polars as it is, of other libraries as a table of Arrow."""
     import pyarrow as pa
 
-    if _is_pandas(data) or isinstance(data, pa.Table) or _is_polars(data):
+    if is_pandas(data) or isinstance(data, pa.Table) or is_polars(data):
         return data
     if type(data).__name__ in ("LazyFrame", "DuckDBPyRelation"):
         raise SourceError(
@@ -77,11 +77,13 @@ def _frame(data: Any) -> Any:
     raise SourceError(f"cannot read {name_of(data)}; allowed: {_ACCEPTED}")
 
 
-def _is_pandas(data: object) -> bool:
+def is_pandas(data: object) -> bool:
+    """Return whether it is a dataframe of pandas, or looks like one."""
     return hasattr(data, "iloc") and hasattr(data, "dtypes") and hasattr(data, "columns")
 
 
-def _is_polars(data: object) -> bool:
+def is_polars(data: object) -> bool:
+    """Return whether it is a dataframe of polars that holds its rows."""
     return _is_of(data, "polars") and type(data).__name__ == "DataFrame"
 
 
@@ -93,7 +95,7 @@ def _names(frame: Any) -> Iterable[object]:
 
 
 def _series(frame: Any) -> Iterator[Any]:
-    if _is_pandas(frame):
+    if is_pandas(frame):
         return (frame.iloc[:, place] for place in range(frame.shape[1]))
     return iter(frame.columns if hasattr(frame, "column_names") else frame.get_columns())
 

@@ -1,0 +1,282 @@
+"""Findings as code: what selects their rows in SQL, pandas and polars, and checks made of it.
+
+A predicate selects the rows that are odd in the same way, in the same group: of a number beyond
+what is typical those at least as far out, between common values those in the same gap, else those
+with the same value. What other columns say of a cell (a relation, the past), and what is derived
+from it, is no matter of one column: there, the rows that hold the same values are selected. Names
+and values come from anywhere: each language quotes them in its own way.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Literal, TypeAlias, get_args
+
+from outlying.checks import check_choice
+from outlying.errors import harmless
+from outlying.results.detections import Detection
+from outlying.results.findings import Findings
+from outlying.results.stories import Pair
+from outlying.results.wording import is_beyond, is_mostly_empty
+from outlying.table.table import Condition, part_of
+from outlying.table.values import Value
+
+Dialect: TypeAlias = Literal["sql", "dbt", "gx", "pandera", "pandas", "polars"]
+DIALECTS: tuple[str, ...] = get_args(Dialect)
+
+_LARGEST = 1.7976931348623157e308  # what is beyond is no number
+_PLAIN = re.compile(r"[^A-Za-z0-9_]+")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Term:
+    """What a row must hold in one column: a value, one between two ends, or none, or any."""
+
+    column: str
+    kind: Literal["equals", "between", "inside", "missing", "known"]
+    low: Value = None  # the value itself, too
+    high: Value = None  # None: no end; "inside" is between two ends, and neither of them
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Predicate:
+    """What selects the rows of a finding, all terms together, and the finding in words."""
+
+    terms: tuple[Term, ...]
+    said: str
+
+    def written(self, dialect: Dialect) -> str:
+        """Return the condition in a language: SQL, or Python for a frame that is called `df`."""
+        language = _PYTHON.get(dialect, _sql)
+        parts = [language(term) for term in self.terms]
+        return " AND ".join(parts) if language is _sql else " & ".join(f"({p})" for p in parts)
+
+
+def predicates(findings: Findings | Detection | Iterable[Findings]) -> tuple[Predicate, ...]:
+    """Return what selects the rows of each odd cell; the same is said once."""
+    if isinstance(findings, Detection):
+        findings = [item.findings for item in findings.rows if item.findings is not None]
+    some = [findings] if isinstance(findings, Findings) else findings
+    found: dict[tuple[Term, ...], str] = {}
+    for item in some:
+        for cell in item.odd_cells:
+            said = " ".join(harmless(cell.story.sentence).split())
+            found.setdefault(tuple(_terms(cell.story.headline, item.object)), said)
+    return tuple(Predicate(terms, said) for terms, said in found.items())
+
+
+def as_code(
+    findings: Findings | Detection | Iterable[Findings],
+    dialect: Dialect = "sql",
+    *,
+    table: str = "data",
+) -> str:
+    """Return the odd cells as code: conditions of a language, or a check that fails on such rows.
+
+    `table` is what a check of dbt calls the table: the name of a model.
+    """
+    check_choice("dialect", dialect, DIALECTS)
+    return _FORMS[dialect](predicates(findings), _PLAIN.sub("_", table).strip("_") or "data")
+
+
+# --- what is odd, as terms -----------------------------------------------------------------------
+
+
+def _terms(pair: Pair, values: Mapping[str, Value]) -> Iterator[Term]:
+    """Return the conditions of the group, then what is odd in it."""
+    for condition in pair.conditions:
+        yield _of_condition(condition, values)
+    if pair.parent is not None or pair.given:
+        for name in dict.fromkeys((pair.column, *pair.given)):
+            yield _same(name, values)
+    else:
+        yield _of_property(pair)
+
+
+def _of_condition(condition: Condition, values: Mapping[str, Value]) -> Term:
+    name = condition.attribute
+    part = part_of(name, values)
+    if name not in values and part is not None:
+        return _same(part[0], values)
+    if condition.kind == "interval":
+        if condition.low == condition.high:
+            return Term(name, "equals", condition.low)
+        return Term(name, "between", condition.low, condition.high)
+    return Term(name, "missing" if condition.kind == "missing" else "equals", condition.value)
+
+
+def _same(name: str, values: Mapping[str, Value]) -> Term:
+    value = values.get(name)
+    return Term(name, "missing" if value is None else "equals", value)
+
+
+def _of_property(pair: Pair) -> Term:
+    name, value = pair.property, pair.value
+    if value is None:
+        return Term(name, "missing")
+    if is_mostly_empty(pair):
+        return Term(name, "known")
+    is_number = bool(pair.typical) and isinstance(pair.typical[0], tuple)
+    if not is_number or isinstance(value, (str, dt.time)):
+        return Term(name, "equals", value)
+    if pair.gap is not None:
+        return Term(name, "inside", *pair.gap)
+    if not is_beyond(pair):
+        return Term(name, "equals", value)
+    first: Any = pair.typical[0]
+    is_low = _is_less(value, first[0])
+    return Term(name, "between", *((None, value) if is_low else (value, None)))
+
+
+def _is_less(value: Any, other: Any) -> bool:
+    return bool(value < other)
+
+
+# --- SQL: the standard, as DuckDB, PostgreSQL and others understand it --------------------------
+
+
+def _sql(term: Term) -> str:
+    name = '"' + term.column.replace('"', '""') + '"'
+    if term.kind in ("missing", "known"):
+        return f"{name} IS {'NOT ' if term.kind == 'known' else ''}NULL"
+    if term.kind == "equals":
+        return f"{name} = {_sql_value(term.low)}"
+    if term.kind == "inside":
+        return f"{name} > {_sql_value(term.low)} AND {name} < {_sql_value(term.high)}"
+    if term.low is None:
+        return f"{name} <= {_sql_value(term.high)}"
+    if term.high is not None:
+        return f"{name} BETWEEN {_sql_value(term.low)} AND {_sql_value(term.high)}"
+    if isinstance(term.low, float):  # NaN is greater than all numbers
+        return f"{name} BETWEEN {_sql_value(term.low)} AND {_sql_value(_LARGEST)}"
+    return f"{name} >= {_sql_value(term.low)}"
+
+
+def _sql_value(value: Value) -> str:
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, float):  # with an exponent: or it is a decimal, and rounded otherwise
+        text = repr(value)
+        return text if "e" in text else f"{text}e0"
+    if isinstance(value, dt.datetime):
+        kind = "TIMESTAMP" if value.tzinfo is None else "TIMESTAMPTZ"
+        return f"{kind} '{value.isoformat(' ')}'"
+    if isinstance(value, (dt.date, dt.time)):
+        return f"{'DATE' if isinstance(value, dt.date) else 'TIME'} '{value.isoformat()}'"
+    if isinstance(value, dt.timedelta):
+        return f"INTERVAL '{value // dt.timedelta(microseconds=1)} microseconds'"
+    if isinstance(value, str):
+        parts = [f"'{part}'" for part in value.replace("'", "''").split("\0")]
+        return " || chr(0) || ".join(parts)
+    return str(value)
+
+
+# --- pandas and polars ---------------------------------------------------------------------------
+
+
+def _pandas(term: Term) -> str:
+    cells = f"df[{term.column!r}]"
+    if term.kind in ("missing", "known"):
+        return f"{cells}.{'is' if term.kind == 'missing' else 'not'}na()"
+    return _compared(cells, term, _pandas_value)
+
+
+def _polars(term: Term) -> str:
+    cells = f"pl.col({term.column!r})"
+    if term.kind in ("missing", "known"):
+        return f"{cells}.is_{'' if term.kind == 'missing' else 'not_'}null()"
+    if isinstance(term.low, float) and term.kind == "between" and term.high is None:
+        return f'{cells}.is_between({term.low!r}, float("inf"))'  # NaN is greater than all numbers
+    return _compared(cells, term, _polars_value)
+
+
+def _compared(cells: str, term: Term, write: Callable[[Value], str]) -> str:
+    low, high = write(term.low), write(term.high)
+    if term.kind == "equals":
+        return f"{cells} == {low}"
+    if term.kind == "inside":
+        return f"({cells} > {low}) & ({cells} < {high})"
+    if term.low is None or term.high is None:
+        return f"{cells} <= {high}" if term.low is None else f"{cells} >= {low}"
+    return f"({cells} >= {low}) & ({cells} <= {high})"
+
+
+def _pandas_value(value: Value) -> str:
+    if isinstance(value, dt.datetime):
+        return f'pd.Timestamp("{value.isoformat()}")'
+    if isinstance(value, dt.timedelta):
+        return f"pd.Timedelta({value // dt.timedelta(microseconds=1)}, unit='us')"
+    return repr(value)
+
+
+def _polars_value(value: Value) -> str:
+    if isinstance(value, dt.datetime):
+        return f'datetime.datetime.fromisoformat("{value.isoformat()}")'
+    return repr(value)
+
+
+_PYTHON: dict[str, Callable[[Term], str]] = {
+    "pandas": _pandas,
+    "pandera": _pandas,
+    "polars": _polars,
+}
+
+
+# --- as a file -----------------------------------------------------------------------------------
+
+
+def _as_sql(found: Iterable[Predicate], _: str) -> str:
+    return "\n\n".join(f"-- {item.said}\n{item.written('sql')}" for item in found)
+
+
+def _as_dbt(found: Iterable[Predicate], table: str) -> str:
+    """Write a singular test of dbt, whose templates begin with braces."""
+    some = [f"  -- {item.said}\n  ({item.written('sql')})" for item in found]
+    where = "\n  or\n".join(some) or "  false"
+    select = f"select * from {{{{ ref('{table}') }}}}"  # noqa: S608 - names and values are quoted
+    return f"{select}\nwhere\n" + where.replace("{", '{{ "{" }}')
+
+
+def _as_gx(found: Iterable[Predicate], table: str) -> str:
+    """Write a suite of expectations of Great Expectations, which fills in braces, too."""
+    expectations = []
+    for item in found:
+        where = item.written("sql").replace("{", "{{").replace("}", "}}")
+        query = f"SELECT * FROM {{batch}} WHERE {where}"  # noqa: S608 - as above
+        kwargs = {"unexpected_rows_query": query, "description": item.said}
+        expectations.append({"type": "unexpected_rows_expectation", "kwargs": kwargs})
+    suite = {"name": f"outlying_{table}", "expectations": expectations}
+    return json.dumps(suite, indent=2, ensure_ascii=False)
+
+
+def _as_pandera(found: Iterable[Predicate], _: str) -> str:
+    some = [
+        f"    pa.Check(lambda df: ~({item.written('pandera')}), error={item.said!r}),\n"
+        for item in found
+    ]
+    head = "import datetime\n\nimport pandas as pd\nimport pandera.pandas as pa\n\n"
+    return f"{head}schema = pa.DataFrameSchema(checks=[\n{''.join(some)}])"
+
+
+def _as_pandas(found: Iterable[Predicate], _: str) -> str:
+    some = [f"# {item.said}\ndf[{item.written('pandas')}]" for item in found]
+    return "\n\n".join(["import datetime\n\nimport pandas as pd", *some])
+
+
+def _as_polars(found: Iterable[Predicate], _: str) -> str:
+    some = [f"# {item.said}\ndf.filter({item.written('polars')})" for item in found]
+    return "\n\n".join(["import datetime\n\nimport polars as pl", *some])
+
+
+_FORMS: dict[str, Callable[[Iterable[Predicate], str], str]] = {
+    "sql": _as_sql,
+    "dbt": _as_dbt,
+    "gx": _as_gx,
+    "pandera": _as_pandera,
+    "pandas": _as_pandas,
+    "polars": _as_polars,
+}
