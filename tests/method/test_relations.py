@@ -126,6 +126,21 @@ def test_a_constant_that_is_added_is_recognised() -> None:
     assert related(age=2024 - born, born=born) == ["age = 2024 - born"]
 
 
+def test_sums_and_means_of_many_columns_are_recognised() -> None:
+    rng = np.random.default_rng(4)
+    parts = {f"m{place}": np.round(rng.gamma(2, 100, 600), 2) for place in range(7)}
+    beside = {f"z{place}": rng.normal(0, 10.0**place, 600) for place in range(-2, 3)}
+    whole = np.round(sum(parts.values()), 2)
+    whole[5] += 50
+    names = " + ".join(parts)
+    assert related(whole=whole, **parts, **beside) == [f"whole = {names}"]
+    mean = np.round(whole / 7, 2)
+    assert related(mean=mean, **parts, **beside) == [f"mean = ({names}) / 7"]
+    assert related(mean=np.round((parts["m0"] + parts["m1"]) / 2, 2), **parts) == [
+        "mean = (m0 + m1) / 2"
+    ]
+
+
 def test_noise_has_no_formulas() -> None:
     for seed in range(40):
         rng = np.random.default_rng(seed)

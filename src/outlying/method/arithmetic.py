@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -12,7 +13,15 @@ import numpy as np
 
 from outlying.method.density import Floats
 from outlying.method.distances import MOST_EXCEPTIONS, unit_of
-from outlying.method.relations import FARTHEST, LEAST_ROWS, Places, Related, Variable, spread
+from outlying.method.relations import (
+    FARTHEST,
+    LEAST_ROWS,
+    Places,
+    Related,
+    Variable,
+    clipped,
+    spread,
+)
 
 #: So many rows are looked at first, of which fewer may hold.
 LOOKED_AT, PROMISING = 128, 0.8
@@ -24,8 +33,16 @@ BROKEN = 30.0
 DIGITS = (2, 3, 4)
 #: Products are tried that rise or fall with a number so steadily, the steadiest first.
 STEADY, MOST_PRODUCTS = 0.95, 8
+#: A whole has so many parts at most; its parts count alike, to this share.
+MOST_PARTS, ALIKE = 24, 0.02
+#: The rows nearest to a sum tell its parts: wrong cells are not among them.
+NEAREST, ROUNDS = 0.8, 5
 
 Shape: TypeAlias = tuple[str, Callable[..., Any]]
+Part: TypeAlias = tuple[int, Variable]
+
+#: What stands in parentheses, or is a factor.
+_OF_PARTS = re.compile(r"\([^)]*\)")
 
 #: How a number may follow from one, two or three others; simple ones first.
 SHAPES: dict[int, tuple[Shape, ...]] = {
@@ -57,6 +74,12 @@ SHAPES: dict[int, tuple[Shape, ...]] = {
 }
 
 
+def shapes(count: int) -> tuple[Shape, ...]:
+    """Return how a number may follow from so many others; from more than three as their sum."""
+    parts = " + ".join(f"{{{place}}}" for place in range(count))
+    return SHAPES.get(count) or ((parts, lambda *numbers: np.add.reduce(np.array(numbers))),)
+
+
 @dataclasses.dataclass(frozen=True)
 class Formula:
     """How a number is computed from others, and to which unit it is rounded.
@@ -73,7 +96,7 @@ class Formula:
     def computed(self, inputs: Sequence[Floats]) -> Floats:
         """Return what each row should hold."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            found = SHAPES[len(inputs)][self.shape][1](*inputs) * self.factor + self.constant
+            found = shapes(len(inputs))[self.shape][1](*inputs) * self.factor + self.constant
         return np.where(np.isfinite(found), found, np.nan)
 
     def off(self, values: Floats, inputs: Sequence[Floats]) -> Floats:
@@ -106,8 +129,16 @@ class Formula:
 
     def text(self, names: Sequence[str]) -> str:
         """Write the formula with the names of its columns."""
-        factor = "" if abs(self.factor) == 1 else f"{abs(self.factor):g} x "
-        product = factor + SHAPES[len(names)][self.shape][0].format(*names)
+        shape, size = shapes(len(names))[self.shape][0], abs(self.factor)
+        is_sum = " + " in _OF_PARTS.sub("", shape) or " - " in _OF_PARTS.sub("", shape)
+        product = shape.format(*names)
+        if size != 1:
+            product = f"({product})" if is_sum else product
+            parts = round(1 / size)
+            is_share = is_sum and parts > 1 and size == 1 / parts
+            product = f"{product} / {parts}" if is_share else f"{size:g} x {product}"
+        elif self.factor < 0 and is_sum:
+            product = f"({product})"
         if self.factor < 0:
             return f"{self.constant:.10g} - {product}" if self.constant else f"-{product}"
         sign = "-" if self.constant < 0 else "+"
@@ -122,7 +153,8 @@ def recognise(
     Of several the simplest is taken; some of the predictors may do.
     """
     usable = sorted(
-        (place, item) for place, item in zip(places, given, strict=True) if item.is_numeric
+        ((place, item) for place, item in zip(places, given, strict=True) if item.is_numeric),
+        key=lambda pair: pair[0],
     )
     if not target.is_quantity or not all(item.is_quantity for _, item in usable):
         return None
@@ -130,14 +162,22 @@ def recognise(
     unit, scale = unit_of(values[target.known]), spread(values[target.known])
     units = (0.0, unit) if unit and scale >= LEAST_UNITS * unit else (0.0,)
     for formulas in (_proportional, _shifted):
-        for count in range(1, len(usable) + 1):
-            for some in itertools.permutations(usable, count):
-                inputs = [item.numbers for _, item in some]
-                for shape in range(len(SHAPES[count])):
-                    for formula in formulas(shape, values, inputs, units, scale):
-                        if _holds(formula, values, inputs):
-                            return tuple(place for place, _ in some), formula
+        for some in _choices(usable):
+            inputs = [item.numbers for _, item in some]
+            for shape in range(len(shapes(len(some)))):
+                for formula in formulas(shape, values, inputs, units, scale):
+                    if _holds(formula, values, inputs):
+                        return tuple(place for place, _ in some), formula
     return None
+
+
+def _choices(usable: Sequence[Part]) -> Iterator[tuple[Part, ...]]:
+    """Yield what a number may follow from: some of three columns in any order, or all of more."""
+    if len(usable) > max(SHAPES):
+        yield tuple(usable)
+        return
+    for count in range(1, len(usable) + 1):
+        yield from itertools.permutations(usable, count)
 
 
 def _proportional(
@@ -183,8 +223,12 @@ def _computed(shape: int, values: Floats, inputs: Sequence[Floats]) -> tuple[Flo
 
 
 def _rounded(number: float) -> list[float]:
-    """Return a number with few digits, the fewest first."""
-    return [*dict.fromkeys(float(f"{number:.{digits}g}") for digits in DIGITS)]
+    """Return a number with few digits, the fewest first; before them the share of a mean."""
+    found = [float(f"{number:.{digits}g}") for digits in DIGITS]
+    parts = round(1 / number) if abs(number) > 1 / (MOST_PARTS + 1) else 0
+    if abs(parts) > 1 and abs(parts * number - 1) < ALIKE / 4:
+        found.insert(0, 1 / parts)
+    return [*dict.fromkeys(found)]
 
 
 def _holds(formula: Formula, values: Floats, inputs: Sequence[Floats]) -> bool:
@@ -214,11 +258,7 @@ def _products(variables: Sequence[Variable]) -> Iterator[tuple[int, Places]]:
 
     A fit adds up what its predictors say: `used x price + fee` is no sum, nor is its logarithm.
     """
-    places = [
-        place
-        for place, item in enumerate(variables)
-        if item.is_numeric and item.is_quantity and item.known[:LOOKED_AT].mean() > STEADY
-    ]
+    places = _quantities(variables)
     pairs = [*itertools.combinations(places, 2)]
     if not pairs or len(variables[places[0]].values) < LOOKED_AT:
         return
@@ -234,6 +274,56 @@ def _products(variables: Sequence[Variable]) -> Iterator[tuple[int, Places]]:
             yield from ((target, pair) for pair in tried)
 
 
+def _quantities(variables: Sequence[Variable]) -> list[int]:
+    """Return which columns are quantities, known in nearly all rows."""
+    return [
+        place
+        for place, item in enumerate(variables)
+        if item.is_numeric and item.is_quantity and item.known[:LOOKED_AT].mean() > STEADY
+    ]
+
+
+def _sums(variables: Sequence[Variable]) -> Iterator[tuple[int, Places]]:
+    """Return numbers and more than three others whose sum or mean they are, as far as fits tell.
+
+    What all others explain of a column follows from one inverse of their correlations; only where
+    that is nearly everything, a fit to the rows nearest to it tells which ones are its parts.
+    """
+    places = _quantities(variables)
+    if len(places) <= max(SHAPES) + 1:
+        return
+    numbers = np.column_stack([variables[place].numbers for place in places])
+    numbers = numbers[~np.isnan(numbers).any(axis=1)]
+    if len(numbers) < max(LEAST_ROWS, 3 * len(places)):
+        return
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        bounded = np.column_stack([clipped(own) for own in numbers.T])
+        related = np.nan_to_num(np.corrcoef(bounded, rowvar=False)) + 1e-9 * np.eye(len(places))
+        left = 1 / np.diag(np.linalg.pinv(related, hermitian=True))
+    for place in np.flatnonzero(left < 1 - STEADY).tolist():
+        target = variables[places[place]]
+        others = [own for own in range(len(places)) if own != place]
+        parts = _parts(numbers[:, place], numbers[:, others]) if target.can_be_predicted else []
+        if max(SHAPES) < len(parts) <= MOST_PARTS:
+            yield places[place], tuple(places[others[part]] for part in parts)
+
+
+def _parts(values: Floats, others: Floats) -> list[int]:
+    """Return which columns add up to a number, each counted alike; none where they do not."""
+    centre, scale = np.median(others, axis=0), np.maximum(others.std(axis=0), 1e-300)
+    inputs = np.column_stack([(others - centre) / scale, np.ones(len(values))])
+    nearest = np.arange(len(values))
+    for _ in range(ROUNDS):
+        found = np.linalg.lstsq(inputs[nearest], values[nearest], rcond=None)[0]
+        away = np.abs(values - inputs @ found)
+        nearest = np.sort(np.argsort(away, kind="stable")[: int(NEAREST * len(values))])
+    counts = found[:-1] / scale
+    parts = np.flatnonzero(np.abs(found[:-1]) > ALIKE * np.abs(found[:-1]).max())
+    usual = np.median(counts[parts]) if len(parts) else 0.0
+    is_alike = np.abs(counts[parts] - usual) <= ALIKE * abs(usual)
+    return parts.tolist() if len(parts) and bool(is_alike.all()) else []
+
+
 def _ranks(rows: Floats) -> Floats:
     """Return the ranks of each row, of mean 0 and length 1, so that products are correlations."""
     order = np.argsort(np.argsort(rows, axis=1, kind="stable"), axis=1).astype(np.float64)
@@ -246,7 +336,7 @@ def with_exact(variables: Sequence[Variable], found: Sequence[Related]) -> list[
     """Replace fits by exact relations where there are some: one for each set of columns."""
     exact: dict[frozenset[int], Exact] = {}
     candidates = [(item.target, item.given) for item in found]
-    for target, given in dict.fromkeys([*candidates, *_products(variables)]):
+    for target, given in dict.fromkeys([*candidates, *_products(variables), *_sums(variables)]):
         recognised = recognise(variables[target], [variables[place] for place in given], given)
         if recognised is not None:
             own = Exact(target, *recognised)
