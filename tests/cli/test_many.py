@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 import outlying
 from outlying.cli import resume as jsonlines
 from outlying.cli import terminal
-from outlying.cli.targets import marked, numbers
+from outlying.cli.options import marked, numbers
 from outlying.errors import RowError
 from outlying.search.evaluation import Exact
 from outlying.search.scoring import Outcome

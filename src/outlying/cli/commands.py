@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -14,21 +13,22 @@ from outlying.checks import check_whole
 from outlying.cli.options import (
     NAMING_COLUMNS,
     GroupedCommand,
+    Naming,
     all_of,
     column_choices,
     declared,
     given_of,
     grouped,
+    naming_options,
     open_source,
     reading_options,
     take_reading,
 )
 from outlying.cli.resume import line as json_line
-from outlying.cli.targets import Naming, naming_options
 from outlying.cli.terminal import DETECT, EXPLAIN, ProgressLine, progress_line
 from outlying.cli.writing import (
     TABLES,
-    Loaded,
+    Run,
     WriteJob,
     refuse_resuming,
     run,
@@ -51,7 +51,6 @@ from outlying.options import (
 )
 from outlying.render import listing
 from outlying.render.files import Output
-from outlying.render.text import wrapped
 from outlying.results.detections import Detection, Flagged
 from outlying.results.many import cell_table
 from outlying.sources.passes import Feeder
@@ -85,30 +84,25 @@ def explain(source: str | None, **given: Any) -> None:
     options = given_of(given)
     of_columns = (*NAMING_COLUMNS, "exclude", "types")  # the table is needed to read these
     Options.of(**{name: options[name] for name in options if name not in of_columns})
-    run(job, lambda: _load(source, reading, job, options))
+
+    def load(line: ProgressLine) -> Run:
+        data = open_source(source, reading)
+        if isinstance(data, Table):
+            whole = data
+            explainer = Explainer(naming.compared(data), **column_choices(options, data))
+        else:
+            whole = Explainer(data).table
+            refuse_resuming(job, whole)
+            explainer = Explainer(data, **column_choices(options, whole, naming.marks))
+        request = naming.request(whole, explainer.is_streamed)
+        return Run(job, explainer, explainer.targets(request, line.step, job.workers), line)
+
+    run(job, load)
 
 
 def _check_source(source: str | None, reading: ReadOptions) -> None:
     if source is None and reading.query is None:
         raise OptionError("which table? Name a file, a folder or a database as SOURCE")
-
-
-def _load(
-    source: str | None, reading: ReadOptions, job: WriteJob, options: dict[str, Any]
-) -> Loaded:
-    """Open the table, and find what is named in it."""
-    data = open_source(source, reading)
-    naming = job.naming
-    if isinstance(data, Table):
-        whole = data
-        explainer = Explainer(naming.compared(data), **column_choices(options, data))
-    else:
-        whole = Explainer(data).table
-        refuse_resuming(job, whole)
-        explainer = Explainer(data, **column_choices(options, whole, naming.marks))
-    request = naming.request(whole, explainer.is_streamed)
-    with progress_line(job.quiet) as line:
-        return Loaded(explainer, explainer.targets(request, line.step, job.workers))
 
 
 #: Options of explanations that count with --explain only, beside those of columns.
@@ -167,42 +161,42 @@ def detect(source: str | None, explain: bool, **given: Any) -> None:
     reading = take_reading(given)
     _check_source(source, reading)
     given["resume"], resume = given["resume"] and explain, given["resume"]
-    job = WriteJob.taken_from(given, source, reading.query, Naming.nothing(), DETECT)
-    request = _Request.of(given, explain, ["--resume"] * resume)
-    request.with_unusual = job.everything
+    job = WriteJob.taken_from(given, source, reading.query, Naming(), DETECT)
+    options, ranking, column = _apart(given, explain, ["--resume"] * resume)
 
-    def load(watcher: _Printer | None = None) -> Loaded:
-        explainer = request.explainer(open_source(source, reading))
+    def load(line: ProgressLine, watcher: _Printer | None = None) -> Run:
+        explainer, scores = _opened(open_source(source, reading), options, column)
         if explainer.is_streamed:
             refuse_resuming(job, explainer.table)
-        with progress_line(job.quiet) as line:
-            if watcher is not None:
-                watcher.line = line
-            detection = request.detection(explainer, job.workers, line.step, watcher)
-            is_told = explain or job.form == "html"
-            targets = Targets(())
-            if is_told:
-                targets = _targets(explainer, detection, job.workers, line.step)
-        return Loaded(explainer, targets, detection)
+        found = find_odd_rows(
+            explainer,
+            unusual=job.everything,
+            watcher=watcher,
+            scores=scores,
+            workers=job.workers,
+            progress=line.step,
+            **ranking,
+        )
+        is_told = explain or job.form == "html"
+        targets = _targets(explainer, found, job.workers, line.step) if is_told else Targets(())
+        return Run(job, explainer, targets, line, found)
 
     if explain or job.form == "html":
         run(job, load)
         return
-    with Output.to(job.file, job.inputs) as out:
+    with Output.to(job.file, job.inputs) as out, progress_line(job.quiet) as line:
         if job.form == "text":
-            printer = _Printer(out, job)
-            printer.finish(load(printer).detection)
+            printer = _Printer(out, job, line)
+            printer.finish(load(line, printer).detection)
         else:
-            _write(job, out, load().detection)
+            _write(out, job.form, load(line).detection)
 
 
 class _Printer:
     """Prints what is odd as soon as it is found: how many rows are, then a line for each."""
 
-    def __init__(self, out: Output, job: WriteJob) -> None:
-        self.out, self.job = out, job
-        self.look = job.look(out.is_terminal)
-        self.line: ProgressLine | None = None
+    def __init__(self, out: Output, job: WriteJob, line: ProgressLine) -> None:
+        self.out, self.job, self.line = out, job, line
         self._lines: listing.Lines | None = None
 
     def begin(self, detection: Detection, rows: Sequence[tuple[int | None, Key]]) -> None:
@@ -210,10 +204,10 @@ class _Printer:
         counts = detection.counts
         if counts is None:
             return
-        self.look = self.job.look(self.out.is_terminal, detection.population.rows)
+        look = self.job.look(detection.population.rows)
         told = min(counts.exceptional, len(rows))
-        self._say(self._title(listing.counted(detection.population, counts, told)))
-        self._lines = listing.Lines(rows[:told], self.look)
+        self._say(listing.titled(listing.counted(detection.population, counts, told), look))
+        self._lines = listing.Lines(rows[:told], look)
         if told:
             self._say(self._lines.header)
 
@@ -227,26 +221,16 @@ class _Printer:
     def finish(self, detection: Detection | None) -> None:
         """Print what is known when all rows are explained."""
         assert detection is not None  # noqa: S101 - it has just been made
+        self.line.clear()
         if self._lines is None:
-            self.out.write_all(listing.parts(detection, self.look))
+            self.out.write_all(listing.parts(detection, self.job.look()))
             return
-        self.out.write_all((*self._lines.rest(), *self._rest(detection)))
-
-    def _rest(self, detection: Detection) -> Iterator[str]:
-        for word, items in listing.shown(detection, self.look.everything):
-            if word == "unusual" and detection.counts is not None:
-                yield "\n" + self._title(listing.others_heading(items, detection.counts))
-                yield from listing.written(detection, items, self.look)
-        yield from listing.closing(detection, self.look)
-        if detection.rows and self.look.with_notes:
-            yield f"\n{say.MORE_ON_EACH}"
-
-    def _title(self, said: str) -> str:
-        return self.look.style(wrapped(said, self.look.width), "title")
+        look = self._lines.look
+        why = [f"\n{say.MORE_ON_EACH}"] if detection.rows and look.with_notes else []
+        self.out.write_all((*self._lines.rest(), *listing.after(detection, look), *why))
 
     def _say(self, part: str) -> None:
-        if self.line is not None:
-            self.line.clear()
+        self.line.clear()
         self.out.add(part)
 
 
@@ -260,95 +244,61 @@ def _targets(
     return explainer.targets(RowRequest(wheres=wheres), progress, workers)
 
 
-def _write(job: WriteJob, out: Output, detection: Detection | None) -> None:
-    assert detection is not None  # noqa: S101 - load has just made it
-    if job.form in TABLES:
+def _write(out: Output, form: str, detection: Detection | None) -> None:
+    assert detection is not None  # noqa: S101 - it has just been made
+    if form in TABLES:
         found = [item.findings for item in detection.rows if item.findings is not None]
-        columns = cell_table(found, 1) if found else detection.columns()
-        write_table(out, job.form, columns)
-    elif job.form == "json":
+        write_table(out, form, cell_table(found, 1) if found else detection.columns())
+    elif form == "json":
         out.write(detection.to_json(indent=2))
     else:
         lines = [detection.heading(), *(item.to_dict() for item in detection.rows)]
         out.write_all(json_line(content).rstrip("\n") for content in lines)
 
 
-@dataclasses.dataclass(slots=True)
-class _Request:
-    """The options of a command, apart by what they are about."""
-
-    bagging: dict[str, Any]
-    explaining: dict[str, Any]
-    score_column: str | None
-    lowest: bool
-    top: int | None
-    detector: str
-    with_unusual: bool = False
-    _scores: ColumnScores | None = None
-
-    @classmethod
-    def of(cls, given: dict[str, Any], explain: bool, flags: list[str]) -> _Request:
-        """Check what can be checked before a large file is read."""
-        known = given_of(given)
-        bagging = {name: known.pop(name) for name in BAGGING if name in known}
-        useless = [f"--{name}" for name in ("pairs", "references") if name in known] + flags
-        if useless and not explain:
-            raise OptionError(f"for {' and '.join(useless)} rows must be explained: add --explain")
-        Bagging.of(**bagging)
-        top = check_whole("top", known.pop("top"), 1) if "top" in known else None
-        if "pairs" in known:
-            known["top"] = check_whole("pairs", known.pop("pairs"), 1)
-        score_column, lowest = known.pop("score_column", None), known.pop("lowest")
-        _check_scores(score_column, lowest, bagging)
-        detector = _checked_detector(known.pop("detector", None), score_column, bagging)
-        Options.of(**{name: known[name] for name in _FOR_EXPLAIN if name in known})
-        return cls(bagging, known, score_column, lowest, top, detector)
-
-    def explainer(self, data: Table | Feeder) -> Explainer:
-        """Prepare the table; a column of scores is kept apart."""
-        table = data if isinstance(data, Table) else Explainer(data).table
-        compared = data
-        if self.score_column is not None:
-            if not isinstance(data, Table):
-                raise OptionError(
-                    f"--score-column needs all rows in memory; {table.source} is read as a stream"
-                )
-            infinite = self.explaining.get("infinite", "error")
-            self._scores = ColumnScores.of(table, self.score_column, infinite)
-            compared = table.without(self.score_column, HOLDS_SCORES)
-        return Explainer(compared, **column_choices(self.explaining, table))
-
-    def detection(
-        self, explainer: Explainer, workers: int | None, progress: Any, watcher: _Printer | None
-    ) -> Detection:
-        """Find the rows."""
-        return find_odd_rows(
-            explainer,
-            top=self.top,
-            unusual=self.with_unusual,
-            watcher=watcher,
-            detector=self.detector,
-            scores=self._scores,
-            lowest=self.lowest,
-            workers=workers,
-            progress=progress,
-            **self.bagging,
-        )
-
-
-def _checked_detector(given: str | None, column: str | None, bagging: dict[str, Any]) -> str:
-    if given is not None and column is not None:
-        raise OptionError("--score-column ranks by itself; leave --detector out")
-    detector = STRENGTH if given is None else given
-    if detector != FEATURE_BAGGING and bagging:
-        flags = " and ".join(f"--{name}" for name in bagging)
-        raise OptionError(f"{flags}: for feature bagging only; add --detector {FEATURE_BAGGING}")
-    return detector
-
-
-def _check_scores(column: str | None, lowest: bool, bagging: dict[str, Any]) -> None:
+def _apart(
+    given: dict[str, Any], explain: bool, flags: list[str]
+) -> tuple[dict[str, Any], dict[str, Any], str | None]:
+    """Return options of explanations, those of ranking, and the column of scores, checked."""
+    known = given_of(given)
+    bagging = {name: known.pop(name) for name in BAGGING if name in known}
+    useless = [f"--{name}" for name in ("pairs", "references") if name in known] + flags
+    if useless and not explain:
+        raise OptionError(f"for {' and '.join(useless)} rows must be explained: add --explain")
+    Bagging.of(**bagging)
+    top = check_whole("top", known.pop("top"), 1) if "top" in known else None
+    if "pairs" in known:
+        known["top"] = check_whole("pairs", known.pop("pairs"), 1)
+    column, lowest, detector = (known.pop(n, None) for n in ("score_column", "lowest", "detector"))
+    flags = [f"--{name}" for name in bagging]
     if column is None and lowest:
         raise OptionError("--lowest tells how to read scores: add --score-column NAME")
-    if column is not None and bagging:
-        flags = " and ".join(f"--{name}" for name in bagging)
-        raise OptionError(f"{flags}: for feature bagging only; --score-column ranks without it")
+    if column is not None and (bagging or detector):
+        if not bagging:
+            raise OptionError("--score-column ranks by itself; leave --detector out")
+        raise OptionError(
+            f"{' and '.join(flags)}: for feature bagging only; --score-column ranks without it"
+        )
+    if detector != FEATURE_BAGGING and bagging:
+        raise OptionError(
+            f"{' and '.join(flags)}: for feature bagging only; add --detector {FEATURE_BAGGING}"
+        )
+    Options.of(**{name: known[name] for name in _FOR_EXPLAIN if name in known})
+    ranking = {"top": top, "lowest": lowest, "detector": detector or STRENGTH, **bagging}
+    return known, ranking, column
+
+
+def _opened(
+    data: Table | Feeder, options: dict[str, Any], column: str | None
+) -> tuple[Explainer, ColumnScores | None]:
+    """Prepare the table; a column of scores is kept apart."""
+    table = data if isinstance(data, Table) else Explainer(data).table
+    scores = None
+    if column is not None:
+        if not isinstance(data, Table):
+            raise OptionError(
+                f"--score-column needs all rows in memory; {table.source} is read as a stream"
+            )
+        scores = ColumnScores.of(table, column, options.get("infinite", "error"))
+        data = table.without(column, HOLDS_SCORES)
+    return Explainer(data, **column_choices(options, table)), scores

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import click
 from click.shell_completion import get_completion_class
@@ -12,21 +16,71 @@ import outlying
 from outlying import loading
 from outlying import sentences as say
 from outlying.cli.commands import detect, explain
-from outlying.cli.process import (
-    Commands,
-    PipeClosedError,
+from outlying.cli.serve import demo, serve
+from outlying.cli.terminal import (
     leave_output,
     leave_pipe,
     prepare_memory,
     prepare_streams,
     stopped_by_signals,
 )
-from outlying.cli.serve import demo, serve
 from outlying.errors import NoMemoryError, OptionError, harmless
 from outlying.kernel.library import said
 
 #: How the loader of libraries says that there is not enough memory for them.
 _NOT_MAPPED = ("failed to map segment", "cannot allocate memory")
+
+
+class PipeClosedError(Exception):
+    """Nobody reads standard output any more."""
+
+
+class Commands(click.Group):
+    """A group of commands; what is none names a table, in which `detect` finds what is odd.
+
+    A closed pipe is left to its caller; click would exit with 1.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; `outlying hr.csv` is short for `outlying detect hr.csv`."""
+        own = {flag for item in self.get_params(ctx) for flag in item.opts}
+        if args and args[0] not in self.commands and args[0] not in own and _is_source(args[0]):
+            args = ["detect", *args]
+        return super().parse_args(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands with their whole first sentences."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, _summary(self.commands[name])) for name in self.list_commands(ctx)]
+            )
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Read the arguments; help is shown here."""
+        with _pipes_told():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        with _pipes_told():
+            return super().invoke(ctx)
+
+
+def _is_source(name: str) -> bool:
+    """Return whether an argument names a table, or is an option of looking for what is odd."""
+    return name.startswith("-") or any(char in name for char in "./\\:*") or os.path.exists(name)  # noqa: PTH110
+
+
+def _summary(command: click.Command) -> str:
+    return " ".join((command.help or "").split("\n\n")[0].split())
+
+
+@contextlib.contextmanager
+def _pipes_told() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise PipeClosedError from None
 
 
 def main() -> None:

@@ -1,18 +1,25 @@
-"""Options of commands, made from their one declaration, and shown in groups."""
+"""Options of commands, made from their one declaration; and the rows that they name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import dataclasses
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
 
 from outlying.checks import Option
-from outlying.errors import ColumnError, OptionError, unknown_name
+from outlying.errors import ColumnError, ObjectError, OptionError, RowError, unknown_name
 from outlying.options import READ_OPTIONS, ReadOptions
 from outlying.sources import registry
 from outlying.sources.passes import Feeder
 from outlying.table.table import Table
+from outlying.table.targets import RowRequest, is_mark, no_mark, not_a_mark
+from outlying.table.values import Value, read_text
 
 Command: TypeAlias = Callable[..., None]
 Decorator: TypeAlias = Callable[[Command], Command]
@@ -178,3 +185,245 @@ def open_source(source: str | None, reading: ReadOptions) -> Table | Feeder:
     """Read the table into memory, or open what is read as a stream."""
     given = {name: getattr(reading, name) for name in READ_OPTIONS}
     return registry.named(source, **given)
+
+
+# --- which rows -----------------------------------------------------------------------------------
+
+_NUMBER_OR_RANGE = re.compile(r"([0-9]{1,15})(?:\s*-\s*([0-9]{1,15}))?")
+#: The ways to name what to explain: by which flag, with what, in words.
+_WAYS = {
+    "row": ("--row", "N", "The row to explain; the first row below the header is 1."),
+    "where": ("--where", "COLUMN=VALUE", "The only row with this value; repeat to narrow."),
+    "where_file": (
+        "--where-file",
+        "FILE",
+        'Many rows by their values: JSON lines such as {"id": 17}, or - for standard input.',
+    ),
+    "object_file": ("--object", "FILE", "A new object, as JSON in a file or - for standard input."),
+    "rows": ("--rows", "NUMBERS", "Many rows, counted from 1, such as 3,17,40-60."),
+    "rows_file": (
+        "--rows-file",
+        "FILE",
+        "Many rows: their numbers in a file or - for standard input.",
+    ),
+    "where_true": (
+        "--where-true",
+        "COLUMN",
+        "Every row that this column marks (true, yes, 1); it is not compared.",
+    ),
+    "objects_file": (
+        "--objects",
+        "FILE",
+        "Many new objects, as JSON lines in a file or - for standard input.",
+    ),
+}
+#: Gives a command the options that name what to explain.
+naming_options = all_of(
+    *(
+        grouped(
+            "Which rows",
+            flag,
+            name,
+            type=int if name == "row" else str,
+            multiple=name in ("where", "rows"),
+            metavar=metavar,
+            help=words,
+        )
+        for name, (flag, metavar, words) in _WAYS.items()
+    )
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Naming:
+    """How the user names what to explain: in one of the ways; in none where rows are detected."""
+
+    way: str = ""
+    given: Any = None
+
+    @classmethod
+    def taken_from(cls, given: dict[str, Any]) -> Naming:
+        """Take the options that name rows out of all options given; exactly one must be there."""
+        used = given_of({name: given.pop(name) for name in _WAYS})
+        if not used:
+            raise OptionError(
+                "which row? Name it by --row N, --where COLUMN=VALUE or --object FILE; many by "
+                "--rows 3,17,40-60, --rows-file FILE, --where-file FILE, --where-true COLUMN or "
+                "--objects FILE"
+            )
+        if len(used) > 1:
+            raise OptionError(
+                f"what to explain is named twice, by {' and '.join(_WAYS[n][0] for n in used)}; "
+                f"use exactly one of {', '.join(flag for flag, *_ in _WAYS.values())}"
+            )
+        return cls(*next(iter(used.items())))
+
+    @property
+    def is_many(self) -> bool:
+        """Whether the answer is one for many, be there one only."""
+        return self.way not in ("row", "where", "object_file")
+
+    @property
+    def are_new(self) -> bool:
+        """Whether objects are explained that are not in the table."""
+        return self.way in ("object_file", "objects_file")
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether the same command would name the same objects again."""
+        return "-" not in self.files or self.way == "rows_file"
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that name what to explain."""
+        return (self.given,) if self.way.endswith("_file") else ()
+
+    @property
+    def marks(self) -> list[str]:
+        """The column that marks the rows to explain, if one does."""
+        return [self.given] if self.way == "where_true" else []
+
+    def check_standard_input(self, source: str | None) -> None:
+        """Refuse to read both the table and what is named from standard input."""
+        if source == "-" and "-" in self.files:
+            raise OptionError(
+                "both SOURCE and what to explain are -, standard input; give one of them as a file"
+            )
+
+    def compared(self, table: Table) -> Table:
+        """Leave out the column that marks the rows, and say so."""
+        return table.without(self.given, "names the rows to explain") if self.marks else table
+
+    def request(self, table: Table, is_streamed: bool) -> RowRequest:
+        """Return what is named of a table; one that is read as a stream has no rows here.
+
+        Errors name an item by where the user has written it.
+        """
+        if self.way == "object_file":
+            text = _content(self.given, "the object", ObjectError)
+            return RowRequest(
+                objects=[_parsed(text, _shown(self.given))], name=lambda _: "--object"
+            )
+        if self.way == "objects_file":
+            places, objects = zip(*_json_lines(self.given, "objects", ObjectError), strict=True)
+            return RowRequest(objects=objects, name=places.__getitem__)
+        if self.way == "where_file":
+            places, keys = zip(*_json_lines(self.given, "keys", RowError), strict=True)
+            return RowRequest(wheres=keys, name=places.__getitem__)
+        if self.way == "where":
+            return RowRequest(wheres=[dict(_condition(item, table) for item in self.given)])
+        if self.way == "where_true" and is_streamed:
+            return RowRequest(marks=table.column(self.given).name)
+        if is_streamed:
+            raise OptionError(
+                f"{table.source} is read as a stream, whose rows have no numbers; name them by "
+                "--where COLUMN=VALUE, --where-file FILE or --where-true COLUMN"
+            )
+        if self.way == "where_true":
+            return RowRequest(rows=marked(table, self.given))
+        own = self._numbers(table) if self.is_many else [_checked(self.given, table)]
+        return RowRequest(rows=own)
+
+    def _numbers(self, table: Table) -> list[int]:
+        texts = [("--rows", text) for text in self.given]
+        if self.files:
+            lines = _lines(self.given, "row numbers", RowError)
+            texts = [(place, text) for place, text in lines if not text.lstrip().startswith("#")]
+        found = [row for place, text in texts for row in numbers(text, place, table)]
+        if not found:
+            named = self.given if self.files else "--rows"
+            raise RowError(f"{named} names no row; give numbers and ranges such as 3,17,40-60")
+        return found
+
+
+def numbers(text: str, place: str, table: Table) -> Iterator[int]:
+    """Read numbers and ranges, counted from 1, as positions; `place` says where they stand."""
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        match = _NUMBER_OR_RANGE.fullmatch(item)
+        if match is None:
+            raise RowError(
+                f"{place}: {item[:40]!r} is not a row; allowed: numbers and ranges, counted from "
+                "1, such as 3,17,40-60"
+            )
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
+            raise RowError(f"{place}: the range {item!r} runs backwards; write {last}-{first}")
+        yield from range(_checked(first, table, place), _checked(last, table, place) + 1)
+
+
+def _checked(row: int, table: Table, place: str = "") -> int:
+    if not 1 <= row <= table.rows:
+        raise RowError(
+            f"{place}{': ' if place else ''}row {row} does not exist: {table.source} has "
+            f"{table.rows:,} data rows, counted from 1 to {table.rows}"
+        )
+    return row - 1
+
+
+def marked(table: Table, name: str) -> list[int]:
+    """Find the rows that a column marks; an error says what it cannot read as a mark."""
+    column = table.column(name)
+    marks = [is_mark(column.value(row)) for row in range(table.rows)]
+    if None in marks:
+        row = marks.index(None)
+        place = f"data row {row + 1} (counted from 1)"
+        raise RowError(not_a_mark(name, column.value(row), place))
+    if not any(marks):
+        raise RowError(no_mark(name))
+    return [row for row, is_marked in enumerate(marks) if is_marked]
+
+
+def _lines(file: str, what: str, kind: type[RowError | ObjectError]) -> list[tuple[str, str]]:
+    """Read the lines of a file that are not empty, each with its place."""
+    lines = enumerate(_content(file, what, kind).split("\n"), start=1)
+    return [(f"line {number} of {_shown(file)}", line) for number, line in lines if line.strip()]
+
+
+def _json_lines(
+    file: str, what: str, kind: type[RowError | ObjectError]
+) -> list[tuple[str, Mapping[str, Any]]]:
+    """Read JSON objects, one per line, each with its place."""
+    lines = _lines(file, what, kind)
+    if not lines:
+        raise kind(f"{_shown(file)} holds no object; needed is one JSON object per line")
+    return [(place, _parsed(line, place)) for place, line in lines]
+
+
+def _parsed(text: str, place: str) -> Mapping[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ObjectError(f"{place} does not hold valid JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise ObjectError(
+            f"{place} holds a JSON {type(value).__name__}; needed is one object, "
+            'such as {"age": 40, "sex": "female"}'
+        )
+    return value
+
+
+def _content(file: str, what: str, kind: type[RowError | ObjectError]) -> str:
+    try:
+        if file == "-":
+            return sys.stdin.read()
+        return Path(file).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = (
+            error.strerror or str(error) if isinstance(error, OSError) else "it is not UTF-8 text"
+        )
+        raise kind(f"cannot read {what} from {file}: {reason}") from None
+
+
+def _shown(file: str) -> str:
+    return "standard input" if file == "-" else file
+
+
+def _condition(item: str, table: Table) -> tuple[str, Value]:
+    name, value = assignment(item, table, "--where")
+    column = table.column(name)
+    if column.is_numeric and column.written is not None:
+        return name, value or None  # read as the texts of the column are
+    try:
+        return name, read_text(column.form, value)
+    except ValueError as error:
+        raise RowError(f"--where: column {name!r} expects {error}, got {value!r}") from None

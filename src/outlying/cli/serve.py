@@ -16,8 +16,7 @@ from outlying import sentences as say
 from outlying import sources
 from outlying.api import Explainer
 from outlying.cli.options import GroupedCommand, all_of, given_of, grouped, reading_options
-from outlying.cli.process import leave_at_once
-from outlying.cli.terminal import DEMO, look
+from outlying.cli.terminal import DEMO, leave_at_once, look
 from outlying.errors import MissingExtraError, OptionError, OutputError, harmless
 from outlying.options import READ_OPTIONS
 from outlying.render.files import Output

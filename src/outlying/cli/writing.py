@@ -7,8 +7,8 @@ import dataclasses
 import itertools
 import json
 import sys
-from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import click
 
@@ -16,9 +16,8 @@ import outlying
 from outlying import sentences as say
 from outlying.api import Explainer
 from outlying.cli import resume as jsonlines
-from outlying.cli.options import all_of, grouped
+from outlying.cli.options import Naming, all_of, grouped
 from outlying.cli.resume import Partial
-from outlying.cli.targets import Naming
 from outlying.cli.terminal import EXPLAIN, ProgressLine, header_lines, look, progress_line
 from outlying.errors import NoMemoryError, OptionError, WorkerError, harmless
 from outlying.parallel import usable_workers
@@ -65,15 +64,6 @@ writing_options = all_of(
     ),
     grouped(_GROUP, "--workers", type=int, help="Processes that work.  [default: one per core]"),
 )
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Loaded:
-    """What is explained, and what has detected it, if anything has."""
-
-    explainer: Explainer
-    targets: Targets
-    detection: Detection | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -129,16 +119,15 @@ class WriteJob:
         """What is read, which no result may take the place of."""
         return (*self.tables, *self.naming.files)
 
-    def look(self, is_terminal: bool, rows: int | None = None) -> Look:
+    def look(self, rows: int | None = None) -> Look:
         """Return how text is written, in the terms of the command.
 
         Where the number of rows is known, they may be named by their lines in the file, too.
         """
-        terms = self.terms
+        terms, is_terminal = self.terms, self.file is None and sys.stdout.isatty()
         if rows is not None and self.source is not None:
             terms = dataclasses.replace(terms, header=header_lines(self.source, rows))
-        found = look(is_terminal, terms, everything=self.everything)
-        return dataclasses.replace(found, with_notes=not self.quiet)
+        return look(is_terminal, terms, everything=self.everything, with_notes=not self.quiet)
 
 
 def refuse_resuming(job: WriteJob, table: Table) -> None:
@@ -150,60 +139,15 @@ def refuse_resuming(job: WriteJob, table: Table) -> None:
         )
 
 
-def run(job: WriteJob, load: Callable[[], Loaded]) -> None:
-    """Explain what is named and write it."""
-    if job.form == "jsonl" and job.file is not None:
-        with Partial.beside(job.file, resume=job.resume, inputs=job.inputs) as partial:
-            _continue(job, partial, load())
-        return
-    with Output.to(job.file, job.inputs) as out:
-        loaded = load()
-        if job.form in ("text", "json", "html") and not job.naming.is_many:
-            _write_one(job, out, loaded.explainer, loaded.targets)
-            return
-        with progress_line(job.quiet) as line, _says_how_far(job, loaded) as count:
-            work = _Run.of(job, loaded, line)
-            if job.form in TABLES:
-                write_table(out, job.form, cell_table(work.findings(), job.terms.first_row))
-                return
-            write = {"text": _texts, "json": _document, "jsonl": _lines, "html": _page}[job.form]
-            out.write_all(count(write(work, out.is_terminal)))
-
-
-def write_table(out: Output, form: str, columns: tables.Columns) -> None:
-    """Write a list of odd cells."""
-    if form == "xlsx":
-        out.write_bytes(tables.workbook(columns, shaded=("value",)))
-    elif form == "csv":
-        out.write(tables.csv_text(columns).removesuffix("\r\n"), end="\r\n")
-    else:
-        out.write(tables.markdown(columns))
-
-
-def _write_one(job: WriteJob, out: Output, explainer: Explainer, targets: Targets) -> None:
-    with progress_line(job.quiet) as line:
-        findings = next(explainer.explained(targets, job.workers, line.step))
-    if job.form == "json":
-        out.write(findings.to_json(indent=2))
-    elif job.form == "html":
-        out.write(findings.to_html().rstrip("\n"))
-    else:
-        out.write(render(findings, job.look(out.is_terminal, findings.population.rows)))
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Run:
-    """Everything that is needed to explain many."""
+class Run:
+    """What is explained, and what has detected it, if anything has."""
 
     job: WriteJob
     explainer: Explainer
     targets: Targets
-    detection: Detection | None
     line: ProgressLine
-
-    @classmethod
-    def of(cls, job: WriteJob, loaded: Loaded, line: ProgressLine) -> _Run:
-        return cls(job, loaded.explainer, loaded.targets, loaded.detection, line)
+    detection: Detection | None = None
 
     def findings(self, done: int = 0) -> Iterator[Findings]:
         """Explain what is left when the first ones are done; a detection may hold it already."""
@@ -228,16 +172,11 @@ class _Run:
         found, version = self.explainer, outlying.__version__
         table = None if found.is_streamed else found.table
         head = jsonlines.header(found.population, found.options, table, self.targets, version)
-        return head | self.detected()
+        return head | ({} if self.detection is None else {"detection": self.detection.summary()})
 
-    def detected(self) -> dict[str, Any]:
-        """Return what has detected the rows, if anything has, as JSON holds it."""
-        return {} if self.detection is None else {"detection": self.detection.summary()}
-
-    def flagged(self) -> Iterator[Flagged | None]:
+    def flagged(self) -> Iterable[Flagged | None]:
         """Return what is known of each row from its detection."""
-        rows = [None] * len(self.targets) if self.detection is None else self.detection.rows
-        yield from rows
+        return [None] * len(self.targets) if self.detection is None else self.detection.rows
 
     def entries(self, done: int = 0) -> Iterator[dict[str, Any]]:
         """Return the objects of the JSON result."""
@@ -247,24 +186,66 @@ class _Run:
             yield entry_beside(findings, population, item)
 
 
-def _texts(run: _Run, is_terminal: bool) -> Iterator[str]:
+def run(job: WriteJob, load: Callable[[ProgressLine], Run]) -> None:
+    """Explain what is named and write it."""
+    with progress_line(job.quiet) as line:
+        if job.form == "jsonl" and job.file is not None:
+            with Partial.beside(job.file, resume=job.resume, inputs=job.inputs) as partial:
+                _continue(partial, load(line))
+            return
+        with Output.to(job.file, job.inputs) as out:
+            work = load(line)
+            if job.form in ("text", "json", "html") and not job.naming.is_many:
+                _write_one(out, work)
+                return
+            with _says_how_far(work) as count:
+                if job.form in TABLES:
+                    write_table(out, job.form, cell_table(work.findings(), job.terms.first_row))
+                    return
+                write = {"text": _texts, "json": _document, "jsonl": _lines, "html": _page}
+                out.write_all(count(write[job.form](work)))
+
+
+def write_table(out: Output, form: str, columns: tables.Columns) -> None:
+    """Write a list of odd cells."""
+    if form == "xlsx":
+        out.write_bytes(tables.workbook(columns, shaded=("value",)))
+    elif form == "csv":
+        out.write(tables.csv_text(columns).removesuffix("\r\n"), end="\r\n")
+    else:
+        out.write(tables.markdown(columns))
+
+
+def _write_one(out: Output, work: Run) -> None:
+    job = work.job
+    findings = next(work.explainer.explained(work.targets, job.workers, work.line.step))
+    work.line.clear()
+    if job.form == "json":
+        out.write(findings.to_json(indent=2))
+    elif job.form == "html":
+        out.write(findings.to_html().rstrip("\n"))
+    else:
+        out.write(render(findings, job.look(findings.population.rows)))
+
+
+def _texts(work: Run) -> Iterator[str]:
     """Write each row in full, then once what they share and what is true of all."""
-    whole = run.job.look(is_terminal, run.explainer.rows)
+    whole = work.job.look(work.explainer.rows)
     one = dataclasses.replace(whole, with_notes=False)
     patterns, rule, shared = Patterns(), "-" * whole.width, dict[str, None]()
-    detection = run.detection
+    detection = work.detection
     if detection is not None:
         yield f"{whole.style(listing.heading(detection), 'title')}\n\n{rule}\n"
-    for item, findings in zip(run.flagged(), run.findings(), strict=True):
+    for item, findings in zip(work.flagged(), work.findings(), strict=True):
         patterns.add(findings)
         shared |= dict.fromkeys(findings.table_notes)
         if not whole.everything:
             shared = {note: None for note in shared if note not in findings.how}
         why = "" if item is None or detection is None else _ranked(item, detection)
         yield f"{why}{render(findings, one)}\n\n{rule}\n"
-    parts = summary(patterns.told(), run.job.naming.are_new, whole)
+    parts = summary(patterns.told(), work.job.naming.are_new, whole)
     if whole.with_notes:
-        parts += notes_paragraph(run.explainer.population, list(shared), whole)
+        parts += notes_paragraph(work.explainer.population, list(shared), whole)
     yield "\n\n".join(parts)
 
 
@@ -275,60 +256,56 @@ def _ranked(item: Flagged, detection: Detection) -> str:
     return f"{item.rank}. {listing.reason(item, detection.settings)}\n\n"
 
 
-def _document(run: _Run, is_terminal: bool) -> Iterator[str]:  # noqa: ARG001 - as the others
-    explainer = run.explainer
-    whole = document(explainer.population, explainer.options, run.entries(), run.detection)
+def _document(work: Run) -> Iterator[str]:
+    found = work.explainer
+    whole = document(found.population, found.options, work.entries(), work.detection)
     yield json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def _page(run: _Run, is_terminal: bool) -> Iterator[str]:  # noqa: ARG001 - as the others
+def _page(work: Run) -> Iterator[str]:
     from outlying.render.html import Report
 
-    options = run.explainer.options
-    report = Report(run.explainer.population, options, is_many=True, detection=run.detection)
-    for item, findings in zip(run.flagged(), run.findings(), strict=True):
+    found = work.explainer
+    report = Report(found.population, found.options, is_many=True, detection=work.detection)
+    for item, findings in zip(work.flagged(), work.findings(), strict=True):
         report.add(findings, item)
     yield report.page().rstrip("\n")
 
 
-def _lines(run: _Run, is_terminal: bool) -> Iterator[str]:  # noqa: ARG001 - as the others
+def _lines(work: Run) -> Iterator[str]:
     patterns = Patterns()
-    yield jsonlines.line(run.header()).rstrip("\n")
-    for content in run.entries():
+    yield jsonlines.line(work.header()).rstrip("\n")
+    for content in work.entries():
         patterns.add(content)
         yield jsonlines.line(content).rstrip("\n")
     yield jsonlines.line({"patterns": [item.to_dict() for item in patterns.told()]}).rstrip("\n")
 
 
-def _continue(job: WriteJob, partial: Partial, loaded: Loaded) -> None:
+def _continue(partial: Partial, work: Run) -> None:
     """Write to the partial file what it lacks, then give it its final name."""
-    with progress_line(job.quiet) as line:
-        work, targets = _Run.of(job, loaded, line), loaded.targets
-        if job.resume and partial.is_new and partial.target.exists():
-            jsonlines.check_complete(partial.target, work.header())
-            said = say.COMPLETE_ALREADY.format(file=partial.target)
-            click.echo(harmless(said), err=True)
-            return
-        with _says_how_to_continue(job, partial, len(targets)):
-            partial.begin(work.header(), targets)
-            if partial.done:
-                total = f"{len(targets):,}"
-                said = say.EXPLAINED_ALREADY.format(done=f"{partial.done:,}", total=total)
-                click.echo(said, err=True)
-            for content in work.entries(partial.done):
-                partial.add(content)
-            partial.finish()
+    if work.job.resume and partial.is_new and partial.target.exists():
+        jsonlines.check_complete(partial.target, work.header())
+        click.echo(harmless(say.COMPLETE_ALREADY.format(file=partial.target)), err=True)
+        return
+    total = f"{len(work.targets):,}"
+    with _says_how_to_continue(work.job, partial, total):
+        partial.begin(work.header(), work.targets)
+        if partial.done:
+            said = say.EXPLAINED_ALREADY.format(done=f"{partial.done:,}", total=total)
+            click.echo(said, err=True)
+        for content in work.entries(partial.done):
+            partial.add(content)
+        partial.finish()
 
 
 @contextlib.contextmanager
-def _says_how_to_continue(job: WriteJob, partial: Partial, total: int) -> Iterator[None]:
+def _says_how_to_continue(job: WriteJob, partial: Partial, total: str) -> Iterator[None]:
     def kept() -> str:
         if not partial.done:
             return say.KEPT_NOTHING
         how = say.CONTINUES if job.naming.is_repeatable else say.CANNOT_CONTINUE
-        return say.KEPT_SOME.format(
-            done=f"{partial.done:,}", total=f"{total:,}", file=partial.path, how=how
-        )
+        done = f"{partial.done:,}"
+        return say.KEPT_SOME.format(done=done, total=total, file=partial.path, how=how)
 
     try:
         yield
@@ -341,13 +318,10 @@ def _says_how_to_continue(job: WriteJob, partial: Partial, total: int) -> Iterat
         raise
 
 
-Count: TypeAlias = Callable[[Iterator[str]], Iterator[str]]
-
-
 @contextlib.contextmanager
-def _says_how_far(job: WriteJob, loaded: Loaded) -> Iterator[Count]:
+def _says_how_far(work: Run) -> Iterator[Callable[[Iterator[str]], Iterator[str]]]:
     """Say when interrupted how much is on standard output; a file was not written at all."""
-    written = 0
+    job, written = work.job, 0
 
     def count(parts: Iterator[str]) -> Iterator[str]:
         nonlocal written
@@ -360,7 +334,7 @@ def _says_how_far(job: WriteJob, loaded: Loaded) -> Iterator[Count]:
     except KeyboardInterrupt:
         if job.file is not None or job.form not in ("text", "jsonl") or not written:
             raise
-        done = written - (job.form == "jsonl" or loaded.detection is not None)  # the heading
-        total = f"{len(loaded.targets):,}"
+        done = written - (job.form == "jsonl" or work.detection is not None)  # the heading
+        total = f"{len(work.targets):,}"
         said = say.INTERRUPTED_AFTER.format(done=f"{done:,}", total=total)
         raise KeyboardInterrupt(said) from None

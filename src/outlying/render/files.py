@@ -46,11 +46,6 @@ class Output:
             temporary.stream.close()
             Path(temporary.name).unlink(missing_ok=True)
 
-    @property
-    def is_terminal(self) -> bool:
-        """Whether a person is looking."""
-        return self._path is None and sys.stdout.isatty()
-
     def write(self, content: str, end: str = "\n") -> None:
         """Write the result with a final newline; a file is renamed into place when complete."""
         self.write_all([content], end)

@@ -26,12 +26,25 @@ def render(detection: Detection, look: Look) -> str:
 
 def parts(detection: Detection, look: Look) -> Iterator[str]:
     """Write a detection part by part, each a line or more."""
-    yield look.style(wrapped(heading(detection), look.width), "title")
+    yield titled(heading(detection), look)
+    for word, items in shown(detection, look.everything):
+        if word != "unusual":
+            yield from written(detection, items, look)
+    yield from after(detection, look)
+
+
+def after(detection: Detection, look: Look) -> Iterator[str]:
+    """Write what follows the exceptional rows: the merely unusual ones, and what to know."""
     for word, items in shown(detection, look.everything):
         if word == "unusual" and detection.counts is not None:
-            yield "\n" + look.style(others_heading(items, detection.counts), "title")
-        yield from written(detection, items, look)
+            yield "\n" + titled(others_heading(items, detection.counts), look)
+            yield from written(detection, items, look)
     yield from closing(detection, look)
+
+
+def titled(said: str, look: Look) -> str:
+    """Write a title."""
+    return look.style(wrapped(said, look.width), "title")
 
 
 def shown(detection: Detection, everything: bool) -> list[tuple[Word, list[Flagged]]]:
@@ -179,7 +192,7 @@ def closing(detection: Detection, look: Look) -> Iterator[str]:
     for part in summary(patterns.told(), False, look, least=2):
         yield f"\n{part}"
     if look.everything and detection.combinations:
-        yield "\n" + look.style(wrapped(say.ODD_COMBINATIONS, look.width), "title")
+        yield "\n" + titled(say.ODD_COMBINATIONS, look)
         yield from (
             wrapped(f"{row_name(item, look)}: {most_in(item)}", look.width, _BETWEEN, 2 * _BETWEEN)
             for item in detection.combinations
