@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from outlying.stream.cells import Cells, CodedLabels
 from outlying.stream.histograms import LARGEST
 from outlying.stream.planning import Predicate
+from outlying.table.columns import CategoricalColumn, Column, NumericColumn
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 ENDS = st.integers(-5, 5).map(float) | FINITE | st.sampled_from([LARGEST, -LARGEST, 5e-324])
@@ -22,7 +22,7 @@ INTERVALS = st.builds(
 OTHERS = st.sampled_from([Predicate("x", "missing"), Predicate("x", "known")])
 
 
-def satisfied(predicates: list[Predicate], cells: Cells) -> list[list[int]]:
+def satisfied(predicates: list[Predicate], cells: Column) -> list[list[int]]:
     """Return the rows that satisfy each predicate."""
     return [np.flatnonzero(own.test(cells)).tolist() for own in predicates]
 
@@ -49,12 +49,12 @@ def test_numbers_are_tested_like_one_by_one(
     cells = near | beside | FINITE | st.integers(-6, 6).map(float) | st.just(math.nan)
     numbers = data.draw(st.lists(cells, min_size=1, max_size=150))
     expected = [satisfying(numbers, predicate) for predicate in predicates]
-    assert satisfied(predicates, np.array(numbers)) == expected
+    assert satisfied(predicates, NumericColumn("x", "number", np.array(numbers))) == expected
 
 
 @given(st.lists(st.integers(-1, 2), max_size=200))
 def test_labels_are_tested_like_one_by_one(codes: list[int]) -> None:
-    cells = CodedLabels(np.array(codes, dtype=np.int32), ["a", "b", "True"])
+    cells = CategoricalColumn("x", "text", np.array(codes, dtype=np.int32), ("a", "b", "True"))
     predicates = [Predicate("x", "equals", label=label) for label in ("b", "c", True)]
     predicates += [Predicate("x", "known"), Predicate("x", "missing")]
     marks = np.array(codes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import pickle
 from collections import Counter
@@ -15,20 +16,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from outlying.method.distribution import Distribution
 from outlying.sources.arrow_types import Field
 from outlying.stream.cells import ColumnReader
 from outlying.stream.histograms import (
     BinHistograms,
+    CategoricalGroup,
     Dictionary,
     Encoding,
     Grid,
-    LabelHistogram,
-    NumberHistogram,
+    NumericGroup,
     Range,
     ValueHistograms,
 )
 from outlying.stream.planning import ColumnPlan, Predicate, Query, VerifyPlan, conjunction
-from outlying.stream.verify_pass import Verified, VerifyPass, VerifyState
+from outlying.stream.verify_pass import Answers, VerifyPass, VerifyState
 from outlying.table.values import Form
 
 Row = dict[str, Any]
@@ -92,14 +94,13 @@ QUERIES = st.lists(
 ).map(tuple)
 
 
-RANGES = st.lists(INTERVALS, max_size=4, unique=True).map(tuple)
+CONDITIONS = st.lists(INTERVALS | EQUALS | KNOWN_OR_NOT, max_size=6, unique=True).map(tuple)
 
 
 def plan(
     queries: tuple[Query, ...],
-    counts: tuple[tuple[Predicate, ...], ...],
+    conditions: tuple[Predicate, ...],
     encoding: str,
-    ranges: tuple[Predicate, ...] = (),
 ) -> VerifyPlan:
     columns = {
         NAMES["real"]: ColumnPlan(reader(NAMES["real"], "number"), ENCODINGS[encoding]),
@@ -107,12 +108,10 @@ def plan(
         NAMES["word"]: ColumnPlan(reader(NAMES["word"], "text")),
         NAMES["flag"]: ColumnPlan(reader(NAMES["flag"], "boolean")),
     }
-    return VerifyPlan(columns, queries, counts, ranges)
+    return VerifyPlan(columns, queries, conditions)
 
 
-PLANS = st.builds(
-    plan, QUERIES, st.lists(CONTEXTS, max_size=6).map(tuple), st.sampled_from([*ENCODINGS]), RANGES
-)
+PLANS = st.builds(plan, QUERIES, CONDITIONS, st.sampled_from([*ENCODINGS]))
 
 
 def batch(rows: list[Row], schema: pa.Schema = SCHEMA) -> pa.RecordBatch:
@@ -143,9 +142,8 @@ def naive(rows: list[Row], rules: tuple[Predicate, ...]) -> list[Row]:
     return [row for row in rows if all(satisfies(row, rule) for rule in rules)]
 
 
-def same_numbers(
-    seen: NumberHistogram, cells: list[Any], encoding: Encoding, distinct: int
-) -> None:
+def same_numbers(group: NumericGroup, cells: list[Any], encoding: Encoding, distinct: int) -> None:
+    seen = group.found
     assert np.all(seen.lows <= seen.values)
     assert np.all(seen.values <= seen.highs)
     assert np.all(np.diff(seen.values) >= 0)
@@ -154,44 +152,46 @@ def same_numbers(
     ):
         counts = Counter(float(cell) + 0.0 for cell in cells)
         assert seen.lows is seen.values is seen.highs
-        assert dict(zip(seen.values.tolist(), seen.counts.tolist(), strict=True)) == counts
+        assert dict(zip(seen.values.tolist(), seen.rows.tolist(), strict=True)) == counts
         return
     bins = encoding.grid if isinstance(encoding, Dictionary) else encoding
     assert isinstance(bins, Grid)
     edges = bins.edges()
     codes = Counter(int(bins.codes(np.array([cell]))[0]) for cell in cells)
     expected = sorted((edges.values[c], edges.lows[c], edges.highs[c], n) for c, n in codes.items())
-    assert [*zip(seen.values, seen.lows, seen.highs, seen.counts, strict=True)] == expected
+    assert [*zip(seen.values, seen.lows, seen.highs, seen.rows, strict=True)] == expected
 
 
-def check(work: VerifyPass, verified: Verified, rows: list[Row]) -> None:
+def check(work: VerifyPass, verified: Answers, rows: list[Row]) -> None:
     """Compare with loops over rows."""
     assert verified.rows == len(rows)
-    for rules, count in zip(work.plan.counts, verified.counts, strict=True):
-        assert count == len(naive(rows, rules))
-    for own, (low, high) in zip(work.plan.ranges, verified.ranges, strict=True):
+    assert list(verified.counts) == list(work.plan.conditions)
+    for own, count in verified.counts.items():
+        assert count == len(naive(rows, (own,)))
+    assert list(verified.ends) == [own for own in verified.counts if own.kind == "interval"]
+    for own, (low, high) in verified.ends.items():
         numbers = [row[own.column] for row in naive(rows, (own,))]
         assert low == min(numbers, default=math.inf)
         assert high == max(numbers, default=-math.inf)
-    for query, seen in zip(work.plan.queries, verified.answers, strict=True):
+    assert set(verified.groups) == set(work.plan.queries)
+    for query, seen in verified.groups.items():
         inside = naive(rows, query.context)
         cells = [row[query.column] for row in inside if is_known(row[query.column])]
         assert seen.rows == len(inside)
         if query.kind == "missing":
-            assert isinstance(seen, LabelHistogram)
-            assert seen.labels == ("known", "missing")
-            assert seen.counts.tolist() == [len(cells), len(inside) - len(cells)]
+            assert isinstance(seen, CategoricalGroup)
+            expected = {"known": len(cells), "missing": len(inside) - len(cells)}
+            assert seen.rows_of == {label: rows for label, rows in expected.items() if rows}
             continue
-        if isinstance(seen, LabelHistogram):
+        if isinstance(seen, CategoricalGroup):
             assert [*zip(seen.labels, seen.counts, strict=True)] == sorted(Counter(cells).items())
             continue
         encoding = work.plan.columns[query.column].encoding
-        assert encoding is not None
         everything = {row[query.column] for row in rows if is_known(row[query.column])}
         same_numbers(seen, cells, encoding, len(everything))
 
 
-def same(one: Verified, other: Verified) -> bool:
+def same(one: Answers, other: Answers) -> bool:
     """Return whether two results are the same to the last bit."""
     return pickle.dumps(plain(one)) == pickle.dumps(plain(other))
 
@@ -199,10 +199,10 @@ def same(one: Verified, other: Verified) -> bool:
 def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return str(value.dtype), value.tobytes()
-    if isinstance(value, tuple):
-        return [plain(part) for part in value]
-    if hasattr(value, "__slots__"):
-        return [plain(getattr(value, name)) for name in value.__slots__]
+    if isinstance(value, dict):
+        return sorted((repr(key), plain(part)) for key, part in value.items())
+    if dataclasses.is_dataclass(value):
+        return [plain(getattr(value, field.name)) for field in dataclasses.fields(value)]
     return repr(value)
 
 
@@ -248,22 +248,14 @@ def test_a_plan_travels(plan: VerifyPlan, rows: list[Row], more: list[Row]) -> N
 def test_nothing_is_asked() -> None:
     work = VerifyPass(VerifyPlan({}))
     verified = work.finish(folded(work, [[], [], [dict.fromkeys(NAMES.values())]]))
-    assert (verified.rows, verified.answers, verified.counts) == (1, (), ())
+    assert (verified.rows, verified.groups, verified.counts) == (1, {}, {})
     assert work.columns == []
 
 
 def test_only_columns_that_are_asked_for_are_read() -> None:
-    counts = ((Predicate(NAMES["flag"], "known"),),)
-    asked = plan((Query(NAMES["whole"], "numbers"),), counts, "grid")
+    conditions = (Predicate(NAMES["flag"], "known"),)
+    asked = plan((Query(NAMES["whole"], "numbers"),), conditions, "grid")
     assert VerifyPass(asked).columns == sorted([NAMES["flag"], NAMES["whole"]])
-
-
-def test_a_column_without_an_encoding_is_refused() -> None:
-    work = VerifyPass(
-        VerifyPlan({"x": ColumnPlan(reader("x", "number"))}, (Query("x", "numbers"),))
-    )
-    with pytest.raises(ValueError, match="'x' is asked for"):
-        work.start()
 
 
 def test_predicates_are_a_set() -> None:
@@ -279,7 +271,7 @@ ONE = pa.schema([("x", pa.float64())])
 
 
 def histograms_of(state: VerifyState) -> Any:
-    return state.histograms["x", "numbers"]
+    return state.histograms["x", False]
 
 
 def one_column(encoding: Encoding, *rules: tuple[Predicate, ...]) -> VerifyPass:
@@ -294,10 +286,10 @@ def numbers(work: VerifyPass, *parts: npt.NDArray[np.float64]) -> VerifyState:
     return state
 
 
-def seen(work: VerifyPass, state: VerifyState) -> NumberHistogram:
-    answer = work.finish(state).answers[0]
-    assert isinstance(answer, NumberHistogram)
-    return answer
+def seen(work: VerifyPass, state: VerifyState) -> Distribution:
+    answer = work.finish(state).groups[work.plan.queries[0]]
+    assert isinstance(answer, NumericGroup)
+    return answer.found
 
 
 @pytest.mark.parametrize("distinct", [999, 1000, 1001])
@@ -316,10 +308,10 @@ def test_values_are_kept_up_to_a_limit(distinct: int, way: str) -> None:
     assert isinstance(histograms_of(state), ValueHistograms if distinct <= 1000 else BinHistograms)
     answer = seen(work, state)
     assert (answer.lows is answer.highs) == (distinct <= 1000)
-    assert answer.counts.sum() == 4 * distinct
+    assert answer.rows.sum() == 4 * distinct
     binned = seen(one := one_column(grid([0.0, 50.0, 150.0])), numbers(one, column))
     if distinct > 1000:
-        assert np.array_equal(answer.counts, binned.counts)
+        assert np.array_equal(answer.rows, binned.rows)
         assert np.array_equal(answer.lows, binned.lows)
 
 
@@ -330,11 +322,9 @@ def test_gaps_and_zeros_of_any_sign() -> None:
     )
     state = numbers(work, column[:3], column[3:], column)
     answer = seen(work, state)
-    assert answer.rows == 14
-    assert dict(zip(answer.values, answer.counts, strict=True)) == {0.0: 4, 5.0: 2}
-    assert [
-        answer.rows for answer in work.finish(state).answers if isinstance(answer, NumberHistogram)
-    ] == [14, 8, 6]
+    assert dict(zip(answer.values, answer.rows, strict=True)) == {0.0: 4, 5.0: 2}
+    groups = work.finish(state).groups
+    assert [groups[query].rows for query in work.plan.queries] == [14, 8, 6]
 
 
 def test_large_batches_are_worked_on_in_parts() -> None:
@@ -344,13 +334,14 @@ def test_large_batches_are_worked_on_in_parts() -> None:
     work = one_column(
         Grid.of(np.sort(column[:5000]), column.min(), column.max(), BINS), (), (rule,)
     )
-    whole, inside = work.finish(numbers(work, column)).answers
-    assert isinstance(whole, NumberHistogram)
-    assert isinstance(inside, NumberHistogram)
-    assert whole.counts.sum() == len(column)
-    assert inside.rows == inside.counts.sum() == np.count_nonzero(np.abs(column - 0.125) <= 0.625)
-    assert np.all(inside.highs >= -0.5)
-    assert np.all(inside.lows <= 0.75)
+    groups = work.finish(numbers(work, column)).groups
+    whole, inside = (groups[query] for query in work.plan.queries)
+    assert isinstance(whole, NumericGroup)
+    assert isinstance(inside, NumericGroup)
+    assert whole.found.known == len(column)
+    assert inside.rows == inside.found.known == np.count_nonzero(np.abs(column - 0.125) <= 0.625)
+    assert np.all(inside.found.highs >= -0.5)
+    assert np.all(inside.found.lows <= 0.75)
 
 
 def test_a_state_of_few_rows_is_small_on_a_journey() -> None:
@@ -367,7 +358,11 @@ def test_many_contexts_share_predicates() -> None:
     column = rng.integers(0, 100, 5000).astype(np.float64)
     rules = [Predicate("x", "interval", float(a), float(a + 40)) for a in range(0, 60, 3)]
     sets = [tuple(rng.choice(np.array(rules), rng.integers(1, 6))) for _ in range(400)]
-    work = VerifyPass(VerifyPlan({"x": ColumnPlan(reader("x", "number"))}, (), tuple(sets)))
+    encoding = Range(0.0, 100)
+    columns = {"x": ColumnPlan(reader("x", "number"), encoding)}
+    work = VerifyPass(VerifyPlan(columns, tuple(Query("x", "numbers", each) for each in sets)))
     rows = [{"x": cell} for cell in column.tolist()]
     verified = work.finish(folded(work, [rows[:1111], rows[1111:]], ONE))
-    assert list(verified.counts) == [len(naive(rows, each)) for each in sets]
+    assert [verified.groups[query].rows for query in work.plan.queries] == [
+        len(naive(rows, each)) for each in sets
+    ]

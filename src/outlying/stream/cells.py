@@ -1,54 +1,23 @@
-"""The cells of batches: as they are read or derived, and as a model numbers them."""
+"""The columns of batches: as they are read or derived, and as a model numbers their cells."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from outlying.search.attributes import Attribute, NumericAttribute
 from outlying.search.cells import Numbers as ModelNumbers
 from outlying.sources.arrow_types import Field, Numbers
 from outlying.sources.passes import Batch
 from outlying.stream.profile import OTHER_LABEL
-from outlying.table.columns import (
-    CategoricalColumn,
-    Codes,
-    Column,
-    Derivation,
-    Floats,
-    NumericColumn,
-    Rows,
-)
+from outlying.table.columns import CategoricalColumn, Column, Derivation, NumericColumn
 
-Label: TypeAlias = str | bool
 _MOST = 1e100  # a value, however far off: products of it stay finite
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class CodedLabels:
-    """The cells of a column of categories in some rows: codes into labels, -1 where missing."""
-
-    codes: Codes
-    labels: Sequence[Label]
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-
-Cells: TypeAlias = Floats | CodedLabels
-
-
-def codes_of(
-    labels: Sequence[Label], codes: Mapping[Label, int], other: int
-) -> npt.NDArray[np.int64]:
-    """Look up the codes of labels, many at a time; `other` is that of those without one."""
-    found = map(codes.get, labels, itertools.repeat(other))
-    return np.fromiter(found, dtype=np.int64, count=len(labels))
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -60,8 +29,11 @@ class ColumnReader:
     given: tuple[Field, ...] = ()  # the other columns that it needs
 
     @classmethod
-    def of(cls, derivation: Derivation, fields: Mapping[str, Field]) -> ColumnReader:
-        """Return how a derived column is read, given how those of the table are."""
+    def of(cls, column: Column, fields: Mapping[str, Field]) -> ColumnReader:
+        """Return how a column of a model is read, given how those of the table are."""
+        derivation = column.origin
+        if derivation is None:
+            return cls(fields[column.name])
         given = tuple(fields[name] for name in derivation.given)
         return cls(fields[derivation.parent], derivation, given)
 
@@ -75,21 +47,32 @@ class ColumnReader:
         """The columns of the table that are read for it."""
         return (self.field.name, *(field.name for field in self.given))
 
-    def cells(self, batch: Batch) -> Cells:
-        """Return the cells of a batch."""
-        if self.derivation is None:
-            own = self.field.read(batch.column(self.field.name))
-            return own.values if isinstance(own, Numbers) else CodedLabels(own.codes, own.labels)
-        read = (self.field, *self.given)
-        column = self.derivation.column({own.name: _column(own, batch) for own in read})
-        return column.values if column.is_numeric else CodedLabels(column.codes, column.labels)
+
+def columns_in(batch: Batch, readers: Iterable[ColumnReader]) -> list[Column]:
+    """Return columns of a batch; those that several are derived from are read once.
+
+    The labels of categories are not sorted.
+    """
+    known: dict[tuple[str, bool], Column] = {}
+
+    def column(field: Field, *, has_texts: bool) -> Column:
+        key = field.name, has_texts and field.written is not None
+        if key not in known:
+            array = batch.column(field.name)
+            known[key] = field.column(array) if key[1] else _plain(field, array)
+        return known[key]
+
+    found = []
+    for reader in readers:
+        if reader.derivation is None:
+            found.append(column(reader.field, has_texts=False))
+        else:
+            read = [column(field, has_texts=True) for field in (reader.field, *reader.given)]
+            found.append(reader.derivation.column({own.name: own for own in read}))
+    return found
 
 
-def _column(field: Field, batch: Batch) -> Column:
-    """Return a column of a batch as derived ones are computed from it."""
-    array = batch.column(field.name)
-    if field.written is not None:
-        return field.column(array)
+def _plain(field: Field, array: Any) -> Column:
     cells = field.read(array)
     if isinstance(cells, Numbers):
         return NumericColumn(field.name, field.read_as, cells.values)
@@ -97,51 +80,34 @@ def _column(field: Field, batch: Batch) -> Column:
     return CategoricalColumn(field.name, field.read_as, cells.codes, labels)
 
 
-def readers_of(attributes: Iterable[Attribute], fields: Iterable[Field]) -> Iterator[ColumnReader]:
-    """Return how the column of each attribute is read."""
-    known = {field.name: field for field in fields}
-    for attribute in attributes:
-        column = attribute.column
-        if column.origin is None:
-            yield ColumnReader(known[column.key])
-        else:
-            yield ColumnReader.of(column.origin, known)
+def numbering(attributes: Sequence[Attribute]) -> Callable[[Sequence[Column]], list[ModelNumbers]]:
+    """Return what numbers the cells of rows, given the column of each attribute of a model.
+
+    The model need not have seen these rows.
+    """
+    known: list[dict[Any, int]] = [
+        {}
+        if isinstance(item, NumericAttribute)
+        else {label: code for code, label in enumerate(item.categories)}
+        for item in attributes
+    ]
+    return functools.partial(_numbered, attributes, known)
 
 
-class Numbering:
-    """Numbers the cells of rows that a model need not have seen."""
+def _numbered(
+    attributes: Sequence[Attribute], known: Sequence[dict[Any, int]], columns: Sequence[Column]
+) -> list[ModelNumbers]:
+    return [_numbers(*own) for own in zip(attributes, columns, known, strict=True)]
 
-    def __init__(self, attributes: Iterable[Attribute]) -> None:
-        """Take the attributes of the model."""
-        self.attributes = tuple(attributes)
-        self._codes = [
-            {}
-            if isinstance(item, NumericAttribute)
-            else {label: code for code, label in enumerate(item.categories)}
-            for item in self.attributes
-        ]
 
-    def of_cells(self, cells: Sequence[Cells]) -> list[ModelNumbers]:
-        """Return the numbers of rows, given the cells of each attribute."""
-        return [self._numbers(place, own) for place, own in enumerate(cells)]
-
-    def of_columns(self, columns: Sequence[Column], rows: Rows) -> list[ModelNumbers]:
-        """Return the numbers of some rows, given the column of each attribute."""
-        return self.of_cells(
-            [
-                own.values[rows] if own.is_numeric else CodedLabels(own.codes[rows], own.labels)
-                for own in columns
-            ]
-        )
-
-    def _numbers(self, place: int, cells: Cells) -> ModelNumbers:
-        attribute = self.attributes[place]
-        if not isinstance(cells, CodedLabels):
-            assert isinstance(attribute, NumericAttribute)  # noqa: S101 - of the same column
-            factor, exponent = attribute.factor, attribute.exponent
-            values = np.ldexp(cells, -exponent) if factor is None else cells * factor
-            return np.clip(values, -_MOST, _MOST) + 0.0  # there is one zero
-        known = self._codes[place]
-        other = known.get(OTHER_LABEL, len(known))
-        codes = np.append(codes_of(cells.labels, known, other), -1)  # type: ignore[arg-type]
-        return codes.astype(np.int32).take(cells.codes, mode="wrap")
+def _numbers(attribute: Attribute, column: Column, known: Mapping[Any, int]) -> ModelNumbers:
+    if column.is_numeric:
+        assert isinstance(attribute, NumericAttribute)  # noqa: S101 - of the same column
+        factor, exponent = attribute.factor, attribute.exponent
+        values = column.values
+        values = np.ldexp(values, -exponent) if factor is None else values * factor
+        return np.clip(values, -_MOST, _MOST) + 0.0  # there is one zero
+    other = known.get(OTHER_LABEL, len(known))
+    found = map(known.get, column.labels, itertools.repeat(other))
+    codes = np.fromiter(itertools.chain(found, (-1,)), np.int32, len(column.labels) + 1)
+    return codes.take(column.codes, mode="wrap")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import zlib
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -19,9 +20,13 @@ import numpy.typing as npt
 
 from outlying.kernel.sweep import located
 from outlying.method.density import Counts
+from outlying.method.distribution import Bounds, Distribution
+from outlying.method.profiles import CategoricalProfile, NumericProfile
+from outlying.search.scoring import ContextView
 from outlying.sources import arrow_arrays as arrays
-from outlying.stream.cells import Cells, CodedLabels, Label, codes_of
-from outlying.table.columns import Floats
+from outlying.sources.arrow_types import arrow
+from outlying.table.columns import Column, Floats
+from outlying.table.values import Form, Value
 
 Codes: TypeAlias = npt.NDArray[np.int64]
 #: A value, and how far around it bins should be fine.
@@ -185,52 +190,110 @@ def _knots(sample: Floats, low: float, high: float) -> tuple[Floats, Floats]:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Dictionary:
-    """All distinct values, as they are met, and the grid to count by where they are too many."""
+    """All distinct values, as they are met, and the grid to count by where they are too many.
 
-    grid: Grid
+    Of categories there is no grid, and no limit but that on columns that take part.
+    """
+
+    grid: Grid | None = None
     limit: int = MOST_VALUES
 
     @property
     def most_codes(self) -> int:
         """How many codes there may be."""
-        return max(self.limit + 1, self.grid.size)
+        return max(self.limit + 1, 0 if self.grid is None else self.grid.size)
 
 
 Encoding: TypeAlias = Range | Dictionary | Grid
+
+
+# --- groups --------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class CategoricalGroup:
+    """A column in a context by its categories, sorted, or by the question whether it is missing.
+
+    `rows` are all rows of the context, those without a value included.
+    """
+
+    rows: int
+    labels: Sequence[Value]
+    counts: Counts
+
+    @functools.cached_property
+    def profile(self) -> CategoricalProfile:
+        """What a description needs."""
+        return CategoricalProfile(self.counts, self.labels)
+
+    @functools.cached_property
+    def rows_of(self) -> dict[Value, int]:
+        """The rows of each category."""
+        return dict(zip(self.labels, self.counts.tolist(), strict=True))
+
+    def holds(self, place: Value) -> bool:
+        """Return whether a row is like the object, as the object itself is."""
+        return self.rows_of.get(place, 0) > 0
+
+    def joined(self, place: Value) -> CategoricalGroup:
+        """Take in one more row, a new object."""
+        rows = self.rows_of | {place: self.rows_of.get(place, 0) + 1}
+        labels = tuple(sorted(rows, key=str))
+        return CategoricalGroup(self.rows + 1, labels, np.array([rows[label] for label in labels]))
+
+    def view(self, overall: Group) -> ContextView:
+        """Compare with all rows, whose categories are counted here as well."""
+        assert isinstance(overall, CategoricalGroup)  # noqa: S101 - of the same column
+        counts = np.array([self.rows_of.get(label, 0) for label in overall.labels], dtype=np.int64)
+        profile = CategoricalProfile(counts, overall.labels)
+        return ContextView.of(self.rows, profile, overall.profile)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class NumericGroup:
+    """A column of numbers in a context; values are divided by 2**exponent."""
+
+    rows: int
+    form: Form
+    exponent: int
+    found: Distribution
+
+    @functools.cached_property
+    def profile(self) -> NumericProfile | None:
+        """What a description needs; None where all values are equal."""
+        if len(self.found.values) < 2:
+            return None
+        return NumericProfile(self.found, self.form, self.exponent)
+
+    def bounds(self, place: Value) -> Bounds:
+        """Return what bins leave open."""
+        return Bounds(self.found, self._scaled(place))
+
+    def holds(self, place: Value) -> bool:
+        """Return whether a row may be where the object is, as the object itself is."""
+        value, found = self._scaled(place), self.found
+        return bool(np.any((found.lows <= value) & (found.highs >= value)))
+
+    def joined(self, place: Value) -> NumericGroup:
+        """Take in one more row, a new object."""
+        more = self.found.joined(self._scaled(place))
+        return dataclasses.replace(self, rows=self.rows + 1, found=more)
+
+    def view(self, overall: Group) -> ContextView:
+        """Compare with all rows."""
+        return ContextView.of(self.rows, self.profile, overall.profile)
+
+    def _scaled(self, place: Value) -> float:
+        return float(np.ldexp(float(place), -self.exponent))  # type: ignore[arg-type]
+
+
+Group: TypeAlias = CategoricalGroup | NumericGroup
 
 
 # --- counts ---------------------------------------------------------------------------------------
 
 _FIRST_SIZE = 64  # codes for which there is room at first
 _FEW = 8  # codes for so many places are counted one by one
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class NumberHistogram:
-    """The numbers of a column in a context.
-
-    `rows` are all rows of the context, those without a value included. Each of the sorted `values`
-    stands for the numbers from its low to its high; where counts are exact the three are one array.
-    All numbers are divided by a power of two.
-    """
-
-    rows: int
-    values: Floats
-    counts: Counts
-    lows: Floats
-    highs: Floats
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class LabelHistogram:
-    """The categories of a column in a context, sorted, and how many of its rows have each."""
-
-    rows: int
-    labels: tuple[Label, ...]
-    counts: Counts
-
-
-Answer: TypeAlias = NumberHistogram | LabelHistogram
 
 
 class CountMatrix:
@@ -262,204 +325,146 @@ class CountMatrix:
         else:
             own += np.bincount(codes, minlength=self.size)
 
-    def moved(self, places: Codes, size: int) -> CountMatrix:
-        """Return the counts by another encoding; each code's are added at its place."""
-        moved = CountMatrix(len(self._counts), size)
-        for line, counts in enumerate(self.counts):
-            np.add.at(moved._counts[line], places, counts)
-        return moved
-
-    def add(self, other: CountMatrix, places: npt.NDArray[np.integer[Any]] | None = None) -> None:
-        """Add the counts of others, code by code, or at distinct places."""
-        if places is None:
-            self._counts[:, : self.size] += other.counts
-        else:
-            self._counts[:, places] += other.counts
+    def add(self, other: CountMatrix, places: npt.NDArray[np.integer[Any]]) -> None:
+        """Add the counts of others, each code's at its place."""
+        for own, counts in zip(self._counts, other.counts, strict=True):
+            np.add.at(own, places, counts)
 
     def __reduce__(self) -> tuple[Callable[..., CountMatrix], tuple[Any, ...]]:
-        counts = self.counts.astype(np.min_scalar_type(int(self.counts.max(initial=0))))
-        places = np.flatnonzero(counts).astype(np.min_scalar_type(counts.size))
-        kept = counts.ravel()[places]
-        if places.nbytes + kept.nbytes < counts.nbytes:
-            return _unpickled, (counts.shape, places, kept)
-        return _unpickled, (counts.shape, slice(None), counts.ravel())
+        return _unpickled, (self.counts.shape, zlib.compress(self.counts.tobytes(), level=1))
 
 
-def _unpickled(shape: tuple[int, int], places: Any, counts: npt.NDArray[Any]) -> CountMatrix:
+def _unpickled(shape: tuple[int, int], packed: bytes) -> CountMatrix:
     matrix = CountMatrix(*shape)
-    matrix.counts.reshape(-1)[places] = counts
+    matrix.counts[:] = np.frombuffer(zlib.decompress(packed), dtype=np.int64).reshape(shape)
     return matrix
 
 
 class BinHistograms:
     """Counts by an encoding that is known beforehand."""
 
-    def __init__(self, encoding: Range | Grid, matrix: CountMatrix) -> None:
+    def __init__(self, encoding: Range | Grid, queries: int) -> None:
         self.encoding = encoding
-        self.matrix = matrix
+        self.matrix = CountMatrix(queries, encoding.size)
 
-    def encode(self, numbers: Floats) -> tuple[BinHistograms, Codes]:
-        """Return the codes of numbers, and the histograms to count them in."""
-        return self, self.encoding.codes(numbers)
+    def encode(self, cells: Column) -> tuple[BinHistograms, Codes]:
+        """Return the codes of cells, and the histograms to count them in."""
+        return self, self.encoding.codes(cells.values)  # type: ignore[union-attr]
 
-    def merged(self, other: NumericHistograms) -> BinHistograms:
+    def merged(self, other: Histograms) -> BinHistograms:
         """Add the counts of other rows."""
-        self.matrix.add(other.binned().matrix)
+        more = other.binned().matrix
+        self.matrix.add(more, np.arange(more.size))
         return self
 
     def binned(self) -> BinHistograms:
         """Return the counts by bins."""
         return self
 
-    def results(self, rows: Sequence[int], exponent: int) -> list[NumberHistogram]:
-        """Return the histogram of each query, in contexts of so many rows."""
-        return _results(self.matrix, self.encoding.edges(), rows, exponent)
+    def groups(self, rows: Sequence[int], form: Form, exponent: int) -> list[Group]:
+        """Return what each query asks for, in contexts of so many rows."""
+        edges = self.encoding.edges()
+        return _numeric_groups(self.matrix, edges, rows, form, exponent)
 
 
 class ValueHistograms:
-    """Counts of all distinct values, as long as these are not too many."""
+    """Counts of all distinct values, as they are met; of numbers, as long as these are few."""
 
-    def __init__(self, encoding: Dictionary, matrix: CountMatrix, values: Floats) -> None:
+    def __init__(self, encoding: Dictionary, queries: int) -> None:
         self.encoding = encoding
-        self.matrix = matrix
-        self.values = values  # by code; NaN is the first
+        self.matrix = CountMatrix(queries, 1, _FIRST_SIZE)
+        self.values: Any = None  # an Arrow array, by codes from 1 on; a missing one has 0
 
-    @classmethod
-    def empty(cls, encoding: Dictionary, queries: int) -> ValueHistograms:
-        """Return the histograms of no rows."""
-        return cls(encoding, CountMatrix(queries, 1, _FIRST_SIZE), np.array([np.nan]))
-
-    def encode(self, numbers: Floats) -> tuple[NumericHistograms, Codes]:
-        """Return the codes of numbers, and the histograms to count them in.
+    def encode(self, cells: Column) -> tuple[Histograms, Codes]:
+        """Return the codes of cells, and the histograms to count them in.
 
         These are other ones, of bins, as soon as values are too many.
         """
-        numbers = numbers + 0.0  # the two zeros are one
-        codes = self._known_codes(numbers).astype(np.int64)
-        unknown = np.flatnonzero(codes < 0)
-        fresh = np.unique(numbers[unknown])
-        fresh = fresh[~np.isnan(fresh)]
-        if len(self.values) + len(fresh) - 1 > self.encoding.limit:
-            return self.binned().encode(numbers)
-        self._learn(fresh)
-        places = np.searchsorted(fresh, numbers[unknown]) + len(self.values) - len(fresh)
-        codes[unknown] = np.where(np.isnan(numbers[unknown]), 0, places)
-        return self, codes
+        if cells.is_numeric:
+            values = cells.values + 0.0  # the two zeros are one
+            encoded = arrays.of_numbers(values, np.isnan(values)).dictionary_encode()
+            codes, own = arrays.filled(encoded.indices, -1), encoded.dictionary
+        elif not cells.labels:  # which tell no type
+            return self, np.zeros(len(cells), dtype=np.int64)
+        else:
+            codes, own = cells.codes, _labels(cells.labels)
+        places = self._learned(own)
+        if places is None:
+            return self.binned().encode(cells)
+        return self, np.append(places, 0).take(codes, mode="wrap")
 
-    def merged(self, other: NumericHistograms) -> NumericHistograms:
+    def merged(self, other: Histograms) -> Histograms:
         """Add the counts of other rows."""
         if isinstance(other, BinHistograms):
             return other.merged(self)
-        fresh = other.values[self._known_codes(other.values) < 0]
-        fresh = fresh[~np.isnan(fresh)]
-        if len(self.values) + len(fresh) - 1 > self.encoding.limit:
+        if other.values is None:
+            return self  # all are missing, which nobody asks for
+        places = self._learned(other.values)
+        if places is None:
             return self.binned().merged(other)
-        self._learn(fresh)
-        self.matrix.add(other.matrix, self._known_codes(other.values))
+        self.matrix.add(other.matrix, np.append(0, places))
         return self
 
     def binned(self) -> BinHistograms:
         """Return the counts by bins."""
-        grid = self.encoding.grid
-        return BinHistograms(grid, self.matrix.moved(grid.codes(self.values), grid.size))
-
-    def results(self, rows: Sequence[int], exponent: int) -> list[NumberHistogram]:
-        """Return the histogram of each query, in contexts of so many rows."""
-        return _results(self.matrix, Edges(self.values, self.values, self.values), rows, exponent)
-
-    def _learn(self, fresh: Floats) -> None:
-        self.values = np.concatenate((self.values, fresh))
-        self.matrix.extend(len(self.values))
-
-    def _known_codes(self, numbers: Floats) -> npt.NDArray[np.int32]:
-        """Find the codes of numbers, -1 where they have none; NaN has 0, or -1 with other bits."""
-        import pyarrow.compute as pc
-
-        known = arrays.of_numbers(self.values)
-        return arrays.filled(pc.index_in(arrays.of_numbers(numbers), value_set=known), -1)
-
-
-NumericHistograms: TypeAlias = BinHistograms | ValueHistograms
-
-
-class LabelHistograms:
-    """Counts of categories, as they are met."""
-
-    def __init__(self, matrix: CountMatrix, codes: dict[Label, int]) -> None:
-        self.matrix = matrix
-        self.codes = codes  # from 1 on
-
-    @classmethod
-    def empty(cls, queries: int) -> LabelHistograms:
-        """Return the histograms of no rows."""
-        return cls(CountMatrix(queries, 1, _FIRST_SIZE), {})
-
-    def encode(self, cells: CodedLabels) -> tuple[LabelHistograms, Codes]:
-        """Return the codes of cells, and the histograms to count them in."""
-        places = np.append(self._places(cells.labels), 0)  # -1 is the last
-        return self, places.take(cells.codes, mode="wrap")
-
-    def merged(self, other: LabelHistograms) -> LabelHistograms:
-        """Add the counts of other rows."""
-        self.matrix.add(other.matrix, np.append(0, self._places(list(other.codes))))
-        return self
-
-    def results(self, rows: Sequence[int], exponent: int) -> list[LabelHistogram]:  # noqa: ARG002
-        """Return the histogram of each query, in contexts of so many rows."""
-        ordered = sorted(self.codes)
-        sorted_codes = [self.codes[label] for label in ordered]
-        found = []
-        for counts, total in zip(self.matrix.counts[:, sorted_codes], rows, strict=True):
-            there = np.flatnonzero(counts)
-            labels = tuple(ordered[place] for place in there)
-            found.append(LabelHistogram(total, labels, counts[there]))
+        assert self.encoding.grid is not None  # noqa: S101 - of numbers
+        found = BinHistograms(self.encoding.grid, len(self.matrix.counts))
+        found.matrix.add(self.matrix, found.encoding.codes(self._numbers()))
         return found
 
-    def _places(self, labels: Sequence[Label]) -> Codes:
-        places = codes_of(labels, self.codes, 0)
-        for place in np.flatnonzero(places == 0).tolist():
-            places[place] = self.codes[labels[place]] = len(self.codes) + 1
-        self.matrix.extend(len(self.codes) + 1)
-        return places
+    def groups(self, rows: Sequence[int], form: Form, exponent: int) -> list[Group]:
+        """Return what each query asks for, in contexts of so many rows."""
+        if self.encoding.grid is not None:
+            values = self._numbers()
+            return _numeric_groups(self.matrix, Edges(values, values, values), rows, form, exponent)
+        labels: list[Any] = [] if self.values is None else arrays.labels(self.values)
+        order = sorted(range(len(labels)), key=labels.__getitem__)
+        found: list[Group] = []
+        for counts, total in zip(self.matrix.counts[:, 1:][:, order], rows, strict=True):
+            there = np.flatnonzero(counts)
+            own = tuple(labels[order[place]] for place in there.tolist())
+            found.append(CategoricalGroup(total, own, counts[there]))
+        return found
+
+    def _numbers(self) -> Floats:
+        """Return the numbers by code; NaN is the first."""
+        known = np.zeros(0) if self.values is None else arrays.held(self.values)
+        return np.append(np.nan, known)
+
+    def _learned(self, values: Any) -> Codes | None:
+        """Return the codes of distinct values, new ones included; None where they are too many."""
+        pa = arrow()
+        known = values.slice(0, 0) if self.values is None else self.values
+        codes = arrays.filled(pa.compute.index_in(values, value_set=known), -1) + np.int64(1)
+        fresh = np.flatnonzero(codes == 0)
+        if len(known) + len(fresh) > self.encoding.limit and self.encoding.grid is not None:
+            return None
+        self.values = pa.concat_arrays([known, values.take(arrays.of_numbers(fresh))])
+        codes[fresh] = len(known) + 1 + np.arange(len(fresh))
+        self.matrix.extend(len(self.values) + 1)
+        return codes
 
 
-class MissingHistograms:
-    """Counts of rows that have a value, and of those that have none."""
-
-    def __init__(self, queries: int) -> None:
-        self.matrix = CountMatrix(queries, 2)
-
-    def encode(self, cells: Cells) -> tuple[MissingHistograms, Codes]:
-        """Return the codes of cells, and the histograms to count them in."""
-        missing = cells.codes < 0 if isinstance(cells, CodedLabels) else np.isnan(cells)
-        return self, missing.astype(np.int64)
-
-    def merged(self, other: MissingHistograms) -> MissingHistograms:
-        """Add the counts of other rows."""
-        self.matrix.add(other.matrix)
-        return self
-
-    def results(self, rows: Sequence[int], exponent: int) -> list[LabelHistogram]:  # noqa: ARG002
-        """Return the histogram of each query, in contexts of so many rows."""
-        found = zip(rows, self.matrix.counts, strict=True)
-        return [LabelHistogram(total, ("known", "missing"), counts) for total, counts in found]
+def _labels(labels: Sequence[Any]) -> Any:
+    are_flags = isinstance(labels[0], bool)
+    return arrays.of_mask(np.array(labels)) if are_flags else arrays.of_texts(labels)
 
 
-Histograms: TypeAlias = BinHistograms | ValueHistograms | LabelHistograms | MissingHistograms
+Histograms: TypeAlias = BinHistograms | ValueHistograms
 
 
-def numeric_histograms(encoding: Encoding, queries: int) -> NumericHistograms:
-    """Return the histograms of no rows of a numeric column."""
+def histograms_of(encoding: Encoding, queries: int) -> Histograms:
+    """Return the histograms of no rows."""
     if isinstance(encoding, Dictionary):
-        return ValueHistograms.empty(encoding, queries)
-    return BinHistograms(encoding, CountMatrix(queries, encoding.size))
+        return ValueHistograms(encoding, queries)
+    return BinHistograms(encoding, queries)
 
 
-def _results(
-    matrix: CountMatrix, edges: Edges, rows: Sequence[int], exponent: int
-) -> list[NumberHistogram]:
+def _numeric_groups(
+    matrix: CountMatrix, edges: Edges, rows: Sequence[int], form: Form, exponent: int
+) -> list[Group]:
     """Return the values that were counted, sorted and divided by 2**exponent."""
-    found = []
+    found: list[Group] = []
     for counts, total in zip(matrix.counts, rows, strict=True):
         places = np.flatnonzero(counts[1:]) + 1
         places = places[np.argsort(edges.values[places], kind="stable")]
@@ -468,5 +473,6 @@ def _results(
         for each in (values,) if is_exact else (values, lows, highs):
             np.ldexp(each, -exponent, out=each)
         ends = (values, values) if is_exact else (lows, highs)
-        found.append(NumberHistogram(total, values, counts[places], *ends))
+        counted = Distribution(values, counts[places], *ends)
+        found.append(NumericGroup(total, form, exponent, counted))
     return found

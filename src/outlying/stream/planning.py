@@ -22,7 +22,7 @@ from outlying.search.cells import MISSING, OTHER, CategoryCoder, NumberCoder
 from outlying.search.evidence import Claims
 from outlying.search.model import Model
 from outlying.search.scoring import Context
-from outlying.stream.cells import Cells, CodedLabels, ColumnReader, Label, codes_of
+from outlying.stream.cells import ColumnReader
 from outlying.stream.histograms import (
     MOST_STEPS,
     MOST_VALUES,
@@ -34,7 +34,8 @@ from outlying.stream.histograms import (
     affordable_bins,
 )
 from outlying.stream.profile import Profile
-from outlying.table.columns import Mask, NumericColumn
+from outlying.table.columns import Column, Mask, NumericColumn
+from outlying.table.values import Form
 
 _STEPS = {"integer": 1.0, "date": 86_400_000_000.0}
 _REACHES = 1, SCALES[-1] / 2  # windows around an object in which bins are fine
@@ -53,25 +54,27 @@ class Predicate:
     kind: Literal["interval", "equals", "missing", "known"]
     low: float = -math.inf
     high: float = math.inf
-    label: Label | None = None
+    label: str | bool | None = None
 
     @property
     def sort_key(self) -> tuple[str, str, float, float, str]:
         """Something to sort predicates by."""
         return self.column, self.kind, self.low, self.high, repr(self.label)
 
-    def test(self, cells: Cells) -> Mask:
+    def test(self, column: Column) -> Mask:
         """Return which rows satisfy it."""
-        if isinstance(cells, CodedLabels):
-            if self.kind == "equals":
-                own = {self.label: 1} if self.label is not None else {}
-                return np.append(codes_of(cells.labels, own, 0) > 0, False)[cells.codes]
-            missing = cells.codes < 0
-        elif self.kind == "interval":
-            return (cells >= self.low) & (cells <= self.high)
-        else:
-            missing = np.isnan(cells)
-        return missing if self.kind == "missing" else ~missing
+        if self.kind == "interval":
+            assert column.is_numeric  # noqa: S101 - as the interval is of numbers
+            return np.asarray((column.values >= self.low) & (column.values <= self.high))
+        if self.kind == "equals":
+            assert not column.is_numeric  # noqa: S101 - as the label is one of categories
+            place = (
+                column.labels.index(self.label)
+                if self.label in column.labels
+                else len(column.labels)
+            )
+            return np.asarray(column.codes == place)
+        return column.missing() if self.kind == "missing" else ~column.missing()
 
 
 #: Predicates that must all hold: a context. Without doubles, sorted.
@@ -100,28 +103,28 @@ class Query:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class ColumnPlan:
-    """How a column is read, and how its numbers are encoded where a query asks for them.
+    """How a column is read, and how its cells are encoded where a query asks for them.
 
     Histograms of numbers are of numbers divided by 2**exponent.
     """
 
     reader: ColumnReader
-    encoding: Encoding | None = None
+    encoding: Encoding = dataclasses.field(default_factory=Dictionary)
     exponent: int = 0
+    form: Form = "number"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class VerifyPlan:
     """All that is asked of a table.
 
-    `counts` are contexts of which to count the rows, `ranges` intervals of which to find the least
-    and the greatest number that a row holds.
+    Of `conditions` the rows are counted, and where they are intervals, the least and the greatest
+    number that a row holds are found.
     """
 
     columns: Mapping[str, ColumnPlan]
     queries: tuple[Query, ...] = ()
-    counts: tuple[Conjunction, ...] = ()
-    ranges: tuple[Predicate, ...] = ()
+    conditions: tuple[Predicate, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -174,7 +177,7 @@ class Question:
         if isinstance(coder, CategoryCoder):
             assert not isinstance(own, NumericAttribute)  # noqa: S101 - as its coder is none
             category = own.categories[int(np.flatnonzero(coder.places == span.low)[0])]
-            return Predicate(key, "equals", label=cast(Label, category))
+            return Predicate(key, "equals", label=cast(str | bool, category))
         assert isinstance(own, NumericAttribute)  # noqa: S101 - as its coder is
         return Predicate(key, "interval", *_ends(own, coder, span.low - OTHER, span.high - OTHER))
 
@@ -219,8 +222,7 @@ def _ends(
 def plan_verification(profile: Profile, questions: Sequence[Question]) -> VerifyPlan:
     """Plan a pass that answers all questions."""
     queries = tuple(dict.fromkeys(query for each in questions for query in each.queries()))
-    conditions = dict.fromkeys(own for each in questions for own in each.predicates())
-    ranges = tuple(own for own in conditions if own.kind == "interval")
+    conditions = tuple(dict.fromkeys(own for each in questions for own in each.predicates()))
     asked = {own.column for own in conditions} | {query.column for query in queries}
     numeric = [query.column for query in queries if query.kind == "numbers"]
     bins = affordable_bins(len(numeric))
@@ -230,20 +232,17 @@ def plan_verification(profile: Profile, questions: Sequence[Question]) -> Verify
             columns[reader.key] = _numeric_plan(profile, reader, bins, questions)
         elif reader.key in asked:
             columns[reader.key] = ColumnPlan(reader)
-    return VerifyPlan(columns, queries, tuple((own,) for own in conditions), ranges)
+    return VerifyPlan(columns, queries, conditions)
 
 
 def readable(profile: Profile, questions: Iterable[Question]) -> Iterator[ColumnReader]:
     """Return how the columns of the table are read, and all that questions derive from them."""
     fields = {field.name: field for field in profile.fields}
     yield from map(ColumnReader, profile.fields)
-    derived = {
-        own.column.key: own.column.origin for question in questions for own in question.attributes
-    }
+    asked = (own.column for question in questions for own in question.attributes)
+    derived = {column.key: column for column in asked if column.origin is not None}
     for key in sorted(derived):
-        derivation = derived[key]
-        if derivation is not None:
-            yield ColumnReader.of(derivation, fields)
+        yield ColumnReader.of(derived[key], fields)
 
 
 def _numeric_plan(
@@ -259,7 +258,8 @@ def _numeric_plan(
     is_part = column.form == "time" and reader.derivation is not None
     step = MINUTE if is_part else _STEPS.get(column.form)
     if step is not None and (high - low) / step < MOST_STEPS and (high - low) % step == 0:
-        return ColumnPlan(reader, Range(low, int((high - low) / step) + 1, step), exponent)
+        steps = Range(low, int((high - low) / step) + 1, step)
+        return ColumnPlan(reader, steps, exponent, column.form)
     values = column.values[: profile.drawn]
     sample = np.sort(values[~np.isnan(values)])
     known = (each.numeric_places for each in questions)
@@ -268,7 +268,7 @@ def _numeric_plan(
     distinct = 1 + np.count_nonzero(np.diff(sample))
     is_surely_long = profile.rows > MOST_VALUES and distinct > _NEARLY_ALL * len(sample)
     is_long = is_surely_long or distinct > MOST_VALUES
-    return ColumnPlan(reader, grid if is_long else Dictionary(grid), exponent)
+    return ColumnPlan(reader, grid if is_long else Dictionary(grid), exponent, column.form)
 
 
 def _zones(sample: Floats, rows: int, values: Iterable[float]) -> list[Zone]:

@@ -23,7 +23,7 @@ from outlying.search.standing import Standing
 from outlying.sources.arrow_arrays import of_numbers
 from outlying.sources.arrow_types import arrow
 from outlying.sources.passes import Batch
-from outlying.stream.cells import Numbering, readers_of
+from outlying.stream.cells import ColumnReader, columns_in, numbering
 from outlying.stream.column_facts import cells_of
 from outlying.stream.profile import Profile, values_of
 from outlying.stream.profile_pass import copied, takeable
@@ -137,7 +137,8 @@ class ScorePass:
     def __init__(self, model: Model, profile: Profile, most: int) -> None:
         """Plan by a model of the rows that were drawn, and by how many rows are kept."""
         self.fields, self.most = profile.fields, most
-        self.readers = tuple(readers_of(model.attributes, profile.fields))
+        known = {field.name: field for field in profile.fields}
+        self.readers = [ColumnReader.of(own.column, known) for own in model.attributes]
         self.drawn = np.stack(scores_of(model.evidence))
         self.line = round(model.standing.exceptional, _DECIMALS)  # as scores are
         least = [_at_least(own, most) for own in self.drawn]
@@ -146,7 +147,7 @@ class ScorePass:
         for name in ("evidence", "standing"):  # of the rows drawn, which nobody asks for elsewhere
             self.model.__dict__.pop(name, None)
         self.bounds = StrengthBounds(self.model, min(self.line, least[0]), least[1])
-        self._numbering = Numbering(model.attributes)
+        self._numbers_in = numbering(model.attributes)
 
     def __getstate__(self) -> dict[str, Any]:
         """Send what was fitted, too: elsewhere it would be fitted again in every part."""
@@ -175,7 +176,7 @@ class ScorePass:
         return state
 
     def _add(self, state: ScoreState, batch: Batch) -> None:
-        numbers = self._numbering.of_cells([reader.cells(batch) for reader in self.readers])
+        numbers = self._numbers_in(columns_in(batch, self.readers))
         state.rows += batch.num_rows
         strength = min(self.line, state.by_strength.least)
         places = self.bounds.candidates(numbers, strength, state.by_combination.least)

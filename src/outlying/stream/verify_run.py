@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from outlying.errors import SourceError
-from outlying.method.density import Counts
-from outlying.method.distribution import Bounds, Distribution
-from outlying.method.profiles import CategoricalProfile, NumericProfile
+from outlying.method.distribution import Bounds
 from outlying.options import Options
 from outlying.search.attributes import Attribute, attribute_of
 from outlying.search.evaluation import Exact, Groups
@@ -23,136 +21,18 @@ from outlying.search.memory import Prepared, knows_column
 from outlying.search.model import Model
 from outlying.search.population import Searched
 from outlying.search.scoring import CandidateCondition, Context, ContextView, Progress
-from outlying.stream.cells import Numbering
-from outlying.stream.histograms import Answer, LabelHistogram
-from outlying.stream.planning import (
-    Conjunction,
-    Predicate,
-    Query,
-    Question,
-    VerifyPlan,
-    plan_verification,
-)
+from outlying.stream.cells import numbering
+from outlying.stream.histograms import CategoricalGroup, Group
+from outlying.stream.planning import Question, plan_verification
 from outlying.stream.profile import Profile
-from outlying.stream.verify_pass import Verified, VerifyPass
+from outlying.stream.verify_pass import Answers, VerifyPass
 from outlying.table.columns import Column, Mask
 from outlying.table.table import Condition
 from outlying.table.targets import Target
-from outlying.table.values import Form, Value, value_of
+from outlying.table.values import value_of
 
 if TYPE_CHECKING:
     from outlying.sources.passes import Feeder
-
-
-class Answers:
-    """What all rows say to what was asked of them; what is made of it is made once."""
-
-    def __init__(self, plan: VerifyPlan, verified: Verified) -> None:
-        self.plan = plan
-        self.histograms = dict(zip(plan.queries, verified.answers, strict=True))
-        self.counts = dict(zip(plan.counts, verified.counts, strict=True))
-        self.ranges = dict(zip(plan.ranges, verified.ranges, strict=True))
-        self._groups: dict[tuple[Query, Form], Group] = {}
-
-    def group(self, query: Query, form: Form) -> Group:
-        """Return the rows that were asked about."""
-        if (query, form) not in self._groups:
-            exponent = self.plan.columns[query.column].exponent
-            self._groups[query, form] = group_of(self.histograms[query], form, exponent)
-        return self._groups[query, form]
-
-    def count(self, context: Conjunction) -> int:
-        """Return how many rows are in a context."""
-        return self.counts[context]
-
-    def bounds(self, own: Predicate) -> tuple[float, float]:
-        """Return the least and the greatest number of the rows in an interval."""
-        return self.ranges[own]
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class CategoricalGroup:
-    """A property in a context by its categories, or by the question whether it is missing."""
-
-    rows: int
-    labels: Sequence[Value]
-    counts: Counts
-
-    @functools.cached_property
-    def profile(self) -> CategoricalProfile:
-        """What a description needs."""
-        return CategoricalProfile(self.counts, self.labels)
-
-    @functools.cached_property
-    def rows_of(self) -> dict[Value, int]:
-        """The rows of each category."""
-        return dict(zip(self.labels, self.counts.tolist(), strict=True))
-
-    def holds(self, place: Value) -> bool:
-        """Return whether a row is like the object, as the object itself is."""
-        return self.rows_of.get(place, 0) > 0
-
-    def joined(self, place: Value) -> CategoricalGroup:
-        """Take in one more row, a new object."""
-        rows = self.rows_of | {place: self.rows_of.get(place, 0) + 1}
-        labels = tuple(sorted(rows, key=str))
-        return CategoricalGroup(self.rows + 1, labels, np.array([rows[label] for label in labels]))
-
-    def view(self, overall: Group) -> ContextView:
-        """Compare with all rows, whose categories are counted here as well."""
-        assert isinstance(overall, CategoricalGroup)  # noqa: S101 - of the same column
-        counts = np.array([self.rows_of.get(label, 0) for label in overall.labels], dtype=np.int64)
-        profile = CategoricalProfile(counts, overall.labels)
-        return ContextView.of(self.rows, profile, overall.profile)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class NumericGroup:
-    """A numeric property in a context; values are divided by 2**exponent."""
-
-    rows: int
-    form: Form
-    exponent: int
-    found: Distribution
-
-    @functools.cached_property
-    def profile(self) -> NumericProfile | None:
-        """What a description needs; None where all values are equal."""
-        if len(self.found.values) < 2:
-            return None
-        return NumericProfile(self.found, self.form, self.exponent)
-
-    def bounds(self, place: Value) -> Bounds:
-        """Return what bins leave open."""
-        return Bounds(self.found, self._scaled(place))
-
-    def holds(self, place: Value) -> bool:
-        """Return whether a row may be where the object is, as the object itself is."""
-        value, found = self._scaled(place), self.found
-        return bool(np.any((found.lows <= value) & (found.highs >= value)))
-
-    def joined(self, place: Value) -> NumericGroup:
-        """Take in one more row, a new object."""
-        more = self.found.joined(self._scaled(place))
-        return dataclasses.replace(self, rows=self.rows + 1, found=more)
-
-    def view(self, overall: Group) -> ContextView:
-        """Compare with all rows."""
-        return ContextView.of(self.rows, self.profile, overall.profile)
-
-    def _scaled(self, place: Value) -> float:
-        return float(np.ldexp(float(place), -self.exponent))  # type: ignore[arg-type]
-
-
-Group: TypeAlias = CategoricalGroup | NumericGroup
-
-
-def group_of(seen: Answer, form: Form, exponent: int) -> Group:
-    """Make a group of what was counted."""
-    if isinstance(seen, LabelHistogram):
-        return CategoricalGroup(seen.rows, seen.labels, seen.counts)
-    found = Distribution(seen.values, seen.counts, seen.lows, seen.highs)
-    return NumericGroup(seen.rows, form, exponent, found)
 
 
 class VerifiedGroups(Groups):
@@ -175,7 +55,7 @@ class VerifiedGroups(Groups):
         if own.kind == "missing":
             condition = Condition(column.name, "missing")
         elif own.kind == "interval":
-            bounds = self.answers.bounds(own)
+            bounds = self.answers.ends[own]
             if is_new:
                 value = self.question.numeric_places[own.column]
                 bounds = min(bounds[0], value), max(bounds[1], value)
@@ -183,7 +63,7 @@ class VerifiedGroups(Groups):
             condition = Condition(column.name, "interval", low=low, high=high)
         else:
             condition = Condition(column.name, "equals", value=own.label)
-        rows = self.answers.count((own,)) + is_new
+        rows = self.answers.counts[own] + is_new
         test = functools.partial(self._test, number)
         return CandidateCondition(condition, rows, test, bounds)
 
@@ -264,7 +144,7 @@ class VerifyRun:
         self.feeder, self.profile, self.options = feeder, profile, options
         chosen = profile.known_selection
         self.prepared = Prepared.of(profile.table, options, chosen, total=profile.rows)
-        self.numbering = Numbering(self.prepared.attributes)
+        self.numbers_in = numbering(self.prepared.attributes)
 
     def model(self, threads: int = 1, progress: Progress | None = None) -> Model:
         """Return what rows are judged by, made of the rows that were drawn and judged, once."""
@@ -287,7 +167,7 @@ class VerifyRun:
         work = VerifyPass(plan)
         state = self.feeder.fold(work, work.columns, progress, work.affordable(workers))
         check_rows(self.feeder.source, self.profile.rows, state.rows, "in the second")
-        answers = Answers(plan, work.finish(state))
+        answers = work.finish(state)
         pairs = zip(targets, questions, strict=True)
         return [functools.partial(self._answer, *pair, answers) for pair in pairs]
 
@@ -311,9 +191,9 @@ class VerifyRun:
             by_home.setdefault(id(pair[0].home), []).append(pair)
         found: dict[int, Claims] = {}
         for pairs in by_home.values():
-            columns = [own.column for own in pairs[0][1]]
             rows = np.array([item.row for item, _ in pairs])
-            evidence = self.model().judged(self.numbering.of_columns(columns, rows))
+            columns = [own.column.taken(rows) for own in pairs[0][1]]
+            evidence = self.model().judged(self.numbers_in(columns))
             found.update(zip((id(item) for item, _ in pairs), claims(evidence), strict=True))
         return found
 
