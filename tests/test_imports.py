@@ -27,6 +27,7 @@ FLOORS: list[set[str]] = [
     {"reference"},
     {"results"},
     {"stream", "render"},
+    {"fitted"},
     {"api"},
     {"detect"},
     {"web"},

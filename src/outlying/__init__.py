@@ -1,7 +1,7 @@
 """Why is this row an outlier? Ranked, readable pairs of context and property."""
 
 from outlying import loading as _loading  # noqa: F401 (before all others)
-from outlying.api import Explainer, explain, explain_many
+from outlying.api import Explainer, explain, explain_many, load
 from outlying.detect.annotate import annotate
 from outlying.detect.api import detect
 from outlying.errors import (
@@ -57,6 +57,7 @@ __all__ = [
     "explain",
     "explain_many",
     "json_schema",
+    "load",
     "patterns",
     "report",
     "scan",

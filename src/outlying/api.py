@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 import numpy as np
@@ -31,6 +32,7 @@ from outlying.table.table import Table
 from outlying.table.values import Value
 
 if TYPE_CHECKING:
+    from outlying.fitted.file import Fitted
     from outlying.keywords import ExplainKeywords
     from outlying.search.memory import MemoryPopulation
     from outlying.search.population import Population, Searched
@@ -95,12 +97,22 @@ class Explainer:
     """
 
     def __init__(
-        self, data: Any, *, engine: Engine = "auto", **options: Unpack[ExplainKeywords]
+        self,
+        data: Any,
+        *,
+        engine: Engine = "auto",
+        against: Any = None,
+        **options: Unpack[ExplainKeywords],
     ) -> None:
+        """Open a table, or the file of a fitted model.
+
+        `against`, a model or another table, is what the rows are compared with in place of each
+        other (docs/pipeline.md).
+        """
         own: dict[str, Any] = {**options}
         given = {name: own.pop(name) for name in registry.OPTIONS if name in own}
-        self.options = Options.of(**own)
-        self._population = _open_population(data, engine, self.options, given)
+        self._population = _open_population(data, engine, against, own, given)
+        self.options = self._population.options
 
     @property
     def table(self) -> Table:
@@ -191,6 +203,24 @@ class Explainer:
                 if findings.row is not None or self.options.id is not None:
                     findings = findings.named(self.naming)
                 yield findings.with_lone_values(lone_values(self.table, lone))
+
+    def save(
+        self,
+        path: str | Path,
+        *,
+        redact: Iterable[str] = (),
+        min_group: int | None = None,
+        inputs: Iterable[str] = (),
+    ) -> Fitted:
+        """Keep what rows are judged by in a file, for `load` and `against`.
+
+        It holds up to 20,000 rows. Of columns in `redact` no values are kept: labels as hashes
+        only, and numbers not at all; labels of fewer than `min_group` rows are put together. No
+        file of `inputs` is written over.
+        """
+        from outlying.fitted import opening
+
+        return opening.save(self._population, path, tuple(redact), min_group, tuple(inputs))
 
     @functools.cached_property
     def naming(self) -> tuple[str, ...]:
@@ -298,11 +328,32 @@ def _shares(searched: Searched) -> list[float]:
     return list(assembly.blamed(searched).values())
 
 
+def load(path: str | Path) -> Explainer:
+    """Open a fitted model: an Explainer of the table that it is of, for new objects."""
+    from outlying.fitted.file import Fitted, is_model
+
+    if not is_model(path):
+        Fitted.read(path)  # says what is wrong
+    return Explainer(path)
+
+
 def _open_population(
-    data: Any, engine: Engine, options: Options, given: Mapping[str, Any]
+    data: Any, engine: Engine, against: Any, own: Mapping[str, Any], given: Mapping[str, Any]
 ) -> Population:
-    """Open a table: as a stream, or read into memory."""
+    """Open a table: as a stream, or read into memory; or a model, or new rows beside one."""
+    options = Options.of(**own)
     check_choice("engine", engine, get_args(Engine))
+    from outlying.fitted.file import is_model
+
+    if against is not None:
+        from outlying.fitted import opening
+
+        base = opening.base_of(against, own)
+        return opening.compared_with(data, base, engine, given)
+    if is_model(data):
+        from outlying.fitted import opening
+
+        return opening.open_model(data, own)
     if isinstance(data, (Table, np.ndarray, Mapping)):
         return _in_memory(sources.read(data, **given), options)
     found = registry.opened(data, engine, **given)

@@ -14,6 +14,7 @@ from outlying.cli.options import (
     NAMING_COLUMNS,
     GroupedCommand,
     Naming,
+    against_option,
     all_of,
     column_choices,
     declared,
@@ -40,6 +41,7 @@ from outlying.detect.api import detect as find_odd_rows
 from outlying.detect.given_scores import ColumnScores
 from outlying.detect.strength import Progress
 from outlying.errors import OptionError
+from outlying.fitted.file import is_model
 from outlying.options import (
     BAGGING,
     COLUMN_OPTIONS,
@@ -63,6 +65,7 @@ from outlying.table.targets import Key, RowRequest, Targets
 @naming_options
 @declared(EXPLAIN_OPTIONS.values())
 @reading_options
+@against_option
 @writing_options
 def explain(source: str | None, **given: Any) -> None:
     """Explain why a row of SOURCE is odd, or many rows, or a new one.
@@ -81,19 +84,22 @@ def explain(source: str | None, **given: Any) -> None:
     reading = take_reading(given)
     _check_source(source, reading)
     job = WriteJob.taken_from(given, source, reading.query, naming, EXPLAIN)
+    against = given.pop("against")
     options = given_of(given)
     of_columns = (*NAMING_COLUMNS, "exclude", "types")  # the table is needed to read these
     Options.of(**{name: options[name] for name in options if name not in of_columns})
 
     def load(line: ProgressLine) -> Run:
-        data = open_source(source, reading)
+        data = source if is_model(source) else open_source(source, reading)
         if isinstance(data, Table):
-            whole = data
-            explainer = Explainer(naming.compared(data), **column_choices(options, data))
+            whole, choices = data, column_choices(options, data)
+            explainer = Explainer(naming.compared(data), against=against, **choices)
         else:
             whole = Explainer(data).table
-            refuse_resuming(job, whole)
-            explainer = Explainer(data, **column_choices(options, whole, naming.marks))
+            if not is_model(data):
+                refuse_resuming(job, whole)
+            choices = column_choices(options, whole, naming.marks)
+            explainer = Explainer(data, against=against, **choices)
         request = naming.request(whole, explainer.is_streamed)
         return Run(job, explainer, explainer.targets(request, line.step, job.workers), line)
 
@@ -148,6 +154,7 @@ _telling_options = all_of(
 @declared(CONTEXT_OPTIONS.values())
 @declared((*COLUMN_OPTIONS.values(), EXPLAIN_OPTIONS["references"]))
 @reading_options
+@against_option
 @_telling_options
 @writing_options
 @declared(BAGGING.values())
@@ -284,6 +291,8 @@ def _apart(
             f"{' and '.join(flags)}: for feature bagging only; add --detector {FEATURE_BAGGING}"
         )
     Options.of(**{name: known[name] for name in _FOR_EXPLAIN if name in known})
+    if "against" in known and (column is not None or detector == FEATURE_BAGGING):
+        raise OptionError("--against ranks by strength; leave --score-column and --detector out")
     ranking = {"top": top, "lowest": lowest, "detector": detector or STRENGTH, **bagging}
     return known, ranking, column
 
@@ -301,4 +310,5 @@ def _opened(
             )
         scores = ColumnScores.of(table, column, options.get("infinite", "error"))
         data = table.without(column, HOLDS_SCORES)
-    return Explainer(data, **column_choices(options, table)), scores
+    against = options.pop("against", None)
+    return Explainer(data, against=against, **column_choices(options, table)), scores

@@ -16,6 +16,7 @@ import outlying
 from outlying import loading
 from outlying import sentences as say
 from outlying.cli.commands import detect, explain
+from outlying.cli.gate import fit
 from outlying.cli.serve import demo, serve
 from outlying.cli.terminal import (
     leave_output,
@@ -161,5 +162,5 @@ def completion(shell: str) -> None:
     click.echo(kind(cli, {}, "outlying", "_OUTLYING_COMPLETE").source())
 
 
-for _command in (explain, demo, detect, serve):
+for _command in (explain, demo, detect, fit, serve):
     cli.add_command(_command)

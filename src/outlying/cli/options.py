@@ -181,6 +181,15 @@ def take_reading(given: dict[str, Any]) -> ReadOptions:
     return ReadOptions(**given_of({name: given.pop(name) for name in READ_OPTIONS}))
 
 
+#: Gives a command the option that names what rows are compared with.
+against_option = grouped(
+    "Reading",
+    "--against",
+    metavar="MODEL",
+    help="Compare with a fitted model (outlying fit), or a table, not with each other.",
+)
+
+
 def open_source(source: str | None, reading: ReadOptions) -> Table | Feeder:
     """Read the table into memory, or open what is read as a stream."""
     given = {name: getattr(reading, name) for name in READ_OPTIONS}

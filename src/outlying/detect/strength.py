@@ -50,13 +50,23 @@ class Ranking:
     odd_all_over: Rows  # by their combination scores
 
     @classmethod
-    def of(cls, strengths: Floats, combinations: Floats, standing: Standing) -> Ranking:
-        """Rank rows; of those with the same strength, the rarer ones all over come first."""
+    def of(
+        cls,
+        strengths: Floats,
+        combinations: Floats,
+        standing: Standing,
+        usual: Floats | None = None,
+    ) -> Ranking:
+        """Rank rows; of those with the same strength, the rarer ones all over come first.
+
+        `usual` are the combination scores of other rows that these are compared with.
+        """
         order = np.lexsort((-combinations, -strengths))
         ranked = strengths[order]
         exceptional = int(np.count_nonzero((ranked > 0) & (ranked >= standing.exceptional)))
         unusual = max(int(np.count_nonzero(ranked > standing.unusual)), exceptional)
-        line = combination_line(combinations, len(combinations))
+        usual = combinations if usual is None else usual
+        line = combination_line(usual, len(usual))
         by_combination = np.argsort(-combinations, kind="stable")
         odd = by_combination[: int(np.count_nonzero(combinations >= line))]
         top, rest = order[:exceptional], order[exceptional:unusual]
@@ -106,7 +116,8 @@ def by_strength(
         return _of_stream(explainer, settings, workers, progress, watcher, with_unusual)
     population = explainer.in_memory("detect")
     standing = population.standing(workers, progress)
-    ranking = Ranking.of(*population.scores(workers, progress), standing)
+    scores, usual = population.scores(workers, progress), population.usual_combinations()
+    ranking = Ranking.of(*scores, standing, usual)
     counts = Counts(len(ranking.exceptional), len(ranking.unusual))
     how = tuple(drawn_note(standing, explainer.rows))
     rows = ranking.order[: _number(settings.top, counts, with_unusual)].tolist()

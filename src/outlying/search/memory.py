@@ -322,3 +322,7 @@ class MemoryPopulation:
             strengths[rows] = found.strongest
             combinations[rows] = found.combination
         return strengths, combinations
+
+    def usual_combinations(self) -> Floats | None:
+        """Return the second scores of other rows that these are compared with; None: their own."""
+        return None

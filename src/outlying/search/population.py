@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Protocol, TypeVar
 
+from outlying.options import Options
 from outlying.search.attributes import Attribute
 from outlying.search.scoring import Evaluation, Outcome, Progress
 from outlying.search.standing import Standing
@@ -55,6 +56,10 @@ def row_of(target: Target) -> int | None:
 
 class Population(Protocol):
     """What rows are compared with."""
+
+    @property
+    def options(self) -> Options:
+        """How rows are explained."""
 
     @property
     def table(self) -> Table:

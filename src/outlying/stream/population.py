@@ -81,6 +81,13 @@ class StreamedPopulation:
         """Return which columns take part."""
         return self._profiled().selection
 
+    @property
+    def drawn(self) -> Table:
+        """The rows that were drawn, typed by what all rows hold; all of a small table."""
+        profile = self._profiled()
+        columns = tuple(column.first(profile.drawn) for column in profile.table.columns)
+        return dataclasses.replace(profile.table, columns=columns, rows=profile.drawn)
+
     def _profiled(self, progress: Progress | None = None, workers: int | None = None) -> Profile:
         if self._profile is None:
             state = self.feeder.fold(self._plan, self._plan.columns, progress, workers)

@@ -1,0 +1,213 @@
+"""New rows judged by a model that they are no part of, all at once; told as new objects are."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from outlying.fitted.file import Fitted
+from outlying.options import Options
+from outlying.parallel import usable_workers
+from outlying.search.attributes import attribute_of
+from outlying.search.evaluation import Exact, Groups
+from outlying.search.evidence import Claims, Evidence
+from outlying.search.memory import MemoryPopulation, Prepared
+from outlying.search.model import Model, Property
+from outlying.search.population import Searched
+from outlying.search.scoring import Progress
+from outlying.search.standing import Standing
+from outlying.stream.cells import Numbering
+from outlying.table.columns import Column, Floats, Rows, frozen
+from outlying.table.selection import Selection
+from outlying.table.table import Table
+from outlying.table.targets import RowRequest, Target, Targets, targets_in
+
+Result = TypeVar("Result")
+
+
+class KeptPopulation(MemoryPopulation):
+    """The rows of a fitted model, which are as declared already."""
+
+    def __init__(self, fitted: Fitted, options: Options | None = None) -> None:
+        super().__init__(fitted.table, options or fitted.options, is_of_stream=True)
+        self.is_of_stream, self.withheld, self.notes = False, fitted.withheld, fitted.notes
+        notes = (*fitted.notes, *self.table.notes)
+        self.table = dataclasses.replace(self.table, notes=notes)
+
+    def targets(
+        self, asked: RowRequest, progress: Progress | None = None, workers: int | None = None
+    ) -> Targets:
+        """Find what is asked for; of new objects, too, values are withheld."""
+        if asked.objects is not None:
+            objects = [self.withheld.of_object(item, self.table) for item in asked.objects]
+            asked = dataclasses.replace(asked, objects=objects)
+        return super().targets(asked, progress, workers)
+
+
+class OpenModel(Model):
+    """A model that asks of every column whether a cell is empty, be it the first one."""
+
+    def _properties(self) -> list[Property]:
+        found = super()._properties()
+        known = {item.place for item in found if item.is_gap}
+        for place, attribute in enumerate(self.attributes):
+            column = attribute.column
+            if column.origin is None and place not in known and self._is_judged(column):
+                family = int(self.cells.families[place])
+                found.append(Property(place, attribute.missingness, family, is_gap=True))
+        return found
+
+
+class _Base(Prepared):
+    """The table of a model, which is to judge others."""
+
+    def model(self, threads: int = 1) -> Model:
+        given = self.attributes, self.drawn, self.total, self.options, threads
+        return self._once("model", lambda: OpenModel(*given))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _New(Prepared):
+    """New rows, and who judges them: all of them by the model of the base."""
+
+    base: Prepared | None = None
+
+    @property
+    def by(self) -> Prepared:
+        """The table of the model."""
+        assert self.base is not None  # noqa: S101 - given by whoever makes it
+        return self.base
+
+    @property
+    def columns(self) -> list[Column]:
+        """The column of each attribute in the new rows, derived ones computed from these."""
+        return self._once("columns", self._columns)
+
+    def _columns(self) -> list[Column]:
+        known = {column.name: column for column in self.table.columns}
+        own = (item.column for item in self.attributes)
+        return [known[c.name] if c.origin is None else c.origin.column(known) for c in own]
+
+    def model(self, threads: int = 1) -> Model:
+        return self.by.model(threads)
+
+    def standing(self, threads: int = 1, progress: Progress | None = None) -> Standing:
+        return self.by.standing(threads, progress)
+
+    def evidence_of(
+        self, rows: Rows, threads: int = 1, progress: Progress | None = None
+    ) -> Evidence:
+        numbers = self._once("numbering", lambda: Numbering(self.attributes))
+        return self.model(threads).judged(numbers.of_columns(self.columns, rows), progress)
+
+
+class NewPopulation(MemoryPopulation):
+    """New rows as a population whose yardstick is another one."""
+
+    def __init__(self, base: MemoryPopulation, table: Table) -> None:
+        """Take a base, and rows that were read as its own (`fitted.reading`)."""
+        super().__init__(base.table, base.options, is_of_stream=True)
+        with_whom = f"compared with the {base.table.rows:,} rows of {base.table.source}"
+        known = base.notes if isinstance(base, KeptPopulation) else ()
+        notes = (*table.notes, with_whom, *known)
+        self.is_of_stream, self.base = False, base
+        self.table = dataclasses.replace(table, notes=tuple(dict.fromkeys(notes)))
+
+    @property
+    def prepared(self) -> _New:
+        """The new rows, and who judges them."""
+        return self._once("prepared", self._prepared)
+
+    def _prepared(self) -> _New:
+        own = self.base.prepared
+        base = _Base(own.table, own.options, own.selection, own.attributes, own.drawn, own.total)
+        none = np.arange(0)  # of the new rows the model is made
+        given = self.options, own.selection, own.attributes, none, self.table.rows
+        return _New(self.table, *given, base=base)
+
+    def selection(self) -> Selection:
+        """Return which columns take part: those of the model."""
+        return self.base.selection()
+
+    def targets(
+        self,
+        asked: RowRequest,
+        progress: Progress | None = None,  # noqa: ARG002 - this takes no pass
+        workers: int | None = None,  # noqa: ARG002
+    ) -> Targets:
+        """Find what is asked for among the new rows; objects are compared with the base, too."""
+        if asked.objects is not None:
+            return self.base.targets(asked)
+        return targets_in(self.table, self.options, asked)
+
+    def usual_combinations(self) -> Floats:
+        """Return how much counts against each row of the base in all its columns together."""
+        return self._once("combinations", lambda: self._of_base())
+
+    def _of_base(self) -> Floats:
+        base = self.prepared.by
+        found = np.zeros(base.table.rows)
+        for rows, evidence in base.all_evidence(usable_workers(None)):
+            found[rows] = evidence.combination
+        return found
+
+    def _finished(
+        self,
+        finish: Callable[[Searched], Result],
+        standing: Standing | None,
+        threads: int,
+        progress: Progress | None,
+        pairs: Sequence[tuple[Target, Claims | None]],
+    ) -> Iterator[Result]:
+        for target, told in pairs:
+            if told is None or standing is None:
+                yield finish(self.base._new(target, standing, threads, progress))
+                continue
+            joined = self._joined(int(target.row or 0))
+            base = self.prepared.by
+            exact = Exact(
+                Groups(joined.attributes, base.model(), base.groups), base.table.rows, told
+            )
+            found = self._searched(joined, target, exact, standing)
+            yield finish(dataclasses.replace(found, row=target.row, is_new=True))
+
+    def _joined(self, row: int) -> Prepared:
+        """Return the table of the model with a new row as its last one."""
+        new, base = self.prepared, self.prepared.by
+        known = {column.name: column for column in self.table.columns}
+        table = dataclasses.replace(
+            base.table,
+            columns=tuple(_with_row(own, known[own.name], row) for own in base.table.columns),
+            rows=base.table.rows + 1,
+            source=self.table.source,
+            notes=self.table.notes,
+        )
+        by_name = {column.name: column for column in table.columns}
+        columns = {
+            own.column.name: by_name[own.column.name]
+            if own.column.origin is None
+            else _with_row(own.column, computed, row)
+            for own, computed in zip(base.attributes, new.columns, strict=True)
+        }
+        selection = dataclasses.replace(
+            base.selection,
+            columns=tuple(
+                columns.get(c.name, by_name.get(c.name, c)) for c in base.selection.columns
+            ),
+            derived=tuple(columns[c.name] for c in base.selection.derived),
+        )
+        drawn = None if base.drawn is None else np.append(base.drawn, base.table.rows)
+        attributes = tuple(attribute_of(columns[a.column.name], drawn) for a in base.attributes)
+        return Prepared(table, self.options, selection, attributes, drawn, base.total)
+
+
+def _with_row(own: Column, new: Column, row: int) -> Column:
+    """Return a column with what another one of its kind holds in a row."""
+    if own.is_numeric and new.is_numeric:
+        if own.origin is not None:
+            return dataclasses.replace(own, values=frozen(np.append(own.values, new.values[row])))
+        return own.with_value(new.value(row) if own.written is None else new.cell(row))
+    return own.with_value(new.value(row))

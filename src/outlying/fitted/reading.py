@@ -1,0 +1,172 @@
+"""New rows read as those of a model were: column by column, whatever their own table looks like."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from outlying.errors import ColumnError
+from outlying.options import Options
+from outlying.parsing.reading import Reading
+from outlying.table.columns import (
+    CategoricalColumn,
+    Column,
+    NumericColumn,
+    WrittenTexts,
+    categorical_column,
+    frozen,
+    infinities_note,
+)
+from outlying.table.selection import optional_columns
+from outlying.table.table import Table
+from outlying.table.values import TIMES, Form, is_gap, label_text, text_of
+
+Fault: TypeAlias = Literal["missing", "changed"]
+
+#: Where more of the texts of a column of numbers are none, the column is another one.
+MOST_UNREAD = 0.2
+#: Forms whose numbers mean the same.
+_ALIKE: tuple[tuple[Form, ...], ...] = (("number", "integer"), ("date", "datetime"))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ColumnFault:
+    """Why rows cannot be judged: a column of the model that they lack, or that is another one."""
+
+    column: str
+    what: Fault
+    said: str
+
+    def __str__(self) -> str:
+        return f"column {self.column!r} {self.said}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class NewTable:
+    """New rows in the columns of a model, and what keeps them from being judged."""
+
+    table: Table
+    faults: tuple[ColumnFault, ...]
+
+    def checked(self) -> Table:
+        """Return the table; an error names all columns that do not fit."""
+        if self.faults:
+            said = "; ".join(map(str, self.faults))
+            raise ColumnError(f"{self.table.source}: cannot be compared with the model: {said}")
+        return self.table
+
+
+def read_as(base: Table, given: Table, options: Options) -> NewTable:
+    """Read the columns of new rows as those of a table that was read as declared."""
+    optional, known = optional_columns(base, options), {item.name: item for item in given.columns}
+    columns, faults, notes = list[Column](), list[ColumnFault](), list(given.notes)
+    for own in base.columns:
+        column = known.get(own.name)
+        if column is None or column.missing().all():
+            columns.append(_empty(own, given.rows))
+            if column is None and own.name not in optional:
+                faults.append(ColumnFault(own.name, "missing", "is missing"))
+            continue
+        read = _read(own, column)
+        if isinstance(read, str):
+            columns.append(_empty(own, given.rows))
+            if own.name not in optional:
+                faults.append(ColumnFault(own.name, "changed", read))
+            continue
+        kept, infinite = read.without_infinities(as_missing=True)
+        columns.append(kept)
+        notes += [infinities_note(own.name, infinite)] if infinite else []
+        notes += _unread_note(kept)
+    others = [name for name in known if name not in set(base.names)]
+    if others:
+        notes.append(f"not in the model, and not compared: {', '.join(map(repr, others))}")
+    table = dataclasses.replace(
+        given, columns=tuple(columns), skipped=base.skipped, notes=tuple(notes), index=base.index
+    )
+    return NewTable(table, tuple(faults))
+
+
+def _empty(own: Column, rows: int) -> Column:
+    if own.is_numeric:
+        return NumericColumn(own.name, own.form, frozen(np.full(rows, np.nan)))
+    codes = frozen(np.full(rows, -1, dtype=np.int32))
+    return dataclasses.replace(own, codes=codes, labels=())
+
+
+def _read(own: Column, given: Column) -> Column | str:
+    """Return a column in the kind of another one, or say why it is none of that kind."""
+    if own.is_numeric:
+        return _as_numbers(own, given) if given.is_numeric else _parsed(own, given)
+    if given.is_numeric:
+        return _as_labels(own, given)
+    if own.form != given.form:
+        return f"holds {_noun(given)}, not {_noun(own)} as in the model"
+    return dataclasses.replace(given, are_of_numbers=own.are_of_numbers)
+
+
+def _as_numbers(own: NumericColumn, given: NumericColumn) -> Column | str:
+    if own.form == given.form or any({own.form, given.form} <= set(item) for item in _ALIKE):
+        return dataclasses.replace(given, form=own.form if own.form in TIMES else given.form)
+    return f"holds {_noun(given)}, not {_noun(own)} as in the model"
+
+
+def _parsed(own: NumericColumn, given: CategoricalColumn) -> Column | str:
+    """Read texts as the model reads its own; a few that do not fit are odd, many are a change."""
+    if given.form != "text":
+        return f"holds {_noun(given)}, not {_noun(own)} as in the model"
+    if own.written is not None:
+        reading: Any = own.written.reading
+    elif own.form in ("time", "duration"):
+        reading = Reading(own.form)
+    else:
+        reading = Reading.declared("datetime" if own.form in TIMES else "numeric")
+    numbers = np.append(reading.numbers([str(label) for label in given.labels]), np.nan)
+    counts = np.bincount(given.codes[given.codes >= 0], minlength=len(given.labels))
+    is_text = np.array([not is_gap(str(label)) for label in given.labels], dtype=bool)
+    is_wrong = is_text & np.isnan(numbers[:-1])
+    if counts[is_wrong].sum() > MOST_UNREAD * counts[is_text].sum():
+        first = text_of(str(given.labels[int(np.flatnonzero(is_wrong)[0])]))
+        return f"holds texts such as {first!r}, not {_noun(own)} as in the model"
+    values = frozen(numbers[given.codes])
+    return NumericColumn(own.name, own.form, values, written=WrittenTexts(given, reading))
+
+
+def _as_labels(own: CategoricalColumn, given: NumericColumn) -> Column | str:
+    """Read numbers as labels, where some labels of the model are numbers, too."""
+    known = {number: str(label) for label in own.labels if (number := _number(label)) is not None}
+    if own.form != "text" or given.form in TIMES or not known:
+        return f"holds {_noun(given)}, not {_noun(own)} as in the model"
+    distinct, codes = np.unique(given.values, return_inverse=True)
+    first = np.unique(codes, return_index=True)[1]
+    texts = [label_text(given.value(int(row))) for row in first]
+    labels = [known.get(x, text) for x, text in zip(distinct.tolist(), texts, strict=True)]
+    gaps = given.missing()
+    cells = [
+        None if gap else labels[k] for gap, k in zip(gaps.tolist(), codes.tolist(), strict=True)
+    ]
+    return categorical_column(own.name, cells, are_of_numbers=own.are_of_numbers)
+
+
+def _number(label: object) -> float | None:
+    try:
+        return float(str(label))
+    except ValueError:
+        return None
+
+
+def _noun(column: Column) -> str:
+    if column.form in ("number", "integer"):
+        return "numbers"
+    return "texts" if column.form == "text" else f"values of type {column.form}"
+
+
+def _unread_note(column: Column) -> Sequence[str]:
+    rows = column.unread_rows() if column.is_numeric else np.arange(0)
+    if not len(rows):
+        return []
+    first, count = text_of(column.cell(int(rows[0]))), len(rows)
+    texts = "a text that is" if count == 1 else f"{count:,} texts that are"
+    return [f"column {column.name!r}: {texts} no {_noun(column)[:-1]} count as missing: {first}"]
