@@ -33,6 +33,7 @@ from outlying.cli.writing import (
     WriteJob,
     refuse_resuming,
     run,
+    write_found,
     write_table,
     writing_options,
 )
@@ -53,8 +54,8 @@ from outlying.options import (
 )
 from outlying.render import listing
 from outlying.render.files import Output
+from outlying.render.predicates import DIALECTS
 from outlying.results.detections import Detection, Flagged
-from outlying.results.many import cell_table
 from outlying.sources.passes import Feeder
 from outlying.table.table import Table
 from outlying.table.targets import Key, RowRequest, Targets
@@ -83,7 +84,7 @@ def explain(source: str | None, **given: Any) -> None:
     naming.check_standard_input(source)
     reading = take_reading(given)
     _check_source(source, reading)
-    job = WriteJob.taken_from(given, source, reading.query, naming, EXPLAIN)
+    job = WriteJob.taken_from(given, source, reading, naming, EXPLAIN)
     against = given.pop("against")
     options = given_of(given)
     of_columns = (*NAMING_COLUMNS, "exclude", "types")  # the table is needed to read these
@@ -168,7 +169,7 @@ def detect(source: str | None, explain: bool, **given: Any) -> None:
     reading = take_reading(given)
     _check_source(source, reading)
     given["resume"], resume = given["resume"] and explain, given["resume"]
-    job = WriteJob.taken_from(given, source, reading.query, Naming(), DETECT)
+    job = WriteJob.taken_from(given, source, reading, Naming(), DETECT)
     options, ranking, column = _apart(given, explain, ["--resume"] * resume)
 
     def load(line: ProgressLine, watcher: _Printer | None = None) -> Run:
@@ -196,7 +197,7 @@ def detect(source: str | None, explain: bool, **given: Any) -> None:
             printer = _Printer(out, job, line)
             printer.finish(load(line, printer).detection)
         else:
-            _write(out, job.form, load(line).detection)
+            _write(job, out, load(line).detection)
 
 
 class _Printer:
@@ -251,11 +252,13 @@ def _targets(
     return explainer.targets(RowRequest(wheres=wheres), progress, workers)
 
 
-def _write(out: Output, form: str, detection: Detection | None) -> None:
+def _write(job: WriteJob, out: Output, detection: Detection | None) -> None:
     assert detection is not None  # noqa: S101 - it has just been made
-    if form in TABLES:
-        found = [item.findings for item in detection.rows if item.findings is not None]
-        write_table(out, form, cell_table(found, 1) if found else detection.columns())
+    form, found = job.form, [item.findings for item in detection.rows if item.findings is not None]
+    if form in DIALECTS or (form in TABLES and found):
+        write_found(job, out, found)
+    elif form in TABLES:
+        write_table(out, form, detection.columns())
     elif form == "json":
         out.write(detection.to_json(indent=2))
     else:

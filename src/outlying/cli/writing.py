@@ -7,8 +7,9 @@ import dataclasses
 import itertools
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
 
 import click
 
@@ -20,23 +21,32 @@ from outlying.cli.options import Naming, all_of, grouped
 from outlying.cli.resume import Partial
 from outlying.cli.terminal import EXPLAIN, ProgressLine, header_lines, look, progress_line
 from outlying.errors import NoMemoryError, OptionError, WorkerError, harmless
+from outlying.options import ReadOptions
 from outlying.parallel import usable_workers
 from outlying.render import listing, tables
 from outlying.render.files import Output
+from outlying.render.predicates import DIALECTS, Dialect, as_code
 from outlying.render.text import Look, notes_paragraph, render, summary
 from outlying.results.detections import Detection, Flagged
 from outlying.results.documents import Patterns, document, entry_beside
 from outlying.results.findings import Findings
 from outlying.results.many import cell_table
 from outlying.results.wording import Terms
+from outlying.sources import writing
 from outlying.sources.file_queries import files_of
 from outlying.table.table import Table
 from outlying.table.targets import Targets
 
 _GROUP = "Output"
-_FORMATS = ("text", "json", "jsonl", "html", "md", "csv", "xlsx")
 #: Formats that list odd cells, a line each.
-TABLES = ("md", "csv", "xlsx")
+TABLES = ("md", "csv", "xlsx", "parquet")
+_FORMATS = ("text", "json", "jsonl", "html", *TABLES)
+#: Formats that are for files, and what each is.
+_FOR_FILES = {
+    "html": "a page is for a browser",
+    "xlsx": "a workbook is for Excel",
+    "parquet": "a Parquet file is for programs",
+}
 #: Gives a command the options that say what is written, where, and by how many.
 writing_options = all_of(
     grouped(
@@ -44,8 +54,17 @@ writing_options = all_of(
         "--format",
         "form",
         type=click.Choice(_FORMATS),
-        help="text; html: a page with pictures; md, csv, xlsx: the list of odd cells; json, jsonl "
-        "(a line per row): for programs.  [default: text]",
+        help="text; html: a page with pictures; md, csv, xlsx, parquet: the odd cells (xlsx "
+        "of a workbook: itself, with these marked); json, jsonl (a line per row): for programs.  "
+        "[default: text]",
+    ),
+    grouped(
+        _GROUP,
+        "--as",
+        "dialect",
+        type=click.Choice(DIALECTS),
+        help="What selects the odd rows: a condition of SQL, pandas or polars, a check of dbt, "
+        "Great Expectations (gx) or pandera.",
     ),
     grouped(_GROUP, "--json", "is_json", is_flag=True, help="The same as --format json."),
     grouped(
@@ -71,6 +90,7 @@ class WriteJob:
     """What is to be written, where, and by how many."""
 
     source: str | None
+    sheet: str | None
     tables: tuple[str, ...]
     naming: Naming
     form: str
@@ -86,7 +106,7 @@ class WriteJob:
         cls,
         given: dict[str, Any],
         source: str | None,
-        query: str | None,
+        reading: ReadOptions,
         naming: Naming,
         terms: Terms,
     ) -> WriteJob:
@@ -96,9 +116,12 @@ class WriteJob:
         if is_json and form not in (None, "json"):
             raise OptionError(f"--json is --format json; leave --format {form} out, or --json")
         form = "json" if is_json else form or "text"
-        if form in ("html", "xlsx") and output is None and sys.stdout.isatty():
-            what = "a page is for a browser" if form == "html" else "a workbook is for Excel"
-            raise OptionError(f"{what}, not a terminal: add -o report.{form}")
+        dialect = given.pop("dialect")
+        if dialect is not None and form != "text":
+            raise OptionError(f"--as {dialect} is a format of its own; leave --format {form} out")
+        form = dialect or form
+        if form in _FOR_FILES and output is None and sys.stdout.isatty():
+            raise OptionError(f"{_FOR_FILES[form]}, not a terminal: add -o report.{form}")
         everything, resume = given.pop("everything"), given.pop("resume")
         if everything and form in ("json", "jsonl", "html") and terms == EXPLAIN:
             raise OptionError(f"--all is for text; --format {form} always holds all findings")
@@ -111,8 +134,8 @@ class WriteJob:
                 "file and name it"
             )
         own = given.pop("workers"), everything, given.pop("quiet")
-        tables = tuple(files_of(query or "")) if source is None else (source,)
-        return cls(source, tables, naming, form, file, resume, *own, terms)
+        tables = tuple(files_of(reading.query or "")) if source is None else (source,)
+        return cls(source, reading.sheet, tables, naming, form, file, resume, *own, terms)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -199,17 +222,33 @@ def run(job: WriteJob, load: Callable[[ProgressLine], Run]) -> None:
                 _write_one(out, work)
                 return
             with _says_how_far(work) as count:
-                if job.form in TABLES:
-                    write_table(out, job.form, cell_table(work.findings(), job.terms.first_row))
+                if job.form in (*TABLES, *DIALECTS):
+                    write_found(job, out, list(work.findings()))
                     return
                 write = {"text": _texts, "json": _document, "jsonl": _lines, "html": _page}
                 out.write_all(count(write[job.form](work)))
 
 
+def write_found(job: WriteJob, out: Output, found: Sequence[Findings]) -> None:
+    """Write a list of odd cells, into the workbook that they are of if it is one; or code."""
+    if job.form in DIALECTS:
+        out.write(as_code(found, cast(Dialect, job.form), table=Path(job.source or "data").stem))
+        return
+    cells = cell_table(found, job.terms.first_row)
+    if job.form == "xlsx" and job.source is not None and None not in cells["row"]:
+        marked = writing.marked_workbook(Path(job.source), job.sheet, cells)
+        if marked is not None:
+            out.write_bytes(marked)
+            return
+    write_table(out, job.form, cells)
+
+
 def write_table(out: Output, form: str, columns: tables.Columns) -> None:
-    """Write a list of odd cells."""
+    """Write a table for other programs."""
     if form == "xlsx":
         out.write_bytes(tables.workbook(columns, shaded=("value",)))
+    elif form == "parquet":
+        out.write_bytes(writing.parquet(columns))
     elif form == "csv":
         out.write(tables.csv_text(columns).removesuffix("\r\n"), end="\r\n")
     else:

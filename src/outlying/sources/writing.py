@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from outlying.errors import MissingExtraError, SourceError, harmless
+from outlying.errors import SourceError, harmless
 from outlying.sources import excel
 from outlying.sources.frames import is_pandas, is_polars
 from outlying.sources.paths import InputFile
@@ -79,20 +80,23 @@ def parquet(columns: Columns) -> bytes:
     return out.getvalue()
 
 
-def shaded_workbook(file: InputFile, sheet: str | None, cells: Columns) -> bytes:
+def marked_workbook(path: Path, sheet: str | None, cells: Columns) -> bytes | None:
     """Return a workbook with its odd cells shaded, a comment on each, and a sheet that lists them.
 
     `cells` is the list of odd cells, whose rows count from 1. Formulas and formats stay as they
-    are; what openpyxl does not know, as shapes, is lost.
+    are; what openpyxl does not know, as shapes, is lost. None: it is of a kind that openpyxl does
+    not write, or that is not installed.
     """
+    if path.suffix.lower() not in (".xlsx", ".xlsm") or not path.is_file():
+        return None
     try:
         import openpyxl
         from openpyxl.comments import Comment
         from openpyxl.styles import PatternFill
     except ImportError:
-        raise MissingExtraError("marking the cells of a workbook", "excel") from None
-    name, lines, places = excel.places(file, sheet)
-    book = openpyxl.load_workbook(file.path, keep_vba=file.suffix == ".xlsm")
+        return None
+    name, lines, places = excel.places(InputFile(str(path), path, path.suffix), sheet)
+    book = openpyxl.load_workbook(path, keep_vba=path.suffix.lower() == ".xlsm")
     for row, column, said in zip(cells["row"], cells["column"], cells["sentence"], strict=True):
         cell = book[name].cell(lines[row - 1], places[column])
         if isinstance(cell, openpyxl.cell.MergedCell):
