@@ -425,3 +425,12 @@ def test_a_new_category_counts_like_one_that_a_single_row_has() -> None:
     known, new = (explainer.explain(object={"kind": kind, "x": 0.1}) for kind in "cd")
     assert new.pairs[0].property == known.pairs[0].property == "kind"
     assert new.pairs[0].strength >= known.pairs[0].strength - 0.1
+
+
+def test_a_code_for_unknown_is_not_part_of_what_is_expected() -> None:
+    rng = np.random.default_rng(5)
+    income = np.where(rng.random(1000) < 0.06, -999.0, np.round(rng.normal(30_000, 4_000, 1000)))
+    income[3] = 3_000_000
+    found = outlying.explain({"income": income}, row=3)
+    assert "expected 2" in str(found.stories[0])
+    assert "-999" not in str(found.stories[0])

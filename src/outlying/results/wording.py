@@ -175,14 +175,15 @@ def distance(pair: Pair) -> str:
 def expected_ranges(pair: Pair) -> list[tuple[Any, Any]]:
     """Return the shortest description of what is expected of a number: one range, or two.
 
-    Beyond all typical ranges the gaps between them say nothing: what holds them all is told. The
-    same goes for thin gaps, and for all gaps but the one that the value lies in.
+    Beyond all typical ranges the gaps between them say nothing: what holds them all is told, but
+    for a negative code beside numbers that are not. The same goes for thin gaps, and for all gaps
+    but the one that the value lies in.
     """
     ranges = _ranges(pair)
     if len(ranges) < 2 or isinstance(pair.value, dt.time):
         return ranges[:2]
     if not lies_between(ranges[0][0], ranges[-1][1], pair.value):
-        return [(ranges[0][0], ranges[-1][1])]
+        return [(ranges[_is_code(ranges)][0], ranges[-1][1])]
     joined = [ranges[0]]
     for low, high in ranges[1:]:
         first, last = joined[-1]
@@ -218,6 +219,12 @@ def _is_thin(first: Any, last: Any, low: Any, high: Any) -> bool:
         return bool((low - last) <= _THIN_GAP * ((last - first) + (high - low)))
     except TypeError:  # moments beyond the years that Python knows are texts
         return False
+
+
+def _is_code(ranges: Sequence[Any]) -> bool:
+    """Return whether the lowest of several ranges is one value that stands for unknown: -999."""
+    (low, high), (above, _) = ranges[:2]
+    return isinstance(low, int | float) and low == high < 0 <= above
 
 
 def _length(last: Any, low: Any) -> float:
