@@ -19,7 +19,7 @@ from outlying.search.model import Model, Property
 from outlying.search.population import Searched
 from outlying.search.scoring import Progress
 from outlying.search.standing import Standing
-from outlying.stream.cells import Numbering
+from outlying.stream.cells import numbering
 from outlying.table.columns import Column, Floats, Rows, frozen
 from outlying.table.selection import Selection
 from outlying.table.table import Table
@@ -100,8 +100,8 @@ class _New(Prepared):
     def evidence_of(
         self, rows: Rows, threads: int = 1, progress: Progress | None = None
     ) -> Evidence:
-        numbers = self._once("numbering", lambda: Numbering(self.attributes))
-        return self.model(threads).judged(numbers.of_columns(self.columns, rows), progress)
+        numbers = self._once("numbers", lambda: numbering(self.attributes)(self.columns))
+        return self.model(threads).judged([own[rows] for own in numbers], progress)
 
 
 class NewPopulation(MemoryPopulation):
