@@ -339,3 +339,44 @@ def since_last(rows: Sequence[Event], row: Event) -> float | None:
     """How long before it the last row of the same thing is."""
     before = [time for thing, time, _ in rows if thing == row[0] and time < row[1]]
     return row[1] - max(before) if before else None
+
+
+def out_of_order(rows: Sequence[Event], row: Event, *, back: bool) -> float:
+    """How far a number that never falls is below the one before it, or above the one after it.
+
+    Of a fall, the row before is wrong if order returns without it, and not without the later one.
+    """
+    thing, time, own = row
+    others = moments(rows, thing)
+    before = [value for at, value in others if at < time]
+    after = [value for at, value in others if at > time]
+    if before and own < before[-1]:
+        returns = len(before) < 2 or before[-2] <= own
+        if back or not (after and after[0] < before[-1] and returns):
+            return own - before[-1]
+    is_high = not back and len(after) > 1 and own > max(after[:2])
+    return own - after[0] if is_high and not (before and before[-1] > after[0]) else 0.0
+
+
+Seen = tuple[int, float, str]  # thing, time, label
+
+
+def is_first(rows: Sequence[Seen], row: Seen, *, back: bool) -> tuple[bool, int]:
+    """Whether no other row of the thing (looking back: none before) has a label; of how many."""
+    thing, time, label = row
+    if back:
+        before = {at for own, at, _ in rows if own == thing and at < time}
+        return not any(r[0] == thing and r[1] < time and r[2] == label for r in rows), len(before)
+    alike = [other for other in rows if other[0] == thing and other[2] == label]
+    return alike in ([], [row]), sum(other[0] == thing for other in rows)
+
+
+def profile(rows: Sequence[Event], hours: Sequence[int]) -> dict[int, float]:
+    """The median at each hour, of 8 rows or more, of numbers without the median of their thing."""
+    levels = {k: median([v for own, _, v in rows if own == k]) for k in {row[0] for row in rows}}
+    found: dict[int, float] = {}
+    for hour in set(hours):
+        left = [v - levels[k] for (k, _, v), own in zip(rows, hours, strict=True) if own == hour]
+        if len(left) >= 8:
+            found[hour] = median(left)
+    return found

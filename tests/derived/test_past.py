@@ -25,7 +25,7 @@ def _sensors(sensors: int = 8, hours: int = 120, seed: int = 0) -> dict[str, Any
 
 
 def _shuffled(table: dict[str, Any], row: int, seed: int = 1) -> tuple[dict[str, Any], int]:
-    order = np.random.default_rng(seed).permutation(len(table["when"]))
+    order = np.random.default_rng(seed).permutation(len(next(iter(table.values()))))
     return {name: own[order] for name, own in table.items()}, int(np.flatnonzero(order == row)[0])
 
 
@@ -176,3 +176,41 @@ def test_what_is_expected_is_part_of_the_result() -> None:
     assert low < high < table["celsius"][300]
     assert (round(low, 2), round(high, 2)) == (low, high)  # in whole units of the column
     assert headline.to_dict()["expected"] == [low, high]
+
+
+def _vehicles() -> dict[str, Any]:
+    """Return fillings of 20 vehicles, on days of their own."""
+    rng = np.random.default_rng(2)
+    own = np.repeat(np.arange(20), 50)
+    days = np.concatenate([np.sort(rng.choice(600, 50, replace=False)) for _ in range(20)])
+    driven = np.concatenate([np.round(rng.gamma(1.2, 250, 50)).cumsum() for _ in range(20)])
+    return {
+        "vehicle": np.array([f"V{code:02d}" for code in own], dtype=object),
+        "day": np.datetime64("2023-01-01") + days.astype("timedelta64[D]"),
+        "odometer": rng.integers(0, 90_000, 20)[own] + driven,
+        "litres": np.round(rng.normal(45, 9, 1_000), 1),
+    }
+
+
+def test_a_meter_that_goes_back_is_beside_the_row_before() -> None:
+    table = _vehicles()
+    before = table["odometer"][330]
+    table["odometer"][331] = before - 60  # far less than it usually moves
+    shuffled, row = _shuffled(table, 331)
+    found = outlying.explain(shuffled, row=row)
+    assert found.exceptional
+    headline = found.stories[0].headline
+    assert (headline.column, headline.given) == ("odometer", ("vehicle", "day"))
+    assert "before it for vehicle = V06; in 979 of 980 rows it does not fall" in headline.sentence
+    (first,) = outlying.detect(shuffled).exceptional
+    assert first == row
+
+
+def test_a_guessed_order_is_said_by_default() -> None:
+    table = _sensors()
+    table["celsius"][300] += 3
+    said = "compared with those before and after it by when for each sensor, as guessed"
+    assert said in " ".join(str(outlying.detect(table)).split())
+    assert said in " ".join(str(outlying.explain(table, row=300)).split())
+    named = outlying.explain(table, row=300, entity="sensor", time="when")
+    assert "as guessed" not in str(named)

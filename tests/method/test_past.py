@@ -144,3 +144,87 @@ def test_what_begins_again_and_again_is_no_slow_number() -> None:
     assert past.steps(timeline, times % 24, None, only_before=False) is None
     slow = np.sin(times / 40) + np.random.default_rng(1).normal(0, 0.01, len(times))
     assert past.steps(timeline, slow, None, only_before=False) is not None
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), back=st.booleans())
+def test_labels_are_first_where_loops_say_so(seed: int, back: bool) -> None:
+    rng = np.random.default_rng(seed)
+    things = rng.integers(6, size=240).astype(np.int32)
+    times = rng.permutation(240).astype(np.float64)
+    labels = ((things + (rng.random(240) < 0.2)) % 5).astype(np.int32)
+    labels[rng.integers(240, size=2)] = 4
+    found = past.first_times(things, times, labels, 5, only_before=back)
+    if found is None:
+        return
+    rows = list(zip(things.tolist(), times.tolist(), map(str, labels.tolist()), strict=True))
+    for row, own in zip(rows, found.residuals(things, times, labels), strict=True):
+        is_first, count = naive.is_first(rows, row, back=back)
+        expected = math.nan if count < 8 else (30.0 + count) * is_first
+        assert own == pytest.approx(expected, nan_ok=True)
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_the_hour_of_the_day_adds_what_loops_find(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    things = rng.integers(4, size=600).astype(np.int32)
+    hours = rng.integers(24, size=600).astype(np.int32)
+    values = 3.0 * things + 5 * np.sin(hours / 4) + rng.normal(0, 0.4, 600)
+    found = past.season(things, hours, values, None)
+    assert found is not None
+    rows = list(zip(things.tolist(), [0.0] * 600, values.tolist(), strict=True))
+    expected = naive.profile(rows, hours.tolist())
+    for hour in range(24):
+        own = expected.get(hour, math.nan)
+        assert found.profile[hour] == pytest.approx(own, nan_ok=True)
+    left = values - found.profile[hours]
+    assert np.allclose(found.without(hours, values), left)
+
+
+def _meters(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    things = np.repeat(np.arange(6), 50).astype(np.int32)
+    values = np.concatenate([rng.integers(1_000) + rng.integers(9, size=50).cumsum()] * 6)
+    return things, np.tile(np.arange(50.0), 6), values.astype(np.float64)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), back=st.booleans(), falls=st.booleans())
+def test_numbers_are_out_of_order_where_loops_say_so(seed: int, back: bool, falls: bool) -> None:
+    things, times, values = _meters(seed)
+    rng = np.random.default_rng(seed)
+    values[rng.choice(300, 2)] += rng.choice([-400, 90], 2)
+    sign = -1.0 if falls else 1.0
+    timeline = Timeline.of(things, times)
+    found = past.climb(timeline, sign * values, only_before=back)
+    if found is None:
+        return
+    assert found.sign == sign
+    rows = list(zip(things.tolist(), times.tolist(), values.tolist(), strict=True))
+    residuals = found.residuals(things, timeline.around(things, times), sign * values)
+    for row, own in zip(rows, residuals, strict=True):
+        away = naive.out_of_order(rows, row, back=back)
+        if math.isnan(own):
+            assert back
+        else:
+            expected = math.copysign(30, away) + away / found.usual if away else 0.0
+            assert sign * own == pytest.approx(expected)
+
+
+def test_a_meter_that_goes_back_is_told_once_and_others_are_no_meters() -> None:
+    things, times, values = _meters(0)
+    timeline = Timeline.of(things, times)
+    for row, away in ((120, -300.0), (120, 500.0)):
+        wrong = values.copy()
+        wrong[row] += away
+        found = past.climb(timeline, wrong, only_before=False)
+        assert found is not None
+        residuals = found.residuals(things, timeline.around(things, times), wrong)
+        assert np.flatnonzero(residuals).tolist() == [row]
+    rng = np.random.default_rng(1)
+    assert past.climb(timeline, rng.normal(size=300), only_before=False) is None
+    assert past.climb(timeline, things * 5.0, only_before=False) is None  # nothing moves
+    yearly = (np.arange(2_000) % 365).astype(np.float64)  # begins anew, as sums of a year do
+    alone = Timeline.of(np.zeros(2_000, dtype=np.int32), np.arange(2_000.0))
+    assert past.climb(alone, yearly, only_before=False) is None

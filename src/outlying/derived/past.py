@@ -44,6 +44,7 @@ from outlying.table.values import (
     Value,
     number_of,
     printable,
+    quantity_text,
     text_of,
     value_of,
 )
@@ -107,12 +108,8 @@ class Panel:
     def note(self) -> str:
         """What was compared, and how it can be chosen."""
         sides = "before it" if self.only_before else "before and after it"
-        guess = " as guessed; entity= and time= name others, entity=None compares none"
-        if self.entity is None:
-            guess = guess.replace("entity= and time= name others", "time= names another column")
-        return (
-            f"Rows were compared with those {sides} {self.words}{guess if self.is_guess else ''}."
-        )
+        guess = ", as guessed: the options entity and time say otherwise" if self.is_guess else ""
+        return f"Rows were compared with those {sides} {self.words}{guess}."
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -208,6 +205,55 @@ class Step(OwnPast):
         """The relation in words."""
         share = math.floor(100 * self.rule.explained)
         return f"{self._own} moves in steps {self.panel.words} ({share}% explained)"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class NeverFalls(OwnPast):
+    """A number that never falls from one row to the next: that of a meter."""
+
+    rule: past.Climb
+
+    kind: ClassVar[str] = "order in time"
+
+    @property
+    def follows(self) -> tuple[str, ...]:
+        """The time that it runs along."""
+        return (self.panel.time,)
+
+    @property
+    def name(self) -> str:
+        """The name of the derived column."""
+        return f"{self.parent} in its order {self.panel.words}"
+
+    def residuals(self, things: Codes, times: Floats, parent: Column) -> Floats:
+        """Return how far the order is broken."""
+        near = self.rule.timeline.around(things, times)
+        return self.rule.residuals(things, near, numbers_of(parent))
+
+    def said(self, values: Mapping[str, Value]) -> str | None:
+        """Say which row before or after it breaks the order, and how rarely that is."""
+        things, times = self.panel.row(values)
+        near = self.rule.timeline.around(things, times)
+        own = np.array([number_of(self.form, values[self.parent])])
+        is_below = self.rule.residuals(things, near, own)[0] < 0
+        is_low = is_below == (self.rule.sign > 0)
+        place = (near.before if is_low else near.after)[0]
+        number = float(self.rule.sign * self.rule.values[place])
+        other = quantity_text(value_of(self.form, number))
+        where = f"{'below' if is_below else 'above'} {other} {'before' if is_low else 'after'} it"
+        return f"{where}{self.panel.of(values)}; {self._holds}"
+
+    @property
+    def _holds(self) -> str:
+        moves = "fall" if self.rule.sign > 0 else "rise"
+        return f"in {self.rule.holding:,} of {self.rule.known:,} rows it does not {moves}"
+
+    @property
+    def sentence(self) -> str:
+        """The relation in words."""
+        moves = "falls" if self.rule.sign > 0 else "rises"
+        rows = f"{self.rule.holding:,} of {self.rule.known:,} rows"
+        return f"{self._own} never {moves} {self.panel.words} in {rows}"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -400,6 +446,9 @@ def _of_numbers(
         rule = _steps(timeline, values, only_before=back)
         if rule is not None:
             yield Step(*target, panel, rule)
+        climb = past.climb(timeline, values, only_before=back)
+        if climb is not None:
+            yield NeverFalls(*target, panel, climb)
         still = past.runs(timeline, values, only_before=back)
         if still is not None:
             yield StandsStill(*target, panel, still)

@@ -361,10 +361,13 @@ def find_rules(columns: Sequence[Column], drawn: Rows, options: Options) -> Iter
 
 def _dependencies(keyed: Sequence[tuple[Column, Keys]], drawn: Rows) -> Iterator[Follows]:
     some = [keys.codes(column, drawn[:_SCREENED]) for column, keys in keyed]
+    pairs = [rules.neighbours(codes) for codes in some]
     for own, (column, keys) in enumerate(keyed):
         found = []
         for place, (source, others) in enumerate(keyed):
-            if place == own or rules.dependency(some[place], some[own]) is None:
+            if place == own or not rules.may_follow(pairs[place], some[own]):
+                continue
+            if rules.dependency(some[place], some[own]) is None:
                 continue
             codes = others.codes(source, drawn), keys.codes(column, drawn)
             rule = rules.dependency(*codes)
@@ -419,11 +422,13 @@ def _own_kinds(
             continue
         values = column.values[drawn]
         floor = least_logarithm(values)
+        ranks = np.where(np.isnan(values), np.nan, np.unique(values, return_inverse=True)[1])
+        ranks /= max(float(np.nanmax(ranks, initial=0)), 1.0)
         best: OfOwnKind | None = None
         for keys, codes in things:
+            if keys.name == column.name or not rules.may_be_kinds(codes, ranks):
+                continue
             for least in (None, floor)[: 1 if floor is None else 2]:
-                if keys.name == column.name:
-                    continue
                 rule = rules.own_kind(codes, logarithm(values, least), least)
                 if rule is not None and (
                     best is None or 1 - rule.explained < 0.8 * (1 - best.rule.explained)

@@ -12,7 +12,7 @@ import numpy as np
 from outlying.parallel import usable_workers
 from outlying.results.detections import Counts, Detection, Flagged, OddCombination, Reason, Word
 from outlying.results.findings import Findings
-from outlying.results.notes import drawn_note
+from outlying.results.notes import drawn_note, panel_notes
 from outlying.search.standing import Standing
 from outlying.table.columns import Floats, Rows, frozen
 from outlying.table.targets import Key, Targets
@@ -121,11 +121,12 @@ def by_strength(
     counts = Counts(len(ranking.exceptional), len(ranking.unusual))
     how = tuple(drawn_note(standing, explainer.rows))
     rows = ranking.order[: _number(settings.top, counts, with_unusual)].tolist()
+    guessed = panel_notes(population.selection())
     detection = Detection(
         rows=(),
         population=explainer.population,
         settings=settings,
-        notes=(*explainer.table.notes, *how),
+        notes=(*explainer.table.notes, *guessed, *how),
         scores=np.asarray(frozen(ranking.strengths)),
         counts=counts,
         exceptional=tuple(ranking.exceptional.tolist()),

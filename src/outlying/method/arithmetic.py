@@ -344,10 +344,10 @@ def with_exact(variables: Sequence[Variable], found: Sequence[Related]) -> list[
             known = exact.setdefault(columns, own)
             if own.formula.complexity < known.formula.complexity:
                 exact[columns] = own
+    # What a fit says of the result of a formula and its parts, the formula says better.
     kept: list[Related | Exact] = list(exact.values())
-    kept += [
-        item
-        for item in found
-        if not any(columns <= {item.target, *item.given} for columns in exact)
-    ]
+    for item in found:
+        both = frozenset((item.target, *item.given))
+        if not any(whole <= both or one.target in both <= whole for whole, one in exact.items()):
+            kept.append(item)
     return kept

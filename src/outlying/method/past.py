@@ -32,12 +32,22 @@ from outlying.method.relations import (
     Codes,
     spread,
 )
-from outlying.method.rules import LEAST_COVERED, LEAST_OWN, OwnKind, own_kind
+from outlying.method.rules import (
+    LEAST_CHANCE,
+    LEAST_COVERED,
+    LEAST_OWN,
+    MOST_BROKEN,
+    OwnKind,
+    own_kind,
+)
+from outlying.method.rules import MOST_OF_CHANCE as MOST_BY_CHANCE
 
 #: A time names rows, alone or with a thing, if so many of them have a moment of their own.
 NAMED = 0.98
 #: How far rows of a thing usually are is known by its own rows, and by so many of all others.
 PULL = 10.0
+#: Numbers that never fall begin anew in so few rows: more of them, and that is their way.
+MOST_ANEW, LEAST_ANEW = 1e-3, 2
 #: Readings repeat by chance in no more than this share of all runs.
 MOST_REPEATED = 0.3
 #: So few runs that are too long are expected by chance.
@@ -152,6 +162,18 @@ def _at(values: Floats, places: Places) -> Floats:
     return np.where(places >= 0, values[places], np.nan)
 
 
+def _neighbours(
+    timeline: Timeline, values: Floats, things: Codes, near: Around
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return what the second row before holds, the one before, the one after, and the second."""
+    two_before = timeline.within(things, np.where(near.before < 0, -1, near.before - 1))
+    two_after = timeline.within(things, np.where(near.after < 0, -1, near.after + 1))
+    second, first, third, fourth = (
+        _at(values, places) for places in (two_before, near.before, near.after, two_after)
+    )
+    return second, first, third, fourth
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Steps:
     """What the rows before and after say of a number."""
@@ -167,10 +189,7 @@ class Steps:
 
     def suggested(self, things: Codes, near: Around, *, only_before: bool) -> Floats:
         """Return what neighbours suggest: rows x ways to see it, NaN where there is none."""
-        inside = self.timeline.within
-        first, third = _at(self.values, near.before), _at(self.values, near.after)
-        second = _at(self.values, inside(things, np.where(near.before < 0, -1, near.before - 1)))
-        fourth = _at(self.values, inside(things, np.where(near.after < 0, -1, near.after + 1)))
+        second, first, third, fourth = _neighbours(self.timeline, self.values, things, near)
         if only_before:
             return np.column_stack([first, second, 2 * first - second])
         both = [(first + third) / 2, (second + fourth) / 2]
@@ -266,6 +285,60 @@ def explained_by_neighbours(timeline: Timeline, values: Floats) -> float:
     level = medians(timeline.things, values, 1)
     width = spread((values - level[timeline.things])[told])
     return 1 - (spread(away[told]) / width) ** 2 if width > 0 else 0.0
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Climb:
+    """That a number never falls from one row to the next, such as that of a meter."""
+
+    timeline: Timeline
+    values: Floats  # of each place, times the sign
+    sign: float  # -1: it never rises
+    only_before: bool
+    usual: float = 1.0  # how far it moves
+    holding: int = 0
+    known: int = 0
+
+    def residuals(self, things: Codes, near: Around, values: Floats) -> Floats:
+        """Return 0 where the order holds, else how far values are below those before them.
+
+        Or above those after them, where order returns without this row.
+        """
+        own = self.sign * values
+        second, first, third, fourth = _neighbours(self.timeline, self.values, things, near)
+        is_low, is_high = own < first, np.zeros(len(own), dtype=bool)
+        if not self.only_before:
+            is_low &= ~((first > third) & ~(second > own))
+            is_high = (own > third) & (own > fourth) & ~(first > third)
+        away = np.where(is_low, own - first, np.where(is_high, own - third, 0.0))
+        found = self.sign * (np.sign(away) * BROKEN + away / self.usual)
+        is_alone = np.isnan(first) & (np.isnan(third) | self.only_before)
+        return np.where(is_alone | np.isnan(own), np.nan, np.clip(found, -FARTHEST, FARTHEST))
+
+
+def climb(timeline: Timeline, values: Floats, *, only_before: bool) -> Climb | None:
+    """Return that numbers never fall, or never rise, from row to row of a thing.
+
+    Not where chance would leave them in order, nor where they often begin anew.
+    """
+    things, places = timeline.things, np.arange(len(values))
+    moves = values - _at(values, timeline.within(things, places - 1))
+    known = int(np.count_nonzero(~np.isnan(moves)))
+    starts, ends = (np.searchsorted(things, things, side) for side in ("left", "right"))
+    chance = np.count_nonzero(values != values[starts + ends - 1 - places]) / 2
+    if known < LEAST_ROWS or chance < LEAST_CHANCE * known:
+        return None
+    for sign in (1.0, -1.0):
+        falls = int(np.count_nonzero(sign * moves < 0))
+        if falls > min(MOST_BROKEN * known, MOST_BY_CHANCE * chance):
+            continue
+        after = _at(values, timeline.within(things, places + 1))
+        stays = np.count_nonzero((sign * moves < 0) & (sign * (after - values + moves) < 0))
+        if stays > max(MOST_ANEW * known, LEAST_ANEW):
+            continue
+        usual = float(np.nanmean(np.abs(moves[moves * sign >= 0])))
+        return Climb(timeline, sign * values, sign, only_before, usual, known - falls, known)
+    return None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

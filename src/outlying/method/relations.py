@@ -66,8 +66,8 @@ def spread(values: Floats) -> float:
     """Return the mean distance from the median without the outermost 2.5%: robust, and rarely 0."""
     if len(values) < LEAST_DISTINCT:
         return 0.0
-    away = np.sort(np.abs(values - np.median(values)))
-    return float(away[: max(1, int(0.975 * len(away)))].mean())
+    away, inner = np.abs(values - np.median(values)), max(1, int(0.975 * len(values)))
+    return float(np.partition(away, inner - 1)[:inner].mean())
 
 
 def clipped(values: Floats) -> Floats:

@@ -51,6 +51,8 @@ LEAST_OWN = 4
 OF_MEDIAN = math.pi / 2
 #: So many things have as many rows; these must explain so much.
 LEAST_THINGS, LEAST_OWN_EXPLAINED = 10, 0.3
+#: What a first look at ranks must show of it, and how many neighbours of a group may differ.
+LEAST_AT_FIRST, MOST_DIFFERENT = 0.1, 0.1
 #: Things that explain less than this are taken to explain as much.
 LEAST_SHARE = 0.01
 
@@ -97,6 +99,23 @@ def dependency(given: Codes, own: Codes) -> Dependency | None:
         return None
     expected[~firm] = -1
     return Dependency(expected, top.astype(np.int64), int(held), int(size[firm].sum()))
+
+
+def neighbours(given: Codes) -> tuple[Counts, Counts]:
+    """Return rows one after the other in groups of rows with the same code."""
+    order = np.argsort(given, kind="stable")
+    rows = np.bincount(given[given >= 0], minlength=1)
+    inside = given[order]
+    alike = (inside[1:] == inside[:-1]) & (inside[1:] >= 0) & (rows[inside[1:]] >= LEAST_GROUP)
+    return order[:-1][alike], order[1:][alike]
+
+
+def may_follow(pairs: tuple[Counts, Counts], own: Codes) -> bool:
+    """Return whether neighbours in groups mostly have the same code: a first look."""
+    one, other = own[pairs[0]], own[pairs[1]]
+    known = (one >= 0) & (other >= 0)
+    different = np.count_nonzero((one != other) & known)
+    return bool(different <= MOST_DIFFERENT * np.count_nonzero(known))
 
 
 def _varies(labels: Counts) -> bool:
@@ -241,6 +260,23 @@ class OwnKind:
         if self.least is None:
             return ends
         return math.exp(min(ends[0], 700.0)), math.exp(min(ends[1], 700.0))
+
+
+def may_be_kinds(things: Codes, ranks: Floats) -> bool:
+    """Return whether the other rows of each thing, by their means, say something of ranks.
+
+    These rise and fall alike in plain space and in logarithms: a first look, at little cost.
+    """
+    known = (things >= 0) & ~np.isnan(ranks)
+    own, ranks = things[known], ranks[known]
+    rows, sums, squares = (np.bincount(own, weights=ranks**power) for power in (0, 1, 2))
+    told = rows >= LEAST_OWN
+    if np.count_nonzero(told) < LEAST_THINGS:
+        return False
+    rows, sums, squares = rows[told], sums[told], squares[told]
+    left = float(((rows / (rows - 1)) ** 2 * (squares - sums**2 / rows)).sum())
+    total = float(squares.sum() - sums.sum() ** 2 / rows.sum())
+    return left <= (1 - LEAST_AT_FIRST) * total
 
 
 def own_kind(

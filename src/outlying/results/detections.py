@@ -6,13 +6,12 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from outlying import sentences as say
 from outlying.options import DetectOptions
 from outlying.results.findings import Findings, Population
 from outlying.results.stories import bundle
-from outlying.results.wording import headline, line, short_name
+from outlying.results.wording import headline, hint_of, line, short_name
 from outlying.table.columns import Floats
-from outlying.table.values import Value, plain, printable
+from outlying.table.values import Value, plain
 
 if TYPE_CHECKING:
     from outlying.table.targets import Key
@@ -45,8 +44,7 @@ class Reason:
         if not findings.stories or not findings.stories[0].headline.is_finding:
             return None
         story, odd = findings.stories[0], findings.stories[0].culprit
-        is_told = odd == story.headline.column or (story.undecided and story.headline.given)
-        hint = "" if is_told else say.MOST_LIKELY.format(column=printable(odd))
+        hint = hint_of(story)
         told = line(story.headline) + (f"; {hint}" if hint else "")
         value = findings.object.get(odd)
         return cls(odd, value, *headline(story.headline), hint, story.kind, told)

@@ -33,7 +33,7 @@ def notes_on(searched: Searched, found: int, options: Options) -> list[str]:
         one = options.top == 1
         told = say.ONLY_THE_STRONGEST_ONE if one else say.ONLY_THE_STRONGEST
         notes.append(told.format(count=f"{options.top:,}"))
-    unknown = dict.fromkeys(item.unknown(searched.values) for item in _origins(searched))
+    unknown = dict.fromkeys(item.unknown(searched.values) for item in _origins(searched.selection))
     notes += [f"{said[0].upper()}{said[1:]}." for said in unknown if said]
     return notes + ([say.NEW_ROW_JOINED] if searched.is_new else [])
 
@@ -41,7 +41,7 @@ def notes_on(searched: Searched, found: int, options: Options) -> list[str]:
 def table_notes(searched: Searched, options: Options) -> list[str]:
     """Say what a reader must know of all rows alike."""
     notes = [] if options.paper is None else _on_paper(searched.attributes, options.paper)
-    notes += _not_compared_by(searched, options)
+    notes += [*_not_compared_by(searched, options), *panel_notes(searched.selection)]
     return notes + [
         say.WITHOUT_EFFECT.format(option=name)
         for name in DEPRECATED
@@ -51,8 +51,8 @@ def table_notes(searched: Searched, options: Options) -> list[str]:
 
 def how_computed(searched: Searched, stories: Sequence[Story]) -> list[str]:
     """Say how the findings were computed: for those who ask for everything."""
-    panels = (item.panel.note for item in _origins(searched) if isinstance(item, OwnPast))
-    parts = _derived(searched.selection), _relations(searched.selection), dict.fromkeys(panels)
+    panels = panel_notes(searched.selection, are_guesses=False)
+    parts = _derived(searched.selection), _relations(searched.selection), panels
     notes = [note for part in parts for note in part]
     notes += drawn_note(searched.standing, searched.rows)
     bound = max((story.headline.bound for story in stories), default=0.0)
@@ -93,8 +93,14 @@ def _relations(selection: Selection) -> list[str]:
     return [told.format(count=f"{len(found):,}", relations=named)]
 
 
-def _origins(searched: Searched) -> list[Relation]:
-    origins = (column.origin for column in searched.selection.relations)
+def panel_notes(selection: Selection, *, are_guesses: bool = True) -> list[str]:
+    """Say in which order rows were compared with others: by default, where that was guessed."""
+    panels = (item.panel for item in _origins(selection) if isinstance(item, OwnPast))
+    return [*dict.fromkeys(panel.note for panel in panels if panel.is_guess == are_guesses)]
+
+
+def _origins(selection: Selection) -> list[Relation]:
+    origins = (column.origin for column in selection.relations)
     return [item for item in origins if isinstance(item, Relation)]
 
 
@@ -102,7 +108,7 @@ def _not_compared_by(searched: Searched, options: Options) -> list[str]:
     """Say by which columns rows could not be compared in time, though that was asked for."""
     used = {column.name for column in searched.selection.columns}
     unused = [printable(name, 40) for name in options.panel if name not in used]
-    has_past = any(isinstance(item, OwnPast) for item in _origins(searched))
+    has_past = any(isinstance(item, OwnPast) for item in _origins(searched.selection))
     if options.panel and not unused and searched.is_streamed and not has_past:
         return [say.NO_PAST_OF_STREAMS]
     return [say.NOT_COMPARED_BY.format(column=name) for name in unused]

@@ -431,14 +431,26 @@ def _alike(pair: Pair) -> str:
 
 def story_sentence(story: Story) -> str:
     """Say a story as its headline tells it, and which column is the odd one."""
-    told = story.headline.sentence
-    if story.undecided and story.headline.given:
-        columns = _listed(printable(name, 40) for name in story.undecided)
-        return f"{told} {say.NOT_TOGETHER.format(columns=columns)}"
-    if story.culprit == story.headline.column:
+    told, hint = story.headline.sentence, hint_of(story)
+    if hint:
+        return f"{told} {hint[0].upper()}{hint[1:]}."
+    if not (story.undecided and story.headline.given):
         return told
-    likely = say.MOST_LIKELY.format(column=printable(story.culprit))
-    return f"{told} {likely[0].upper()}{likely[1:]}."
+    columns = _listed(printable(name, 40) for name in story.undecided)
+    return f"{told} {say.NOT_TOGETHER.format(columns=columns)}"
+
+
+def hint_of(story: Story) -> str:
+    """Say which columns may be wrong, if not the one that the headline tells of."""
+    if story.undecided and story.headline.given:
+        if story.headline.column in story.undecided:
+            return ""
+        *some, last = (printable(name, 40) for name in story.undecided)
+        columns = f"{', '.join(some)} or {last}"
+        return say.MAY_BE_WRONG.format(columns=columns)
+    if story.culprit == story.headline.column:
+        return ""
+    return say.MOST_LIKELY.format(column=printable(story.culprit))
 
 
 def headline(pair: Pair) -> tuple[str, str, str]:
