@@ -115,7 +115,7 @@ class Options:
     min_support: float | None = option(
         None,
         checks.SUPPORT.or_none(),
-        "Fewest rows to compare with: a share below 1, or a number.",
+        "Compare with groups of at least so many rows: a number, or a share below 1.",
         docs="By default 30, in a table of fewer than 300 rows a tenth, from three conditions on "
         "30 for each.",
         usual="30 rows",
@@ -130,13 +130,13 @@ class Options:
     max_conditions: int = option(
         4,
         whole(0),
-        "Most conditions on the rows to compare with.",
+        "Describe such a group by at most so many conditions.",
         docs="More than 4 only in the paper's method.",
     )
     exact: bool = option(
         False,
         checks.FLAG,
-        "Judge by all rows of a large table, not by a sample.",
+        "Judge by all rows of a large table, not by a sample of them.",
         docs="That is one of more than 262,144 rows; what is told is computed from all rows in "
         "either case.",
     )
@@ -208,7 +208,7 @@ class Options:
     entity: str | None = option(
         AUTO,
         checks.COLUMN_OR_NONE,
-        "Whose rows belong together: an account, a sensor; none: nobody's.",
+        "What several rows belong to, such as an account or a sensor; or none.",
         group="Columns",
         metavar="NAME",
         usual="guessed",
@@ -218,7 +218,7 @@ class Options:
     time: str | None = option(
         AUTO,
         checks.COLUMN_OR_NONE,
-        "What orders these rows: they are compared with those before and after.",
+        "What orders them: each is compared with those before and after it; or none.",
         group="Columns",
         metavar="NAME",
         usual="guessed",
@@ -228,7 +228,7 @@ class Options:
     past: Past = option(
         "both",
         choice(Past),
-        "Compare with rows before and after, or without a look into the future.",
+        "Compare with rows before and after, or only with those before.",
         group="Columns",
         docs='`"before"` is for rows that are judged as they come.',
     )
@@ -239,7 +239,7 @@ class Options:
         docs="Rows are no longer compared with a few drawn ones; a note says so where it is given.",
         is_deprecated=True,
     )
-    top: int = option(10, whole(1), "Most findings to show.", beside_rows="pairs")
+    top: int = option(10, whole(1), "Show at most so many findings.", beside_rows="pairs")
     paper: PaperOptions | None = None
 
     @classmethod
@@ -361,7 +361,7 @@ class ReadOptions:
     engine: Engine = option(
         "auto",
         choice(Engine),
-        "Who reads SOURCE: large files are streamed, others read into memory.",
+        "How SOURCE is read: by default large files are streamed, others held in memory.",
     )
     table: str | None = option(None, checks.TEXT, "The table of a database.", metavar="NAME")
     query: str | None = option(
@@ -373,7 +373,7 @@ class ReadOptions:
     master: str | None = option(
         None,
         checks.TEXT,
-        "Of Spark: spark://HOST:PORT, local[2], sc://HOST.",
+        "Where Spark runs: spark://HOST:PORT, local[2] or sc://HOST.",
         metavar="URL",
     )
     snapshot: Any = option(
@@ -388,7 +388,7 @@ class ReadOptions:
     encoding: str | None = option(
         None,
         checks.TEXT,
-        "Of a text file that is not UTF-8: cp1252, utf-16, shift_jis, ...",
+        "How a text file is written that is not UTF-8: cp1252, utf-16, shift_jis, ...",
         metavar="NAME",
     )
     allow_external: bool | None = option(

@@ -149,7 +149,8 @@ def test_a_city_of_another_zip_is_told() -> None:
     assert found.exceptional
     assert found.stories[0].columns == ("city", "zip")
     details = " ".join(pair.detail or "" for story in found.stories for pair in story.pairs)
-    assert f"expected city {own[4] % 20} given zip = {zips[own[4]]}" in details
+    assert f"expected city {own[4] % 20}, as in " in details
+    assert f" other rows where zip = {zips[own[4]]}" in details
 
 
 def test_dates_in_the_wrong_order_are_told() -> None:
@@ -225,4 +226,4 @@ def test_an_amount_unlike_those_of_its_account_is_told() -> None:
     assert found.exceptional
     detail = found.stories[0].headline.detail
     assert detail is not None
-    assert f"given account = A{accounts[row]:03d}, by its 8 rows" in detail
+    assert f"by the 8 rows where account = A{accounts[row]:03d}" in detail

@@ -55,6 +55,7 @@ from outlying.options import (
 from outlying.render import listing
 from outlying.render.files import Output
 from outlying.render.predicates import DIALECTS
+from outlying.render.text import wrapped
 from outlying.results.detections import Detection, Flagged
 from outlying.sources.passes import Feeder
 from outlying.table.table import Table
@@ -119,13 +120,13 @@ _ranking_options = all_of(
         "Which rows",
         "--top",
         type=int,
-        help="So many rows, whatever they are.  [default: all exceptional ones, 100 at most]",
+        help="This many rows, exceptional or not.  [default: all exceptional ones, 100 at most]",
     ),
     grouped(
         "Which rows",
         "--score-column",
         metavar="NAME",
-        help="Rank by this column; it is not compared.",
+        help="Rank rows by this column, which is not compared.",
     ),
     grouped(
         "Which rows", "--lowest", is_flag=True, help="With --score-column: low scores are odd."
@@ -134,7 +135,7 @@ _ranking_options = all_of(
         "Which rows",
         "--detector",
         type=click.Choice(OWN_DETECTORS),
-        help="Rank by the findings of every row, or by the distance to neighbours.  "
+        help="Rank rows by what is found on them, or by their distance to neighbours.  "
         "[default: strength]",
     ),
 )
@@ -144,7 +145,7 @@ _telling_options = all_of(
         "Output",
         "--pairs",
         type=int,
-        help="With --explain: most findings of a row.  [default: 10]",
+        help="With --explain: this many findings of each row.  [default: 10]",
     ),
 )
 
@@ -234,7 +235,11 @@ class _Printer:
             self.out.write_all(listing.parts(detection, self.job.look()))
             return
         look = self._lines.look
-        why = [f"\n{say.MORE_ON_EACH}"] if detection.rows and look.with_notes else []
+        why = (
+            [f"\n{wrapped(say.MORE_ON_EACH, look.width)}"]
+            if detection.rows and look.with_notes
+            else []
+        )
         self.out.write_all((*self._lines.rest(), *listing.after(detection, look), *why))
 
     def _say(self, part: str) -> None:

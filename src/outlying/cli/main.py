@@ -49,6 +49,10 @@ class Commands(click.Group):
             args = ["detect", *args]
         return super().parse_args(ctx, args)
 
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the commands, the first ones to try first."""
+        return list(self.commands)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands with their whole first sentences."""
         with formatter.section("Commands"):
@@ -135,7 +139,12 @@ def _say_version(context: click.Context) -> None:
     context.exit()
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Commands,
+    subcommand_metavar="FILE | COMMAND [ARGS]...",
+    options_metavar="",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.option(
     "--version",
     is_flag=True,
@@ -152,7 +161,7 @@ def cli() -> None:
     """
 
 
-@cli.command()
+@click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print the completion script for a shell; see docs/cli.md for where to put it."""
@@ -162,5 +171,5 @@ def completion(shell: str) -> None:
     click.echo(kind(cli, {}, "outlying", "_OUTLYING_COMPLETE").source())
 
 
-for _command in (explain, demo, detect, fit, serve):
+for _command in (detect, explain, serve, demo, fit, completion):
     cli.add_command(_command)

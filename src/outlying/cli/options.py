@@ -75,7 +75,7 @@ _HELP_ALL = click.Option(
     is_eager=True,
     expose_value=False,
     callback=_show_all,
-    help="Show all options: those of the paper's method, too.",
+    help="Show all options, also those that few people need.",
 )
 
 
@@ -112,6 +112,7 @@ def _option(option: Option, flag: str) -> Decorator:
     else:
         settings["type"] = click.Choice(kind.choices) if kind.choices else kind.base
     usual = option.usual or ("" if option.default in (None, False, ()) else str(option.default))
+    usual = "yes" if option.default is True else usual
     words = option.help
     if option.metavar == "NAMES":
         words = f"{words.removesuffix('.')}; separate by commas or repeat."

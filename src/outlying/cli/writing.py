@@ -75,13 +75,18 @@ writing_options = all_of(
         "--all",
         "everything",
         is_flag=True,
-        help="What is merely unusual, too; all figures.",
+        help="Also what is merely unusual, and all figures.",
     ),
-    grouped(_GROUP, "--quiet", is_flag=True, help="No progress, no notes: the answer alone."),
+    grouped(_GROUP, "--quiet", is_flag=True, help="The answer alone: no progress, no notes."),
     grouped(
-        _GROUP, "--resume", is_flag=True, help="Continue an interrupted run with jsonl and -o."
+        _GROUP,
+        "--resume",
+        is_flag=True,
+        help="Continue an interrupted run of --format jsonl -o FILE.",
     ),
-    grouped(_GROUP, "--workers", type=int, help="Processes that work.  [default: one per core]"),
+    grouped(
+        _GROUP, "--workers", type=int, help="How many processes work.  [default: one per core]"
+    ),
 )
 
 
@@ -282,7 +287,8 @@ def _texts(work: Run) -> Iterator[str]:
             shared = {note: None for note in shared if note not in findings.how}
         why = "" if item is None or detection is None else _ranked(item, detection)
         yield f"{why}{render(findings, one)}\n\n{rule}\n"
-    parts = summary(patterns.told(), work.job.naming.are_new, whole)
+    least = 1 if detection is None else 2
+    parts = summary(patterns.told(), work.job.naming.are_new, whole, least)
     if whole.with_notes:
         parts += notes_paragraph(work.explainer.population, list(shared), whole)
     yield "\n\n".join(parts)

@@ -158,7 +158,8 @@ class Follows(Relation):
         code = self.source.code(values[self.source.name])
         expected, rows = self.rule.expected[code], self.rule.agreeing[code]
         given = self.source.said(values[self.source.name])
-        return f"expected {self.own.text(int(expected))} given {given}, as in {rows:,} other rows"
+        agreeing = "1 other row" if rows == 1 else f"{rows:,} other rows"
+        return f"expected {self.own.text(int(expected))}, as in {agreeing} where {given}"
 
     @property
     def sentence(self) -> str:
@@ -312,8 +313,8 @@ class OfOwnKind(Relation):
         """Say what is expected of this thing."""
         code = self.things.code(values[self.things.name])
         given = self.things.said(values[self.things.name])
-        rows = f"by its {int(self.rule.rows[code]):,} rows"
-        return f"expected {self.range_text(values)} given {given}, {rows}"
+        rows = f"{int(self.rule.rows[code]):,} rows"
+        return f"expected {self.range_text(values)}, by the {rows} where {given}"
 
     def ends_expected(self, values: Mapping[str, Value]) -> tuple[float, float]:
         """Return what is expected of this thing."""

@@ -144,7 +144,7 @@ class Report:
         row, key = self._rows[place], self._keys[place]
         if row is None:
             return f"The row with {key_of(key)}" if key else f"New row {place + 1:,}"
-        return f"Row {row + 1:,}" + (f", {short_name(key)}" if key else "")
+        return f"Row {row + 1}" + (f", {short_name(key)}" if key else "")
 
     def page(self) -> str:
         """Return the page on all objects so far."""
@@ -209,7 +209,7 @@ class Report:
         if row is None:
             return f"Why is the new row an outlier against {source}?"
         named = f" ({key_of(self._keys[0])})" if any(self._keys) else ""
-        return f"Why is row {row + 1:,}{named} of {source} an outlier?"
+        return f"Why is row {row + 1}{named} of {source} an outlier?"
 
     def _linked_patterns(self) -> Iterator[dict[str, Any]]:
         """Yield each story with links to its objects; a row that was asked for twice has two."""

@@ -126,7 +126,7 @@ class Lines:
         self._most = min(_MOST_NAME, look.width // 4)
         self._id = printable(", ".join(name for name, _ in keys[0]), self._most) if keys else ""
         named = [self._name(key) for key in keys]
-        first = [f"{(row or 0) + look.terms.first_row:,}" for row, _ in rows] or [""]
+        first = [str((row or 0) + look.terms.first_row) for row, _ in rows] or [""]
         self._number_width = max(len("row"), *map(len, first)) if self._has_numbers else 0
         self._name_width = max(map(text_width, (*named, self._id)), default=0)
         self._open: list[tuple[Flagged, str]] = []
@@ -170,7 +170,7 @@ class Lines:
             yield start + text[text_width(start) :]
 
     def _number(self, item: Flagged) -> str:
-        return f"{(item.row or 0) + self.look.terms.first_row:,}"
+        return str((item.row or 0) + self.look.terms.first_row)
 
     def _others(self, items: Sequence[Flagged]) -> str:
         """Count and name the other rows of which the same is told."""
@@ -223,7 +223,7 @@ def row_name(item: Flagged | OddCombination, look: Look) -> str:
     if item.row is None:
         return f"the row with {key_of(item.key)}" if item.key else "a row"
     named = f" ({short_name(item.key)})" if item.key else ""
-    return f"row {item.row + look.terms.first_row:,}{named}"
+    return f"row {item.row + look.terms.first_row}{named}"
 
 
 def most_in(item: OddCombination) -> str:

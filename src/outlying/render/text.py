@@ -75,8 +75,8 @@ def sparkline(pair: Pair, width: int) -> list[str]:
     if pair.picture is None:
         return []
     chart = scene.property_chart(pair, pair.picture)
-    if isinstance(chart, scene.ScatterChart):
-        return []
+    if pair.given and not isinstance(chart, scene.BarChart):
+        return []  # how far rows are from what is expected says nothing without a page
     lines = _density(chart, width) if isinstance(chart, scene.DensityChart) else _bars(chart, width)
     return lines if all(text_width(line) <= width for line in lines) else []
 
@@ -316,7 +316,7 @@ def _pattern_line(pattern: Pattern, are_new: bool, first: int) -> str:
 def _members(pattern: Pattern, are_new: bool, first: int) -> str:
     kind = "object" if are_new else "row"
     first = 1 if are_new or pattern.are_places else first
-    named = ", ".join(f"{row + first:,}" for row in pattern.rows[:_MOST_ROWS])
+    named = ", ".join(str(row + first) for row in pattern.rows[:_MOST_ROWS])
     more = pattern.count - _MOST_ROWS
     said = f"{kind if pattern.count == 1 else kind + 's'} {named}" + (
         f" and {more:,} more" if more > 0 else ""

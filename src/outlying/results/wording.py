@@ -70,10 +70,10 @@ class Terms:
 
     def row_name(self, position: int) -> str:
         """Name a row by its position from 0, and by its line in the file where that differs."""
-        number = f"{position + self.first_row:,}"
+        number = position + self.first_row  # without separators, as --row takes it
         if self.header is None:
             return f"{self.row} {number}"
-        line = f"{position + 1 + self.header:,}"
+        line = position + 1 + self.header
         return say.ROW_AND_LINE.format(row=self.row, number=number, line=line)
 
     def hints(self, given: Sequence[Hint]) -> list[str]:
@@ -321,7 +321,7 @@ def _gap_texts(gap: tuple[Value, Value], pair: Pair) -> tuple[str, str]:
 def sentence(pair: Pair) -> str:
     """Say a pair so that it is understood without knowing about densities."""
     if pair.detail is not None:
-        return f"{pair.detail}{_where(pair)}. {_alike(pair)}"
+        return f"{pair.detail}{_where(pair)}. {_alike(pair)}".rstrip()
     parts = [*_fact(pair), _elsewhere(pair)]
     return " ".join(part for part in parts if part)
 
@@ -418,6 +418,8 @@ def _elsewhere(pair: Pair) -> str:
 
 def _alike(pair: Pair) -> str:
     """Say of a value that is one of several odd ones how few there are of them."""
+    if pair.given and pair.expected is None:
+        return ""  # of labels it is said how many rows agree
     if pair.given:
         others = max(round(pair.tail * pair.known) - 1, 0)
         told = {0: say.NO_OTHER_AS_FAR_OFF, 1: say.ONE_AS_FAR_OFF}.get(
