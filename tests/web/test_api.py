@@ -99,6 +99,27 @@ def test_an_explained_row_is_shaded(client: httpx.Client) -> None:
     assert all(0 <= share <= 1 for share in row["blame"].values())
 
 
+def test_rows_are_marked_as_fine_and_no_more(client: httpx.Client) -> None:
+    """What a page marks, a program can mark and see; marks are in what is saved."""
+    address = "/api/v1/tables/patients/marks"
+    assert client.post(address, json={"row": 9, "fine": True}).json() == {"fine": [9]}
+    assert client.post(address, json={"row": 7, "fine": True}).json() == {"fine": [7, 9]}
+    job = explained(client, row=9)
+    saved = client.get(f"/api/v1/jobs/{job['id']}/export?format=csv").text
+    assert all(line["marked"] == "fine" for line in csv.DictReader(io.StringIO(saved)))
+    assert "Odd after all" in client.get("/t/patients/row/9").text
+    for row in (7, 9):
+        client.post(address, json={"row": row, "fine": False})
+    assert client.get(address).json() == {"fine": []}
+    for body, status in (
+        ({"row": 801, "fine": True}, 404),
+        ({"row": 0, "fine": True}, 400),
+        ({"row": 7}, 400),
+        ({"row": 7, "fine": 1}, 400),
+    ):
+        assert client.post(address, json=body).status_code == status
+
+
 def patient() -> dict[str, Any]:
     return dict(json.loads(PATIENTS.with_name("patient.json").read_text()))
 

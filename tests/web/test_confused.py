@@ -26,7 +26,7 @@ from outlying.web import worker
 from outlying.web.browse import Browser
 from outlying.web.queries import TableQuery
 from outlying.web.sourcing import Sourcing
-from outlying.web.worker import Done, Failed, Progress, WorkerSpec
+from outlying.web.worker import Facts, News, WorkerSpec, copied_table
 from tests.serving import Served, finished, opened, served, uploaded
 
 NAMES = [
@@ -251,7 +251,7 @@ def read_by_worker(tmp_path: Path) -> list[Any]:
     """Let a worker read a table, in this process."""
     path, sent = tmp_path / "t.csv", Sent()
     path.write_bytes(table(("a", "b")))
-    sourcing = Sourcing.uploaded("t.csv", path, {})
+    sourcing = Sourcing("t.csv", path, is_upload=True)
     spec = WorkerSpec("job", sourcing, tmp_path, tmp_path / "copy", None, 1_000, 100)
     at_work = worker.Worker(sent, spec)  # type: ignore[arg-type]
     at_work.attempt("job", at_work.read)
@@ -267,17 +267,18 @@ def test_a_copy_without_room_is_told_and_leaves_nothing(
         raise OSError("Not enough free space to write 32000640 bytes")
 
     monkeypatch.setattr(worker, "write_copy", full)
-    message = read_by_worker(tmp_path)[-1]
-    assert isinstance(message, Failed)
-    assert "a copy of t.csv cannot be written" in message.why
-    assert "TMPDIR" in message.why
+    news = read_by_worker(tmp_path)[-1]
+    assert news.result is None
+    assert "a copy of t.csv cannot be written" in news.error
+    assert "TMPDIR" in news.error
     assert not (tmp_path / "copy").exists()
 
 
 def test_reading_tells_sizes(tmp_path: Path) -> None:
     *told, last = read_by_worker(tmp_path)
-    assert isinstance(last, Done)
-    stages = [message.stage for message in told if isinstance(message, Progress)]
+    assert isinstance(last, News)
+    assert isinstance(last.result, Facts)
+    stages = [news.stage for news in told]
     assert re.fullmatch(r"reading [0-9,.]+ (bytes|KB)", stages[0])
     assert stages[-1] == "preparing 80 rows"
 
@@ -285,11 +286,12 @@ def test_reading_tells_sizes(tmp_path: Path) -> None:
 def test_a_copy_holds_what_the_table_holds(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,b\n" + "\n".join(f"{row},x{row}" for row in range(30)), encoding="utf-8")
-    from outlying.web.browse import read_copy, write_copy
+    from outlying.web.browse import write_copy
 
     before = read_file(path)
     facts = write_copy(before, tmp_path / "copy")
-    for column, again in zip(before.columns, read_copy(tmp_path / "copy", facts), strict=True):
+    after = copied_table(tmp_path / "copy", Facts("t", 30, facts))
+    for column, again in zip(before.columns, after.columns, strict=True):
         assert [column.value(row) for row in range(30)] == [again.value(row) for row in range(30)]
     browser = Browser(tmp_path / "copy", "t", 30, facts)
     assert browser.page(TableQuery(search="x29")).numbers == [30]

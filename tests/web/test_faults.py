@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -48,8 +49,7 @@ def running(service: Any, credentials_of: Any = Credentials.of) -> Iterator[http
 class Broken:
     """A service that fails at whatever it is asked."""
 
-    @property
-    def tables(self) -> Any:
+    def __getattr__(self, name: str) -> Any:
         raise RuntimeError(SECRET)
 
     def close(self) -> None:
@@ -125,12 +125,13 @@ def test_a_fault_of_the_error_page_is_fenced_in_too(
 
 
 def test_a_reader_who_leaves_during_an_upload_is_no_fault(
-    capfd: pytest.CaptureFixture[str],
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """The connection is closed after half of a file; the server says nothing, and lives on."""
-    tables = SimpleNamespace(expecting=contextlib.nullcontext, list=list)
     limits = SimpleNamespace(upload_bytes=1 << 20, upload=1, pause=30)
-    with running(SimpleNamespace(tables=tables, limits=limits, workspace=None)) as client:
+    service = SimpleNamespace(expecting=contextlib.nullcontext, list=list, limits=limits)
+    service.folder = tmp_path
+    with running(service) as client:
         address = client.base_url
         with socket.create_connection((address.host, address.port or 0)) as leaving:
             form = b"multipart/form-data; boundary=x"

@@ -23,9 +23,8 @@ from outlying.options import Options
 from outlying.results.detections import Counts, Detection, Flagged
 from outlying.sources import read
 from outlying.web.browse import write_copy
-from outlying.web.odd_page import OddPage
 from outlying.web.queries import Addresses, OptionsQuery
-from outlying.web.row_page import RowPage, Subject, option_fields
+from outlying.web.row_page import odd_rows, option_fields
 from outlying.web.table_page import MOST_COLUMNS, column_texts
 from outlying.web.worker import Detect, Facts, ProgressReporter, copied_table, detected
 from tests.serving import opened, served, uploaded
@@ -179,10 +178,12 @@ def test_a_table_of_one_row_and_a_column_without_a_name(reader: httpx.Client) ->
     assert "1 row, 1 column." in text(reader, f"/t/{table}")
 
 
-def test_a_missing_cell_is_called_missing_before_it_is_explained() -> None:
-    entry: Any = SimpleNamespace(name="gaps", rows=3, columns=(), fine=set())
-    shown = RowPage(entry, Subject({"a": "1", "b": ""}, 1), Addresses("gaps")).context()
-    assert [cell["value"] for cell in shown["plain"]] == ["1", "missing"]
+def test_a_missing_cell_is_called_missing_before_it_is_explained(reader: httpx.Client) -> None:
+    lines = ["a,b", *(f"{'inf' if row == 5 else row},{row % 9}.5" for row in range(40)), "7,"]
+    _, table = uploaded(reader, "gaps.csv", "\n".join(lines).encode())
+    said = text(reader, f"/t/{table}/row/41")
+    assert "has an infinite value" in said
+    assert re.search("a 7(.0)? ?b ?missing", said)
 
 
 def test_infinite_values_can_be_counted_as_missing(reader: httpx.Client) -> None:
@@ -316,7 +317,7 @@ class Silent(ProgressReporter):
     def __call__(self, done: int, total: int) -> None:
         """Say nothing."""
 
-    def say(self, stage: str) -> None:
+    def say(self, stage: str, total: int = 0) -> None:
         """Say nothing."""
 
     def begin(self, detection: Detection, rows: Sequence[Any]) -> None:
@@ -340,11 +341,10 @@ def test_odd_rows_are_told_one_by_one_and_shown_while_others_are_sought() -> Non
     assert counts == found.detection.counts
     assert number == 6
     assert rows == list(found.detection.rows)
-    entry: Any = SimpleNamespace(
-        rows=500, columns=(), fine=set(), name="t", name_of=lambda values: values["key"]
-    )
+    facts = SimpleNamespace(rows=500)
+    entry: Any = SimpleNamespace(facts=facts, fine=set(), name_of=lambda values: values["key"])
     job: Any = SimpleNamespace(result=None, counts=counts, rows=rows[:1])
-    shown = OddPage(entry, Addresses("t"), 6).found(job)
+    shown = odd_rows(entry, Addresses("t"), 6, job)
     (section,) = shown["sections"]
     assert section["kind"] == "exceptional"
     assert [(row["rank"], row["number"], row["name"]) for row in section["rows"]] == [

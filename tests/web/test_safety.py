@@ -278,18 +278,19 @@ def test_nothing_is_left_after_a_signal_and_nothing_open_after_a_kill(short: Pat
 
 
 def test_another_folder_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from outlying.web.sourcing import Workspace
+    from outlying.sources.copies import PrivateFolder
+    from outlying.web.sourcing import new_path
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with Workspace() as running:
+    with PrivateFolder("serve") as running:
         for name, mode in (("outlying-serve-open", 0o755), ("outlying-serve-bare", 0o700)):
             (tmp_path / name).mkdir(mode=mode)
         (tmp_path / "outlying-serve-open" / "lock").touch()
-        (tmp_path / "outlying-serve-link").symlink_to(os.fspath(running.folder))
-        with Workspace() as other:
-            assert running.folder.exists()
+        (tmp_path / "outlying-serve-link").symlink_to(os.fspath(running))
+        with PrivateFolder("serve") as other:
+            assert running.exists()
             assert (tmp_path / "outlying-serve-open").exists()
             assert (tmp_path / "outlying-serve-bare").exists()
-            assert other.new_path(".csv") != other.new_path(".csv")
-        assert not other.folder.exists()
-    assert not running.folder.exists()
+            assert new_path(other, ".csv") != new_path(other, ".csv")
+        assert not other.exists()
+    assert not running.exists()

@@ -49,8 +49,8 @@ def test_a_page_explains_a_row_also_where_no_rows_like_it_are_found() -> None:
 
     headline = SimpleNamespace(property="a", conditions=())
     story = SimpleNamespace(stands_out=True, headline=headline)
-    job: Any = SimpleNamespace(findings=SimpleNamespace(stories=[story]))
+    job: Any = SimpleNamespace(explained=[SimpleNamespace(stories=[story])])
     entry: Any = SimpleNamespace(id="t", columns=[SimpleNamespace(name="a")])
-    service = SimpleNamespace(tables=SimpleNamespace(twins=refused))
+    service = SimpleNamespace(twins=refused)
     request: Any = SimpleNamespace(app=SimpleNamespace(state=SimpleNamespace(service=service)))
     assert asyncio.run(pages._twins(request, entry, job)) == {}

@@ -183,12 +183,6 @@ def _array(column: CategoricalColumn, chosen: Mask | None = None) -> Any:
     return pyarrow.DictionaryArray.from_arrays(of_numbers(column.codes, missing), labels)
 
 
-def read_copy(folder: Path, columns: Sequence[ColumnOverview]) -> tuple[Column, ...]:
-    """Read the columns of a copy back, as their source has them."""
-    with contextlib.closing(Browser(folder, "", 0, columns)) as browser:
-        return tuple(browser.source_column(place) for place in range(len(columns)))
-
-
 class Browser:
     """The copy of a table, opened to be read by any number of threads."""
 

@@ -53,7 +53,7 @@ def exported(job: Job, form: str, fine: Collection[int] = ()) -> bytes:
 def document(job: Job) -> dict[str, Any]:
     """Return what a job has found: the library's JSON contract."""
     if not isinstance(job.result, Detected):
-        return job.findings.to_dict()
+        return job.explained[0].to_dict()
     detection = job.result.detection
     entries = (
         documents.entry_beside(findings, detection.population, row)
@@ -69,7 +69,7 @@ def _json(job: Job) -> str:
 
 def _page(job: Job) -> str:
     if not isinstance(job.result, Detected):
-        return job.findings.to_html()
+        return job.explained[0].to_html()
     found = job.result
     people = found.detection.population
     report = Report(people, found.options, is_many=True, detection=found.detection)
@@ -105,7 +105,7 @@ def _picture(job: Job) -> bytes:
 
 def reproduced(entry: TableEntry, job: Job) -> dict[str, str]:
     """Return the command and the lines of Python that print the result of a job as JSON."""
-    if job.kind == "detect" and entry.is_streamed:
+    if job.kind == "detect" and entry.facts.is_streamed:
         raise NotReadyError(say.PAGE_RANKED_HERE)
     if job.task is None:
         raise NotReadyError("this job reads a table: there is nothing to reproduce")
@@ -138,8 +138,8 @@ def _target(entry: TableEntry, job: Job, task: Explain) -> tuple[str, list[str],
         values = {name: plain(value) for name, value in task.object}
         content = shlex.quote(json.dumps(values, ensure_ascii=True))
         return f"printf '%s' {content} | ", ["--object", "-"], f"object={values!r}"
-    if entry.is_streamed:
-        key = {name: plain(value) for name, value in job.findings.key}
+    if entry.facts.is_streamed:
+        key = {name: plain(value) for name, value in job.explained[0].key}
         texts = [f"{name}={'' if value is None else value}" for name, value in key.items()]
         return "", [part for text in texts for part in ("--where", text)], f"where={key!r}"
     return "", ["--row", str((task.row or 0) + 1)], f"row={task.row}"

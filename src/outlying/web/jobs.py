@@ -16,7 +16,7 @@ import secrets
 import sys
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from multiprocessing.context import ForkServerContext, SpawnContext
 from pathlib import Path
 from typing import Any, Literal
@@ -26,18 +26,7 @@ from outlying.results.detections import Counts, Flagged
 from outlying.results.findings import Findings
 from outlying.web import BusyError, Limits, NotFoundError, NotReadyError, worker
 from outlying.web.queries import Addresses
-from outlying.web.worker import (
-    Detect,
-    Detected,
-    Done,
-    Facts,
-    Failed,
-    Found,
-    Message,
-    Progress,
-    Task,
-    WorkerSpec,
-)
+from outlying.web.worker import Detect, Detected, Explain, Facts, News, Task, WorkerSpec
 
 # --- processes -------------------------------------------------------------------------------
 
@@ -80,13 +69,12 @@ class Process:
     def __init__(
         self,
         spec: WorkerSpec,
-        heard: Callable[[Process, Message], None],
+        heard: Callable[[Process, News], None],
         died: Callable[[Process, str], None],
     ) -> None:
         context = _context()
         self._connection, self._theirs = context.Pipe()
-        given = self._theirs, spec
-        self._process = context.Process(target=worker.main, args=given, daemon=True)
+        self._process = context.Process(target=worker.main, args=(self._theirs, spec), daemon=True)
         self._heard, self._died, self._loop = heard, died, asyncio.get_running_loop()
         self._why = ""
         self._listening = threading.Thread(target=self._listen, daemon=True)
@@ -97,15 +85,8 @@ class Process:
         """Whether it can still be asked."""
         return not self._why
 
-    def run(self, name: str, task: Task) -> None:
-        """Let it work on a task."""
-        self._send(name, task)
-
-    def cancel(self, name: str) -> None:
-        """Let it end a task."""
-        self._send(name, None)
-
-    def _send(self, name: str, task: Task | None) -> None:
+    def send(self, name: str, task: Task | None) -> None:
+        """Let it work on a task, or end one: that is what None means."""
         with contextlib.suppress(OSError, ValueError):  # it is gone: the listener says so
             self._connection.send((name, task))
 
@@ -163,9 +144,8 @@ _GRACE = 3.0  # seconds in which a job ends by itself
 class Job:
     """One piece of work on a table: how far it is, and what has come of it."""
 
-    kind: Kind
     table: str
-    task: Task | None
+    task: Task | None  # None: the table is read
     start: Callable[[Job], Process]
     id: str = dataclasses.field(default_factory=lambda: secrets.token_hex(8))
     state: State = "waiting"
@@ -182,6 +162,13 @@ class Job:
     ended: float | None = None
     end_by: float | None = None  # when a job that was to end is ended with its process
     _changed: asyncio.Event = dataclasses.field(default_factory=asyncio.Event)
+
+    @property
+    def kind(self) -> Kind:
+        """What is done."""
+        if self.task is None:
+            return "read"
+        return "explain" if isinstance(self.task, Explain) else "detect"
 
     @property
     def page(self) -> str:
@@ -209,48 +196,28 @@ class Job:
     @property
     def seconds(self) -> float:
         """How long it has taken so far."""
-        if self.began is None:
-            return 0.0
-        return round((self.ended or time.monotonic()) - self.began, 3)
-
-    @property
-    def findings(self) -> Findings:
-        """Why the row is an outlier."""
-        if not isinstance(self.result, Findings):
-            raise self._not_ready()
-        return self.result
-
-    @property
-    def detected(self) -> Detected:
-        """The rows that stand out, and why."""
-        if not isinstance(self.result, Detected):
-            raise self._not_ready()
-        return self.result
+        return round((self.ended or time.monotonic()) - self.began, 3) if self.began else 0.0
 
     @property
     def explained(self) -> tuple[Findings, ...]:
-        """The findings of all rows that this job has explained."""
-        return (self.result,) if isinstance(self.result, Findings) else self.detected.explained
-
-    def _not_ready(self) -> NotReadyError:
-        if self.error is not None:
-            return NotReadyError(self.error)
+        """The findings of all rows that it has explained; an error says why there are none."""
+        if isinstance(self.result, Findings):
+            return (self.result,)
+        if isinstance(self.result, Detected):
+            return self.result.explained
         words = "holds no such result" if self.state == "done" else f"is {self.state}"
-        return NotReadyError(f"the job {words}")
+        raise NotReadyError(self.error or f"the job {words}")
 
     async def change(self, timeout: float) -> None:
         """Wait until something has happened, but not for ever."""
-        try:
+        with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._changed.wait(), timeout)
-        except TimeoutError:
-            return
 
-    async def finished(self, timeout: float) -> bool:
-        """Wait until it is over; return whether it is."""
+    async def finished(self, timeout: float) -> None:
+        """Wait until it is over, but not for ever."""
         end = time.monotonic() + timeout
         while not self.is_over and time.monotonic() < end:
             await self.change(end - time.monotonic())
-        return self.is_over
 
     def tell(self, **changes: Any) -> None:
         """Change what is known of the job, and wake all who wait for that."""
@@ -263,14 +230,12 @@ class Job:
 class Jobs:
     """All jobs of a server: those that wait, run, and have ended lately."""
 
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._jobs: collections.OrderedDict[str, Job] = collections.OrderedDict()
-        self._by_request: dict[Hashable, Job] = {}
+    def __init__(self, limits: Limits, on_done: Callable[[Job], None]) -> None:
+        self._limits, self._on_done = limits, on_done
+        self._jobs: dict[str, Job] = {}
         self._waiting: collections.deque[Job] = collections.deque()
         self._running: list[Job] = []
         self._watch: asyncio.Task[None] | None = None
-        self.on_done: Callable[[Job], None] = lambda _: None
 
     def list(self) -> list[Job]:
         """Return all jobs that are known, the oldest first."""
@@ -283,36 +248,27 @@ class Jobs:
         return self._jobs[name]
 
     def job_for(
-        self,
-        kind: Kind,
-        table: str,
-        task: Task | None,
-        start: Callable[[Job], Process],
-        *,
-        again: bool = False,
+        self, table: str, task: Task | None, start: Callable[[Job], Process], *, again: bool = False
     ) -> Job:
         """Return the job of a request; the same request, the same job.
 
         One that has failed or was cancelled is begun `again` where that is wanted.
         """
-        request = (table, kind, task)
-        known = self._by_request.get(request) if task is not None else None
-        if known is not None and not (again and known.state in ("failed", "cancelled")):
-            self._jobs.move_to_end(known.id)
-            return known
+        alike = (job for job in reversed(self.list()) if (job.table, job.task) == (table, task))
+        job = next(alike, None) if task is not None else None
+        if job is not None and not (again and job.state in ("failed", "cancelled")):
+            self._jobs[job.id] = self._jobs.pop(job.id)
+            return job
         if len(self._waiting) >= self._limits.waiting:
             raise BusyError(f"{len(self._waiting):,} jobs are waiting already", "waiting")
-        job = Job(kind, table, task, start)
+        job = Job(table, task, start)
         self._jobs[job.id] = job
-        if task is not None:
-            self._by_request[request] = job
         self._waiting.append(job)
         self._begin()
         return job
 
-    def cancel(self, name: str) -> Job:
+    def cancel(self, job: Job) -> Job:
         """End a job, as nobody wants it any more."""
-        job = self.get(name)
         self.end(job, "cancelled", "cancelled")
         return job
 
@@ -320,71 +276,67 @@ class Jobs:
         """End a job that is not over: at once for whoever waits, soon for its process."""
         if job.is_over:
             return
-        process = job.process
         job.tell(state=state, error=why, stage=state, ended=time.monotonic())
         if job in self._waiting:
             self._waiting.remove(job)
-        elif process is not None and job.kind == "read":
-            process.kill(why)
-        elif process is not None:
+        elif job.process is not None and job.task is None:
+            job.process.kill(why)
+        elif job.process is not None:
             job.end_by = time.monotonic() + _GRACE
-            process.cancel(job.id)
+            job.process.send(job.id, None)
 
     def forget(self, table: str) -> None:
         """Forget all jobs of a table that is gone."""
-        for job in [job for job in self._jobs.values() if job.table == table]:
+        for job in [job for job in self.list() if job.table == table]:
             self.end(job, "cancelled", "the table was removed")
-            self._drop(job)
+            del self._jobs[job.id]
 
-    def heard(self, process: Process, message: Message) -> None:
-        """Take in what a worker process says."""
-        job = next(
-            (j for j in self._running if j.process is process and j.id == message.task), None
-        )
+    def heard(self, process: Process, news: News) -> None:
+        """Take in what a worker process tells."""
+        running = (job for job in self._running if job.process is process and job.id == news.task)
+        job = next(running, None)
         if job is None:
             return
-        if isinstance(message, Found):
-            item = message.item
-            job.tell(
-                **{"counts": item} if isinstance(item, Counts) else {"rows": [*job.rows, item]}
-            )
-            return
-        if isinstance(message, Progress):
+        if news.result is not None or news.error is not None:
+            self._running.remove(job)
             if not job.is_over:
-                job.tell(stage=message.stage, done=message.done, total=message.total)
-            return
-        self._running.remove(job)
-        if not job.is_over:
-            if isinstance(message, Done):
-                self._succeeded(job, message)
-            else:
-                said = {"error": message.why, "remedies": message.remedies}
-                job.tell(state="failed", stage="failed", ended=time.monotonic(), **said)
-        self._begin()
+                self._conclude(job, news)
+            self._begin()
+        elif isinstance(news.found, Counts):
+            job.tell(counts=news.found)
+        elif news.found is not None:
+            job.tell(rows=[*job.rows, news.found])
+        elif not job.is_over:
+            job.tell(stage=news.stage, done=news.done, total=news.total)
 
     def died(self, process: Process, why: str) -> None:
         """Fail all jobs of a process that is gone."""
         for job in [job for job in self._running if job.process is process]:
-            self.heard(process, Failed(job.id, why))
+            self.heard(process, News(job.id, error=why))
 
-    def _succeeded(self, job: Job, message: Done) -> None:
-        job.tell(result=message.result, ended=time.monotonic())
+    def _conclude(self, job: Job, news: News) -> None:
+        job.result, job.error, job.remedies = news.result, news.error, news.remedies
+        job.ended = time.monotonic()
         try:
-            self.on_done(job)
+            if news.error is None:
+                self._on_done(job)
         except Exception as error:  # whoever waits must hear of it
-            said = f"its result could not be taken in: {error}"
-            job.tell(state="failed", stage="failed", error=said, result=None)
-            return
-        job.tell(state="done", stage="done", done=1, total=1)
+            job.result, job.error = None, f"its result could not be taken in: {error}"
+        if job.error is None:
+            job.tell(state="done", stage="done", done=1, total=1)
+        else:
+            job.tell(state="failed", stage="failed")
 
     def _begin(self) -> None:
-        """Begin as many of the waiting jobs as may run."""
+        """Begin as many of the waiting jobs as may run; forget those that ended long ago."""
         while self._waiting and len(self._running) < self._limits.jobs:
             job = self._waiting.popleft()
             self._running.append(job)
             job.tell(state="running", stage="beginning", began=time.monotonic())
             job.process = job.start(job)
-        self._forget_oldest()
+        over = [job for job in self.list() if job.is_over]
+        for job in over[: max(0, len(over) - _KEPT)]:
+            del self._jobs[job.id]
         if self._watch is None or self._watch.done():
             self._watch = asyncio.get_running_loop().create_task(self._watched())
 
@@ -393,12 +345,11 @@ class Jobs:
         while self._running:
             await asyncio.sleep(_LOOK)
             for job in list(self._running):
-                self._look_at(job)
+                if job.process is not None:
+                    self._look_at(job, job.process)
 
-    def _look_at(self, job: Job) -> None:
-        process, now = job.process, time.monotonic()
-        if process is None:
-            return
+    def _look_at(self, job: Job, process: Process) -> None:
+        now = time.monotonic()
         if job.end_by is not None and now > job.end_by:
             process.kill("it was ended together with a job that did not end by itself; ask again")
         elif not job.is_over and now - (job.began or now) > self._limits.seconds:
@@ -407,13 +358,3 @@ class Jobs:
         elif process.memory() > self._limits.memory_bytes:
             said = f"it needed more than {self._limits.memory:,} MB of memory"
             process.kill(f"{said}; --max-memory of the server allows more")
-
-    def _forget_oldest(self) -> None:
-        over = [job for job in self._jobs.values() if job.is_over]
-        for job in over[: max(0, len(over) - _KEPT)]:
-            self._drop(job)
-
-    def _drop(self, job: Job) -> None:
-        self._jobs.pop(job.id, None)
-        for request in [key for key, known in self._by_request.items() if known is job]:
-            del self._by_request[request]

@@ -1,26 +1,18 @@
 """What the API takes and gives, declared once: answers and the OpenAPI document are made from it.
 
-A record names fields and their types; an answer takes them from the attributes of an object, the
+A record names fields and their types; an answer takes them from the attributes of objects, the
 document makes a schema of them. Results are the library's own JSON contract.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
+import functools
 import json
 import types
 from collections.abc import Awaitable, Callable, Sequence
-from typing import (
-    Any,
-    Literal,
-    NotRequired,
-    TypeAlias,
-    TypedDict,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
-)
+from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -29,17 +21,16 @@ from starlette.routing import Route
 import outlying
 from outlying.options import EXPLAIN_OPTIONS, ColumnType
 from outlying.results.documents import json_schema
-from outlying.table.values import plain
-from outlying.web.jobs import Kind
-from outlying.web.jobs import State as JobState
-from outlying.web.queries import FilterKind
-from outlying.web.tables import State as TableState
+from outlying.table.values import Value, plain
+from outlying.web import jobs, tables
+from outlying.web.queries import Filter
 
 Schema: TypeAlias = dict[str, Any]
-Plain: TypeAlias = str | float | bool | None
+_record = dataclasses.dataclass(frozen=True, slots=True)
 
 
-class Column(TypedDict):
+@_record
+class Column:
     """What a column holds."""
 
     name: str
@@ -48,24 +39,26 @@ class Column(TypedDict):
     missing: int
     unread: int
     distinct: int
-    low: Plain
-    high: Plain
+    low: Value
+    high: Value
     categories: list[str]
 
 
-class Skipped(TypedDict):
+@_record
+class Skipped:
     """A column that is not compared, and why."""
 
     name: str
     reason: str
 
 
-class Table(TypedDict):
+@_record
+class Table:
     """A table that the server knows."""
 
     id: str
     name: str
-    state: TableState
+    state: tables.State
     error: str | None
     job: str | None
     is_upload: bool
@@ -76,13 +69,14 @@ class Table(TypedDict):
     notes: list[str]
 
 
-class Job(TypedDict):
+@_record
+class Job:
     """One piece of work: how far it is, and where its result will be."""
 
     id: str
-    kind: Kind
+    kind: jobs.Kind
     table: str
-    state: JobState
+    state: jobs.State
     stage: str
     done: int
     total: int
@@ -91,44 +85,6 @@ class Job(TypedDict):
     error: str | None
     result: str | None
     page: str
-
-
-class Row(TypedDict):
-    """A row by its number from 1; `blame` and `odd` columns are those of explained rows."""
-
-    row: int
-    values: list[Plain]
-    blame: dict[str, float] | None
-    odd: list[str]
-
-
-class Page(TypedDict):
-    """Some rows of a table, of `total` that were asked for."""
-
-    total: int
-    offset: int
-    limit: int
-    columns: list[str]
-    rows: list[Row]
-
-
-class Filter(TypedDict):
-    """One condition on the rows of a page."""
-
-    attribute: str
-    kind: FilterKind
-    low: NotRequired[Plain]
-    high: NotRequired[Plain]
-    value: NotRequired[Plain]
-
-
-class Twins(TypedDict):
-    """What would be ordinary, and rows that are."""
-
-    sentence: str
-    ordinary_at: Plain
-    filters: list[Filter]
-    twins: list[Row]
 
 
 class Answer(JSONResponse):
@@ -140,11 +96,22 @@ class Answer(JSONResponse):
         return text.encode("utf-8", "backslashreplace")
 
 
-def record(kind: Any, item: Any) -> Any:
-    """Return an object as a type of the API has it: the fields of a record, lists, plain values."""
-    if is_typeddict(kind):
-        hints = get_type_hints(kind)
-        return {name: record(hint, getattr(item, name)) for name, hint in hints.items()}
+@functools.cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def record(kind: Any, *items: Any) -> Any:
+    """Return what is described by some objects as a type of the API has it.
+
+    A record takes each field from the first object that has it.
+    """
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        return {
+            name: record(hint, next(getattr(item, name) for item in items if hasattr(item, name)))
+            for name, hint in _hints(kind).items()
+        }
+    (item,) = items
     if get_origin(kind) is list:
         (of,) = get_args(kind)
         return [record(of, each) for each in item]
@@ -153,14 +120,21 @@ def record(kind: Any, item: Any) -> Any:
 
 # --- schemas ---------------------------------------------------------------------------------
 
-_PLAIN = {str: "string", float: "number", bool: "boolean", types.NoneType: "null"}
+_PLAIN: dict[Any, str] = {
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    str: "string",
+    types.NoneType: "null",
+    **dict.fromkeys((dt.date, dt.time, dt.timedelta), "string"),
+}
 
 
 def schema_of(kind: Any) -> Schema:
     """Return the JSON Schema of a type; records are named, and referred to."""
     origin, parts = get_origin(kind), get_args(kind)
-    if is_typeddict(kind):
-        return {"$ref": f"#/components/schemas/{kind.__name__}"}
+    if dataclasses.is_dataclass(kind):
+        return {"$ref": f"#/components/schemas/{getattr(kind, '__name__', '')}"}
     if kind is int:
         return {"type": "integer", "minimum": 0}
     if origin is list:
@@ -170,15 +144,16 @@ def schema_of(kind: Any) -> Schema:
     if origin is Literal:
         return {"enum": list(parts)}
     if origin is types.UnionType and all(part in _PLAIN for part in parts):
-        return {"type": [_PLAIN[part] for part in parts]}
+        return {"type": list(dict.fromkeys(_PLAIN[part] for part in parts))}
     if origin is types.UnionType:
         return {"anyOf": [schema_of(part) for part in parts]}
     return {"type": _PLAIN[kind]}
 
 
 def _record_schema(kind: Any) -> Schema:
-    own = {name: schema_of(hint) for name, hint in get_type_hints(kind).items()}
-    return objects(own, [name for name in own if name in kind.__required_keys__])
+    own = {name: schema_of(hint) for name, hint in _hints(kind).items()}
+    needed = (item.name for item in dataclasses.fields(kind) if item.default is dataclasses.MISSING)
+    return objects(own, list(needed))
 
 
 def fields(**kinds: Any) -> Schema:
@@ -201,7 +176,7 @@ POSITIVE: Schema = {"type": "integer", "minimum": 1}
 _ID: Schema = {"type": "string", "minLength": 1, "maxLength": 80}
 OPTIONS: Schema = objects({name: option.schema for name, option in EXPLAIN_OPTIONS.items()})
 RESULT: Schema = {"$ref": "#/components/schemas/Result"}
-_RECORDS = (Column, Skipped, Table, Job, Row, Page, Filter, Twins)
+_RECORDS = (Column, Skipped, Table, Job, tables.Row, tables.Page, Filter, tables.Twins)
 _ERROR: Schema = {"$ref": "#/components/schemas/Error"}
 _ERRORS = {
     400: "Something in the request is not allowed.",
@@ -225,7 +200,7 @@ class Operation:
     answer: Any  # a record, or a schema
     status: int = 200
     kind: str = "application/json"
-    query: tuple[tuple[str, Schema], ...] = ()
+    query: Schema = dataclasses.field(default_factory=dict)
     body: Schema | None = None  # by its media type
 
     @property
@@ -237,24 +212,20 @@ class Operation:
         """Return the operation as it stands in the document."""
         names = [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
         parameters = [_parameter(n, "path", POSITIVE if n == "story" else _ID) for n in names]
-        parameters += [_parameter(name, "query", schema) for name, schema in self.query]
+        parameters += [_parameter(name, "query", schema) for name, schema in self.query.items()]
         answer = self.answer if isinstance(self.answer, dict) else schema_of(self.answer)
         title = self.path.removeprefix("/api/v1").replace("{", "by_").replace("}", "")
+        responses = {str(self.status): _response("It is so.", {self.kind: answer})}
+        for status, words in _ERRORS.items():
+            responses[str(status)] = _response(words, {"application/json": _ERROR})
         found: dict[str, Any] = {
             "summary": str(self.does.__doc__).partition("\n")[0],
             "operationId": self.method.lower() + "".join(map(str.capitalize, title.split("/"))),
             "parameters": parameters,
-            "responses": {
-                str(self.status): _response("It is so.", self.kind, answer),
-                **{
-                    str(status): _response(words, "application/json", _ERROR)
-                    for status, words in _ERRORS.items()
-                },
-            },
+            "responses": responses,
         }
         if self.body is not None:
-            content = {kind: {"schema": schema} for kind, schema in self.body.items()}
-            found["requestBody"] = {"required": True, "content": content}
+            found["requestBody"] = _response("What is sent.", self.body) | {"required": True}
         return found
 
 
@@ -262,17 +233,21 @@ def _parameter(name: str, place: str, schema: Schema) -> Schema:
     return {"name": name, "in": place, "required": place == "path", "schema": schema}
 
 
-def _response(words: str, kind: str, schema: Schema) -> Schema:
-    return {"description": words, "content": {kind: {"schema": schema}}}
+def _response(words: str, schemas: Schema) -> Schema:
+    content = {kind: {"schema": schema} for kind, schema in schemas.items()}
+    return {"description": words, "content": content}
 
 
 def document(operations: Sequence[Operation]) -> dict[str, Any]:
-    """Return the OpenAPI document."""
+    """Return the OpenAPI document; the library's references become those within it."""
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         paths.setdefault(operation.path, {})[operation.method.lower()] = operation.to_dict()
+    text = json.dumps(json_schema())
+    result = json.loads(text.replace('"#/$defs/', '"#/components/schemas/Result/$defs/'))
+    result = {name: value for name, value in result.items() if name not in ("$schema", "$id")}
     schemas = {kind.__name__: _record_schema(kind) for kind in _RECORDS}
-    schemas |= {"Error": fields(error=str), "Options": OPTIONS, "Result": _result_schema()}
+    schemas |= {"Error": fields(error=str), "Options": OPTIONS, "Result": result}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -287,10 +262,3 @@ def document(operations: Sequence[Operation]) -> dict[str, Any]:
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
-
-
-def _result_schema() -> Schema:
-    """Return the schema of results with its references as they are within this document."""
-    text = json.dumps(json_schema())
-    schema = json.loads(text.replace('"#/$defs/', '"#/components/schemas/Result/$defs/'))
-    return {name: value for name, value in schema.items() if name not in ("$schema", "$id")}

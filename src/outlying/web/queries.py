@@ -66,9 +66,9 @@ class Filter:
 
     attribute: str
     kind: FilterKind
-    low: Any = None
-    high: Any = None
-    value: Any = None
+    low: Value = None
+    high: Value = None
+    value: Value = None
 
     @classmethod
     def of_condition(cls, condition: Condition) -> Filter:

@@ -1,56 +1,154 @@
-"""What the page of a row, or of a new object, shows: its cells, its stories, its sliders."""
+"""What the pages of odd rows, of a row, and of a new object show: reasons, stories, sliders."""
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from outlying import sentences as say
+from outlying.checks import read_whole
 from outlying.kernel.tally import MOST_CONDITIONS
 from outlying.options import EXPLAIN_OPTIONS, Options
 from outlying.render.html import terms
+from outlying.render.listing import detector, most_in
+from outlying.results.detections import Counts, Flagged, OddCombination, Word
 from outlying.results.findings import Findings
 from outlying.results.stories import Pair, Story
 from outlying.results.wording import PYTHON
 from outlying.table.table import Condition, Part, part_of
 from outlying.table.values import Value, printable, text_of
 from outlying.web.browse import ColumnOverview
-from outlying.web.queries import Addresses, Filter, OptionsQuery, Params, TableQuery, field_text
+from outlying.web.jobs import Job
+from outlying.web.queries import (
+    DETECT_OPTIONS,
+    Addresses,
+    Filter,
+    OptionsQuery,
+    Params,
+    TableQuery,
+    field_text,
+)
 from outlying.web.table_page import KINDS, cell_text, column_texts, counted
-from outlying.web.tables import TableEntry, Twins
+from outlying.web.tables import MOST_FLAGGED, TableEntry, Twins
+from outlying.web.worker import Detected
+
+# --- odd rows --------------------------------------------------------------------------------
+
+#: Rows that a first look finds.
+USUAL = 50
+#: What rows of a word are called, and what that means.
+_SECTIONS: dict[Word, tuple[str, str]] = {
+    "exceptional": say.PAGE_EXCEPTIONAL,
+    "unusual": say.PAGE_UNUSUAL,
+    "": say.PAGE_ORDINARY,
+}
+
+
+def number_of(given: object) -> int:
+    """Return how many odd rows are asked for."""
+    return read_whole("top", given or USUAL, 1)
+
+
+def options_of(options: OptionsQuery) -> OptionsQuery:
+    """Return the options that finding odd rows has."""
+    return OptionsQuery(tuple(item for item in options.given if item[0] in DETECT_OPTIONS))
+
+
+def odd_rows(entry: TableEntry, addresses: Addresses, top: int, job: Job) -> dict[str, Any]:
+    """Return the odd rows found so far: exceptional, unusual, odd all over, marked as fine."""
+    detection = job.result.detection if isinstance(job.result, Detected) else None
+    rows = listed(job.rows if detection is None else detection.rows)
+    columns = collections.Counter(item.reason.column for item in rows if item.reason is not None)
+    left_out = {name: columns.pop(name) for name in addresses.hidden if name in columns}
+    shown = [item for item in rows if item.reason is None or item.reason.column not in left_out]
+    odd = [item for item in shown if _number(item) not in entry.fine]
+    parts: list[tuple[str, tuple[str, str], Sequence[Sequence[Flagged | OddCombination]]]] = [
+        (word or "ordinary", words, _told_alike([item for item in odd if item.word == word]))
+        for word, words in _SECTIONS.items()
+    ]
+    if detection is not None:
+        parts.append(("all-over", say.PAGE_ALL_OVER, [[item] for item in detection.combinations]))
+    fine = [[item] for item in shown if _number(item) in entry.fine]
+    parts.append(("fine", say.PAGE_FINE, fine))
+    found: dict[str, Any] = {
+        "sections": [
+            {
+                "kind": kind,
+                "words": words,
+                "numbers": [_number(item) for items in alike for item in items],
+                "rows": [_odd_row(entry, items, top) for items in alike],
+            }
+            for kind, words, alike in parts
+            if alike
+        ],
+        "summary": "" if job.counts is None else _summary(job.counts, entry.facts.rows),
+    }
+    if detection is None:
+        return found
+    counts = job.counts or Counts(0, 0)
+    most = min(MOST_FLAGGED, counts.exceptional + counts.unusual)
+    names = ", ".join(printable(name, 40) for name in addresses.hidden)
+    count = counted(sum(left_out.values()), "row")
+    return found | {
+        "columns": columns.most_common(),
+        "hidden": say.PAGE_NOT_LISTED.format(rows=count, columns=names) if left_out else "",
+        "more": None if len(detection.rows) >= most else most,
+        "notes": (f"Ranked by {detector(detection.settings)}.", *detection.notes),
+    }
+
+
+def _odd_row(
+    entry: TableEntry, alike: Sequence[Flagged | OddCombination], top: int
+) -> dict[str, Any]:
+    """Return a row, with others of which the same is told."""
+    item = alike[0]
+    words = f"score {item.score:.2f}" if isinstance(item, Flagged) else most_in(item)
+    return {
+        "reason": item.reason if isinstance(item, Flagged) else None,
+        "words": words,
+        "top": top if isinstance(item, Flagged) else None,
+        "rank": item.rank,
+        "number": _number(item),
+        "name": entry.name_of(dict(item.values)),
+        "alike": [_number(each) for each in alike],
+    }
+
+
+def listed(rows: Sequence[Flagged]) -> Sequence[Flagged]:
+    """Return the rows that stand out; where none does, those that come closest."""
+    return [item for item in rows if item.word] or rows
+
+
+def _told_alike(items: Sequence[Flagged]) -> list[list[Flagged]]:
+    """Put rows together of which the same is told: fifty copies of 999 would crowd out the rest."""
+    found: dict[object, list[Flagged]] = {}
+    for item in items:
+        found.setdefault(item.rank if item.reason is None else str(item.reason), []).append(item)
+    return list(found.values())
+
+
+def _number(item: Flagged | OddCombination) -> int:
+    return (item.row or 0) + 1  # pages rank tables and copies, whose rows have a position
+
+
+def _summary(counts: Counts, rows: int) -> str:
+    """Say how many rows stand out."""
+    exceptional, unusual, whole = counts.exceptional, counts.unusual, counted(rows, "row")
+    are = "is" if exceptional == 1 else "are"
+    first = say.PAGE_NONE_EXCEPTIONAL.format(rows=whole)
+    if exceptional:
+        first = say.PAGE_SOME_EXCEPTIONAL.format(count=f"{exceptional:,}", rows=whole, are=are)
+    more = f"{unusual:,} more" if exceptional else f"{unusual:,}"
+    are = "is" if unusual == 1 else "are"
+    rest = say.PAGE_MORE_UNUSUAL.format(count=more, are=are) if unusual else ""
+    return f"{first}{rest}."
+
+
+# --- a row, a new object -----------------------------------------------------------------------
 
 _GROUPS = (5, 10, 20, 30, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 50_000, 100_000)
-
-
-def option_fields(options: Options, rows: int) -> list[dict[str, Any]]:
-    """Return the options that readers change, each with its choices; the usual one is empty."""
-    usual = Options()
-    least = usual.least_rows(rows)
-    scales: dict[str, dict[Any, str]] = {
-        "min_support": {None: f"{least:,.0f} rows, the usual"}
-        | {count: f"{count:,} rows" for count in _GROUPS if count < rows / 2 and count != least},
-        "max_conditions": {n: str(n) if n else "none" for n in range(MOST_CONDITIONS + 1)},
-    }
-    fields = []
-    for name, (label, words) in say.PAGE_OPTIONS.items():
-        value, scale = getattr(options, name), scales[name]
-        scale |= {} if value in scale else {value: f"{value:g}"}
-        steps = [
-            {
-                "value": "" if step == getattr(usual, name) else str(step),
-                "label": text,
-                "is_chosen": step == value,
-            }
-            for step, text in scale.items()
-        ]
-        own = EXPLAIN_OPTIONS[name].field
-        fields.append({"name": own, "label": label, "help": words, "steps": steps})
-    return fields
-
-
-# --- the page --------------------------------------------------------------------------------
-
 #: Columns of the twins besides those of the story.
 _OTHER_COLUMNS = 6
 _LONGEST_FIELD, _LONGEST_CHOICE = 20_000, 200  # characters
@@ -60,13 +158,58 @@ _MOST_HINTS, _SHORT, _MANY_CATEGORIES = 3, 16, 100  # categories that a form nam
 _TELLING = (Part.WEEKDAY, Part.MONTH, Part.PATTERN)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Subject:
-    """What is explained: a row by its number, or a new object by its texts.
+def option_fields(options: Options, rows: int) -> list[dict[str, Any]]:
+    """Return the options that readers change, each with its choices; the usual one is empty."""
+    usual = Options()
+    least = usual.least_rows(rows)
+    groups = (count for count in _GROUPS if count < rows / 2 and count != least)
+    scales: dict[str, dict[Any, str]] = {
+        "min_support": {None: f"{least:,.0f} rows, the usual"}
+        | {count: f"{count:,} rows" for count in groups},
+        "max_conditions": {n: str(n) if n else "none" for n in range(MOST_CONDITIONS + 1)},
+    }
+    fields = []
+    for name, (label, words) in say.PAGE_OPTIONS.items():
+        value, own = getattr(options, name), getattr(usual, name)
+        scale = scales[name] if value in scales[name] else scales[name] | {value: f"{value:g}"}
+        steps = [
+            {"value": "" if step == own else str(step), "label": text, "is_chosen": step == value}
+            for step, text in scale.items()
+        ]
+        field = EXPLAIN_OPTIONS[name].field
+        fields.append({"name": field, "label": label, "help": words, "steps": steps})
+    return fields
+
+
+def texts_of(values: Mapping[str, Value]) -> dict[str, str]:
+    """Return values as a form holds them; a missing one is empty."""
+    return {name: field_text(value) for name, value in values.items()}
+
+
+def copied(values: Mapping[str, str], entry: TableEntry) -> dict[str, str]:
+    """Return the values of a row for a new object, without names that only one row can have."""
+    names = set(too_long(values))
+    for column in entry.facts.columns:
+        known = entry.facts.rows - column.missing
+        if column.form == "text" and known > 1 and column.distinct >= _MOSTLY * known:
+            names.add(column.name)
+    return {name: "" if name in names else text for name, text in values.items()}
+
+
+def too_long(values: Mapping[str, str]) -> list[str]:
+    """Name the columns whose text is too long for a form, and for an address."""
+    return [name for name, text in values.items() if len(text) > _LONGEST_FIELD]
+
+
+@dataclasses.dataclass(frozen=True)
+class RowPage:
+    """What is explained, in words and links: a row by its number, or a new object by its texts.
 
     A row that was picked among the odd ones of a table is seen together with these.
     """
 
+    entry: TableEntry
+    addresses: Addresses
     values: Mapping[str, str]
     number: int | None = None
     top: int | None = None  # how many odd rows were asked for
@@ -80,11 +223,11 @@ class Subject:
             return "A new row"
         return f"Row {self.number:,}: {self.name}" if self.name else f"Row {self.number:,}"
 
-    def address(self, addresses: Addresses, suffix: str = "") -> str:
+    def address(self, suffix: str = "", addresses: Addresses | None = None) -> str:
         """Return the address of its page."""
         if self.number is None:
-            return addresses.new(self.values, suffix)
-        return addresses.row(self.number, suffix, self.top)
+            return (addresses or self.addresses).new(self.values, suffix)
+        return (addresses or self.addresses).row(self.number, suffix, self.top)
 
     def pairs(self) -> Params:
         """Return what its address holds besides options."""
@@ -92,87 +235,47 @@ class Subject:
             return [] if self.top is None else [("odd", str(self.top))]
         return [(f"v.{name}", value) for name, value in self.values.items() if value != ""]
 
-
-def texts_of(values: Mapping[str, Value]) -> dict[str, str]:
-    """Return values as a form holds them; a missing one is empty."""
-    return {name: field_text(value) for name, value in values.items()}
-
-
-def copied(values: Mapping[str, str], entry: TableEntry) -> dict[str, str]:
-    """Return the values of a row for a new object, without names that only one row can have."""
-    names = {column.name for column in entry.columns if _is_identifier(column, entry.rows)}
-    names.update(too_long(values))
-    return {name: "" if name in names else text for name, text in values.items()}
-
-
-def too_long(values: Mapping[str, str]) -> list[str]:
-    """Name the columns whose text is too long for a form, and for an address."""
-    return [name for name, text in values.items() if len(text) > _LONGEST_FIELD]
-
-
-def _is_identifier(column: ColumnOverview, rows: int) -> bool:
-    known = rows - column.missing
-    return column.form == "text" and known > 1 and column.distinct >= _MOSTLY * known
-
-
-class RowPage:
-    """A row or a new object in words and links."""
-
-    def __init__(self, entry: TableEntry, subject: Subject, addresses: Addresses) -> None:
-        self.entry, self.subject, self.addresses = entry, subject, addresses
-
     @property
     def path(self) -> str:
         """Where its forms are sent to."""
-        number = self.subject.number
-        return self.addresses.path("/new" if number is None else f"/row/{number}")
+        return self.addresses.path("/new" if self.number is None else f"/row/{self.number}")
 
     def context(self) -> dict[str, Any]:
         """Return what the template shows, explained or not."""
-        number, rows = self.subject.number, self.entry.rows or 0
-        options = self.addresses.options
-        usual = OptionsQuery(
-            tuple(item for item in options.given if item[0] not in say.PAGE_OPTIONS)
-        )
+        rows, given = self.entry.facts.rows, self.addresses.options.given
+        usual = OptionsQuery(tuple(item for item in given if item[0] not in say.PAGE_OPTIONS))
         plainly = dataclasses.replace(self.addresses, options=usual)
+        is_usual = usual == self.addresses.options
+        about = f"compared with {counted(rows, 'row')} of {printable(self.entry.name, 60)}"
+        if self.number in self.odd:
+            place, count = self.odd.index(self.number) + 1, len(self.odd)
+            about += f"; number {place:,} of {count:,} odd rows"
         return {
             "view": self,
-            "subject": self.subject,
-            "about": self._about(rows),
-            "neighbours": [] if number is None else list(self._neighbours(number, rows)),
-            "options": option_fields(options.options, rows),
-            "options_kept": self.subject.pairs() + plainly.kept,
-            "reset": self.subject.address(plainly) if options != usual else None,
-            "plain": [
-                {"name": printable(name, 60), "value": printable(text, 80) if text else "missing"}
-                for name, text in self.subject.values.items()
-            ],
+            "about": about,
+            "neighbours": [] if self.number is None else list(self._neighbours(self.number, rows)),
+            "options": option_fields(self.addresses.options.options, rows),
+            "options_kept": self.pairs() + plainly.kept,
+            "reset": None if is_usual else self.address(addresses=plainly),
         }
-
-    def _about(self, rows: int) -> str:
-        compared = f"compared with {counted(rows, 'row')} of {printable(self.entry.name, 60)}"
-        if self.subject.number not in self.subject.odd:
-            return compared
-        place, count = self.subject.odd.index(self.subject.number) + 1, len(self.subject.odd)
-        return f"{compared}; number {place:,} of {count:,} odd rows"
 
     def _neighbours(self, number: int, rows: int) -> Iterator[tuple[str, str, str, str]]:
         """Yield the ways to the rows before and after: of the odd ones, where it was picked.
 
         Each has its key, its relation, its name and its address.
         """
-        is_odd, fine = number in self.subject.odd, self.entry.fine - {number}
+        is_odd, fine = number in self.odd, self.entry.fine - {number}
         order: Sequence[int] = range(1, rows + 1)
         if is_odd:
-            order = [other for other in self.subject.odd if other not in fine]
-        kind, top = ("odd ", self.subject.top) if is_odd else ("", None)
+            order = [other for other in self.odd if other not in fine]
+        kind, top = ("odd ", self.top) if is_odd else ("", None)
         place = order.index(number)
-        if place > 0:
-            href = self.addresses.row(order[place - 1], top=top)
-            yield "p", "prev", f"Previous {kind}row", href
-        if place + 1 < len(order):
-            href = self.addresses.row(order[place + 1], top=top)
-            yield "n", "next", f"Next {kind}row", href
+        for key, relation, way, to in (
+            ("p", "prev", "Previous", place - 1),
+            ("n", "next", "Next", place + 1),
+        ):
+            if 0 <= to < len(order):
+                yield key, relation, f"{way} {kind}row", self.addresses.row(order[to], top=top)
         if top is not None:
             yield "o", "", "All odd rows", self.addresses.odd(top)
 
@@ -182,7 +285,6 @@ class RowPage:
             id(story.headline): self._story(story, findings, twins.get(place))
             for place, story in enumerate(findings.stories)
         }
-
         return {
             "findings": findings,
             "context_of": lambda pair: told[id(pair)],
@@ -209,17 +311,17 @@ class RowPage:
         return found if twins is None else found | self._alike(story, findings, twins)
 
     @property
-    def _known(self) -> dict[str, int]:
+    def _places(self) -> dict[str, int]:
         """The place of each column of the table."""
-        return {column.name: place for place, column in enumerate(self.entry.columns)}
+        return {column.name: place for place, column in enumerate(self.entry.facts.columns)}
 
     def _hidden(self, attribute: str) -> str | None:
         """Say why rows cannot be found by an attribute; None where they can."""
-        known, declared = self._known, dict(self.addresses.options.options.types)
-        parent, part = part_of(attribute, known) or (attribute, None)
-        if parent not in known or part is Part.WRITTEN:
+        places, declared = self._places, dict(self.addresses.options.options.types)
+        parent, part = part_of(attribute, places) or (attribute, None)
+        if parent not in places or part is Part.WRITTEN:
             return f"The table cannot be filtered by {printable(attribute, 60)}."
-        usual = self.entry.columns[known[parent]].type
+        usual = self.entry.facts.columns[places[parent]].type
         kind = declared.get(parent, usual)
         if kind == usual or (part is None and kind != "datetime"):
             return None
@@ -231,7 +333,7 @@ class RowPage:
         return self.addresses.table(TableQuery(filters=filters))
 
     def _alike(self, story: Story, findings: Findings, twins: Twins) -> dict[str, Any]:
-        places = self._known
+        places = self._places
         told = [n for n in dict.fromkeys((story.culprit, *story.columns)) if n in places]
         names = [*told, *[name for name in places if name not in told][:_OTHER_COLUMNS]]
         own, odd = findings.object, story.headline.column
@@ -240,27 +342,26 @@ class RowPage:
             for name in names
         ]
         lines = [[text or "missing" for text in line] for line in zip(*columns, strict=True)]
-        return self._ordinary(story.headline, twins) | {
+        return self._ordinary(story.headline, twins.ordinary_at) | {
             "twin_columns": [(printable(name, 40), name == odd) for name in names],
             "own_cells": lines[0],
             "twins": list(zip((twin.row for twin in twins.twins), lines[1:], strict=True)),
         }
 
-    def _ordinary(self, pair: Pair, twins: Twins) -> dict[str, Any]:
+    def _ordinary(self, pair: Pair, value: Value) -> dict[str, Any]:
         """Return at which value the odd cell would be ordinary, and the address to try that.
 
         Of a derived column there is none to try: many moments have the same hour.
         """
-        value, odd = twins.ordinary_at, pair.column
-        if value is None or odd not in self._known:
+        odd = pair.column
+        if value is None or odd not in self._places:
             return {}
         if pair.property != odd:
-            _, part = part_of(pair.property, self._known) or ("", Part.SPELLING)
+            _, part = part_of(pair.property, self._places) or ("", Part.SPELLING)
             says_something = part.form != "text" or part in _TELLING
             said = f"{printable(pair.property, 60)} = {text_of(value)}"
             return {"ordinary": said, "change": None} if says_something else {}
-        values, is_row = self.subject.values, self.subject.number is not None
-        own = copied(values, self.entry) if is_row else values
+        own = self.values if self.number is None else copied(self.values, self.entry)
         changed = {**own, odd: field_text(value)}
         return {"ordinary": cell_text(value), "change": self.addresses.new(changed)}
 

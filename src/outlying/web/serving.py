@@ -23,10 +23,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from outlying.errors import OptionError
+from outlying.sources.copies import PrivateFolder
 from outlying.web import Limits
 from outlying.web.api import application
 from outlying.web.safety import Credentials
-from outlying.web.sourcing import Sourcing, Workspace
+from outlying.web.sourcing import Sourcing
 from outlying.web.tables import Service
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
@@ -83,13 +84,13 @@ def serve(
     settings.check()
     before = os.umask(0o077)
     try:
-        with Workspace() as workspace, _listening(settings) as listening:
+        with PrivateFolder("serve") as folder, _listening(settings) as listening:
             port = int(listening.getsockname()[1])
             everywhere = settings.host in _EVERYWHERE
             credentials = Credentials.of(
                 settings.token, _names(settings), port, settings.names, everywhere
             )
-            service = Service(workspace, settings.limits, sources)
+            service = Service(folder, settings.limits, sources)
             token = quote(credentials.token, safe="")
             address = f"http://{_shown_host(settings.host)}:{port}{settings.path}?token={token}"
             config = uvicorn.Config(

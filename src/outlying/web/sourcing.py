@@ -8,13 +8,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-import itertools
 import os
 import re
+import secrets
 import shutil
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from python_multipart.exceptions import FormParserError
@@ -27,7 +26,7 @@ from starlette.types import Message
 from outlying.errors import OptionError, SourceError, harmless
 from outlying.options import Engine
 from outlying.sources import registry
-from outlying.sources.copies import LEAST_ROOM, PrivateCopy, PrivateFolder, materialize
+from outlying.sources.copies import LEAST_ROOM, PrivateCopy, materialize
 from outlying.sources.excel import sheet_names
 from outlying.sources.paths import check_readable
 from outlying.sources.recognise import REMOTE, are_files, name_of, path_of, scheme_of
@@ -41,22 +40,8 @@ SAID = {"table": "Table of a database", "sheet": "Sheet of a workbook", "encodin
 """What a client may say about a file, and how a page calls it."""
 _HEAD = 1 << 16  # bytes that tell what a file holds
 #: Some that people meet; others can be named where a file could not be read.
-_ENCODINGS = (
-    "utf-8",
-    "cp1252",
-    "iso8859-1",
-    "iso8859-2",
-    "iso8859-15",
-    "cp1250",
-    "cp1251",
-    "koi8-r",
-    "mac-roman",
-    "utf-16",
-    "shift_jis",
-    "gb18030",
-    "big5",
-    "euc-kr",
-)
+_WESTERN = ("utf-8", "cp1252", "iso8859-1", "iso8859-2", "iso8859-15", "cp1250", "mac-roman")
+_ENCODINGS = (*_WESTERN, "cp1251", "koi8-r", "utf-16", "shift_jis", "gb18030", "big5", "euc-kr")
 
 
 class NamedFile(os.PathLike[str]):
@@ -85,14 +70,10 @@ class Sourcing:
         known = tuple((name, value) for name, value in given.items() if value is not None)
         if scheme_of(source) not in REMOTE and isinstance(held := materialize(source), PrivateCopy):
             return cls(held.source, held.path, engine, known), held
-        if scheme_of(source) is None and engine != "spark" and given.get("master") is None:
-            _check_there(source)
+        is_local = scheme_of(source) is None and engine != "spark" and given.get("master") is None
+        if is_local and not are_files(source):  # folders are looked at later
+            check_readable(source, path_of(source))
         return cls(source, None, engine, known), None
-
-    @classmethod
-    def uploaded(cls, name: str, file: Path, given: dict[str, str]) -> Sourcing:
-        """Take a file that a client sent, with what it says about its table."""
-        return cls(name, file, given=tuple(given.items()), is_upload=True)
 
     def read_as(self, said: Mapping[str, str | None]) -> Sourcing:
         """Return the same source with something else said about it; None: as before."""
@@ -144,7 +125,11 @@ class Sourcing:
         """How large the file is in words; nothing where it is none, or not there."""
         with contextlib.suppress(OSError, ValueError):
             path = self.file or path_of(self.name)
-            return _size_text(path.stat().st_size) if path.is_file() else ""
+            size = path.stat().st_size if path.is_file() else 0
+            for unit, name in ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB"), (1, "bytes")):
+                if size >= unit:
+                    number = size / unit
+                    return f"{number:,.0f} {name}" if number >= 100 else f"{number:.3g} {name}"
         return ""
 
     def open(self) -> Table | Feeder:
@@ -158,45 +143,9 @@ class Sourcing:
         return registry.opened(file, self.engine, **given)
 
 
-def _size_text(size: int) -> str:
-    for unit, name in ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")):
-        if size >= unit:
-            return f"{size / unit:.3g} {name}"
-    return f"{size:,} bytes"
-
-
-def _check_there(source: str) -> None:
-    """Refuse a file that cannot be read before the server starts; folders are looked at later."""
-    if not are_files(source):
-        check_readable(source, path_of(source))
-
-
-class Workspace:
-    """A folder for one server; names of its files are our own, never those of a client."""
-
-    def __init__(self) -> None:
-        self._private = PrivateFolder("serve")
-        self.folder = self._private.path
-        self._numbers = itertools.count(1)
-
-    def new_path(self, suffix: str) -> Path:
-        """Return a path that nothing has been written to."""
-        return self.folder / f"{next(self._numbers)}{suffix}"
-
-    def close(self) -> None:
-        """Remove the folder and all that is in it."""
-        self._private.remove()
-
-    def __enter__(self) -> Workspace:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        self.close()
+def new_path(folder: Path, suffix: str) -> Path:
+    """Return a path that nothing has been written to: a number, not the name of a client."""
+    return folder / f"{secrets.randbelow(10**18):018}{suffix}"
 
 
 # --- files that clients send -----------------------------------------------------------------
@@ -207,20 +156,21 @@ _LONGEST_NAME = 200
 _SEPARATORS = re.compile(r"[/\\\0]")
 
 
-async def received(request: Request, workspace: Workspace, limits: Limits) -> Sourcing:
+async def received(request: Request, folder: Path, limits: Limits) -> Sourcing:
     """Take in the file of a request, as its whole body or as a field of a form."""
-    given = request.headers.get("content-length", "")
-    if given.isdigit() and int(given) > limits.upload_bytes:
-        raise _too_large(limits)
+    given, most = request.headers.get("content-length", ""), limits.upload_bytes
+    too_large = LimitError(f"the file has more than {limits.upload:,} MB", "upload")
+    if given.isdigit() and int(given) > most:
+        raise too_large
     if request.headers.get("content-type", "").startswith("multipart/form-data"):
-        name, path = await _from_form(request, workspace, limits)
+        whole = bounded(request, most + _CHUNK, too_large, limits.pause)
+        name, path = await _from_form(whole, folder)
     else:
+        whole = bounded(request, most, too_large, limits.pause)
         name = _checked_name(request.query_params.get("name"))
-        path = _path_for(name, workspace)
-        whole = bounded(request, limits.upload_bytes, _too_large(limits), limits.pause)
-        await _written(whole.stream(), path)
+        path = await _written(whole.stream(), name, folder)
     said = {key: request.query_params.get(key, "") for key in SAID}
-    return Sourcing.uploaded(name, path, {key: value for key, value in said.items() if value})
+    return Sourcing(name, path, is_upload=True).read_as(said)
 
 
 def _checked_name(given: str | None) -> str:
@@ -232,26 +182,17 @@ def _checked_name(given: str | None) -> str:
     return harmless(given)[:_LONGEST_NAME]
 
 
-def _path_for(name: str, workspace: Workspace) -> Path:
-    """Return where to write a file; of its own name, only a known ending is left."""
-    return workspace.new_path(registry.suffix_of(Path(name), registry.SUFFIXES) or "")
-
-
-async def _from_form(request: Request, workspace: Workspace, limits: Limits) -> tuple[str, Path]:
-    most = limits.upload_bytes + _CHUNK
-    whole = bounded(request, most, _too_large(limits), limits.pause)
+async def _from_form(request: Request, folder: Path) -> tuple[str, Path]:
     try:
-        async with whole.form(max_files=1, max_fields=10) as form:
+        async with request.form(max_files=1, max_fields=10) as form:
             file = next((item for item in form.values() if isinstance(item, UploadFile)), None)
             if file is None:
                 raise OptionError("the form holds no file; send it in a field called file")
             name = _checked_name(file.filename)
-            path = _path_for(name, workspace)
-            await _written(_chunks(file), path)
+            return name, await _written(_chunks(file), name, folder)
     except (MultiPartException, FormParserError, HTTPException) as error:
         said = getattr(error, "message", None) or getattr(error, "detail", None) or str(error)
         raise SourceError(f"the form cannot be read: {said}") from None
-    return name, path
 
 
 def bounded(request: Request, most: int, error: LimitError, pause: float) -> Request:
@@ -285,8 +226,12 @@ async def _chunks(file: UploadFile) -> AsyncIterator[bytes]:
         yield chunk
 
 
-async def _written(chunks: AsyncIterator[bytes], path: Path) -> None:
-    """Write a file that only its owner may read; nothing is left where it does not come whole."""
+async def _written(chunks: AsyncIterator[bytes], name: str, folder: Path) -> Path:
+    """Write a file that only its owner may read; nothing is left where it does not come whole.
+
+    Of its own name, only a known ending is left.
+    """
+    path = new_path(folder, registry.suffix_of(Path(name), registry.SUFFIXES) or "")
     try:
         with path.open("xb") as stream:
             path.chmod(0o600)
@@ -297,7 +242,4 @@ async def _written(chunks: AsyncIterator[bytes], path: Path) -> None:
     except BaseException:
         path.unlink(missing_ok=True)
         raise
-
-
-def _too_large(limits: Limits) -> LimitError:
-    return LimitError(f"the file has more than {limits.upload:,} MB", "upload")
+    return path

@@ -1,13 +1,17 @@
-"""The tables of a server: each read by a process of its own, and copied once to be looked at."""
+"""The tables of a server: each read by a process of its own, and copied once to be looked at.
+
+Pages and API ask the same `Service` for the same things; each answers in its own form.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 import functools
+import itertools
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -18,14 +22,13 @@ from outlying.checks import check_names, check_whole
 from outlying.errors import ObjectError, OptionError
 from outlying.results.findings import Findings
 from outlying.results.wording import short_name
-from outlying.table.table import SkippedColumn
 from outlying.table.values import Form, Value, read_text
 from outlying.web import BusyError, Limits, NotFoundError, NotReadyError
-from outlying.web.browse import Browser, ColumnOverview, Rows
+from outlying.web.browse import Browser, Rows
 from outlying.web.jobs import Job, Jobs, Process
 from outlying.web.queries import DETECT_OPTIONS, Filter, OptionsQuery, TableQuery, Wanted
-from outlying.web.sourcing import Sourcing, Workspace
-from outlying.web.worker import Detect, Explain, Facts, Failed, Message, Task, WorkerSpec
+from outlying.web.sourcing import Sourcing, new_path
+from outlying.web.worker import Detect, Explain, Facts, News, Task, WorkerSpec
 
 State = Literal["closed", "reading", "ready", "failed"]
 Result = TypeVar("Result")
@@ -41,17 +44,20 @@ _FAINT = 4  # a row of which nothing stands out has a quarter of the shade
 _THREADS = anyio.CapacityLimiter(8)  # that look around in copies at the same time
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PageRow:
-    """A row as a page shows it; `blame`: how much each cell is to blame, as a share of the most.
+# --- records, as the API gives them ----------------------------------------------------------
 
-    `odd` names the columns that stand out, of a row that was explained.
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Row:
+    """A row by its number from 1; `blame` and `odd` columns are those of explained rows.
+
+    The blame of a cell is a share of that of the cell most to blame.
     """
 
     row: int
     values: list[Value]
-    blame: dict[str, float] | None = None
-    odd: tuple[str, ...] = ()
+    blame: dict[str, float] | None
+    odd: list[str]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,25 +68,20 @@ class Page:
     offset: int
     limit: int
     columns: list[str]
-    rows: list[PageRow]
+    rows: list[Row]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Twins:
-    """What an ordinary row looks like: the nearest typical value, and rows alike that have one."""
+    """What would be ordinary in place of the odd value, and rows alike that are."""
 
-    ordinary_at: Value
-    twins: list[PageRow]
-    filters: list[Filter]
     sentence: str
+    ordinary_at: Value
+    filters: list[Filter]
+    twins: list[Row]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RowBlame:
-    """What is remembered of an explained row; see PageRow."""
-
-    shares: dict[str, float]
-    odd: tuple[str, ...]
+# --- tables ----------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(eq=False, slots=True)
@@ -91,13 +92,10 @@ class TableEntry:
     sourcing: Sourcing
     copy: Path
     held: object = None
-    state: State = "closed"
-    error: str | None = None
-    job: str | None = None
-    facts: Facts | None = None
+    reading: Job | None = None
     browser: Browser | None = None
     process: Process | None = None
-    explained: dict[int, RowBlame] = dataclasses.field(default_factory=dict)
+    explained: dict[int, Row] = dataclasses.field(default_factory=dict)  # without their values
     fine: set[int] = dataclasses.field(default_factory=set)  # rows that a reader marked as such
 
     @property
@@ -106,39 +104,33 @@ class TableEntry:
         return self.sourcing.title
 
     @property
-    def is_upload(self) -> bool:
-        """Whether a client has sent it."""
-        return self.sourcing.is_upload
+    def state(self) -> State:
+        """Whether it was read."""
+        if self.reading is None:
+            return "closed"
+        if not self.reading.is_over:
+            return "reading"
+        return "ready" if self.reading.state == "done" else "failed"
 
     @property
-    def rows(self) -> int:
-        """The number of rows; 0 before it is read."""
-        return 0 if self.facts is None else self.facts.rows
+    def error(self) -> str | None:
+        """Why it could not be read."""
+        return None if self.reading is None else self.reading.error
 
     @property
-    def columns(self) -> tuple[ColumnOverview, ...]:
-        """The columns that can be used."""
-        return () if self.facts is None else self.facts.columns
+    def job(self) -> str | None:
+        """The job that reads it."""
+        return None if self.reading is None else self.reading.id
 
     @property
-    def skipped(self) -> tuple[SkippedColumn, ...]:
-        """The columns that are not compared unless that is asked for, and why."""
-        return () if self.facts is None else self.facts.skipped
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader should know about how it was read."""
-        return () if self.facts is None else self.facts.notes
-
-    @property
-    def is_streamed(self) -> bool:
-        """Whether it is explained in passes over all its rows."""
-        return self.facts is not None and self.facts.is_streamed
+    def facts(self) -> Facts:
+        """What it holds; nothing before it is read."""
+        found = None if self.reading is None else self.reading.result
+        return found if isinstance(found, Facts) else Facts()
 
     def name_of(self, values: Mapping[str, Value]) -> str:
         """Return what names a row; nothing where no column does."""
-        names = () if self.facts is None else self.facts.naming
-        return short_name([(name, values[name]) for name in names if name in values])
+        return short_name([(name, values[name]) for name in self.facts.naming if name in values])
 
     def ready(self) -> Browser:
         """Return the copy to look around in."""
@@ -146,15 +138,58 @@ class TableEntry:
             raise NotReadyError(self.error or f"{self.name} is {self.state}; open it first")
         return self.browser
 
+    def check_number(self, number: int) -> None:
+        """Refuse the number of a row that does not exist."""
+        rows = self.facts.rows
+        if not 1 <= number <= rows:
+            raise NotFoundError(f"row {number} does not exist: {self.name} has {rows:,} rows")
 
-class Tables:
-    """All tables of a server."""
+    def rows_of(self, found: Rows) -> list[Row]:
+        """Return rows that were found, with what is known of those that were explained."""
+        rows = []
+        for number, cells in zip(found.numbers, found.cells, strict=True):
+            known = self.explained.get(number, Row(number, [], None, []))
+            rows.append(dataclasses.replace(known, values=cells))
+        return rows
 
-    def __init__(self, workspace: Workspace, limits: Limits, jobs: Jobs) -> None:
-        self._workspace, self._limits, self._jobs = workspace, limits, jobs
+    def remember(self, number: int, findings: Findings) -> None:
+        """Keep how much each cell of an explained row is to blame."""
+        most = max(findings.blame.values(), default=0.0) * (1 if findings.stands_out else _FAINT)
+        shares = {
+            name: round(blame / most, 3) for name, blame in findings.blame.items() if blame > 0
+        }
+        odd = dict.fromkeys(story.culprit for story in findings.stories if story.stands_out)
+        self.explained.pop(number, None)
+        self.explained[number] = Row(number, [], shares, list(odd))
+        while len(self.explained) > _EXPLAINED:
+            self.explained.pop(next(iter(self.explained)))
+
+    def close(self) -> None:
+        """End what works on it, and forget what it was read as."""
+        if self.process is not None:
+            self.process.stop()
+        if self.browser is not None:
+            self.browser.close()
+        self.reading = self.browser = self.process = None
+        self.explained.clear()
+        self.fine.clear()
+
+
+class Service:
+    """One server: its private folder, its tables, its jobs, its limits."""
+
+    def __init__(
+        self,
+        folder: Path,
+        limits: Limits | None = None,
+        sources: Sequence[tuple[Sourcing, Any]] = (),
+    ) -> None:
+        self.folder, self.limits = folder, limits or Limits()
+        self.jobs = Jobs(self.limits, self._finished)
         self._entries: dict[str, TableEntry] = {}
         self._expected = 0  # tables that are being sent
-        jobs.on_done = self._finished
+        for sourcing, held in sources:
+            self.add(sourcing, held)
 
     def list(self) -> list[TableEntry]:
         """Return all tables: those given first, then uploads."""
@@ -166,16 +201,16 @@ class Tables:
             raise NotFoundError("there is no such table (any more)")
         return self._entries[name]
 
-    def check_room(self) -> None:
+    def _check_room(self) -> None:
         """Refuse one more table where there are as many as allowed; failed uploads make way."""
         count = len(self._entries) - len(self._failed_uploads()) + self._expected
-        if count >= self._limits.tables:
+        if count >= self.limits.tables:
             raise BusyError(f"{count:,} tables are open or being sent", "tables")
 
     @contextlib.contextmanager
     def expecting(self) -> Iterator[None]:
         """Keep a place for a table while it is sent."""
-        self.check_room()
+        self._check_room()
         self._expected += 1
         try:
             yield
@@ -184,26 +219,28 @@ class Tables:
 
     def _failed_uploads(self) -> Sequence[str]:
         entries = self._entries.values()
-        return [entry.id for entry in entries if entry.is_upload and entry.state == "failed"]
+        return [each.id for each in entries if each.sourcing.is_upload and each.state == "failed"]
 
     def add(self, sourcing: Sourcing, held: object = None) -> TableEntry:
         """Take in a table; it is read when it is opened."""
-        self.check_room()
-        if len(self._entries) >= self._limits.tables:
+        self._check_room()
+        if len(self._entries) >= self.limits.tables:
             self.remove(self._failed_uploads()[0])
-        name = _unused(_slug(sourcing.title), self._entries)
-        entry = TableEntry(name, sourcing, self._workspace.new_path(".copy"), held)
+        slug = _slug(sourcing.title)
+        names = itertools.chain((slug,), (f"{slug}-{number}" for number in itertools.count(2)))
+        name = next(name for name in names if name not in self._entries)
+        entry = TableEntry(name, sourcing, new_path(self.folder, ".copy"), held)
         self._entries[name] = entry
         return entry
 
     def remove(self, name: str) -> TableEntry:
         """Forget an upload, and all that was made of it."""
         entry = self.get(name)
-        if not entry.is_upload:
+        if not entry.sourcing.is_upload:
             raise NotReadyError(f"{entry.name} was given when the server was started: it stays")
         del self._entries[name]
-        self._jobs.forget(name)
-        self._close(entry)
+        self.jobs.forget(name)
+        entry.close()
         shutil.rmtree(entry.copy, ignore_errors=True)
         if entry.sourcing.file is not None:
             entry.sourcing.file.unlink(missing_ok=True)
@@ -211,29 +248,18 @@ class Tables:
 
     def close(self) -> None:
         """End all processes."""
-        for entry in self._entries.values():
+        for entry in self.list():
             if entry.process is not None:
                 entry.process.kill("the server was stopped")
-        for entry in self._entries.values():
-            self._close(entry)
+        for entry in self.list():
+            entry.close()
 
-    def _close(self, entry: TableEntry) -> None:
-        if entry.process is not None:
-            entry.process.stop()
-        if entry.browser is not None:
-            entry.browser.close()
-
-    def open(self, name: str) -> TableEntry:
-        """Begin to read a table, unless that was done."""
+    def open(self, name: str, *, again: bool = False) -> TableEntry:
+        """Begin to read a table, unless that was done; `again` where it has failed, too."""
         entry = self.get(name)
-        if entry.state == "closed":
-            entry.state, entry.error = "reading", None
-            try:
-                job = self._jobs.job_for("read", name, None, lambda job: self._reading(entry, job))
-            except BusyError:
-                entry.state = "closed"
-                raise
-            entry.job = job.id
+        if entry.reading is None or (again and entry.state == "failed"):
+            start = functools.partial(self._started, entry)
+            entry.reading = self.jobs.job_for(name, None, start)
         return entry
 
     def read_as(self, name: str, said: Mapping[str, str | None]) -> TableEntry:
@@ -241,153 +267,120 @@ class Tables:
         entry = self.get(name)
         sourcing = entry.sourcing.read_as(said)
         if entry.state == "ready" and sourcing != entry.sourcing:
-            self._jobs.forget(name)
-            self._close(entry)
-            entry.facts = entry.browser = entry.process = None
-            entry.explained.clear()
-            entry.fine.clear()
-            entry.state = "closed"
+            self.jobs.forget(name)
+            entry.close()
         if entry.state in ("closed", "failed"):
             entry.sourcing = sourcing
-        return self.reopen(name)
+        return self.open(name, again=True)
 
-    def reopen(self, name: str) -> TableEntry:
-        """Read a table whose reading has failed once more."""
-        entry = self.get(name)
-        if entry.state == "failed":
-            entry.state = "closed"
-        return self.open(name)
+    # --- what is asked of a table ---------------------------------------------------------------
 
-    async def page(self, name: str, query: TableQuery) -> Page:
+    async def page(self, entry: TableEntry, query: TableQuery) -> Page:
         """Return a page of rows."""
-        entry = self.get(name)
         found = await _apart(entry.ready().page, query)
-        names = [column.name for column in entry.columns]
-        return Page(found.total, query.offset, query.limit, names, _page_rows(entry, found))
+        names = [column.name for column in entry.facts.columns]
+        return Page(found.total, query.offset, query.limit, names, entry.rows_of(found))
 
-    async def values(self, name: str, number: int) -> dict[str, Value]:
+    async def values(self, entry: TableEntry, number: int) -> dict[str, Value]:
         """Return the values of a row by column."""
-        entry = self.get(name)
         browser = entry.ready()
-        check_number(entry, number)
+        entry.check_number(number)
         found = await _apart(browser.some, [number])
-        return dict(zip((column.name for column in entry.columns), found.cells[0], strict=True))
+        names = (column.name for column in entry.facts.columns)
+        return dict(zip(names, found.cells[0], strict=True))
 
-    def mark(self, name: str, number: int, *, is_fine: bool) -> None:
+    def mark(self, entry: TableEntry, number: int, *, is_fine: bool) -> None:
         """Take note that a reader finds nothing wrong with a row, or does so no more."""
-        entry = self.get(name)
-        check_number(entry, number)
+        entry.ready()
+        entry.check_number(number)
         (entry.fine.add if is_fine else entry.fine.discard)(number)
 
-    async def twins(self, name: str, findings: Findings, place: int) -> Twins:
+    async def twins(self, entry: TableEntry, findings: Findings, place: int) -> Twins:
         """Return what would be ordinary in place of a story, and rows that are."""
-        entry = self.get(name)
         browser = entry.ready()
         if not 0 <= place < len(findings.stories):
             raise NotFoundError(f"there is no story {place + 1}")
         story = findings.stories[place]
-        forms = {column.name: column.form for column in entry.columns}
+        forms = {column.name: column.form for column in entry.facts.columns}
         wanted = Wanted.of(findings, story, forms)
         found = await _apart(browser.first_by, wanted.filters, wanted.distance, wanted.row, TWINS)
-        return Twins(wanted.value, _page_rows(entry, found), wanted.group, story.sentence)
+        return Twins(story.sentence, wanted.value, wanted.group, entry.rows_of(found))
 
     def explain(
         self,
-        table: str,
+        entry: TableEntry,
+        what: int | Mapping[str, Any],
+        options: OptionsQuery,
         *,
-        number: int | None = None,
-        values: Mapping[str, Any] | None = None,
-        options: OptionsQuery | None = None,
         again: bool = False,
     ) -> Job:
         """Explain a row by its number from 1, or a new object by its values.
 
         The same request has the same job; `again` begins one that has failed once more.
         """
-        chosen, entry = options or OptionsQuery(), self.get(table)
         entry.ready()
-        if values is not None:
-            typed = tuple(_typed(values, entry, chosen).items())
-            return self._job_for(table, Explain(chosen, object=typed), again=again)
-        check_number(entry, number)
-        return self._job_for(table, Explain(chosen, row=int(number or 0) - 1), again=again)
+        if isinstance(what, int):
+            entry.check_number(what)
+            return self._job_for(entry, Explain(options, row=what - 1), again=again)
+        typed = tuple(_typed(what, entry.facts, options).items())
+        return self._job_for(entry, Explain(options, object=typed), again=again)
 
     def detect(
-        self,
-        table: str,
-        *,
-        top: int = 10,
-        options: OptionsQuery | None = None,
-        again: bool = False,
+        self, entry: TableEntry, top: int, options: OptionsQuery, *, again: bool = False
     ) -> Job:
         """Find the rows that stand out, and explain them."""
-        chosen = options or OptionsQuery()
-        check_names(dict(chosen.given), DETECT_OPTIONS)
+        check_names(dict(options.given), DETECT_OPTIONS)
         if check_whole("top", top, 1) > MOST_FLAGGED:
-            raise OptionError(f"top is {top}; allowed: 1 to {MOST_FLAGGED}")
-        return self._job_for(table, Detect(chosen, top), again=again)
-
-    def _job_for(self, name: str, task: Task, *, again: bool) -> Job:
-        """Return the job that works on a task, begun unless there is one."""
-        entry = self.get(name)
-        entry.ready()
-        kind: Literal["explain", "detect"] = "explain" if isinstance(task, Explain) else "detect"
-        start = functools.partial(self._begun, entry, task)
-        return self._jobs.job_for(kind, name, task, start, again=again)
+            raise OptionError(f"top is {top:,}; allowed: 1 to {MOST_FLAGGED}")
+        return self._job_for(entry, Detect(options, top), again=again)
 
     # --- processes ------------------------------------------------------------------------------
 
-    def _reading(self, entry: TableEntry, job: Job) -> Process:
-        shutil.rmtree(entry.copy, ignore_errors=True)
-        entry.process = self._started(entry, job.id)
-        return entry.process
+    def _job_for(self, entry: TableEntry, task: Task, *, again: bool) -> Job:
+        """Return the job that works on a task, begun unless there is one."""
+        entry.ready()
+        start = functools.partial(self._begun, entry, task)
+        return self.jobs.job_for(entry.id, task, start, again=again)
 
     def _begun(self, entry: TableEntry, task: Task, job: Job) -> Process:
         """Give a task to the process of a table; where that is gone, another reads it again."""
-        if entry.process is None or not entry.process.is_alive:
-            entry.process = self._started(entry, _AGAIN)
-        entry.process.run(job.id, task)
+        process = entry.process
+        if process is None or not process.is_alive:
+            process = self._started(entry)
+        process.send(job.id, task)
+        return process
+
+    def _started(self, entry: TableEntry, job: Job | None = None) -> Process:
+        """Start the process of a table, for the job that reads it or for one that needs it again.
+
+        Where there are many, those that are idle end; their tables are read again when needed.
+        """
+        busy = {job.table for job in self.jobs.list() if not job.is_over}
+        alive = [each for each in self.list() if each.process is not None]
+        idle = [each for each in alive if each.id not in busy]
+        for each in idle[: max(0, len(alive) - _PROCESSES + 1)]:
+            if each.process is not None:
+                each.process.kill("it was idle")
+            each.process = None
+        if job is not None:
+            shutil.rmtree(entry.copy, ignore_errors=True)
+        task, known = (_AGAIN, entry.facts) if job is None else (job.id, None)
+        most, folder = (self.limits.rows, self.limits.columns), self.folder
+        spec = WorkerSpec(task, entry.sourcing, folder, entry.copy, known, *most)
+        entry.process = Process(spec, self._heard, self._died)
         return entry.process
 
-    def _started(self, entry: TableEntry, task: str) -> Process:
-        self._make_room()
-        most, folder = (self._limits.rows, self._limits.columns), self._workspace.folder
-        spec = WorkerSpec(task, entry.sourcing, folder, entry.copy, entry.facts, *most)
-        return Process(spec, self._heard, self._died)
-
-    def _make_room(self) -> None:
-        """End processes that are idle where there are many; their tables are read again."""
-        busy = {job.table for job in self._jobs.list() if not job.is_over}
-        alive = [entry for entry in self._entries.values() if entry.process is not None]
-        idle = [entry for entry in alive if entry.id not in busy]
-        for entry in idle[: max(0, len(alive) - _PROCESSES + 1)]:
-            if entry.process is not None:
-                entry.process.kill("it was idle")
-            entry.process = None
-
-    def _heard(self, process: Process, message: Message) -> None:
-        if isinstance(message, Failed) and message.task == _AGAIN:
-            process.kill(message.why)
-            return
-        self._jobs.heard(process, message)
-        self._see_failed()
+    def _heard(self, process: Process, news: News) -> None:
+        if news.task == _AGAIN and news.error is not None:
+            process.kill(news.error)
+        else:
+            self.jobs.heard(process, news)
 
     def _died(self, process: Process, why: str) -> None:
-        for entry in self._entries.values():
+        for entry in self.list():
             if entry.process is process:
                 entry.process = None
-        self._jobs.died(process, why)
-        self._see_failed()
-
-    def _see_failed(self) -> None:
-        """Say of tables whose reading came to nothing why that is."""
-        for entry in self._entries.values():
-            if entry.state != "reading" or entry.job is None:
-                continue
-            with contextlib.suppress(NotFoundError):
-                job = self._jobs.get(entry.job)
-                if job.state in ("failed", "cancelled"):
-                    entry.state, entry.error = "failed", job.error
+        self.jobs.died(process, why)
 
     def _finished(self, job: Job) -> None:
         """Keep what a job has found out about its table."""
@@ -395,39 +388,18 @@ class Tables:
         if entry is None:
             return
         if isinstance(job.result, Facts):
-            entry.facts = job.result
             found = job.result
             entry.browser = Browser(entry.copy, found.source, found.rows, found.columns)
-            entry.state = "ready"
             return
         for findings in job.explained:
             if findings.row is not None:
-                _remember(entry, findings.row + 1, findings)
+                entry.remember(findings.row + 1, findings)
 
 
-def check_number(entry: TableEntry, number: int | None) -> None:
-    """Refuse the number of a row that does not exist."""
-    if number is None or not 1 <= number <= entry.rows:
-        raise NotFoundError(f"row {number} does not exist: {entry.name} has {entry.rows:,} rows")
-
-
-def _remember(entry: TableEntry, number: int, findings: Findings) -> None:
-    most = max(findings.blame.values(), default=0.0) * (1 if findings.stands_out else _FAINT)
-    shares = {name: round(share / most, 3) for name, share in findings.blame.items() if share > 0}
-    odd = dict.fromkeys(story.culprit for story in findings.stories if story.stands_out)
-    entry.explained.pop(number, None)
-    entry.explained[number] = RowBlame(shares if most > 0 else {}, tuple(odd))
-    while len(entry.explained) > _EXPLAINED:
-        entry.explained.pop(next(iter(entry.explained)))
-
-
-def _page_rows(entry: TableEntry, found: Rows) -> list[PageRow]:
-    rows = []
-    for number, cells in zip(found.numbers, found.cells, strict=True):
-        known = entry.explained.get(number)
-        told = (None, ()) if known is None else (known.shares, known.odd)
-        rows.append(PageRow(number, cells, *told))
-    return rows
+def service_of(request: Request) -> Service:
+    """Return the service that answers a request."""
+    found: Service = request.app.state.service
+    return found
 
 
 async def _apart(work: Callable[..., Result], *given: Any) -> Result:
@@ -441,65 +413,25 @@ def _slug(title: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")[:40] or "table"
 
 
-def _unused(name: str, taken: Iterable[str]) -> str:
-    names: Sequence[str] = list(taken)
-    number = 2
-    found = name
-    while found in names:
-        found, number = f"{name}-{number}", number + 1
-    return found
-
-
-def _typed(values: Mapping[str, Any], entry: TableEntry, options: OptionsQuery) -> dict[str, Any]:
+def _typed(values: Mapping[str, Any], facts: Facts, options: OptionsQuery) -> dict[str, Any]:
     """Read texts as what their columns hold; other values stay as they are."""
     declared = dict(options.options.types)
     forms: dict[str, Form] = {}
-    mixed = {facts.name for facts in entry.columns if facts.unread}
-    for facts in entry.columns:
-        kind = declared.get(facts.name, facts.type)
-        is_number = kind == "numeric" and facts.type == "categorical"
-        forms[facts.name] = "number" if is_number else facts.form
-        if kind == "categorical" and facts.type != "categorical":
-            forms[facts.name] = "text"
-    found = {}
+    for column in facts.columns:
+        kind = declared.get(column.name, column.type)
+        is_number = kind == "numeric" and column.type == "categorical"
+        is_text = kind == "categorical" != column.type
+        forms[column.name] = "number" if is_number else "text" if is_text else column.form
+    mixed = {column.name for column in facts.columns if column.unread}
+    found = dict(values)
     for name, value in values.items():
         try:
-            is_text = isinstance(value, str) and name in forms
-            found[name] = read_text(forms[name], value.strip()) if is_text else value
+            if isinstance(value, str) and name in forms:
+                found[name] = read_text(forms[name], value.strip())
         except ValueError as error:
-            if name in mixed:  # a text among numbers is what some rows hold, and can be odd
-                found[name] = value
-                continue
-            raise ObjectError(f"the object's {name!r} is {value!r}; it expects {error}") from None
+            if name not in mixed:  # a text among numbers is what some rows hold, and can be odd
+                said = f"the object's {name!r} is {value!r}; it expects {error}"
+                raise ObjectError(said) from None
         if not isinstance(value, (str, int, float, bool, type(None))):
             raise ObjectError(f"the object's {name!r} is no text, number, true, false or null")
-    return found
-
-
-# --- the server as pages and API see it ------------------------------------------------------
-
-
-class Service:
-    """One server: its private folder, its tables, its jobs, its limits."""
-
-    def __init__(
-        self,
-        workspace: Workspace,
-        limits: Limits | None = None,
-        sources: Sequence[tuple[Sourcing, Any]] = (),
-    ) -> None:
-        self.workspace, self.limits = workspace, limits or Limits()
-        self.jobs = Jobs(self.limits)
-        self.tables = Tables(workspace, self.limits, self.jobs)
-        for sourcing, held in sources:
-            self.tables.add(sourcing, held)
-
-    def close(self) -> None:
-        """End all that runs."""
-        self.tables.close()
-
-
-def service_of(request: Request) -> Service:
-    """Return the service that answers a request."""
-    found: Service = request.app.state.service
     return found

@@ -38,7 +38,7 @@ from outlying.table.selection import select_any
 from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.targets import RowRequest
 from outlying.web import LimitError
-from outlying.web.browse import Browser, ColumnOverview, read_copy, write_copy
+from outlying.web.browse import Browser, ColumnOverview, write_copy
 from outlying.web.queries import OptionsQuery
 from outlying.web.sourcing import Sourcing
 
@@ -47,12 +47,12 @@ from outlying.web.sourcing import Sourcing
 class Facts:
     """What a page shows of a table before any row."""
 
-    source: str
-    rows: int
-    columns: tuple[ColumnOverview, ...]
-    skipped: tuple[SkippedColumn, ...]
-    notes: tuple[str, ...]
-    is_streamed: bool
+    source: str = ""
+    rows: int = 0
+    columns: tuple[ColumnOverview, ...] = ()
+    skipped: tuple[SkippedColumn, ...] = ()
+    notes: tuple[str, ...] = ()
+    is_streamed: bool = False
     choices: tuple[tuple[str, tuple[str, ...]], ...] = ()  # how else it could be read
     declarable: frozenset[str] = frozenset()  # skipped columns that are compared if declared
     naming: tuple[str, ...] = ()  # columns that name rows
@@ -108,45 +108,18 @@ class Detected:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a task is."""
+class News:
+    """What is told of a task: how far it is, what it has found so far, or what came of it."""
 
     task: str
-    stage: str
-    done: int
-    total: int
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Done:
-    """What a task has found."""
-
-    task: str
-    result: Facts | Findings | Detected
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Failed:
-    """Why a task found nothing; `is_cancelled`: somebody wanted it no more."""
-
-    task: str
-    why: str
-    is_cancelled: bool = False
-    limit: str | None = None  # the limit that was hit
+    stage: str = ""
+    done: int = 0
+    total: int = 0
+    found: Counts | Flagged | None = None  # how many rows are odd, or one of them
+    result: Facts | Findings | Detected | None = None
+    error: str | None = None  # why there is no result
     remedies: tuple[Setting, ...] = ()  # options that would help
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Found:
-    """How many rows are odd, or one of them, told before all are known."""
-
-    task: str
-    item: Counts | Flagged
-
-
-Message = Progress | Found | Done | Failed
-
-# --- the process -----------------------------------------------------------------------------
 
 _POLITE = 5  # how far threads that explain stand back behind those who look around
 _LONGEST_HEADER = 4 << 20  # bytes
@@ -174,7 +147,11 @@ def main(connection: Connection, spec: WorkerSpec) -> None:
     if worker.attempt(spec.task, worker.read):
         with contextlib.suppress(EOFError, OSError):
             while True:
-                worker.take(*connection.recv())
+                name, task = connection.recv()
+                if task is None:
+                    worker.cancelled.add(name)
+                else:
+                    threading.Thread(target=worker.work, args=(name, task), daemon=True).start()
     os._exit(0)  # at once, whatever threads are at
 
 
@@ -184,41 +161,34 @@ class Worker:
     def __init__(self, connection: Connection, spec: WorkerSpec) -> None:
         self._connection, self._spec = connection, spec
         self._sending, self._making = threading.Lock(), threading.Lock()
-        self._cancelled: set[str] = set()
+        self.cancelled: set[str] = set()
         self._data: Any = None
-        self._facts: Facts
+        self._facts = Facts()
         self._prepared = functools.lru_cache(_KEPT)(self._prepare)
 
-    def take(self, name: str, task: Task | None) -> None:
-        """Begin a task, or end one: that is what None means."""
-        if task is None:
-            self._cancelled.add(name)
-            return
-        threading.Thread(target=self._work, args=(name, task), daemon=True).start()
-
-    def _work(self, name: str, task: Task) -> None:
+    def work(self, name: str, task: Task) -> None:
+        """Work on a task in a thread of its own."""
         if sys.platform == "linux":  # where each thread has a priority of its own
             os.nice(_POLITE)
-        self.attempt(name, lambda tell: self._done(task, tell))
+        self.attempt(name, functools.partial(self._done, task))
 
     def attempt(self, name: str, work: Callable[[ProgressReporter], Any]) -> bool:
         """Work on a task, and send what comes of it, be it an error."""
+        remedies: tuple[Setting, ...] = ()
         try:
-            answer: Done | Failed = Done(name, work(ProgressReporter(self, name)))
+            self.send(News(name, result=work(ProgressReporter(self, name))))
+            return True
         except _CancelledError:
-            answer = Failed(name, "cancelled", is_cancelled=True)
-        except LimitError as error:
-            answer = Failed(name, str(error), limit=error.limit)
+            said = "cancelled"
         except OutlyingError as error:
-            said = self._without_paths(error.shell_message())
-            answer = Failed(name, said, remedies=error.settings)
+            said, remedies = self._without_paths(error.shell_message()), error.settings
         except MemoryError:
-            answer = Failed(name, "there is not enough memory for it")
+            said = "there is not enough memory for it"
         except Exception as error:
             said = f"failed unexpectedly: {type(error).__name__}: {error}"
-            answer = Failed(name, self._without_paths(said)[:500])
-        self.send(answer)
-        return isinstance(answer, Done)
+            said = self._without_paths(said)[:500]
+        self.send(News(name, error=said, remedies=remedies))
+        return False
 
     def _without_paths(self, said: str) -> str:
         """Return a message of an engine without the places of our files, which are nobody's."""
@@ -227,55 +197,72 @@ class Worker:
             said = said.replace(str(sourcing.file), sourcing.name)
         return said.replace(f"{self._spec.folder}/", "")
 
-    def send(self, message: Message) -> None:
+    def send(self, news: News) -> None:
         """Tell the server something; where it is gone, nobody needs this process."""
         try:
             with self._sending:
-                self._connection.send(message)
+                self._connection.send(news)
         except OSError:
             os._exit(1)
 
-    def is_cancelled(self, name: str) -> bool:
-        """Return whether the server wants a task no more."""
-        return name in self._cancelled
+    # --- reading --------------------------------------------------------------------------------
 
     def read(self, tell: ProgressReporter) -> Facts:
         """Read the table, and write a copy of it to look around in."""
-        tell.say(f"reading {self._spec.sourcing.size}".strip())
+        spec = self._spec
+        tell.say(f"reading {spec.sourcing.size}".strip())
         self._check_header()
-        self._data = self._spec.sourcing.open()
-        known = self._spec.known
-        if known is None:
-            is_streamed = not isinstance(self._data, Table)
-            known = self._copied(self._collected(tell) if is_streamed else self._data, tell)
-        self._facts = known
-        return known
+        self._data = spec.sourcing.open()
+        if spec.known is not None:
+            self._facts = spec.known
+            return spec.known
+        table = self._data
+        if not isinstance(table, Table):
+            try:
+                table = collected(self._data, spec.most_rows, tell)
+            except TooManyRowsError as error:
+                raise LimitError(str(error), "rows") from None
+        self._check_limit(table.source, "rows", table.rows, spec.most_rows)
+        columns = len(table.columns) + len(table.skipped)
+        self._check_limit(table.source, "columns", columns, spec.most_columns)
+        self._facts = self._copied(table, tell)
+        return self._facts
 
     def _check_header(self) -> None:
         """Refuse a text with far too many columns before it is read, which would take minutes."""
-        path, most = self._spec.sourcing.file, self._spec.most_columns
+        path = self._spec.sourcing.file
         if path is None:
             return
         with path.open("rb") as stream:
             line = stream.readline(_LONGEST_HEADER)
-        columns = 1 + max(line.count(delimiter) for delimiter in (b",", b";", b"\t"))
-        if b"\0" not in line and columns > most:
-            name = self._spec.sourcing.name
-            raise LimitError(
-                f"{name} has {columns:,} columns, this server takes {most:,}", "columns"
-            )
+        if b"\0" not in line:
+            columns = 1 + max(line.count(delimiter) for delimiter in (b",", b";", b"\t"))
+            most = self._spec.most_columns
+            self._check_limit(self._spec.sourcing.name, "columns", columns, most)
+
+    @staticmethod
+    def _check_limit(name: str, what: str, count: int, most: int) -> None:
+        if count > most:
+            raise LimitError(f"{name} has {count:,} {what}, this server takes {most:,}", what)
 
     def _copied(self, table: Table, tell: ProgressReporter) -> Facts:
-        self._check_size(table)
+        """Write the copy; where that fails, nothing of it is left."""
         tell.say(f"preparing {table.rows:,} rows")
-        is_streamed = not isinstance(self._data, Table)
+        is_streamed, copy = table is not self._data, self._spec.copy
         table = as_read(table, Options())  # as it is compared
-        facts = self._written(table, tell, with_texts=is_streamed)
+        try:
+            columns = write_copy(table, copy, tell, with_texts=is_streamed)
+        except OSError as error:
+            shutil.rmtree(copy, ignore_errors=True)
+            raise SourceError(
+                f"a copy of {table.source} cannot be written to the folder for temporary files: "
+                f"{error.strerror or error}; start the server with TMPDIR set to one with more room"
+            ) from None
         left_out = select_any(table, Options()).skipped
         return Facts(
             table.source,
             table.rows,
-            facts,
+            columns,
             left_out,
             table.notes,
             is_streamed,
@@ -284,63 +271,30 @@ class Worker:
             naming=naming_columns(table, left_out),
         )
 
-    def _written(
-        self, table: Table, tell: ProgressReporter, *, with_texts: bool
-    ) -> tuple[ColumnOverview, ...]:
-        """Write the copy; where that fails, nothing of it is left."""
-        copy = self._spec.copy
-        try:
-            return write_copy(table, copy, tell, with_texts=with_texts)
-        except OSError as error:
-            shutil.rmtree(copy, ignore_errors=True)
-            raise SourceError(
-                f"a copy of {table.source} cannot be written to the folder for temporary files: "
-                f"{error.strerror or error}; start the server with TMPDIR set to one with more room"
-            ) from None
-
-    def _collected(self, tell: ProgressReporter) -> Table:
-        try:
-            return collected(self._data, self._spec.most_rows, tell)
-        except TooManyRowsError as error:
-            raise LimitError(str(error), "rows") from None
-
-    def _check_size(self, table: Table) -> None:
-        for what, count, most in (
-            ("rows", table.rows, self._spec.most_rows),
-            ("columns", len(table.columns) + len(table.skipped), self._spec.most_columns),
-        ):
-            if count > most:
-                said = f"{table.source} has {count:,} {what}, this server takes {most:,}"
-                raise LimitError(said, what)
+    # --- explaining -----------------------------------------------------------------------------
 
     def _done(self, task: Task, tell: ProgressReporter) -> Findings | Detected:
-        explainer = self._explainer(task)
-        if isinstance(task, Explain):
-            tell.say("judging all rows")
-            explainer.prepare(tell, workers=1)
-            tell.say("explaining")
-            asked = self._asked(task)
-            return next(explainer.explained(explainer.targets(asked, tell, 1), 1, tell))
-        return detected(explainer, task, tell, is_copy=self._facts.is_streamed)
+        is_copy = isinstance(task, Detect) and self._facts.is_streamed
+        with self._making:  # so that two tasks do not prepare the same
+            explainer = self._prepared(task.options, is_copy)
+        if isinstance(task, Detect):
+            return detected(explainer, task, tell, is_copy=is_copy)
+        tell.say("judging all rows")
+        explainer.prepare(tell, workers=1)
+        tell.say("explaining")
+        asked = self._asked(task)
+        return next(explainer.explained(explainer.targets(asked, tell, 1), 1, tell))
 
     def _asked(self, task: Explain) -> RowRequest:
         """Name what to explain; rows of a stream have no position, and are named by values."""
+        facts = self._facts
         if task.object is not None:
             return RowRequest(objects=[dict(task.object)])
-        if not self._facts.is_streamed:
+        if not facts.is_streamed:
             return RowRequest(rows=[task.row])
-        facts = self._facts
-        with contextlib.closing(
-            Browser(self._spec.copy, facts.source, facts.rows, facts.columns)
-        ) as browser:
+        opened = Browser(self._spec.copy, facts.source, facts.rows, facts.columns)
+        with contextlib.closing(opened) as browser:
             return RowRequest(wheres=[browser.key(int(task.row or 0) + 1)])
-
-    def _explainer(self, task: Task) -> Explainer:
-        """Return the population with these options; the last few are kept."""
-        with self._making:  # so that two tasks do not prepare the same
-            return self._prepared(
-                task.options, isinstance(task, Detect) and self._facts.is_streamed
-            )
 
     def _prepare(self, options: OptionsQuery, is_copy: bool) -> Explainer:
         data = copied_table(self._spec.copy, self._facts) if is_copy else self._data
@@ -355,32 +309,28 @@ class ProgressReporter:
 
     def __call__(self, done: int, total: int) -> None:
         """Say how far this stage is."""
-        if self._worker.is_cancelled(self._name):
+        if self._name in self._worker.cancelled:
             raise _CancelledError
         now = time.monotonic()
         if now - self._last > _SELDOM:
             self._last = now
-            self._worker.send(Progress(self._name, self._stage, int(done), int(total)))
+            self._worker.send(News(self._name, self._stage, int(done), int(total)))
 
-    def say(self, stage: str) -> None:
+    def say(self, stage: str, total: int = 0) -> None:
         """Say what begins now."""
-        self.stage(stage, 0, 0)
+        if stage != self._stage:
+            self._stage, self._last = stage, 0.0
+        self(0, total)
 
     def begin(self, detection: Detection, rows: Sequence[Any]) -> None:
         """Tell how many rows are odd before any is explained."""
         if detection.counts is not None:
-            self._worker.send(Found(self._name, detection.counts))
-        self.stage("explaining", 0, len(rows))
+            self._worker.send(News(self._name, found=detection.counts))
+        self.say("explaining", len(rows))
 
     def add(self, flagged: Flagged) -> None:
         """Tell an odd row before the others are explained."""
-        self._worker.send(Found(self._name, dataclasses.replace(flagged, findings=None)))
-
-    def stage(self, stage: str, done: int, total: int) -> None:
-        """Say what begins now, and how far the whole is."""
-        if stage != self._stage:
-            self._stage, self._last = stage, 0.0
-        self(done, total)
+        self._worker.send(News(self._name, found=dataclasses.replace(flagged, findings=None)))
 
 
 def detected(
@@ -404,4 +354,6 @@ def copied_table(folder: Path, facts: Facts) -> Table:
     """
     names = {column.name for column in facts.columns}
     skipped = tuple(item for item in facts.skipped if item.name not in names)
-    return Table(read_copy(folder, facts.columns), facts.rows, facts.source, skipped)
+    with contextlib.closing(Browser(folder, "", 0, facts.columns)) as browser:
+        columns = tuple(browser.source_column(place) for place in range(len(facts.columns)))
+    return Table(columns, facts.rows, facts.source, skipped)
