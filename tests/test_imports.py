@@ -29,7 +29,7 @@ FLOORS: list[set[str]] = [
     {"stream", "render"},
     {"fitted"},
     {"api"},
-    {"detect"},
+    {"detect", "sklearn"},
     {"web"},
     {"cli"},
     {"__main__"},

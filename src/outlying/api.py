@@ -106,8 +106,8 @@ class Explainer:
     ) -> None:
         """Open a table, or the file of a fitted model.
 
-        `against`, a model or another table, is what the rows are compared with in place of each
-        other (docs/pipeline.md).
+        `against`, a model, another table or its Explainer, is what the rows are compared with in
+        place of each other (docs/pipeline.md).
         """
         own: dict[str, Any] = {**options}
         given = {name: own.pop(name) for name in registry.OPTIONS if name in own}
@@ -348,7 +348,8 @@ def _open_population(
     if against is not None:
         from outlying.fitted import opening
 
-        base = opening.base_of(against, own)
+        is_ready = isinstance(against, Explainer)
+        base = against.in_memory("against") if is_ready else opening.base_of(against, own)
         return opening.compared_with(data, base, engine, given)
     if is_model(data):
         from outlying.fitted import opening
