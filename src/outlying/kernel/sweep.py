@@ -16,8 +16,8 @@ _LANES = 8  # values that a fit takes at once
 
 def places_of(values: Floats, points: Floats, side: Literal["left", "right"]) -> Places:
     """Return what np.searchsorted does, of points in ascending order."""
-    kernel = compiled()
-    if kernel is None or len(points) < _FEW:
+    kernel = compiled() if len(points) >= _FEW else None
+    if kernel is None:
         return values.searchsorted(points, side)
     places = np.empty(len(points), dtype=np.int64)
     given = values, len(values), points, len(points), int(side == "right")
@@ -40,8 +40,8 @@ def located(edges: Floats, values: Floats) -> npt.NDArray[np.int32]:
 
 def total_after(values: Floats, reach: float) -> int:
     """Add up, for each value, how many of all are at most so much larger."""
-    kernel = compiled()
-    if kernel is None or len(values) < _FEW:
+    kernel = compiled() if len(values) >= _FEW else None
+    if kernel is None:
         return int(np.add.reduce(values.searchsorted(values + reach, "right")))
     return int(kernel("sweep_total", values, len(values), float(reach)))
 

@@ -184,9 +184,27 @@ class Term:
         """Return the columns of the design matrix; 0 where a value is missing."""
         if self.categories:
             return np.asarray(values[:, None] == np.arange(self.categories), dtype=np.float64)
-        own = (logarithm(cast(Floats, values), self.least) - self.middle) / self.width
-        own = np.clip(np.where(np.isnan(own), 0.0, own), -1e6, 1e6)
+        own = self._scaled(values)
         return np.column_stack([own, *(np.maximum(0.0, own - knot) for knot in self.knots)])
+
+    def share(self, values: Values, weights: Floats) -> Floats:
+        """Return what its columns of the design matrix add up to, given their weights.
+
+        Row by row, so that the same row gives the same bits in every batch.
+        """
+        if self.categories:
+            is_known = (values >= 0) & (values < self.categories)
+            places = np.where(is_known, values, 0).astype(int)
+            return np.asarray(np.where(is_known, weights[places], 0.0))
+        own = self._scaled(values)
+        found = own * weights[0]
+        for knot, weight in zip(self.knots, weights[1:], strict=True):
+            found += np.maximum(0.0, own - knot) * weight
+        return found
+
+    def _scaled(self, values: Values) -> Floats:
+        own = (logarithm(cast(Floats, values), self.least) - self.middle) / self.width
+        return np.clip(np.where(np.isnan(own), 0.0, own), -1e6, 1e6)
 
     @property
     def columns(self) -> int:
@@ -198,7 +216,7 @@ class Term:
         if self.categories or not self.unit:
             return np.zeros(len(values))
         own, half = cast(Floats, values), self.unit / 2
-        low, high = (self.design(own + side) @ weights for side in (-half, half))
+        low, high = (self.share(own + side, weights) for side in (-half, half))
         return np.asarray(np.abs(high - low) / 2)
 
 
@@ -227,7 +245,10 @@ class Fit:
         return self.explained >= LEAST_EXPLAINED and self.exceptions <= MOST_EXCEPTIONS
 
     def _expected(self, inputs: Sequence[Values]) -> tuple[Floats, Floats]:
-        expected = _design(self.terms, inputs) @ self.weights
+        expected, start = np.full(len(inputs[0]), self.weights[0]), 1
+        for term, values in zip(self.terms, inputs, strict=True):
+            expected += term.share(values, self.weights[start : start + term.columns])
+            start += term.columns
         usual = self.distances.usual(expected)
         return expected, np.maximum(usual, self._rounding(expected, inputs) / EXPECTED)
 

@@ -70,8 +70,9 @@ class StrengthBounds:
         total, is_strong = np.zeros(rows), np.zeros(rows, dtype=bool)
         for number, own in enumerate(self._properties):
             place = places[own.attribute]
-            total += own.surprise[place]
-            hot = np.flatnonzero((own.most[place] >= strength) & ~is_strong)
+            if own.surprise.any():
+                total += own.surprise[place]
+            hot = np.flatnonzero((own.most >= strength)[place] & ~is_strong)
             hot = hot[own.bound(place[hot], hot, codes) >= strength] if len(hot) else hot
             if len(hot):
                 most = self._most_of(number, place, hot, numbers, codes)

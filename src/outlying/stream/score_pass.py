@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 #: Scores count in an order up to so many decimals.
 _DECIMALS = 9
 #: So many rows are looked up at once.
-_SLICE = 2 * BATCH
+_SLICE = 4 * BATCH
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
