@@ -91,52 +91,43 @@ class ColumnOverview:
 
 def overview(column: Column) -> ColumnOverview:
     """Look at a column once."""
+    kind: ColumnType = "datetime" if column.form in TIMES else "numeric"
+    kind = kind if column.is_numeric else "categorical"
     missing = int(np.count_nonzero(column.missing()))
-    texts = _texts_of(column)
-    halves = [
-        (label_in_copy(label), str(label))
-        for label in (() if texts is None else texts.labels)
-        if isinstance(label, str) and label_in_copy(label) != label
-    ]
+    found = ColumnOverview(column.name, column.form, kind, missing, 0, halves=_halves_of(column))
     if not column.is_numeric:
         counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.labels))
         common = np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]
-        return ColumnOverview(
-            column.name,
-            column.form,
-            "categorical",
-            missing,
-            len(column.labels),
+        return dataclasses.replace(
+            found,
+            distinct=len(column.labels),
             categories=tuple(str(plain(column.labels[place])) for place in common),
             bars=tuple(counts[common].tolist()),
-            halves=tuple(halves),
         )
-    kind: ColumnType = "datetime" if column.form in TIMES else "numeric"
     known = column.values[np.isfinite(column.values)]
     if not len(known):
-        return ColumnOverview(column.name, column.form, kind, missing, 0)
+        return found
     low, near, far, high = (float(x) for x in np.quantile(known, (0, 0.01, 0.99, 1)))
     near, far = (near, far) if near < far else (low, high)
-    return ColumnOverview(
-        column.name,
-        column.form,
-        kind,
-        missing,
-        len(np.unique(known)),
-        value_of(column.form, low),
-        value_of(column.form, high),
+    return dataclasses.replace(
+        found,
+        distinct=len(np.unique(known)),
+        low=value_of(column.form, low),
+        high=value_of(column.form, high),
         unread=len(column.unread_rows()),
         spread=(far - near) or 1.0,
         bars=tuple(np.histogram(known, _BARS, (near, far))[0].tolist()) if near < far else (),
-        halves=tuple(halves),
     )
 
 
-def _texts_of(column: Column) -> CategoricalColumn | None:
-    """Return the texts of a column, be they those that its numbers were read from."""
-    if not column.is_numeric:
-        return column
-    return None if column.written is None else column.written.texts
+def _halves_of(column: Column) -> tuple[tuple[str, str], ...]:
+    """Return the texts that UTF-8 cannot write, be they those that numbers were read from."""
+    if column.is_numeric:
+        labels = () if column.written is None else column.written.texts.labels
+    else:
+        labels = column.labels
+    texts = ((label_in_copy(label), label) for label in labels if isinstance(label, str))
+    return tuple((known, str(text)) for known, text in texts if known != text)
 
 
 def write_copy(

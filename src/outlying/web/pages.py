@@ -128,8 +128,9 @@ def of_table(
     """Return a page of a table that is read first; until then, how far that is."""
 
     async def answer(request: Request) -> Response:
-        addresses, service = Addresses.of(request), service_of(request)
-        entry = service.open(request.path_params["table"])
+        table_id, service = request.path_params["table"], service_of(request)
+        addresses = Addresses.of(table_id, request.query_params)
+        entry = service.open(table_id)
         if entry.reading is not None and entry.state == "reading":
             await finished(request, entry.reading)
             entry = service.get(entry.id)
@@ -167,7 +168,7 @@ async def form(request: Request) -> tuple[QueryParams, Addresses]:
     whole = bounded(request, _LARGEST_FORM, error, service_of(request).limits.pause)
     form = await whole.form(max_fields=_MOST_FIELDS)
     texts = QueryParams([item for item in form.multi_items() if isinstance(item[1], str)])
-    return texts, Addresses.posted(request, texts)
+    return texts, Addresses.of(request.path_params["table"], texts)
 
 
 def ended(job: Job, remedy: Callable[[], str]) -> dict[str, Any]:

@@ -8,24 +8,24 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 from urllib.parse import quote, urlencode
 
 import numpy as np
 from starlette.datastructures import ImmutableMultiDict
-from starlette.requests import Request
 
 from outlying.checks import check_choice, check_names, read_whole
 from outlying.derived.calendar import DAY
 from outlying.errors import OptionError, not_allowed, shown
 from outlying.options import COLUMN_OPTIONS, EXPLAIN_OPTIONS, Options
 from outlying.results.findings import Findings
-from outlying.results.stories import Pair, Story
+from outlying.results.stories import Pair
 from outlying.table.arrays import Mask
 from outlying.table.columns import Column, NumericColumn
 from outlying.table.table import Condition, Part, part_of
 from outlying.table.values import (
+    TIMES,
     Form,
     Value,
     number_of,
@@ -142,7 +142,10 @@ class TableQuery:
         filters = given.getlist("filter")
         if len(filters) > MOST_FILTERS:
             raise OptionError(f"there are {len(filters)} filters; allowed: {MOST_FILTERS}")
-        rows = given.get("rows")
+        rows = given.get("rows") or ""
+        numbers = tuple(read_whole("rows", part, 1) for part in rows.split(",") if part.strip())
+        if len(numbers) > MOST_NAMED:
+            raise OptionError(f"rows names {len(numbers):,} rows; allowed: {MOST_NAMED:,}")
         return cls(
             offset=read_whole("offset", given.get("offset") or 0, 0),
             limit=limit,
@@ -150,7 +153,7 @@ class TableQuery:
             descending=order == "desc",
             search=str(given.get("search") or "")[:200],
             filters=tuple(map(Filter.read, filters)),
-            rows=None if not rows else _numbers(rows),
+            rows=numbers if rows else None,
         )
 
     def to_params(self) -> Params:
@@ -224,18 +227,6 @@ class OptionsQuery:
         ]
 
 
-def _numbers(text: str) -> tuple[int, ...]:
-    numbers = tuple(read_whole("rows", part, 1) for part in text.split(",") if part.strip())
-    if len(numbers) > MOST_NAMED:
-        raise OptionError(f"rows names {len(numbers):,} rows; allowed: {MOST_NAMED:,}")
-    return numbers
-
-
-def encoded(pairs: Sequence[tuple[str, str]]) -> str:
-    """Write pairs as a query string with its question mark; nothing where there are none."""
-    return f"?{urlencode(pairs)}" if pairs else ""
-
-
 # --- which rows a filter means: in SQL, and on derived columns -------------------------------
 
 
@@ -248,8 +239,10 @@ def condition_sql(column: str, facts: ColumnOverview, item: Filter) -> Sql:
     if item.kind == "contains":
         return containing(column, facts), [label_in_copy(item.value)]
     if item.kind == "equals":
-        is_number = facts.is_numeric
-        return f"{column} = ?", [(number_in_copy if is_number else _label)(facts, item.value)]
+        is_number, value = facts.is_numeric, item.value
+        return f"{column} = ?", [
+            number_in_copy(facts, value) if is_number else label_in_copy(value)
+        ]
     number = column if facts.is_numeric else f"TRY_CAST({column} AS DOUBLE)"
     parts, parameters = [f"{column} IS NOT NULL"], []
     for sign, end in ((">=", item.low), ("<=", item.high)):
@@ -260,31 +253,22 @@ def condition_sql(column: str, facts: ColumnOverview, item: Filter) -> Sql:
 
 
 def containing(column: str, facts: ColumnOverview) -> str:
-    """Look for a text in a cell in any case; the database lowers both, so that they agree."""
-    return f"contains(lower({_text(column, facts)}), lower(?))"
-
-
-def _text(column: str, facts: ColumnOverview) -> str:
-    """Write the text of a cell as pages show it."""
-    if not facts.is_numeric:
-        return column
-    styles = {"date": "%Y-%m-%d", "time": "%H:%M:%S"}
-    if facts.form in ("date", "datetime", "instant", "time"):
-        style = styles.get(facts.form, "%Y-%m-%d %H:%M:%S")
-        return f"strftime(make_timestamp(CAST({column} AS BIGINT)), '{style}')"
-    if facts.form == "duration":
-        return f"CAST({column} / 1000000 AS VARCHAR)"
-    return f"CAST({column} AS {'BIGINT' if facts.form == 'integer' else 'DOUBLE'})::VARCHAR"
+    """Look for a text in a cell, as pages show it, in any case; the database lowers both."""
+    text, form = column, facts.form
+    if form == "duration":
+        text = f"CAST({column} / 1000000 AS VARCHAR)"
+    elif form in TIMES:
+        style = {"date": "%Y-%m-%d", "time": "%H:%M:%S"}.get(form, "%Y-%m-%d %H:%M:%S")
+        text = f"strftime(make_timestamp(CAST({column} AS BIGINT)), '{style}')"
+    elif facts.is_numeric:
+        text = f"CAST({column} AS {'BIGINT' if form == 'integer' else 'DOUBLE'})::VARCHAR"
+    return f"contains(lower({text}), lower(?))"
 
 
 def label_in_copy(value: Any) -> str:
     """Write a category as the database holds it: halves of characters are escaped."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _label(_: ColumnOverview, value: Any) -> str:
-    return label_in_copy(value)
 
 
 def number_in_copy(facts: ColumnOverview | NumericColumn, value: Any) -> float:
@@ -333,15 +317,10 @@ class Addresses:
     hidden: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, request: Request) -> Addresses:
-        """Read what all views of a table have in common."""
-        return cls.posted(request, request.query_params)
-
-    @classmethod
-    def posted(cls, request: Request, form: Given) -> Addresses:
-        """Read the same from a form that was sent."""
-        hidden = tuple(dict.fromkeys(map(str, form.getlist("hide"))))
-        return cls(request.path_params["table"], OptionsQuery.of(form), hidden)
+    def of(cls, table_id: str, given: Given) -> Addresses:
+        """Read what all views of a table have in common from an address, or a form."""
+        hidden = tuple(dict.fromkeys(map(str, given.getlist("hide"))))
+        return cls(table_id, OptionsQuery.of(given), hidden)
 
     @property
     def kept(self) -> Params:
@@ -369,7 +348,8 @@ class Addresses:
 
     def to(self, view: str = "", pairs: Iterable[tuple[str, str]] = (), suffix: str = "") -> str:
         """Return the address of a view."""
-        return f"{self.path(view)}{suffix}{encoded([*pairs, *self.kept])}"
+        query = urlencode([*pairs, *self.kept])
+        return f"{self.path(view)}{suffix}{'?' if query else ''}{query}"
 
     def table(self, query: TableQuery | None = None, suffix: str = "") -> str:
         """Return the address of the table, or of a part of it."""
@@ -390,13 +370,8 @@ class Addresses:
 
     def new(self, values: Mapping[str, Value], suffix: str = "") -> str:
         """Return the address of a new object."""
-        return self.to("/new", object_params(values), suffix)
-
-
-def object_params(values: Mapping[str, Value]) -> Params:
-    """Write the values of a new object as pairs of an address; what is missing is left out."""
-    texts = {name: field_text(value) for name, value in values.items()}
-    return [(f"v.{name}", text) for name, text in texts.items() if text]
+        texts = {f"v.{name}": field_text(value) for name, value in values.items()}
+        return self.to("/new", [item for item in texts.items() if item[1]], suffix)
 
 
 def field_text(value: Value) -> str:
@@ -410,29 +385,11 @@ def field_text(value: Value) -> str:
 # --- what would be ordinary ------------------------------------------------------------------
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which rows are ordinary twins: of the same group, typical, near in the other columns."""
-
-    value: Value
-    filters: tuple[Filter, ...]
-    group: list[Filter]
-    distance: dict[str, Value]
-    row: int
-
-    @classmethod
-    def of(cls, findings: Findings, story: Story, forms: Mapping[str, Form]) -> Wanted:
-        """Describe the twins of a row for one of its stories."""
-        pair = story.headline
-        group = [Filter.of_condition(condition) for condition in pair.conditions]
-        value, typical = nearest_typical(pair, forms)
-        told = {pair.column, pair.property}
-        told |= {condition.attribute for condition in pair.conditions}
-        compared = [name for name in findings.population.columns if name in forms]
-        values = findings.object
-        distance = {name: values.get(name) for name in compared if name not in told}
-        row = 0 if findings.row is None else findings.row + 1
-        return cls(value, (*group, typical), group, distance, row)
+def values_beside(findings: Findings, pair: Pair, forms: Mapping[str, Form]) -> dict[str, Value]:
+    """Return the values of an object by which its ordinary twins are near: those not told of."""
+    told = {pair.column, pair.property, *(condition.attribute for condition in pair.conditions)}
+    names = (name for name in findings.population.columns if name in forms and name not in told)
+    return {name: findings.object.get(name) for name in names}
 
 
 def nearest_typical(pair: Pair, forms: Mapping[str, Form]) -> tuple[Value, Filter]:

@@ -70,8 +70,8 @@ class Credentials:
 
         `further` names are those of a proxy, perhaps with TLS, and at another port.
         """
-        hosts = {f"{_bracketed(name)}:{port}".lower() for name in (*names, *further)}
-        proxied = {_bracketed(name).lower() for name in further}
+        hosts = {f"{bracketed(name)}:{port}".lower() for name in (*names, *further)}
+        proxied = {bracketed(name).lower() for name in further}
         origins = {f"http://{host}" for host in hosts | proxied}
         origins |= {f"https://{host}" for host in proxied}
         own = token or secrets.token_urlsafe(24)
@@ -84,7 +84,7 @@ class Credentials:
         """
         if not self.is_everywhere or server is None:
             return self
-        host = f"{_bracketed(server[0])}:{self.port}".lower()
+        host = f"{bracketed(server[0])}:{self.port}".lower()
         hosts, origins = self.hosts | {host}, self.origins | {f"http://{host}"}
         return dataclasses.replace(self, hosts=hosts, origins=origins)
 
@@ -94,7 +94,8 @@ class Credentials:
         return f"outlying-{self.port}"
 
 
-def _bracketed(name: str) -> str:
+def bracketed(name: str) -> str:
+    """Write a name or an address as it stands in the address of a page."""
     return f"[{name}]" if ":" in name else name
 
 
@@ -163,11 +164,10 @@ class Safety:
         token = _bearer(headers)
         if token is not None:
             return await self._is_right(scope, token)
-        values = _cookies(headers.get("cookie", ""), self._credentials.cookie)
-        if not any(_same(value, self._credentials.session) for value in values):
-            return False
-        _let_in(scope)
-        return True
+        # what else the header of cookies holds may be anything, and much
+        cookie = rf'(?:^|;)[ \t]*{re.escape(self._credentials.cookie)}="?([^;"]*)'
+        values = re.findall(cookie, headers.get("cookie", ""))
+        return _let_in(scope, any(_same(value, self._credentials.session) for value in values))
 
     async def _is_right(self, scope: Scope, token: str) -> bool:
         """Return whether a token is that of this server; whoever has guessed waits for the answer.
@@ -178,11 +178,10 @@ class Safety:
         peer = (scope.get("client") or ("",))[0] if visit is None else visit.peer
         if visit is None or not visit.is_known:
             await asyncio.sleep(self._guesses.delay(peer))
-        if not _same(token, self._credentials.token):
+        is_right = _same(token, self._credentials.token)
+        if not is_right:
             self._guesses.add(peer)
-            return False
-        _let_in(scope)
-        return True
+        return _let_in(scope, is_right)
 
 
 class _Guesses:
@@ -215,15 +214,11 @@ def _visit(scope: Scope) -> Visit | None:
     return (scope.get("state") or {}).get("visit")
 
 
-def _let_in(scope: Scope) -> None:
+def _let_in(scope: Scope, is_right: bool) -> bool:
     visit = _visit(scope)
-    if visit is not None:
+    if is_right and visit is not None:
         visit.know()
-
-
-def _cookies(header: str, name: str) -> list[str]:
-    """Return the values of a cookie; what else the header holds may be anything, and much."""
-    return re.findall(rf'(?:^|;)[ \t]*{re.escape(name)}="?([^;"]*)', header)
+    return is_right
 
 
 def _bearer(headers: Headers) -> str | None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import collections
 import contextlib
 import dataclasses
-import functools
 import ipaddress
 import logging
 import os
@@ -26,7 +24,7 @@ from outlying.errors import OptionError
 from outlying.sources.copies import PrivateFolder
 from outlying.web import Limits
 from outlying.web.api import application
-from outlying.web.safety import Credentials
+from outlying.web.safety import Credentials, bracketed
 from outlying.web.sourcing import Sourcing
 from outlying.web.tables import Service
 
@@ -91,8 +89,9 @@ def serve(
                 settings.token, _names(settings), port, settings.names, everywhere
             )
             service = Service(folder, settings.limits, sources)
+            host = socket.gethostname() if everywhere else bracketed(settings.host)
             token = quote(credentials.token, safe="")
-            address = f"http://{_shown_host(settings.host)}:{port}{settings.path}?token={token}"
+            address = f"http://{host}:{port}{settings.path}?token={token}"
             config = uvicorn.Config(
                 application(service, credentials, is_local=settings.is_local),
                 log_level="error",
@@ -104,7 +103,12 @@ def serve(
                 loop="asyncio",
                 timeout_graceful_shutdown=1,
             )
-            announce = functools.partial(_announced, address, settings, say)
+
+            def announce() -> None:
+                say(address)
+                if settings.opens_browser:
+                    webbrowser.open(address)
+
             server = _Server(config, settings.limits, announce)
             try:
                 server.run(sockets=[listening])
@@ -195,12 +199,6 @@ def _affordable(connections: int) -> int:
     return connections if most == resource.RLIM_INFINITY else min(connections, most // 2)
 
 
-def _announced(address: str, settings: Settings, say: Callable[[str], None]) -> None:
-    say(address)
-    if settings.opens_browser:
-        webbrowser.open(address)
-
-
 def _listening(settings: Settings) -> socket.socket:
     try:
         family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
@@ -226,12 +224,6 @@ def _names(settings: Settings) -> list[str]:
     return names
 
 
-def _shown_host(host: str) -> str:
-    if host in _EVERYWHERE:
-        return socket.gethostname()
-    return f"[{host}]" if ":" in host else host
-
-
 # --- connections -------------------------------------------------------------------------------
 #
 # A stranger is a connection that has shown neither token nor cookie. Strangers get a quarter of the
@@ -250,64 +242,40 @@ class Crowd:
 
     def __init__(self, most: int) -> None:
         self._most, self._most_strangers = max(most, 16), max(most // 4, 8)
-        self._known: dict[Visit, None] = {}
-        self._strangers: dict[Visit, None] = {}
-        self._by_peer: collections.Counter[str] = collections.Counter()
-        self._strangers_by_peer: collections.Counter[str] = collections.Counter()
+        self.visits: dict[Visit, None] = {}
 
     def has_room(self, peer: str) -> bool:
         """Return whether one more connection of a peer fits; others are closed for it if need be.
 
         One peer has half of the room, so that there is some left for others.
         """
-        if self._strangers_by_peer[peer] >= self._most_strangers // 2:
+        if len(self._some(peer, is_known=False)) >= self._most_strangers // 2:
             self.close_stranger(peer)
-        if len(self._strangers) >= self._most_strangers:
+        if len(self._some(None, is_known=False)) >= self._most_strangers:
             self.close_stranger()
-        has_many = self._by_peer[peer] >= self._most // 2
-        is_full = len(self._known) + len(self._strangers) >= self._most
-        if has_many and not (self.close_stranger(peer) or self._close_idle(peer)):
-            return False
-        return not is_full or has_many or self.close_stranger() or self._close_idle()
+        has_many = sum(visit.peer == peer for visit in self.visits) >= self._most // 2
+        if has_many:
+            return self._close_one(peer)
+        return len(self.visits) < self._most or self._close_one()
 
-    def add(self, visit: Visit) -> None:
-        """Count a connection, that of a stranger so far."""
-        self._strangers[visit] = None
-        self._by_peer[visit.peer] += 1
-        self._strangers_by_peer[visit.peer] += 1
-
-    def know(self, visit: Visit) -> None:
-        """Count a connection among those that may come in."""
-        if visit in self._strangers:
-            del self._strangers[visit]
-            _take_one(self._strangers_by_peer, visit.peer)
-            self._known[visit] = None
-
-    def remove(self, visit: Visit) -> None:
-        """Forget a connection that is closed."""
-        self.know(visit)
-        if visit in self._known:
-            del self._known[visit]
-            _take_one(self._by_peer, visit.peer)
+    def _some(self, peer: str | None, *, is_known: bool) -> list[Visit]:
+        """Return the connections of a peer, or of all: those of strangers, or the others."""
+        return [v for v in self.visits if v.is_known == is_known and peer in (None, v.peer)]
 
     def close_stranger(self, peer: str | None = None) -> bool:
         """Close the oldest connection of a stranger; return whether there was one."""
-        return _closed(next((v for v in self._strangers if peer in (None, v.peer)), None))
+        return _closed_first(self._some(peer, is_known=False))
 
-    def _close_idle(self, peer: str | None = None) -> bool:
-        return _closed(next((v for v in self._known if v.is_idle and peer in (None, v.peer)), None))
+    def _close_one(self, peer: str | None = None) -> bool:
+        """Close a stranger, or else a connection that waits for nothing."""
+        idle = [visit for visit in self._some(peer, is_known=True) if visit.is_idle]
+        return self.close_stranger(peer) or _closed_first(idle)
 
 
-def _closed(visit: Visit | None) -> bool:
-    if visit is not None:
+def _closed_first(visits: Sequence[Visit]) -> bool:
+    for visit in visits[:1]:
         visit.drop()
-    return visit is not None
-
-
-def _take_one(counts: collections.Counter[str], peer: str) -> None:
-    counts[peer] -= 1
-    if not counts[peer]:
-        del counts[peer]
+    return bool(visits)
 
 
 def peer_of(address: Any) -> str:
@@ -351,24 +319,23 @@ class Visit(H11Protocol):
         """Take note that token or cookie were shown."""
         if not self.is_known:
             self.is_known = True
-            self._crowd.know(self)
             self._end_wait()
 
     def drop(self) -> None:
         """Close the connection at once; what was not sent yet is lost."""
-        self._crowd.remove(self)
+        self._crowd.visits.pop(self, None)
         self.transport.abort()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Count the connection, and wait for a head."""
         super().connection_made(transport)
-        self._crowd.add(self)
+        self._crowd.visits[self] = None
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
         self._end_wait()
-        self._crowd.remove(self)
+        self._crowd.visits.pop(self, None)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:

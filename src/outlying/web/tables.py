@@ -26,7 +26,14 @@ from outlying.table.values import Form, Value, read_text
 from outlying.web import BusyError, Limits, NotFoundError, NotReadyError
 from outlying.web.browse import Browser, Rows
 from outlying.web.jobs import Job, Jobs, Process
-from outlying.web.queries import DETECT_OPTIONS, Filter, OptionsQuery, TableQuery, Wanted
+from outlying.web.queries import (
+    DETECT_OPTIONS,
+    Filter,
+    OptionsQuery,
+    TableQuery,
+    nearest_typical,
+    values_beside,
+)
 from outlying.web.sourcing import Sourcing, new_path
 from outlying.web.worker import Detect, Explain, Facts, News, Task, WorkerSpec
 
@@ -301,10 +308,14 @@ class Service:
         if not 0 <= place < len(findings.stories):
             raise NotFoundError(f"there is no story {place + 1}")
         story = findings.stories[place]
+        pair = story.headline
         forms = {column.name: column.form for column in entry.facts.columns}
-        wanted = Wanted.of(findings, story, forms)
-        found = await _apart(browser.first_by, wanted.filters, wanted.distance, wanted.row, TWINS)
-        return Twins(story.sentence, wanted.value, wanted.group, entry.rows_of(found))
+        group = [Filter.of_condition(condition) for condition in pair.conditions]
+        value, typical = nearest_typical(pair, forms)
+        near, row = values_beside(findings, pair, forms), findings.row
+        number = 0 if row is None else row + 1
+        found = await _apart(browser.first_by, [*group, typical], near, number, TWINS)
+        return Twins(story.sentence, value, group, entry.rows_of(found))
 
     def explain(
         self,
