@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable
 from numbers import Real
 from typing import Any, TypeAlias
 
+import numpy as np
+
 import outlying
 from benchmarks.speed import peers, tables
 from benchmarks.speed.clock import Clock
@@ -103,6 +105,22 @@ def strengths(spec: Spec) -> Job:
     def run(_clock: Clock) -> Callable[[], Facts]:
         found = outlying.Explainer(frame, **spec.options).strengths(workers=spec.workers)
         return lambda: _ranked(table, found.argsort()[::-1][: len(table.truths)].tolist())
+
+    return run
+
+
+def relations(spec: Spec) -> Job:
+    """Find what the columns of a frame say of each other."""
+    everything()
+    from outlying.derived.finding import find_relations
+    from outlying.options import Options
+
+    table = outlying.Explainer(tables.make(spec).frame()).table
+    rows = np.arange(table.rows)
+
+    def run(_clock: Clock) -> Callable[[], Facts]:
+        found = find_relations(table.columns, table.names, Options(), rows)
+        return lambda: {"relations": len(found)}
 
     return run
 
@@ -290,6 +308,7 @@ JOBS: dict[str, Callable[[Spec], Job]] = {
     "explainer": explainer,
     "many": many,
     "strengths": strengths,
+    "relations": relations,
     "detect": detect,
     "detect_stream": detect_stream,
     "twin": twin,

@@ -34,6 +34,7 @@ class Sizes:
     scaling_conditions: tuple[int, ...] = (1, 2, 3, 4)
     scaling_table: tuple[int, int] = (2000, 12)  # for the number of conditions
     twin: tuple[tuple[int, int], ...] = ((300, 9), (2000, 20))
+    related: tuple[tuple[int, int], ...] = ((10_000, 20), (2000, 100), (100_000, 20))
     repeats: int = 3
     patience: float = 3600.0
     scaling_patience: float = 60.0
@@ -56,6 +57,7 @@ SHORT = Sizes(
     scaling_conditions=(1, 2),
     scaling_table=(500, 6),
     twin=((60, 5),),
+    related=((500, 10),),
     repeats=1,
     patience=120.0,
     scaling_patience=20.0,

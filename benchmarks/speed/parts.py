@@ -156,6 +156,13 @@ def detection(lab: Lab) -> None:
     lab.measure("stream/DuckDB", Spec("histograms", path=path))
 
 
+def relations(lab: Lab) -> None:
+    """Find relations between columns, of tables that have many; by one thread."""
+    for rows, columns in lab.sizes.related:
+        table: dict[str, Any] = {"kind": "related", "rows": rows, "columns": columns}
+        lab.measure(f"{rows} x {columns}", Spec("relations", **table))
+
+
 def scaling(lab: Lab) -> None:
     """See what rows, columns and conditions cost; a method that was stopped goes no further."""
     sizes = lab.sizes
@@ -218,5 +225,6 @@ PARTS: dict[str, Callable[[Lab], None]] = {
     "many": many,
     "wide": wide,
     "detection": detection,
+    "relations": relations,
     "scaling": scaling,
 }

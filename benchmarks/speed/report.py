@@ -81,6 +81,10 @@ TITLES: dict[str, tuple[str, str]] = {
         "is a Parquet file of the last size by `detect(scan(path))`, in passes by DuckDB, "
         "beside what DuckDB takes to read and count it.",
     ),
+    "relations": (
+        "Relations between columns",
+        "Found in tables whose columns depend on four factors, or on nothing; CPU seconds count.",
+    ),
     "scaling": (
         "What the cost depends on",
         "Seconds for one row, and for the other tools.",

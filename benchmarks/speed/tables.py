@@ -14,7 +14,7 @@ from benchmarks.quality.cases import Array
 from benchmarks.speed import subspaces
 from benchmarks.speed.spec import Spec
 
-SUBSPACES = "subspaces"
+SUBSPACES, RELATED = "subspaces", "related"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -54,6 +54,27 @@ def make(spec: Spec) -> Table:
     if spec.kind == SUBSPACES:
         data, truths = subspaces.make(spec.seed, spec.rows, spec.columns)
         return Table(dict(data), truths)
+    if spec.kind == RELATED:
+        return Table(_related(spec), {0: frozenset()})
     noise = spec.columns - stories._STORY_COLUMNS[spec.kind]
     made = planted.plant(spec.kind, spec.seed, spec.rows, noise)
     return Table(made.data, {made.row: made.columns})
+
+
+def _related(spec: Spec) -> dict[str, Array]:
+    """Make columns that depend on four factors, more or less, among counts and labels of chance."""
+    rng = np.random.default_rng(spec.seed)
+    factors = rng.normal(size=(spec.rows, 4))
+    found: dict[str, Array] = {}
+    for number in range(spec.columns):
+        name, noise = f"x{number:03d}", rng.normal(size=spec.rows)
+        if number % 5 == 4:
+            labels = rng.integers(0, 8 + number, spec.rows)
+            found[name] = np.array([f"c{code}" for code in labels], dtype=object)
+        elif number % 5 == 3:
+            found[name] = np.round(np.exp(factors[:, number % 4] + 0.3 * noise), 2)
+        elif number % 5 == 2:
+            found[name] = rng.integers(0, 1000, spec.rows)
+        else:
+            found[name] = factors @ rng.normal(size=4) + (0.5 + rng.random()) * noise
+    return found
