@@ -43,7 +43,8 @@ class Reason:
         """Return the first story of a row in short; None where it has none."""
         if not findings.stories or not findings.stories[0].headline.is_finding:
             return None
-        story, odd = findings.stories[0], findings.stories[0].culprit
+        story = findings.odd_cells[0].story if findings.odd_cells else findings.stories[0]
+        odd = story.culprit
         hint = hint_of(story)
         told = line(story.headline) + (f"; {hint}" if hint else "")
         value = findings.object.get(odd)

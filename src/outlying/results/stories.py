@@ -316,6 +316,11 @@ class Story(Ranked):
         return self.headline.is_finding
 
     @property
+    def is_aside(self) -> bool:
+        """Whether the headline tells of another column than the one that is most likely wrong."""
+        return not self.undecided and self.headline.column != self.culprit
+
+    @property
     def sentence(self) -> str:
         """The story in words, as its headline tells it."""
         return wording.story_sentence(self)
@@ -388,9 +393,19 @@ class OddCell:
 def odd_cells(stories: Iterable[Story]) -> tuple[OddCell, ...]:
     """Group stories by the cell that each calls odd: one cell is one thing, however often told.
 
-    What is exceptional comes first, then what is unusual.
+    What is exceptional comes first, then what is unusual. Of what is told of one cell, what calls
+    this very cell odd comes before a broken relation that another column of it tells.
     """
     found: dict[str, list[Story]] = {}
-    for story in sorted(stories, key=lambda story: (not story.exceptional, not story.unusual)):
+    for story in sorted(stories, key=_standing_of):
         found.setdefault(story.culprit, []).append(story)
-    return tuple(OddCell(column, tuple(own)) for column, own in found.items())
+    return tuple(
+        OddCell(
+            column, tuple(sorted(own, key=lambda story: (*_standing_of(story), story.is_aside)))
+        )
+        for column, own in found.items()
+    )
+
+
+def _standing_of(story: Story) -> tuple[bool, bool]:
+    return not story.exceptional, not story.unusual
