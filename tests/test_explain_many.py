@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import outlying
 from outlying.options import Options
 from outlying.parallel import usable_workers
-from outlying.results.documents import Patterns
+from outlying.results.many import Patterns
 from outlying.sources import read
 from outlying.table.targets import RowRequest, Target, Targets, targets_in
 from tests.strategies import Table, tables

@@ -18,10 +18,9 @@ from outlying.errors import (
 )
 from outlying.options import Options
 from outlying.render.predicates import as_code
-from outlying.render.report import report
 from outlying.results.detections import Detection, Flagged
-from outlying.results.documents import Pattern, json_schema, patterns
 from outlying.results.findings import Findings, Population
+from outlying.results.many import Pattern, json_schema, patterns, report
 from outlying.results.stories import Pair, Story
 from outlying.sources.registry import scan
 from outlying.table.table import Condition, SkippedColumn

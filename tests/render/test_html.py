@@ -14,7 +14,7 @@ import pytest
 
 import outlying
 from outlying.render import scene
-from outlying.render.cells import cell_strip
+from outlying.render.html import cell_strip
 from outlying.results.stories import Rank
 from tests.conftest import Run
 

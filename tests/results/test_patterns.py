@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import outlying
 from outlying.cli.terminal import EXPLAIN
 from outlying.render import text
-from outlying.results.documents import Pattern, Patterns
+from outlying.results.many import Pattern, Patterns
 from outlying.results.stories import Rank
 
 LOOK = text.Look(terms=EXPLAIN)

@@ -23,8 +23,8 @@ import numpy as np
 from outlying.errors import OutputError
 from outlying.options import Options
 from outlying.render.files import final_path, is_special, refuse_inputs
-from outlying.results.documents import Patterns
 from outlying.results.findings import Population, heading
+from outlying.results.many import Patterns
 from outlying.table.table import Table
 from outlying.table.targets import Targets
 from outlying.table.values import printable

@@ -28,9 +28,8 @@ from outlying.render.files import Output
 from outlying.render.predicates import DIALECTS, Dialect, as_code
 from outlying.render.text import Look, notes_paragraph, render, summary
 from outlying.results.detections import Detection, Flagged
-from outlying.results.documents import Patterns, document, entry_beside
 from outlying.results.findings import Findings
-from outlying.results.many import cell_table
+from outlying.results.many import Patterns, cell_table, document, entry_beside
 from outlying.results.wording import Terms
 from outlying.sources import writing
 from outlying.sources.file_queries import files_of
@@ -308,7 +307,7 @@ def _document(work: Run) -> Iterator[str]:
 
 
 def _page(work: Run) -> Iterator[str]:
-    from outlying.render.html import Report
+    from outlying.render.report import Report
 
     found = work.explainer
     report = Report(found.population, found.options, is_many=True, detection=work.detection)

@@ -9,32 +9,23 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import outlying
-from outlying import sentences as say
-from outlying.options import Options
 from outlying.render import listing as lists
 from outlying.render import scene, svg
-from outlying.render.cells import cell_strip, numbered
 from outlying.render.scene import PALETTE
-from outlying.render.text import Look
-from outlying.results.detections import Detection, Flagged, Reason
-from outlying.results.documents import Patterns
-from outlying.results.findings import Findings, Population
-from outlying.results.stories import Pair
+from outlying.results.detections import Detection, Reason
+from outlying.results.findings import Findings
+from outlying.results.stories import Pair, odd_cells
 from outlying.results.wording import (
     GLOSSARY,
     PYTHON,
     Figure,
-    Terms,
     everyone,
     figures,
     headline,
-    key_of,
     line,
     members,
     name_of,
@@ -44,7 +35,7 @@ from outlying.results.wording import (
     title,
     verdict,
 )
-from outlying.table.values import Value, printable
+from outlying.table.values import printable, text_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -73,7 +64,6 @@ _RIGHT_TO_LEFT = re.compile(
 )
 #: Terms that the page calls by a longer name.
 _NAMES = {"overall": "overall outlierness", "group": "group size"}
-_LOOK = Look(terms=Terms(1))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -85,150 +75,9 @@ class Term:
     words: str
 
 
-def page(findings: Findings) -> str:
-    """Return a page on one object."""
-    report = Report(findings.population, findings.options)
-    report.add(findings)
-    return report.page()
-
-
-class Report:
-    """A page on one object or many, each rendered as soon as it is added."""
-
-    def __init__(
-        self,
-        population: Population,
-        options: Options,
-        *,
-        is_many: bool = False,
-        detection: Detection | None = None,
-    ) -> None:
-        self.population, self.options, self.is_many = population, options, is_many
-        self.detection = detection
-        self._objects: list[str] = []
-        self._lines: list[Line] = []
-        self._strengths: list[float] = []
-        self._notes: dict[str, list[int]] = {}
-        self._rows: list[int | None] = []
-        self._keys: list[tuple[tuple[str, Value], ...]] = []
-        self._patterns = Patterns()
-
-    def add(self, findings: Findings, flagged: Flagged | None = None) -> None:
-        """Add one more object, with what has flagged it, if anything has."""
-        self._patterns.add(findings)
-        self._rows.append(findings.row)
-        self._keys.append(findings.key)
-        place = len(self._objects)
-        self._strengths.append(findings.strength)
-        self._lines.append(_line_of(findings, f"object-{place + 1}"))
-        for note in findings.notes:
-            self._notes.setdefault(note, []).append(place)
-        self._objects.append(
-            _rendered(
-                "object.html",
-                number=place + 1,
-                title=self._name(place) if self.is_many else "The row",
-                with_notes=not self.is_many,
-                flagged=self._flagged(flagged),
-                findings=findings,
-                own_columns=findings.population != self.population,
-            )
-        )
-
-    def _flagged(self, flagged: Flagged | None) -> str:
-        if flagged is None or self.detection is None:
-            return ""
-        return f"Number {flagged.rank}: {lists.reason(flagged, self.detection.settings)}."
-
-    def _name(self, place: int) -> str:
-        row, key = self._rows[place], self._keys[place]
-        if row is None:
-            return f"The row with {key_of(key)}" if key else f"New row {place + 1:,}"
-        return f"Row {row + 1}" + (f", {short_name(key)}" if key else "")
-
-    def page(self) -> str:
-        """Return the page on all objects so far."""
-        people = self.population
-        compared = f"{people.rows:,} rows, {len(people.columns):,} columns compared"
-        return _rendered(
-            "page.html",
-            title=self._title(),
-            about=f"{printable(people.source, 200)}: {compared}",
-            detection="" if self.detection is None else lists.detector(self.detection.settings),
-            detection_notes=() if self.detection is None else self.detection.notes,
-            summary="" if self.detection is None else lists.heading(self.detection),
-            combinations=[]
-            if self.detection is None
-            else [
-                f"{lists.row_name(item, _LOOK)}: {lists.most_in(item)}"
-                for item in self.detection.combinations
-            ],
-            odd_all_over=say.ODD_COMBINATIONS,
-            stories=list(self._linked_patterns()) if self.is_many else [],
-            objects=[_safe(self._objects[place]) for place in self._order()],
-            ranking=self._ranking() if self.is_many else [],
-            ids=", ".join(dict.fromkeys(name for key in self._keys for name, _ in key)),
-            notes=list(self._shared_notes()) if self.is_many else [],
-            skipped=people.skipped_columns,
-            options=_option_texts(self.options),
-            version=outlying.__version__,
-            terms=terms(),
-            style=style_sheet(),
-        )
-
-    def _order(self) -> list[int]:
-        """Return the objects, the oddest first; those of a detection are ranked already."""
-        places = range(len(self._objects))
-        if self.detection is not None:
-            return list(places)
-        return sorted(places, key=lambda place: -self._strengths[place])
-
-    def _ranking(self) -> list[Line]:
-        """Return a line for each object, in the order of the page."""
-        lines = [self._lines[place] for place in self._order()]
-        return [dataclasses.replace(line, rank=rank) for rank, line in enumerate(lines, start=1)]
-
-    def _shared_notes(self) -> Iterator[str]:
-        """Yield each note once, with the rows that it is about where these are not all."""
-        for note, places in self._notes.items():
-            named = ", ".join(self._name(place) for place in dict.fromkeys(places))
-            yield note if len(set(places)) == len(self._objects) else f"{named}: {note}"
-
-    def _title(self) -> str:
-        source = printable(re.split(r"[/\\]", self.population.source)[-1])
-        if self.detection is not None:
-            return f"What is odd in {source}, and why?"
-        count = len(self._objects)
-        if self.is_many and count != 1:
-            if None in self._rows and not any(self._keys):
-                return f"Why are these {count:,} new rows outliers against {source}?"
-            return f"Why are these {count:,} rows of {source} outliers?"
-        row = self._rows[0] if self._rows else None
-        if any(self._keys) and row is None:
-            return f"Why is the row with {key_of(self._keys[0])} of {source} an outlier?"
-        if row is None:
-            return f"Why is the new row an outlier against {source}?"
-        named = f" ({key_of(self._keys[0])})" if any(self._keys) else ""
-        return f"Why is row {row + 1}{named} of {source} an outlier?"
-
-    def _linked_patterns(self) -> Iterator[dict[str, Any]]:
-        """Yield each story with links to its objects; a row that was asked for twice has two."""
-        places: dict[int, list[int]] = {}
-        for place, row in enumerate(self._rows):
-            places.setdefault(place if row is None else row, []).append(place)
-        for story in self._patterns.told():
-            linked = [place for row in dict.fromkeys(story.rows) for place in places[row]]
-            links = [
-                {"number": place + 1, "name": self._name(place).removeprefix("Row ")}
-                for place in linked
-            ]
-            if len(links) > 1:
-                yield {"name": story.name, "count": story.count, "links": links}
-
-
 def fragment(findings: Findings) -> str:
     """Return what the page says of one object as a fragment for others, such as a notebook."""
-    return _rendered(
+    return rendered(
         "fragment.html",
         title=f"{name_of(findings)}.",
         anchor=f"outlying-{_digest(findings)}",
@@ -247,7 +96,7 @@ def _digest(findings: Findings) -> str:
 
 def card(pair: Pair, said: str | None = None) -> str:
     """Return the card of one pair as a fragment for other pages."""
-    return _rendered("card.html", pair=pair, said=said, terms=terms(), style=style_sheet())
+    return rendered("card.html", pair=pair, said=said, terms=terms(), style=style_sheet())
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -265,7 +114,7 @@ class Line:
     target: str = ""  # where the page tells more
 
 
-def _line_of(findings: Findings, target: str) -> Line:
+def line_of(findings: Findings, target: str) -> Line:
     """Return the line of a row that is explained; the page counts rows from 1."""
     row, name = findings.row, short_name(findings.key)
     number = None if row is None else row + 1
@@ -286,7 +135,7 @@ def listing(detection: Detection) -> str:
             told = item.reason.cell, item.reason.expected, item.reason.context, item.reason.why
         lines.append(Line(item.rank, item.row, item.name, *told, item.word == "unusual"))
     named = next((item.key for item in rows if item.key), ())
-    return _rendered(
+    return rendered(
         "listing.html",
         title=lists.heading(detection),
         id=", ".join(name for name, _ in named),
@@ -298,7 +147,73 @@ def listing(detection: Detection) -> str:
 def cells(columns: Mapping[str, Sequence[Any]]) -> str:
     """Return the list of odd cells that a notebook shows of many rows."""
     rows = list(zip(*columns.values(), strict=True))
-    return _rendered("cells.html", names=list(columns), rows=rows, style=style_sheet())
+    return rendered("cells.html", names=list(columns), rows=rows, style=style_sheet())
+
+
+# --- the row as a strip of cells: where to look, before anything is read (method 5b) ------------
+
+#: In a row of more columns ordinary cells stand behind a click.
+MANY_COLUMNS = 40
+
+_FULL = 100  # percent of the strongest shade: the cell most to blame
+_ODD = 45  # at least, for each cell that a story that stands out calls odd
+_FAINT = 25  # at most, where nothing stands out
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of the row: its shade in percent, and the number of the story that calls it odd."""
+
+    name: str
+    value: str
+    heat: int
+    odd: int | None
+    is_compared: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CellStrip:
+    """The cells of a row in the order of the table; of a wide row the ordinary ones apart."""
+
+    shown: tuple[Cell, ...]
+    folded: tuple[Cell, ...]
+
+
+def cell_strip(findings: Findings) -> CellStrip:
+    """Return the cells of the row, shaded by blame; a wide row folds what is ordinary."""
+    found = odd_cells(findings.stories)
+    odd = {cell.column: cell.number for cell in found if cell.story.stands_out}
+    blame, heats = findings.blame, _heats(findings)
+    cells = tuple(
+        Cell(
+            printable(name, 60),
+            printable(text_of(value), 80),
+            max(heats.get(name, 0), _ODD if name in odd else 0),
+            odd.get(name),
+            name in blame,
+        )
+        for name, value in findings.values
+    )
+    if len(cells) <= MANY_COLUMNS:
+        return CellStrip(cells, ())
+    named = {name for name, heat in heats.items() if heat}
+    for cell in found:
+        if cell.number == 1 or cell.story.stands_out:
+            named.update(cell.story.columns)
+    parts: tuple[list[Cell], list[Cell]] = [], []
+    for (name, _), shown in zip(findings.values, cells, strict=True):
+        parts[name not in named].append(shown)
+    return CellStrip(*map(tuple, parts))
+
+
+def _heats(findings: Findings) -> dict[str, int]:
+    """Return the shade of each compared column: its blame as a share of the greatest."""
+    blame = findings.blame
+    most, full = max(blame.values(), default=0.0), _FULL if findings.stands_out else _FAINT
+    return {name: round(full * number / most) if most > 0 else 0 for name, number in blame.items()}
+
+
+# --- cards ---------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -379,21 +294,15 @@ def terms() -> list[Term]:
     return [Term(term, _NAMES.get(term, term), words) for term, words in GLOSSARY.items()]
 
 
-def _option_texts(options: Options) -> list[tuple[str, str]]:
-    return [
-        (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-        for name, value in options.to_dict().items()
-    ]
-
-
 def _directed(text: str) -> Any:
     """Return a text whose right-to-left words do not turn around what stands beside them."""
     from markupsafe import escape
 
-    return _safe(_RIGHT_TO_LEFT.sub(r"<bdi>\g<0></bdi>", str(escape(text))))
+    return safe(_RIGHT_TO_LEFT.sub(r"<bdi>\g<0></bdi>", str(escape(text))))
 
 
-def _safe(text: str) -> Any:
+def safe(text: str) -> Any:
+    """Return markup that needs no escaping."""
     from markupsafe import Markup
 
     return Markup(text)  # noqa: S704 - written by a template that escapes
@@ -402,7 +311,7 @@ def _safe(text: str) -> Any:
 @functools.cache
 def style_sheet() -> Any:
     """Return the style of all cards and pictures, light and dark."""
-    return _safe(_rendered("style.css", light=PALETTE["light"], dark=PALETTE["dark"]))
+    return safe(rendered("style.css", light=PALETTE["light"], dark=PALETTE["dark"]))
 
 
 def with_cards(found: Environment) -> Environment:
@@ -419,16 +328,17 @@ def _environment() -> Environment:
 
 def _percent_of(number: float, name: str) -> Any:
     """Return an attribute that tells the style sheet a percentage, such as where a label stands."""
-    return _safe(f'style="--{name}:{round(number, 2):g}%"')
+    return safe(f'style="--{name}:{round(number, 2):g}%"')
 
 
-def _rendered(template: str, **values: Any) -> str:
+def rendered(template: str, **values: Any) -> str:
+    """Fill in a template, which escapes."""
     return _environment().get_template(template).render(**values)
 
 
 _FILTERS: dict[str, Any] = {
     "view": view,
-    "numbered": numbered,
+    "numbered": lambda findings: odd_cells(findings.stories),
     "cell_strip": cell_strip,
     "headline": headline,
     "outcome": lambda findings: title(findings).rstrip(":"),

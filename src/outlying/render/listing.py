@@ -8,8 +8,8 @@ from outlying import sentences as say
 from outlying.options import DetectOptions
 from outlying.render.text import Look, notes_paragraph, summary, text_width, wrapped
 from outlying.results.detections import Counts, Detection, Flagged, OddCombination, Word
-from outlying.results.documents import Patterns
 from outlying.results.findings import Population
+from outlying.results.many import Patterns
 from outlying.results.wording import figure, key_of, short_name
 from outlying.table.values import number_text, printable
 

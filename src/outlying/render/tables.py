@@ -1,4 +1,4 @@
-"""Tables for other programs: Markdown, CSV for spreadsheets, and an Excel workbook.
+"""Tables for other programs: dataframes, Markdown, CSV for spreadsheets, and an Excel workbook.
 
 What a cell holds came from anywhere: nothing that a spreadsheet would compute is left as it is.
 """
@@ -6,19 +6,39 @@ What a cell holds came from anywhere: nothing that a spreadsheet would compute i
 from __future__ import annotations
 
 import csv
+import importlib
 import io
 import zipfile
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 from xml.sax.saxutils import escape
 
-from outlying.errors import harmless
+from outlying.errors import MissingExtraError, harmless
+from outlying.table.table import FrameLibrary
 
 Columns = Mapping[str, Sequence[Any]]
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet begins to compute
 _MOST_CHARACTERS = 32_767  # of a cell of a workbook
 _LONGEST_YEAR = 1980  # before which an archive has no date
+
+
+def frame(columns: dict[str, list[Any]], preferred: FrameLibrary) -> Any:
+    """Return a dataframe of the preferred library, or of another where that is not installed."""
+    for name in (preferred, *get_args(FrameLibrary)):
+        try:
+            library = importlib.import_module(name)
+        except ImportError:
+            continue
+        return library.DataFrame(
+            {name: list(map(_whole, cells)) for name, cells in columns.items()}
+        )
+    raise MissingExtraError("to_frame()", "pandas")
+
+
+def _whole(cell: Any) -> Any:
+    """Return a text without halves of characters, which no library takes; others as they are."""
+    return cell.encode("utf-8", "backslashreplace").decode() if isinstance(cell, str) else cell
 
 
 def _rows(columns: Columns) -> list[tuple[Any, ...]]:

@@ -13,8 +13,8 @@ import numpy as np
 from outlying import sentences as say
 from outlying.render import scene
 from outlying.render.axis import short
-from outlying.results.documents import Pattern
 from outlying.results.findings import Findings, Population
+from outlying.results.many import Pattern
 from outlying.results.stories import OddCell, Pair, Story, odd_cells
 from outlying.results.wording import PYTHON, Terms, figures, line, name_of, percent, title
 from outlying.table.table import SkipReason
@@ -75,7 +75,8 @@ def sparkline(pair: Pair, width: int) -> list[str]:
     if pair.picture is None:
         return []
     chart = scene.property_chart(pair, pair.picture)
-    if pair.given and not isinstance(chart, scene.BarChart):
+    is_bars = isinstance(chart, scene.BarChart)
+    if isinstance(chart, scene.ScatterChart) or (pair.given and not is_bars):
         return []  # how far rows are from what is expected says nothing without a page
     lines = _density(chart, width) if isinstance(chart, scene.DensityChart) else _bars(chart, width)
     return lines if all(text_width(line) <= width for line in lines) else []
@@ -179,7 +180,7 @@ def render(findings: Findings, look: Look) -> str:
     parts = [
         _object(findings, look),
         look.style(wrapped(title(findings), look.width), "title"),
-        *(_cell(number, cell, look, has_marks) for number, cell in enumerate(cells, start=1)),
+        *(_cell(cell, look, has_marks) for cell in cells),
         *_folded(findings, len(stories), look),
         *_notes(findings, look),
     ]
@@ -201,9 +202,9 @@ def values(row: Sequence[tuple[str, Value]], width: int, margin: str) -> str:
     return wrapped(whole, width, margin, margin).replace(_UNBROKEN, " ")
 
 
-def _cell(number: int, cell: OddCell, look: Look, has_marks: bool) -> str:
+def _cell(cell: OddCell, look: Look, has_marks: bool) -> str:
     """Return what makes a cell odd: its best story in full, and the others in short."""
-    first, story = f"{number:>2}. ", cell.story
+    first, story = f"{cell.number:>2}. ", cell.story
     margin = " " * len(first)
     width = look.width
     marked = say.MARKED_UNUSUAL if has_marks and story.unusual else ""
@@ -221,7 +222,7 @@ def _details(cell: OddCell, everything: bool) -> list[str]:
     story = cell.story
     lines = [story.headline.standing] if story.headline.standing else []
     lines += [_numbers(story)] if everything else []
-    others = [other.headline for other in cell.stories[1:]]
+    others = [other.headline for other in cell.also]
     sides = [p for p in story.others if everything or len(p.conditions) < len(story.columns)]
     if not everything:  # a relation and a context of the same columns say the same
         told = {_subject(story.headline)}

@@ -220,7 +220,7 @@ class Detection:
         `row` counts from 0, as everywhere in Python. It is pandas, or polars for a table that came
         as polars or where only that is there.
         """
-        from outlying.render.report import frame
+        from outlying.render.tables import frame
 
         return frame(self.columns(), self.population.frame_library)
 

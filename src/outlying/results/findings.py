@@ -233,7 +233,7 @@ class Findings:
 
     def to_html(self) -> str:
         """Return the result as a page for a browser: one file that loads nothing."""
-        from outlying.render.html import page
+        from outlying.render.report import page
 
         return page(self)
 
@@ -263,7 +263,7 @@ class Findings:
 
         A population that came as a polars frame gives a polars frame.
         """
-        from outlying.render.report import frame
+        from outlying.render.tables import frame
 
         rows = [pair.to_dict() for pair in self.pairs]
         for row, story in zip(rows, self.stories, strict=True):

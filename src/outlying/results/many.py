@@ -1,12 +1,26 @@
-"""Findings on many rows: a sequence that is explained as it is read, and the list of odd cells."""
+"""Findings on many rows: a sequence, a list of odd cells, a JSON document, what they share.
+
+A pattern is objects that stand out in the same columns. Two readings of one oddity (temp given
+city, city given temp) are one pattern, as both come from the same columns: which of the two is told
+may differ from row to row.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, overload
+import builtins
+import collections
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, overload
 
-from outlying.results.findings import Findings
-from outlying.results.wording import headline, short_name
+from outlying import sentences as say
+from outlying.errors import OptionError
+from outlying.options import Options
+from outlying.results.detections import Detection, Flagged
+from outlying.results.findings import Findings, Population, entry, heading
+from outlying.results.stories import OddCell, Pair
+from outlying.results.wording import headline, kind_of, short_name
 from outlying.table.values import plain
 
 #: What the list of odd cells holds of each.
@@ -18,28 +32,26 @@ CELL_FIELDS = (
 
 def cell_table(findings: Iterable[Findings], first_row: int = 0) -> dict[str, list[Any]]:
     """Return the cells that stand out in some rows, the oddest of each row first, by field."""
-    columns: dict[str, list[Any]] = {name: [] for name in CELL_FIELDS}
-    for item in findings:
-        values = item.object
-        for cell in item.odd_cells:
-            _, expected, where = headline(cell.story.headline)
-            told = (
-                None if item.row is None else item.row + first_row,
-                short_name(item.key),
-                cell.column,
-                plain(values.get(cell.column)),
-                expected.removeprefix("expected "),
-                where.removeprefix("where "),
-                cell.story.kind,
-                "exceptional" if cell.exceptional else "unusual",
-                cell.story.sentence,
-                cell.story.strength,
-                cell.exceptional,
-                item.stories.index(cell.story) + 1,
-            )
-            for name, value in zip(CELL_FIELDS, told, strict=True):
-                columns[name].append(value)
-    return columns
+    lines = [_cell_line(item, cell, first_row) for item in findings for cell in item.odd_cells]
+    return {name: [line[place] for line in lines] for place, name in enumerate(CELL_FIELDS)}
+
+
+def _cell_line(item: Findings, cell: OddCell, first_row: int) -> tuple[Any, ...]:
+    _, expected, where = headline(cell.story.headline)
+    return (
+        None if item.row is None else item.row + first_row,
+        short_name(item.key),
+        cell.column,
+        plain(item.object.get(cell.column)),
+        expected.removeprefix("expected "),
+        where.removeprefix("where "),
+        cell.story.kind,
+        "exceptional" if cell.exceptional else "unusual",
+        cell.story.sentence,
+        cell.story.strength,
+        cell.exceptional,
+        item.stories.index(cell.story) + 1,
+    )
 
 
 class Explanations(Sequence[Findings]):
@@ -92,7 +104,7 @@ class Explanations(Sequence[Findings]):
 
     def to_frame(self) -> Any:
         """Return the cells that stand out as a dataframe, one line each; `row` counts from 0."""
-        from outlying.render.report import frame
+        from outlying.render.tables import frame
 
         found = list(self)
         library = found[0].population.frame_library if found else "pandas"
@@ -100,11 +112,204 @@ class Explanations(Sequence[Findings]):
 
     def to_html(self) -> str:
         """Return one HTML page on all rows, with what they share; it loads nothing."""
-        from outlying.render.report import report
-
         return report(self)
 
     def _repr_html_(self) -> str:
         from outlying.render.html import cells
 
         return cells(cell_table(self))
+
+
+def report(findings: Findings | Iterable[Findings]) -> str:
+    """Return an HTML page on many findings about one table, with the stories they share.
+
+    The page is one file that loads nothing; `Findings.to_html` writes one on a single object.
+    """
+    from outlying.render.report import Report
+
+    found: Report | None = None
+    if isinstance(findings, Findings):
+        findings = [findings]
+    if not isinstance(findings, Iterable):
+        raise OptionError(f"findings is {findings!r}; allowed: a list of what explain() gives")
+    for place, item in enumerate(findings):
+        if not isinstance(item, Findings):
+            raise OptionError(f"findings[{place}] is {item!r}; allowed: what explain() gives")
+        if found is None:
+            found = Report(item.population, item.options, is_many=True)
+        people, first = item.population, found.population
+        if (people.source, people.rows) != (first.source, first.rows):
+            raise OptionError(
+                f"findings[{place}] is about {people.source} with {people.rows:,} rows, the first "
+                f"about {first.source} with {first.rows:,}; a report is about one table"
+            )
+        if item.options != found.options:
+            raise OptionError(
+                f"findings[{place}] has other options than the first; a report has one set of them"
+            )
+        found.add(item)
+    if found is None:
+        raise OptionError("there are no findings; a report needs at least one")
+    return found.page()
+
+
+# --- documents and patterns ----------------------------------------------------------------------
+
+#: What a heading says of columns.
+_COLUMNS = ("columns", "skipped_columns", "derived_columns")
+
+
+def entry_beside(
+    findings: Findings, population: Population, flagged: Flagged | None = None
+) -> dict[str, Any]:
+    """Return one object, with its own columns where a new object brings other ones into play.
+
+    Where it was detected, what is known of it from there stands beside.
+    """
+    content = entry(findings)
+    if findings.population != population:
+        own = heading(findings.population, findings.options)
+        content |= {name: own[name] for name in _COLUMNS}
+    return content if flagged is None else content | {"detection": flagged.summary()}
+
+
+def document(
+    population: Population,
+    options: Options,
+    entries: Iterable[dict[str, Any]],
+    detection: Detection | None = None,
+) -> dict[str, Any]:
+    """Return the document on many objects; with a detection, what has found them."""
+    patterns, objects = Patterns(), []
+    for content in entries:
+        patterns.add(content)
+        objects.append(content)
+    told = [item.to_dict() for item in patterns.told()]
+    whole = heading(population, options)
+    whole |= {} if detection is None else {"detection": detection.summary()}
+    return whole | {"objects": objects, "patterns": told}
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of all that is written as JSON: documents, and single JSON lines.
+
+    It is the file `schema.json` beside this module; docs/json.md says the same in words.
+    """
+    from importlib import resources  # not when the package is imported: it takes long
+
+    file = resources.files("outlying") / "results" / "schema.json"
+    return dict(json.loads(file.read_text(encoding="utf-8")))
+
+
+#: A property, the attributes of its conditions in the order of their names, whether it is empty.
+Reading: TypeAlias = tuple[str, tuple[str, ...], bool]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pattern:
+    """Objects whose strongest pair that stands out is about the same columns.
+
+    `property` is None where nothing stands out. `rows` are positions from 0: of the rows in
+    the table, or of new objects among those given. Rows of a stream have no position; theirs are
+    places among those explained, as `are_places` tells.
+    """
+
+    property: str | None
+    attributes: tuple[str, ...]
+    rows: tuple[int, ...]
+    count: int
+    total: int
+    are_places: bool = False
+    is_empty: bool = False
+
+    @builtins.property
+    def name(self) -> str:
+        """The pattern without its numbers, such as "Temp does not fit the city"."""
+        if self.property is None:
+            return say.NOTHING_ODD
+        return kind_of(self.property, self.attributes, is_empty=self.is_empty)
+
+    def __str__(self) -> str:
+        count, total = f"{self.count:,}", f"{self.total:,}"
+        return say.SHARED_BY_ALL.format(count=count, total=total, pattern=self.name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the pattern as it stands in the JSON result, where rows are counted from 1."""
+        return {
+            "name": self.name,
+            "property": self.property,
+            "attributes": list(self.attributes),
+            "rows": [row + 1 for row in self.rows],
+            "count": self.count,
+            "total": self.total,
+            "sentence": str(self),
+        }
+
+
+class Patterns:
+    """Takes one explained object after the other and keeps no more than its row."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._are_places = False
+        self._rows: dict[frozenset[str | bool], list[int]] = {}
+        self._readings: dict[frozenset[str | bool], collections.Counter[Reading]] = {}
+
+    def add(self, item: Findings | Mapping[str, Any]) -> None:
+        """Take findings, or one of the `objects` of a JSON result."""
+        row, reading = _of_findings(item) if isinstance(item, Findings) else _of_entry(item)
+        columns: frozenset[str | bool] = frozenset()
+        if reading is not None:
+            columns = frozenset((reading[0], *reading[1], reading[2]))
+        self._are_places |= row is None
+        self._rows.setdefault(columns, []).append(self.total if row is None else row)
+        counter = self._readings.setdefault(columns, collections.Counter())
+        if reading is not None:
+            counter[reading] += 1
+        self.total += 1
+
+    def told(self) -> tuple[Pattern, ...]:
+        """Return the patterns so far: the most frequent first, then by name."""
+        found = [self._pattern(columns) for columns in self._rows]
+        return tuple(sorted(found, key=_order))
+
+    def _pattern(self, columns: frozenset[str | bool]) -> Pattern:
+        rows, readings = self._rows[columns], self._readings[columns]
+        often = sorted(readings, key=lambda reading: (-readings[reading], reading))
+        name, attributes, is_empty = often[0] if often else (None, (), False)
+        told = tuple(rows), len(rows), self.total, self._are_places
+        return Pattern(name, attributes, *told, is_empty)
+
+
+def patterns(findings: Iterable[Findings | Mapping[str, Any]]) -> tuple[Pattern, ...]:
+    """Sum up many findings: which columns explain how many of the objects."""
+    found = Patterns()
+    for item in findings:
+        found.add(item)
+    return found.told()
+
+
+def _order(pattern: Pattern) -> tuple[Any, ...]:
+    name = pattern.property or ""
+    return -pattern.count, pattern.property is None, name, pattern.attributes, pattern.is_empty
+
+
+def _of_findings(findings: Findings) -> tuple[int | None, Reading | None]:
+    pair = next((pair for pair in findings.pairs if pair.stands_out), None)
+    return findings.row, None if pair is None else _reading(pair)
+
+
+def _reading(pair: Pair) -> Reading:
+    name = pair.column if pair.given or pair.value is None else pair.property
+    return name, tuple(sorted(pair.others)), pair.value is None
+
+
+def _of_entry(entry: Mapping[str, Any]) -> tuple[int | None, Reading | None]:
+    row = None if entry["row"] is None else entry["row"] - 1
+    pair = next((pair for pair in entry["pairs"] if pair["exceptional"] or pair["unusual"]), None)
+    if pair is None:
+        return row, None
+    others = (*pair["given"], *(condition["attribute"] for condition in pair["conditions"]))
+    is_empty = pair["value"] is None
+    name = pair["column"] if pair["given"] or is_empty else pair["property"]
+    return row, (name, tuple(sorted(others)), is_empty)

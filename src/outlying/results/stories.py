@@ -374,8 +374,12 @@ class Story(Ranked):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OddCell:
-    """One cell, and all that makes it odd: its best story first, then others on the same cell."""
+    """One cell, and all that makes it odd: its best story first, then others on the same cell.
 
+    `number` is its place among the cells of the row, from 1.
+    """
+
+    number: int
     column: str
     stories: tuple[Story, ...]
 
@@ -383,6 +387,11 @@ class OddCell:
     def story(self) -> Story:
         """What tells most."""
         return self.stories[0]
+
+    @property
+    def also(self) -> tuple[Story, ...]:
+        """The other stories on it."""
+        return self.stories[1:]
 
     @property
     def exceptional(self) -> bool:
@@ -400,10 +409,8 @@ def odd_cells(stories: Iterable[Story]) -> tuple[OddCell, ...]:
     for story in sorted(stories, key=_standing_of):
         found.setdefault(story.culprit, []).append(story)
     return tuple(
-        OddCell(
-            column, tuple(sorted(own, key=lambda story: (*_standing_of(story), story.is_aside)))
-        )
-        for column, own in found.items()
+        OddCell(number, column, tuple(sorted(own, key=lambda s: (*_standing_of(s), s.is_aside))))
+        for number, (column, own) in enumerate(found.items(), start=1)
     )
 
 

@@ -12,10 +12,9 @@ from typing import Any
 from outlying import sentences as say
 from outlying.errors import MissingExtraError
 from outlying.options import EXPLAIN_OPTIONS, READ_OPTIONS
-from outlying.render.html import Report
+from outlying.render.report import Report
 from outlying.render.tables import csv_text, workbook
-from outlying.results import documents
-from outlying.results.many import cell_table
+from outlying.results import many
 from outlying.table.values import plain
 from outlying.web import NotReadyError
 from outlying.web.jobs import Job
@@ -56,10 +55,10 @@ def document(job: Job) -> dict[str, Any]:
         return job.explained[0].to_dict()
     detection = job.result.detection
     entries = (
-        documents.entry_beside(findings, detection.population, row)
+        many.entry_beside(findings, detection.population, row)
         for findings, row in zip(job.explained, detection.rows, strict=True)
     )
-    return documents.document(detection.population, job.result.options, entries, detection)
+    return many.document(detection.population, job.result.options, entries, detection)
 
 
 def _json(job: Job) -> str:
@@ -80,7 +79,7 @@ def _page(job: Job) -> str:
 
 def odd_cells(job: Job, fine: Collection[int]) -> dict[str, list[Any]]:
     """Return the list of odd cells by field; rows that a reader marked as fine say so."""
-    columns = cell_table(job.explained, first_row=1)
+    columns = many.cell_table(job.explained, first_row=1)
     return columns | {"marked": ["fine" if row in fine else "" for row in columns["row"]]}
 
 

@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 import outlying
 from outlying.options import EXPLAIN_OPTIONS, ColumnType
-from outlying.results.documents import json_schema
+from outlying.results.many import json_schema
 from outlying.table.values import Value, plain
 from outlying.web import jobs, tables
 from outlying.web.queries import Filter
