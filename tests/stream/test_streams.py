@@ -27,11 +27,9 @@ from outlying.errors import (
 from outlying.sources import local
 from outlying.sources.arrow_types import Field
 from outlying.stream import population as streamed
-from outlying.stream.cells import ColumnReader
 from outlying.stream.histograms import Range
-from outlying.stream.planning import ColumnPlan, Predicate, Query, VerifyPlan
-from outlying.stream.verify_pass import VerifyPass
-from outlying.stream.verify_run import VerifyRun
+from outlying.stream.planning import ColumnPlan, ColumnReader, Predicate, Query, VerifyPlan
+from outlying.stream.verify_pass import VerifyPass, VerifyRun
 from tests.conftest import Run
 
 pytestmark = pytest.mark.usefixtures("few_drawn")

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from outlying.method.distribution import Distribution
 from outlying.sources.arrow_types import Field
-from outlying.stream.cells import ColumnReader
 from outlying.stream.histograms import (
     BinHistograms,
     CategoricalGroup,
@@ -29,7 +28,14 @@ from outlying.stream.histograms import (
     Range,
     ValueHistograms,
 )
-from outlying.stream.planning import ColumnPlan, Predicate, Query, VerifyPlan, conjunction
+from outlying.stream.planning import (
+    ColumnPlan,
+    ColumnReader,
+    Predicate,
+    Query,
+    VerifyPlan,
+    conjunction,
+)
 from outlying.stream.verify_pass import Answers, VerifyPass, VerifyState
 from outlying.table.values import Form
 

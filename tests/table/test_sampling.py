@@ -136,21 +136,21 @@ def tables(draw: st.DrawFn) -> dict[str, list[Any]]:
 @given(tables())
 def test_row_hashes_are_those_of_the_slow_twin(table: dict[str, list[Any]]) -> None:
     rows = len(next(iter(table.values()), []))
-    assert row_hash.row_hashes(columns_of(table), rows).tolist() == naive_hashes(table)
+    assert sampling.row_hashes(columns_of(table), rows).tolist() == naive_hashes(table)
 
 
 def test_rows_of_many_blocks_are_hashed_like_few() -> None:
     rng = np.random.default_rng(1)
     columns = [numeric_column("x", rng.normal(size=50_000)), numeric_column("y", np.arange(50_000))]
-    found = row_hash.row_hashes(columns, 50_000)
+    found = sampling.row_hashes(columns, 50_000)
     part = [numeric_column(column.name, column.values[40_000:40_010]) for column in columns]
-    assert found[40_000:40_010].tolist() == row_hash.row_hashes(part, 10).tolist()
+    assert found[40_000:40_010].tolist() == sampling.row_hashes(part, 10).tolist()
 
 
 def test_zeros_are_one_and_all_that_is_missing_is() -> None:
     odd = np.array([0xFFF8000000000001, 0x7FF0000000000001], dtype=np.uint64).view(np.float64)
     values = np.array([0.0, -0.0, np.nan, -np.nan, *odd])
-    found = row_hash.row_hashes([NumericColumn("x", "number", values)], 6)
+    found = sampling.row_hashes([NumericColumn("x", "number", values)], 6)
     assert len(set(found[:2])) == len(set(found[2:])) == 1
     assert found[0] != found[2]
 
@@ -159,7 +159,7 @@ def test_a_text_column_of_whole_numbers_has_the_hashes_of_the_numbers() -> None:
     cells = [3, None, -12, 3, 0]
     texts = categorical_column("x", [None if c is None else str(c) for c in cells])
     numbers = numeric_column("x", [math.nan if c is None else c for c in cells])
-    assert row_hash.row_hashes([texts], 5).tolist() == row_hash.row_hashes([numbers], 5).tolist()
+    assert sampling.row_hashes([texts], 5).tolist() == sampling.row_hashes([numbers], 5).tolist()
 
 
 @pytest.mark.parametrize("values", [10, 100, 2**20])
@@ -169,7 +169,7 @@ def test_small_whole_numbers_scatter(values: int, step: float) -> None:
     whole = np.random.default_rng(values).integers(values, size=(110_000, 8))
     cells = np.unique(whole, axis=0)[:100_000] * step
     columns = [numeric_column(f"c{place}", cells[:, place]) for place in range(8)]
-    found = row_hash.row_hashes(columns, 100_000)
+    found = sampling.row_hashes(columns, 100_000)
     assert len(np.unique(found)) == 100_000
     for shift in (0, 20, 40, 56):
         counts = np.bincount((found >> np.uint64(shift)).astype(np.int64) & 255, minlength=256)
@@ -177,9 +177,9 @@ def test_small_whole_numbers_scatter(values: int, step: float) -> None:
 
 
 def test_swapped_cells_are_another_row() -> None:
-    one = row_hash.row_hashes(columns_of({"a": [1.0], "b": [2.0], "c": [2.0]}), 1)
-    assert one != row_hash.row_hashes(columns_of({"a": [2.0], "b": [1.0], "c": [2.0]}), 1)
-    assert one == row_hash.row_hashes(columns_of({"c": [2.0], "b": [2.0], "a": [1.0]}), 1)
+    one = sampling.row_hashes(columns_of({"a": [1.0], "b": [2.0], "c": [2.0]}), 1)
+    assert one != sampling.row_hashes(columns_of({"a": [2.0], "b": [1.0], "c": [2.0]}), 1)
+    assert one == sampling.row_hashes(columns_of({"c": [2.0], "b": [2.0], "a": [1.0]}), 1)
 
 
 # --- draws ----------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ def test_every_prefix_of_a_draw_is_a_fair_sample(part: int) -> None:
 
 
 def chosen_by_hand(columns: list[Column], rows: int, count: int, kinds: int) -> list[int]:
-    found = row_hash.row_hashes(columns, rows).tolist()
+    found = sampling.row_hashes(columns, rows).tolist()
     members: dict[int, list[int]] = {}
     for row, mark in enumerate(found):
         members.setdefault(mark, []).append(row)

@@ -16,10 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from outlying.derived.derivation import PartDerivation
-from outlying.table.arrays import Counts, Floats
 from outlying.table.columns import Column, NumericColumn, frozen
 from outlying.table.table import Part
-from outlying.table.values import Form
+from outlying.table.values import Counts, Floats, Form
 
 #: Forms that have parts; a date has no hour, a time of day nothing else.
 DATES: tuple[Form, ...] = ("date", "datetime", "instant", "time")

@@ -24,11 +24,11 @@ from outlying.method import arithmetic, relations
 from outlying.method.distances import EXPECTED, MOST_EXCEPTIONS, share_of_exceptions
 from outlying.method.relations import Variable
 from outlying.options import Options
-from outlying.table.arrays import Rows
 from outlying.table.columns import Column, Derivation
 from outlying.table.sampling import sample_rows, shuffle_by_ranks
 from outlying.table.selection import Selection, compared
 from outlying.table.table import Table
+from outlying.table.values import Rows
 
 #: Between more columns they are not looked for: the time grows with the square of their number.
 MOST_COLUMNS = 300

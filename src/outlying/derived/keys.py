@@ -14,11 +14,10 @@ import numpy as np
 
 from outlying.derived.derivation import PartDerivation
 from outlying.derived.spelling import patterns
-from outlying.table.arrays import Counts, Floats
 from outlying.table.columns import CategoricalColumn, Column, frozen
 from outlying.table.selection import IDENTIFIER_ROWS
 from outlying.table.table import Part
-from outlying.table.values import Value
+from outlying.table.values import Counts, Floats, Value
 
 #: What more values, or rows, have is no exception.
 MOST_REPEATED = 0.001

@@ -37,9 +37,9 @@ from outlying.method.relations import (
 )
 from outlying.method.rules import LEAST_OWN, OwnKind
 from outlying.options import AUTO, Options
-from outlying.table.arrays import Floats
 from outlying.table.columns import Column, NumericColumn, frozen
 from outlying.table.values import (
+    Floats,
     Form,
     Value,
     number_of,

@@ -18,11 +18,12 @@ import numpy as np
 from outlying.method import arithmetic, relations
 from outlying.method.distances import DUST, unit_of
 from outlying.method.relations import Values
-from outlying.table.arrays import Floats, Rows
 from outlying.table.columns import Column, NumericColumn, frozen
 from outlying.table.selection import Selection
 from outlying.table.values import (
+    Floats,
     Form,
+    Rows,
     Value,
     number_of,
     printable,

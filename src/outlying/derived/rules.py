@@ -23,10 +23,11 @@ from outlying.derived.relations import (
 from outlying.method import rules
 from outlying.method.relations import Codes, least_logarithm, logarithm
 from outlying.options import AUTO, Options
-from outlying.table.arrays import Floats, Rows
 from outlying.table.columns import Column, NumericColumn, frozen
 from outlying.table.values import (
+    Floats,
     Form,
+    Rows,
     Value,
     number_of,
     printable,

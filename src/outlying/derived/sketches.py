@@ -20,8 +20,8 @@ from outlying.method.profiles import (
     shown_categories,
 )
 from outlying.method.relations import Values, logarithm
-from outlying.table.arrays import Floats, Rows
 from outlying.table.columns import Column
+from outlying.table.values import Floats, Rows
 
 _MOST_ROWS = 300
 _BAND_POINTS = 60

@@ -197,14 +197,14 @@ class Term:
             places = np.where(is_known, values, 0).astype(int)
             return np.asarray(np.where(is_known, weights[places], 0.0))
         own = self._scaled(values)
-        found = own * weights[0]
+        found: Floats = own * weights[0]
         for knot, weight in zip(self.knots, weights[1:], strict=True):
             found += np.maximum(0.0, own - knot) * weight
         return found
 
     def _scaled(self, values: Values) -> Floats:
         own = (logarithm(cast(Floats, values), self.least) - self.middle) / self.width
-        return np.clip(np.where(np.isnan(own), 0.0, own), -1e6, 1e6)
+        return np.asarray(np.clip(np.where(np.isnan(own), 0.0, own), -1e6, 1e6))
 
     @property
     def columns(self) -> int:

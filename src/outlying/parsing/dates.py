@@ -15,8 +15,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from outlying.table.arrays import Floats, Mask
-from outlying.table.values import Form
+from outlying.table.values import Floats, Form, Mask
 
 Order: TypeAlias = Literal["dmy", "mdy", "ymd"]
 Whole: TypeAlias = npt.NDArray[np.int64]

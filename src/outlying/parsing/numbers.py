@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from outlying.table.arrays import Floats
+from outlying.table.values import Floats
 
 _SYMBOLS = "$€£¥₹₽₩₪₺₫₴₦฿₱¢₿"
 _CODES = (

@@ -24,8 +24,7 @@ from outlying.parsing.numbers import (
     read_numbers,
     replaced,
 )
-from outlying.table.arrays import Floats, Rows
-from outlying.table.values import Form, is_gap, number_of
+from outlying.table.values import Floats, Form, Rows, is_gap, number_of
 
 Style: TypeAlias = NumberStyle | DateStyle | None  # None: neither a number nor a date
 Declared: TypeAlias = Literal["numeric", "datetime"]

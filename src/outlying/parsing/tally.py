@@ -14,8 +14,7 @@ from outlying.options import ColumnType
 from outlying.parsing.dates import UNITS, DateStyle
 from outlying.parsing.numbers import NumberStyle
 from outlying.parsing.reading import Declared, Reading, Style, styles_of
-from outlying.table.arrays import Mask, Rows
-from outlying.table.values import is_gap
+from outlying.table.values import Mask, Rows, is_gap
 
 #: A column with more distinct texts that do not fit is one of texts.
 MOST_MISFITS = 1_000

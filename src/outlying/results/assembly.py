@@ -35,8 +35,7 @@ from outlying.results.stories import LEAST_STRENGTH, Pair, Rank, Story
 from outlying.search.population import Searched
 from outlying.search.scoring import Evaluation, Hit, ObjectProperty
 from outlying.search.standing import Standing
-from outlying.table.arrays import Mask
-from outlying.table.values import Form, Value, lies_between
+from outlying.table.values import Form, Mask, Value, lies_between
 
 #: Forms whose numbers are moments, not quantities.
 _MOMENTS: tuple[Form, ...] = ("date", "datetime", "instant", "time")

@@ -22,9 +22,6 @@ from outlying.table.columns import Column, Floats
 from outlying.table.row_hash import (
     MISSING_HASH,
     Cells,
-    CodedCells,
-    FloatCells,
-    HashedCells,
     Hashes,
     are_long,
     float_hashes,
@@ -249,7 +246,7 @@ class ColumnCounts:
             self.tally.add(_Texts(coded), coded.counts)
         if self.parts is not None and field.form == "text":
             self.parts.add_texts(coded, hashes)
-        return CodedCells(field.name, coded.codes, hashes)
+        return Cells(field.name, hashes, coded.codes)
 
     def _add_numbers(self, field: Field, array: Array) -> Cells:
         found = field.numbers(array)
@@ -262,10 +259,7 @@ class ColumnCounts:
             self.parts.add_numbers(field, found.values)
         cells = _number_cells(field, found, array)
         if field.is_compared and _may_be_long(field, array):
-            if isinstance(cells, HashedCells):
-                self._count_keys(cells.hashes)
-            else:
-                self._count_keys(float_hashes(found.values))
+            self._count_keys(cells.hashes)
         return cells
 
     def _look_at(self, field: Field, found: Numbers, array: Array) -> None:
@@ -300,13 +294,17 @@ def cells_of(field: Field, array: Array) -> Cells:
     if field.is_numeric:
         return _number_cells(field, field.numbers(array), array)
     coded = field.coded(array, are_distinct=False)
-    return CodedCells(field.name, coded.codes, _label_hashes(field, coded))
+    return Cells(field.name, _label_hashes(field, coded), coded.codes)
 
 
-def _number_cells(field: Field, found: Numbers, array: Array) -> FloatCells | HashedCells:
-    if _may_be_long(field, array) and _is_at_limit(found):
-        return HashedCells(field.name, _integer_hashes(array))
-    return FloatCells(field.name, found.values, found.has_gaps)
+def _number_cells(field: Field, found: Numbers, array: Array) -> Cells:
+    if not (_may_be_long(field, array) and _is_at_limit(found)):
+        return Cells(field.name, float_hashes(found.values))
+    values, missing = whole(array)
+    hashes = integer_hashes(values)
+    if missing is not None:
+        hashes[missing] = MISSING_HASH
+    return Cells(field.name, hashes)
 
 
 def _may_be_long(field: Field, array: Array) -> bool:
@@ -371,14 +369,6 @@ def _long_in(array: Array) -> int:
     values, missing = whole(array)
     found = are_long(values)
     return int(np.count_nonzero(found if missing is None else found & ~missing))
-
-
-def _integer_hashes(array: Array) -> Hashes:
-    values, missing = whole(array)
-    hashes = integer_hashes(values)
-    if missing is not None:
-        hashes[missing] = MISSING_HASH
-    return hashes
 
 
 def _are_whole(values: Floats) -> bool:

@@ -21,7 +21,6 @@ from outlying.table.columns import Rows
 from outlying.table.row_hash import (
     MISSING_HASH,
     Cells,
-    HashedCells,
     Hashes,
     float_hashes,
     label_hashes,
@@ -166,7 +165,7 @@ class UnreadTable:
         """Check a where, and return its hash."""
         known = check_where(where)
         self.table.matching({name: self._key(name, value) for name, value in known.items()})
-        cells = [HashedCells(n, _hash_of(self.fields[n], v)) for n, v in known.items()]
+        cells = [Cells(n, _hash_of(self.fields[n], v)) for n, v in known.items()]
         return int(salted_sums(cells, 1)[0])
 
     def _key(self, name: str, value: object) -> object:

@@ -1,15 +1,17 @@
 """What is asked of all rows, in terms of columns and their values, and how a pass will count it.
 
-Whoever reads the rows needs to know nothing of objects, pairs and conditions.
+Whoever reads the rows needs to know nothing of objects, pairs and conditions: columns are read or
+derived, and numbered as a model numbers them.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal, TypeAlias, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -19,10 +21,12 @@ from outlying.method.distribution import Distribution
 from outlying.method.measure import SCALES
 from outlying.search.attributes import Attribute, NumericAttribute, exponent_of
 from outlying.search.cells import MISSING, OTHER, CategoryCoder, NumberCoder
+from outlying.search.cells import Numbers as ModelNumbers
 from outlying.search.evidence import Claims
 from outlying.search.model import Model
 from outlying.search.scoring import Context
-from outlying.stream.cells import ColumnReader
+from outlying.sources.arrow_types import Field, Numbers
+from outlying.sources.passes import Batch
 from outlying.stream.histograms import (
     MOST_STEPS,
     MOST_VALUES,
@@ -33,13 +37,110 @@ from outlying.stream.histograms import (
     Zone,
     affordable_bins,
 )
-from outlying.stream.profile import Profile
-from outlying.table.columns import Column, Mask, NumericColumn
+from outlying.stream.profile import OTHER_LABEL, Profile
+from outlying.table.columns import CategoricalColumn, Column, Derivation, Mask, NumericColumn
 from outlying.table.values import Form
 
 _STEPS = {"integer": 1.0, "date": 86_400_000_000.0}
 _REACHES = 1, SCALES[-1] / 2  # windows around an object in which bins are fine
 _NEARLY_ALL = 0.95  # a sample with so many distinct values comes of more than can be kept
+_MOST = 1e100  # a value, however far off: products of it stay finite
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class ColumnReader:
+    """How a column is read, be it one that is derived from columns of the table."""
+
+    field: Field
+    derivation: Derivation | None = None  # of a derived column, whose parent the field reads
+    given: tuple[Field, ...] = ()  # the other columns that it needs
+
+    @classmethod
+    def of(cls, column: Column, fields: Mapping[str, Field]) -> ColumnReader:
+        """Return how a column of a model is read, given how those of the table are."""
+        derivation = column.origin
+        if derivation is None:
+            return cls(fields[column.name])
+        given = tuple(fields[name] for name in derivation.given)
+        return cls(fields[derivation.parent], derivation, given)
+
+    @property
+    def key(self) -> str:
+        """What questions know the column by."""
+        return self.field.name if self.derivation is None else self.derivation.key
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the table that are read for it."""
+        return (self.field.name, *(field.name for field in self.given))
+
+
+def columns_in(batch: Batch, readers: Iterable[ColumnReader]) -> list[Column]:
+    """Return columns of a batch; those that several are derived from are read once.
+
+    The labels of categories are not sorted.
+    """
+    known: dict[tuple[str, bool], Column] = {}
+
+    def column(field: Field, *, has_texts: bool) -> Column:
+        key = field.name, has_texts and field.written is not None
+        if key not in known:
+            array = batch.column(field.name)
+            known[key] = field.column(array) if key[1] else _plain(field, array)
+        return known[key]
+
+    found = []
+    for reader in readers:
+        if reader.derivation is None:
+            found.append(column(reader.field, has_texts=False))
+        else:
+            read = [column(field, has_texts=True) for field in (reader.field, *reader.given)]
+            found.append(reader.derivation.column({own.name: own for own in read}))
+    return found
+
+
+def _plain(field: Field, array: Any) -> Column:
+    cells = field.read(array)
+    if isinstance(cells, Numbers):
+        return NumericColumn(field.name, field.read_as, cells.values)
+    labels: Any = tuple(cells.labels)
+    return CategoricalColumn(field.name, field.read_as, cells.codes, labels)
+
+
+def numbering(attributes: Sequence[Attribute]) -> Callable[[Sequence[Column]], list[ModelNumbers]]:
+    """Return what numbers the cells of rows, given the column of each attribute of a model.
+
+    The model need not have seen these rows.
+    """
+    known: list[dict[Any, int]] = [
+        {}
+        if isinstance(item, NumericAttribute)
+        else {label: code for code, label in enumerate(item.categories)}
+        for item in attributes
+    ]
+    return functools.partial(_numbered, attributes, known)
+
+
+def _numbered(
+    attributes: Sequence[Attribute], known: Sequence[dict[Any, int]], columns: Sequence[Column]
+) -> list[ModelNumbers]:
+    return [_numbers(*own) for own in zip(attributes, columns, known, strict=True)]
+
+
+def _numbers(attribute: Attribute, column: Column, known: Mapping[Any, int]) -> ModelNumbers:
+    if column.is_numeric:
+        assert isinstance(attribute, NumericAttribute)  # noqa: S101 - of the same column
+        factor, exponent = attribute.factor, attribute.exponent
+        values = column.values
+        values = np.ldexp(values, -exponent) if factor is None else values * factor
+        return np.clip(values, -_MOST, _MOST) + 0.0  # there is one zero
+    other = known.get(OTHER_LABEL, len(known))
+    found = map(known.get, column.labels, itertools.repeat(other))
+    codes = np.fromiter(itertools.chain(found, (-1,)), np.int32, len(column.labels) + 1)
+    return codes.take(column.codes, mode="wrap")
+
+
+# --- what is asked -------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from outlying.stream.lookup import (
 from outlying.stream.profile import Profile, finish
 from outlying.stream.profile_pass import EvidencePass, ProfilePass, ProfileState, fields_of
 from outlying.stream.score_pass import Ranked, ScorePass
-from outlying.stream.verify_run import SampledTarget, VerifyRun, check_rows
+from outlying.stream.verify_pass import SampledTarget, VerifyRun, check_rows
 from outlying.table.columns import Column, Derivation, infinities_note
 from outlying.table.selection import Selection, is_asked_for, not_empty
 from outlying.table.table import SkippedColumn, Table

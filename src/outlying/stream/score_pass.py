@@ -23,8 +23,8 @@ from outlying.search.standing import Standing
 from outlying.sources.arrow_arrays import of_numbers
 from outlying.sources.arrow_types import arrow
 from outlying.sources.passes import Batch
-from outlying.stream.cells import ColumnReader, columns_in, numbering
 from outlying.stream.column_facts import cells_of
+from outlying.stream.planning import ColumnReader, columns_in, numbering
 from outlying.stream.profile import Profile, values_of
 from outlying.stream.profile_pass import copied, takeable
 from outlying.table.columns import Floats, Rows

@@ -19,16 +19,10 @@ import numpy.typing as npt
 
 from outlying.errors import ColumnError, InfiniteValueError, RowAt
 from outlying.options import ColumnType
-from outlying.table.arrays import Codes as Codes
-from outlying.table.arrays import Floats as Floats
-from outlying.table.arrays import Mask as Mask
-from outlying.table.arrays import Rows as Rows
 from outlying.table.row_hash import (
     Cells,
-    CodedCells,
-    FloatCells,
-    HashedCells,
     are_long,
+    float_hashes,
     label_hashes,
     whole_hashes,
 )
@@ -48,6 +42,10 @@ from outlying.table.values import (
     whole_text,
     without_trailing_zero,
 )
+from outlying.table.values import Codes as Codes
+from outlying.table.values import Floats as Floats
+from outlying.table.values import Mask as Mask
+from outlying.table.values import Rows as Rows
 
 Labels: TypeAlias = tuple[str, ...] | tuple[bool, ...]
 
@@ -289,8 +287,8 @@ class NumericColumn(_Cells):
         if self.written is not None:
             return self.written.texts.cells()
         if self.exact is not None:
-            return HashedCells(self.name, whole_hashes(self.exact, self.missing()))
-        return FloatCells(self.name, self.values, bool(self.missing().any()))
+            return Cells(self.name, whole_hashes(self.exact, self.missing()))
+        return Cells(self.name, float_hashes(self.values))
 
     def content(self) -> tuple[None, Floats]:
         """Return labels, of which there are none, and cells that are equal byte by byte."""
@@ -382,7 +380,7 @@ class CategoricalColumn(_Cells):
 
     def cells(self) -> Cells:
         """Return the cells as row hashes need them."""
-        return CodedCells(self.name, self.codes, label_hashes(self.labels))
+        return Cells(self.name, label_hashes(self.labels), self.codes)
 
     def content(self) -> tuple[Labels, Codes]:
         """Return labels, and cells that are equal byte by byte."""

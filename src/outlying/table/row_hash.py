@@ -12,13 +12,12 @@ import dataclasses
 import functools
 import hashlib
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from outlying.table.arrays import Codes, Floats, Mask, Rows
-from outlying.table.values import LARGEST_EXACT_INTEGER
+from outlying.table.values import LARGEST_EXACT_INTEGER, Codes, Floats, Mask, Rows
 
 Hashes: TypeAlias = npt.NDArray[np.uint64]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -38,98 +37,41 @@ _PADDING = bytes(24)  # so that words and digits may be read beyond the last tex
 _KEPT_BYTES = np.array([(1 << 8 * size) - 1 for size in range(9)], dtype=np.uint64)
 
 
-class Cells(Protocol):
-    """The cells of one column, as far as row hashes need them."""
-
-    def salted(self, block: slice, out: Hashes, scratch: Hashes) -> None:
-        """Write the salted hashes of a block of cells to `out`; `scratch` may be overwritten."""
-
-
-class HasCells(Protocol):
-    """A column."""
-
-    def cells(self) -> Cells:
-        """Return the cells of the column."""
-
-
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class FloatCells:
-    """Floating-point numbers, NaN where one is missing."""
-
-    name: str
-    values: Floats
-    has_gaps: bool
-
-    def salted(self, block: slice, out: Hashes, scratch: Hashes) -> None:
-        """Write the salted bits of the numbers; the two zeros have the same."""
-        values = self.values[block]
-        np.add(values, 0.0, out=out.view(np.float64))
-        if self.has_gaps:
-            out[np.isnan(values)] = MISSING_HASH
-        _salt_in_place(out, _salt(self.name), scratch)
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class HashedCells:
-    """Cells whose hashes are known already."""
+class Cells:
+    """The cells of one column: their hashes, or codes into those of labels; -1 is missing."""
 
     name: str
     hashes: Hashes
-
-    def salted(self, block: slice, out: Hashes, scratch: Hashes) -> None:
-        """Write the salted hashes."""
-        out[:] = self.hashes[block]
-        _salt_in_place(out, _salt(self.name), scratch)
+    codes: Codes | None = None
 
 
-class CodedCells:
-    """Categories as codes into the hashes of labels; -1 is missing."""
-
-    def __init__(self, name: str, codes: Codes, label_hashes: Hashes) -> None:
-        self.codes = codes
-        self.salted_labels = np.append(label_hashes, MISSING_HASH)  # the last one is that of -1
-        _salt_in_place(self.salted_labels, _salt(name), np.empty_like(self.salted_labels))
-
-    def salted(self, block: slice, out: Hashes, scratch: Hashes) -> None:  # noqa: ARG002
-        """Write the salted hashes of the labels."""
-        self.salted_labels.take(self.codes[block], out=out, mode="wrap")
-
-
-def row_hashes(columns: Iterable[HasCells], rows: int) -> Hashes:
-    """Return the hash of each row of a table in memory."""
-    return splitmix64(salted_sums([column.cells() for column in columns], rows))
-
-
-@np.errstate(invalid="ignore")  # NaN may come in a form that signals
-def salted_sums(columns: Sequence[Cells], rows: int) -> Hashes:
+def salted_sums(columns: Iterable[Cells], rows: int) -> Hashes:
     """Return the sum of the salted cell hashes of each row; mixed, this is a row hash."""
     total = np.zeros(rows, dtype=np.uint64)
-    salted, scratch = (np.empty(min(rows, _BLOCK), dtype=np.uint64) for _ in range(2))
-    for block in _blocks(rows):
-        own, size = total[block], block.stop - block.start
-        for column in columns:
-            column.salted(block, salted[:size], scratch[:size])
-            np.add(own, salted[:size], out=own)
+    for column in columns:
+        salt, codes = _salt(column.name), column.codes
+        labels = (
+            _salted(np.append(column.hashes, MISSING_HASH), salt) if codes is not None else None
+        )
+        for block in _blocks(rows):
+            if codes is None or labels is None:
+                total[block] += _salted(column.hashes[block], salt)
+            else:
+                total[block] += labels.take(codes[block], mode="wrap")
     return total
 
 
 def splitmix64(numbers: Hashes) -> Hashes:
     """Mix 64-bit numbers, one to one: the outputs of SplitMix64 (Steele, Lea, Flood 2014)."""
     result = numbers * _GOLDEN
-    scratch = np.empty(min(len(result), _BLOCK), dtype=np.uint64)
     for block in _blocks(len(result)):
-        _finalise(result[block], scratch[: block.stop - block.start])
+        own = result[block]
+        for shift, factor in zip(_SHIFTS, _FACTORS, strict=False):
+            own ^= own >> shift
+            own *= factor
+        own ^= own >> _SHIFTS[2]
     return result
-
-
-def _finalise(numbers: Hashes, scratch: Hashes) -> None:
-    """Apply the finaliser of SplitMix64 in place."""
-    for shift, factor in zip(_SHIFTS, _FACTORS, strict=False):
-        np.right_shift(numbers, shift, out=scratch)
-        numbers ^= scratch
-        numbers *= factor
-    np.right_shift(numbers, _SHIFTS[2], out=scratch)
-    numbers ^= scratch
 
 
 def _blocks(rows: int) -> list[slice]:
@@ -141,17 +83,14 @@ def _salt(name: str) -> np.uint64:
     return np.uint64(_digest(name.encode("utf-8", "surrogatepass")) | 1)
 
 
-def _salt_in_place(hashes: Hashes, salt: np.uint64, scratch: Hashes) -> None:
+def _salted(hashes: Hashes, salt: np.uint64) -> Hashes:
     """Multiply the hashes of a column by its salt, one to one, between two xor-shifts.
 
     Whole numbers differ in the upper bits only, so these are brought down first. The last step is
     not linear: or sums of small numbers would be equal as often as small sums are.
     """
-    np.right_shift(hashes, _HALF, out=scratch)
-    hashes ^= scratch
-    hashes *= salt
-    np.right_shift(hashes, _HALF, out=scratch)
-    hashes ^= scratch
+    mixed = (hashes ^ (hashes >> _HALF)) * salt
+    return np.asarray(mixed ^ (mixed >> _HALF))
 
 
 def _digest(text: bytes) -> int:
@@ -161,7 +100,7 @@ def _digest(text: bytes) -> int:
 # --- hashes of single cells -----------------------------------------------------------------
 
 
-@np.errstate(invalid="ignore")
+@np.errstate(invalid="ignore")  # NaN may come in a form that signals
 def float_hashes(values: Floats) -> Hashes:
     """Return the bits of numbers; the two zeros have the same, as has all that is missing."""
     hashes = (values + 0.0).view(np.uint64)

@@ -17,12 +17,17 @@ from outlying.table.row_hash import (
     MISSING_HASH,
     Hashes,
     label_hashes,
-    row_hashes,
+    salted_sums,
     splitmix64,
 )
 
 #: How many distinct rows the sketch keeps.
 SKETCH_SIZE = 65_536
+
+
+def row_hashes(columns: Iterable[Column], rows: int) -> Hashes:
+    """Return the hash of each row of a table in memory."""
+    return splitmix64(salted_sums((column.cells() for column in columns), rows))
 
 
 def sample_rows(

@@ -16,8 +16,16 @@ from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from outlying.errors import harmless
+
+# What columns and kernels are made of.
+Floats: TypeAlias = npt.NDArray[np.float64]
+Codes: TypeAlias = npt.NDArray[np.int32]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+Counts: TypeAlias = npt.NDArray[np.int64]
+Rows: TypeAlias = npt.NDArray[np.int64]
 
 Form = Literal[
     "number", "integer", "boolean", "text", "date", "datetime", "instant", "time", "duration"

@@ -25,10 +25,9 @@ from outlying.options import ColumnType
 from outlying.sources import duckdb as engine
 from outlying.sources.arrow_arrays import filled, of_numbers, of_texts
 from outlying.sources.passes import Progress
-from outlying.table.arrays import Mask
 from outlying.table.columns import CategoricalColumn, Column, NumericColumn, categorical_column
 from outlying.table.table import Part, Table, part_of
-from outlying.table.values import TIMES, Form, Value, plain, value_of
+from outlying.table.values import TIMES, Form, Mask, Value, plain, value_of
 from outlying.web.queries import (
     Filter,
     Sql,

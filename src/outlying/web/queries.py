@@ -21,12 +21,12 @@ from outlying.errors import OptionError, not_allowed, shown
 from outlying.options import COLUMN_OPTIONS, EXPLAIN_OPTIONS, Options
 from outlying.results.findings import Findings
 from outlying.results.stories import Pair
-from outlying.table.arrays import Mask
 from outlying.table.columns import Column, NumericColumn
 from outlying.table.table import Condition, Part, part_of
 from outlying.table.values import (
     TIMES,
     Form,
+    Mask,
     Value,
     number_of,
     plain,

@@ -33,7 +33,7 @@ from outlying.parsing.columns import as_read
 from outlying.results.detections import Counts, Detection, Flagged
 from outlying.results.findings import Findings
 from outlying.sources.local import TooManyRowsError, collected
-from outlying.table.naming import naming_columns
+from outlying.table.evidence import naming_columns
 from outlying.table.selection import select_any
 from outlying.table.table import SkippedColumn, SkipReason, Table
 from outlying.table.targets import RowRequest
