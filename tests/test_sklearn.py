@@ -21,7 +21,8 @@ from outlying.sklearn import OutlyingDetector
 FIT, FAR = 7, 9
 
 
-@parametrize_with_checks([OutlyingDetector(contamination=0.1)])  # its tables may have no odd row
+# the tables of the checks may have no odd row
+@parametrize_with_checks([OutlyingDetector(contamination=0.1)])  # type: ignore[untyped-decorator]
 def test_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
 

@@ -4,6 +4,7 @@ from outlying import loading as _loading  # noqa: F401 (before all others)
 from outlying.api import Explainer, explain, explain_many, load
 from outlying.detect.annotate import annotate
 from outlying.detect.api import detect
+from outlying.detect.sets import explain_set
 from outlying.errors import (
     ColumnError,
     InfiniteValueError,
@@ -21,6 +22,7 @@ from outlying.render.predicates import as_code
 from outlying.results.detections import Detection, Flagged
 from outlying.results.findings import Findings, Population
 from outlying.results.many import Pattern, json_schema, patterns, report
+from outlying.results.sets import Rule, SetExplanation
 from outlying.results.stories import Pair, Story
 from outlying.sources.registry import scan
 from outlying.table.table import Condition, SkippedColumn
@@ -45,6 +47,8 @@ __all__ = [
     "Pattern",
     "Population",
     "RowError",
+    "Rule",
+    "SetExplanation",
     "SkippedColumn",
     "SourceError",
     "Story",
@@ -55,6 +59,7 @@ __all__ = [
     "detect",
     "explain",
     "explain_many",
+    "explain_set",
     "json_schema",
     "load",
     "patterns",

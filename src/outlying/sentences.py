@@ -7,6 +7,19 @@ which stand where they are raised.
 
 from __future__ import annotations
 
+# --- what sets some rows apart -------------------------------------------------------------------
+
+SET_ROWS = "{rows} of {total} rows ({share}) are in the set."
+SET_RULE = (
+    "{rule}: {hits} of {rows} rows are in the set ({precision}), {coverage} of all that are; "
+    "{ratio}."
+)
+SET_RATIO = "{ratio} times as often as elsewhere ({low} to {high})"
+SET_ONLY_HERE = "no other row is"
+SET_COVERED = "Together they hold {covered} of the {rows} rows."
+SET_TRIED = "The rules were chosen among {tried} groups; the figures allow for that."
+SET_NOTHING = "Nothing sets them apart that chance would not, among {tried} groups."
+
 # --- a finding: the odd cell, what was expected, where -------------------------------------------
 
 CELL = "{column} = {value}"

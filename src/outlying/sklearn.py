@@ -102,7 +102,7 @@ class OutlyingDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
         """Return the same, shifted so that outliers are below 0."""
-        return self.score_samples(X) - self.offset_
+        return np.asarray(self.score_samples(X) - self.offset_)
 
     def predict(self, X: Any) -> Any:  # noqa: N803
         """Return -1 of outliers and 1 of all others."""

@@ -16,6 +16,7 @@ import outlying
 from outlying import loading
 from outlying import sentences as say
 from outlying.cli.commands import detect, explain
+from outlying.cli.compare import compare
 from outlying.cli.gate import fit
 from outlying.cli.serve import demo, serve
 from outlying.cli.terminal import (
@@ -171,5 +172,5 @@ def completion(shell: str) -> None:
     click.echo(kind(cli, {}, "outlying", "_OUTLYING_COMPLETE").source())
 
 
-for _command in (detect, explain, serve, demo, fit, completion):
+for _command in (detect, explain, serve, demo, compare, fit, completion):
     cli.add_command(_command)

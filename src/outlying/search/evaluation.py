@@ -91,8 +91,12 @@ class Groups:
 
     def _mask(self, condition: int) -> Mask:
         span = self.model.cells.spans[condition]
-        codes = self._once(span.attribute, lambda: self._codes(span.attribute))
+        codes = self.codes(span.attribute)
         return (codes >= span.low) & (codes <= span.high)
+
+    def codes(self, place: int) -> Codes:
+        """Return the code of each row on an attribute."""
+        return self._once(place, lambda: self._codes(place))
 
     def _codes(self, place: int) -> Codes:
         if self.model.is_whole:

@@ -1,0 +1,57 @@
+"""explain_set(): what sets some rows of a table apart from all others, as rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Unpack
+
+import numpy as np
+
+from outlying.api import Explainer
+from outlying.checks import check_whole
+from outlying.errors import OptionError, RowError
+from outlying.keywords import ExplainKeywords
+from outlying.results.sets import SetExplanation
+
+
+def explain_set(
+    data: Any,
+    *,
+    rows: Iterable[int] | Any = None,
+    where: Mapping[str, Any] | None = None,
+    most: int = 5,
+    **options: Unpack[ExplainKeywords],
+) -> SetExplanation:
+    """Say what sets some rows of a table apart: rules with coverage, precision and risk ratio.
+
+    `data` is what `outlying.explain` takes, read into memory. The set is all rows with the values
+    of `where`, whose columns are then not compared; or `rows`: positions, or a mask with True or
+    False for each row. `most` is how many rules are told at most. Further options are those of
+    `outlying.explain`: `contexts=` names the columns of which rules may be made.
+    """
+    from outlying.detect.rules import explained_set
+
+    most = check_whole("most", most, 1)
+    if (rows is None) == (where is None):
+        raise OptionError("which rows? Give exactly one of rows= and where=")
+    if where is not None:
+        options["exclude"] = [*(options.get("exclude") or ()), *where]
+    explainer = Explainer(data, **options)
+    explainer.in_memory("explain_set()")
+    table = explainer.table
+    found = table.matching(where) if where is not None else _positions(rows, table.rows)
+    inside = np.zeros(table.rows, dtype=bool)
+    inside[found] = True
+    return explained_set(explainer, inside, most)
+
+
+def _positions(rows: Any, count: int) -> list[int]:
+    given = np.asarray(rows if hasattr(rows, "__array__") else list(rows))
+    given = given if len(given) else given.astype(np.int64)
+    if given.dtype == bool:
+        if len(given) != count:
+            raise RowError(f"rows is a mask of {len(given):,} values; the table has {count:,} rows")
+        return [int(row) for row in np.flatnonzero(given)]
+    if given.dtype.kind not in "iu" or (given < 0).any() or (given >= count).any():
+        raise RowError(f"rows must be positions from 0 to {count - 1:,}, or a mask")
+    return sorted({int(row) for row in given})

@@ -1,0 +1,126 @@
+"""What sets some rows apart: rules, frozen, in words and as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from typing import Any
+
+from outlying import sentences as say
+from outlying.results.findings import Population
+from outlying.results.wording import figure, percent
+from outlying.table.table import Condition
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rule:
+    """A group of rows that are in the set more often than others.
+
+    `rows` are in the group, `hits` of them in the set, `new` of these in no group of a rule before.
+    `coverage` is the share of the set that is in the group, `precision` the share of the group that
+    is in the set, `risk_ratio` how many times as often a row of the group is in the set as another
+    row; `risk_interval` holds it with 95% confidence whichever of the groups
+    were compared had been told.
+    """
+
+    conditions: tuple[Condition, ...]
+    rows: int
+    hits: int
+    new: int
+    coverage: float
+    precision: float
+    risk_ratio: float | None  # None: no row outside the group is in the set
+    risk_interval: tuple[float, float | None]
+
+    @classmethod
+    def of(
+        cls,
+        conditions: tuple[Condition, ...],
+        rows: int,
+        hits: int,
+        new: int,
+        count: int,
+        total: int,
+        width: float,
+    ) -> Rule:
+        """Compute the figures of a group by its counts (Katz et al. 1978 for the interval)."""
+        others, missed = total - rows, count - hits
+        ratio = hits / rows / (missed / others) if missed else None
+        a, b = (hits + 0.5, missed + 0.5) if not missed else (hits, missed)
+        middle = math.log(a / rows / (b / max(others, 1)))
+        off = width * math.sqrt(max(1 / a - 1 / rows, 0.0) + max(1 / b - 1 / max(others, 1), 0.0))
+        ends = math.exp(middle - off), None if not missed else math.exp(middle + off)
+        return cls(conditions, rows, hits, new, hits / count, hits / rows, ratio, ends)
+
+    @property
+    def name(self) -> str:
+        """The rule itself: its conditions."""
+        return " and ".join(map(str, self.conditions))
+
+    def __str__(self) -> str:
+        low, high = self.risk_interval
+        ratio, ends = say.SET_ONLY_HERE, figure(low, 2)
+        if self.risk_ratio is not None and high is not None:
+            ratio = say.SET_RATIO.format(
+                ratio=figure(self.risk_ratio, 2), low=ends, high=figure(high, 2)
+            )
+        return say.SET_RULE.format(
+            rule=self.name,
+            hits=f"{self.hits:,}",
+            rows=f"{self.rows:,}",
+            precision=percent(self.precision),
+            coverage=percent(self.coverage),
+            ratio=ratio,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rule as it stands in the JSON result."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        own = {"conditions": [item.to_dict() for item in self.conditions], "sentence": str(self)}
+        return fields | {"risk_interval": list(self.risk_interval)} | own
+
+
+@dataclasses.dataclass(frozen=True, slots=True, repr=False)
+class SetExplanation:
+    """What sets some rows apart; no rule where nothing does that chance would not.
+
+    `rows` are in the set, `covered` of them in the group of a rule; `tried` is how many groups
+    there are to choose from: the rules had to tell more than the best of these does by chance.
+    """
+
+    rules: tuple[Rule, ...]
+    population: Population
+    rows: int
+    covered: int
+    tried: int
+
+    def __repr__(self) -> str:
+        return f"<SetExplanation: {self.rows:,} rows, {len(self.rules)} rules>"
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self) -> str:
+        """Return the rules as text."""
+        share = percent(self.rows / self.population.rows)
+        head = say.SET_ROWS.format(
+            rows=f"{self.rows:,}", total=f"{self.population.rows:,}", share=share
+        )
+        if not self.rules:
+            return f"{head}\n\n{say.SET_NOTHING.format(tried=f'{self.tried:,}')}"
+        told = [f"{place}. {rule}" for place, rule in enumerate(self.rules, start=1)]
+        last = say.SET_COVERED.format(covered=f"{self.covered:,}", rows=f"{self.rows:,}")
+        tried = say.SET_TRIED.format(tried=f"{self.tried:,}")
+        return "\n\n".join([head, *told, f"{last} {tried}"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain values."""
+        return self.population.to_dict() | {
+            "set": {"rows": self.rows, "covered": self.covered, "tried": self.tried},
+            "rules": [rule.to_dict() for rule in self.rules],
+        }
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return the result as JSON, always in the same order and valid everywhere."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
