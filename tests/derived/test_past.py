@@ -88,8 +88,9 @@ def test_readings_that_are_stuck() -> None:
     table["celsius"][500:510] = table["celsius"][500]
     found = outlying.explain(table, row=505)
     assert found.exceptional
-    assert "the same in 10 rows one after the other for sensor = s4" in str(
-        found.stories[0].sentence
+    assert (
+        "the same in 10 rows one after the other from 2024-03-01 20:00 on for sensor = s4"
+        in str(found.stories[0].sentence)
     )
 
 

@@ -144,3 +144,29 @@ def test_nothing_is_expected_below_zero_where_nothing_is() -> None:
     low, high = ranges["delay"]
     assert isinstance(high, float)
     assert low == 0 < high < 20
+
+
+def test_columns_that_another_formula_speaks_for_are_not_told_as_wrong() -> None:
+    """The total and the tax fit each other, so the quantity, the price or the discount is wrong."""
+    rng = np.random.default_rng(11)
+    quantity, price = 1.0 + rng.integers(0, 8, 1_500), np.round(rng.lognormal(3, 0.6, 1_500), 2)
+    discount = rng.choice([0.0, 0.05, 0.1, 0.2], 1_500)
+    tax = np.round(0.08 * quantity * price * (1 - discount), 2)
+    total = np.round(quantity * price * (1 - discount) + tax, 2)
+    table = {"quantity": quantity, "price": price, "discount": discount, "tax": tax}
+    table["total"] = total
+    row = int(np.argmax(total))
+    one = {name: own.copy() for name, own in table.items()}
+    one["quantity"][row] += 1
+    found = outlying.explain(one, row=row)
+    assert found.exceptional
+    assert found.stories[0].undecided == ("discount", "price", "quantity")
+    said = "ost likely discount, price or quantity is wrong: other relations hold"
+    assert said in found.stories[0].sentence
+    assert said in str(outlying.detect(one).rows[0].reason)
+    other = {name: own.copy() for name, own in table.items()}
+    other["total"][row] = round(0.9 * total[row], 2)
+    found = outlying.explain(other, row=row)
+    assert (found.stories[0].culprit, found.stories[0].undecided) == ("total", ())
+    told = [item for item in found.population.relations if item.kind == "fit"]
+    assert not any({item.column, *item.given} & {"total", "tax"} for item in told)

@@ -119,6 +119,17 @@ class OwnPast(Relation):
     panel: Panel
 
     is_mutual: ClassVar[bool] = False
+    runs_along: ClassVar[bool] = False  # whether contexts of times say less of it
+
+    @property
+    def follows(self) -> tuple[str, ...]:
+        """The time that it runs along."""
+        return (self.panel.time,) if self.runs_along else ()
+
+    @property
+    def name(self) -> str:
+        """The name of the derived column."""
+        return self.title.format(parent=self.parent, order=self.panel.words)
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -148,16 +159,8 @@ class Step(OwnPast):
     rule: past.Steps
 
     kind: ClassVar[str] = "step"
-
-    @property
-    def follows(self) -> tuple[str, ...]:
-        """The time that it runs along."""
-        return (self.panel.time,)
-
-    @property
-    def name(self) -> str:
-        """The name of the derived column."""
-        return f"{self.parent} beside its neighbours {self.panel.words}"
+    runs_along: ClassVar[bool] = True
+    title: ClassVar[str] = "{parent} beside its neighbours {order}"
 
     def residuals(self, things: Codes, times: Floats, parent: Column) -> Floats:
         """Return how far numbers are from what their neighbours suggest."""
@@ -214,16 +217,8 @@ class NeverFalls(OwnPast):
     rule: past.Climb
 
     kind: ClassVar[str] = "order in time"
-
-    @property
-    def follows(self) -> tuple[str, ...]:
-        """The time that it runs along."""
-        return (self.panel.time,)
-
-    @property
-    def name(self) -> str:
-        """The name of the derived column."""
-        return f"{self.parent} in its order {self.panel.words}"
+    runs_along: ClassVar[bool] = True
+    title: ClassVar[str] = "{parent} in its order {order}"
 
     def residuals(self, things: Codes, times: Floats, parent: Column) -> Floats:
         """Return how far the order is broken."""
@@ -263,11 +258,7 @@ class StandsStill(OwnPast):
     rule: past.Runs
 
     kind: ClassVar[str] = "run"
-
-    @property
-    def name(self) -> str:
-        """The name of the derived column."""
-        return f"{self.parent} unchanged {self.panel.words}"
+    title: ClassVar[str] = "{parent} unchanged {order}"
 
     def residuals(self, things: Codes, times: Floats, parent: Column) -> Floats:
         """Return how much too long numbers stand still."""
@@ -276,10 +267,13 @@ class StandsStill(OwnPast):
     def said(self, values: Mapping[str, Value]) -> str | None:
         """Say in how many rows it is the same."""
         own = np.array([number_of(self.form, values[self.parent])])
-        length = int(self.rule.lengths(*self.panel.row(values), own)[0])
+        row = self.panel.row(values)
+        length = int(self.rule.lengths(*row, own)[0])
+        start = text_of(value_of(self.panel.form, self.rule.start(*row, own)))
         limit = self.rule.often.get(float(own[0]), self.rule.limit)
         most = f"chance gives {math.floor(limit)} at most"
-        return f"the same in {length:,} rows one after the other{self.panel.of(values)}; {most}"
+        rows = f"{length:,} rows one after the other from {start} on"
+        return f"the same in {rows}{self.panel.of(values)}; {most}"
 
     @property
     def sentence(self) -> str:
@@ -295,11 +289,7 @@ class SinceLast(OwnPast):
     rule: past.Gaps
 
     kind: ClassVar[str] = "gap"
-
-    @property
-    def name(self) -> str:
-        """The name of the derived column."""
-        return f"{self.parent} since the row before {self.panel.words}"
+    title: ClassVar[str] = "{parent} since the row before {order}"
 
     def residuals(self, things: Codes, times: Floats, parent: Column) -> Floats:  # noqa: ARG002
         """Return how much longer or shorter than usual it is."""
@@ -330,11 +320,7 @@ class FirstSeen(OwnPast):
     rule: past.FirstTimes
 
     kind: ClassVar[str] = "first seen"
-
-    @property
-    def name(self) -> str:
-        """The name of the derived column."""
-        return f"{self.parent} seen {self.panel.words}"
+    title: ClassVar[str] = "{parent} seen {order}"
 
     def residuals(self, things: Codes, times: Floats, parent: Column) -> Floats:
         """Return how many rows the thing had without this label."""
@@ -360,11 +346,7 @@ class AtThisHour(OwnPast):
     rule: past.Season
 
     kind: ClassVar[str] = "season"
-
-    @property
-    def name(self) -> str:
-        """The name of the derived column."""
-        return f"{self.parent} at this hour {self.panel.words}"
+    title: ClassVar[str] = "{parent} at this hour {order}"
 
     @property
     def _kind(self) -> OwnKind:

@@ -129,6 +129,8 @@ class Relation:
     gives_conditions: ClassVar[bool] = False
     is_mutual: ClassVar[bool] = True  # whether any of its columns may be the wrong one
     kind: ClassVar[str]
+    #: How the derived column is called: of `parent`, `given`, and for the past, of `order`.
+    title: ClassVar[str] = "{parent} given {given}"
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -148,7 +150,7 @@ class Relation:
     @property
     def name(self) -> str:
         """The name of the derived column."""
-        return f"{self.parent} given {', '.join(self.given)}"
+        return self.title.format(parent=self.parent, given=", ".join(self.given))
 
     @property
     def key(self) -> str:

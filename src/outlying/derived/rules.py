@@ -136,16 +136,12 @@ class Follows(Relation):
     rule: rules.Dependency
 
     kind: ClassVar[str] = "dependency"
+    title: ClassVar[str] = "{parent} as {given} says"
 
     @property
     def given(self) -> tuple[str, ...]:
         """The column that they follow from."""
         return (self.source.name,)
-
-    @property
-    def name(self) -> str:
-        """The name of the derived column."""
-        return f"{self.parent} as {self.source.name} says"
 
     def column(self, columns: Mapping[str, Column]) -> Column:
         """Return how many rows say that a label should be another one."""
@@ -178,16 +174,12 @@ class Ordered(Relation):
     rule: rules.Order
 
     kind: ClassVar[str] = "order"
+    title: ClassVar[str] = "{parent} beside {given}"
 
     @property
     def given(self) -> tuple[str, ...]:
         """The column that is never greater."""
         return (self.least,)
-
-    @property
-    def name(self) -> str:
-        """The name of the derived column."""
-        return f"{self.parent} beside {self.least}"
 
     def column(self, columns: Mapping[str, Column]) -> Column:
         """Return how far the order is broken."""
@@ -223,6 +215,7 @@ class Later(Relation):
     rule: rules.Duration
 
     kind: ClassVar[str] = "duration"
+    title: ClassVar[str] = "{parent} after {given}"
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -233,11 +226,6 @@ class Later(Relation):
     def follows(self) -> tuple[str, ...]:
         """The moment before, that it runs along."""
         return self.given
-
-    @property
-    def name(self) -> str:
-        """The name of the derived column."""
-        return f"{self.parent} after {self.earlier}"
 
     def column(self, columns: Mapping[str, Column]) -> Column:
         """Return how far durations are from the usual one."""
@@ -291,17 +279,13 @@ class OfOwnKind(Relation):
     rule: rules.OwnKind
 
     kind: ClassVar[str] = "own kind"
+    title: ClassVar[str] = "{parent} for its {given}"
     is_mutual: ClassVar[bool] = False
 
     @property
     def given(self) -> tuple[str, ...]:
         """The column that names things."""
         return (self.things.name,)
-
-    @property
-    def name(self) -> str:
-        """The name of the derived column."""
-        return f"{self.parent} for its {self.things.name}"
 
     def column(self, columns: Mapping[str, Column]) -> Column:
         """Return how far values are from those of their own thing."""

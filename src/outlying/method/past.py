@@ -361,6 +361,13 @@ class Runs:
             return found
         return found + np.where(_at(self.values, near.after) == values, self.after[near.after], 0)
 
+    def start(self, things: Codes, times: Floats, values: Floats) -> float:
+        """Return when the run of a single row begins."""
+        place = int(self.timeline.around(things, times).before[0])
+        if place < 0 or self.values[place] != values[0]:
+            return float(times[0])
+        return float(self.timeline.times[place - self.before[place] + 1])
+
     def residuals(self, things: Codes, times: Floats, values: Floats) -> Floats:
         """Return 0 where values change, as usual, else how much too long they stand still."""
         lengths = self.lengths(things, times, values).astype(np.float64)
