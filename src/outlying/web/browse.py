@@ -14,7 +14,7 @@ import functools
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,8 +41,6 @@ from outlying.web.queries import (
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-Number: TypeAlias = int
 
 MOST_CATEGORIES = 30
 """So many of the commonest categories are named."""
@@ -237,7 +235,7 @@ class Browser:
         numbers = self._numbers(query)
         return Rows(self.count(query), numbers, self._rows(numbers))
 
-    def some(self, numbers: Sequence[Number]) -> Rows:
+    def some(self, numbers: Sequence[int]) -> Rows:
         """Return rows by their numbers."""
         for number in numbers:
             if not 1 <= number <= self.rows:
@@ -245,7 +243,7 @@ class Browser:
         return Rows(self.rows, list(numbers), self._rows(numbers))
 
     def first_by(
-        self, filters: Sequence[Filter], distance: Distance, without: int, limit: int
+        self, filters: Sequence[Filter], distance: dict[str, Value], without: int, limit: int
     ) -> Rows:
         """Return the rows that meet all filters and are nearest, without a row itself."""
         sql, more = self._distance(distance)
@@ -256,7 +254,7 @@ class Browser:
         numbers = [int(number) for (number,) in found]
         return Rows(len(numbers), numbers, self._rows(numbers))
 
-    def key(self, number: Number) -> dict[str, Value]:
+    def key(self, number: int) -> dict[str, Value]:
         """Return values that only this row has: of a stream, rows have no other name."""
         cells = self.some([number]).cells[0]
         values = {
@@ -288,7 +286,7 @@ class Browser:
             sql = f"SELECT count(*) FROM t WHERE {where}"  # noqa: S608 (names are our own)
             return int(cursor.execute(sql, parameters).fetchall()[0][0])
 
-    def _numbers(self, query: TableQuery) -> list[Number]:
+    def _numbers(self, query: TableQuery) -> list[int]:
         offset, end = query.offset, query.offset + query.limit
         if query.is_whole and query.sort is None:
             return list(range(offset + 1, min(self.rows, end) + 1))
@@ -307,18 +305,19 @@ class Browser:
             found = cursor.execute(sql, [*parameters, most]).fetchnumpy()["n"]
             return np.asarray(found, dtype=np.int32)
 
-    def _rows(self, numbers: Sequence[Number]) -> list[list[Value]]:
+    def _rows(self, numbers: Sequence[int]) -> list[list[Value]]:
         """Return the cells of rows in their order; rows are found by their place in the file."""
         if not numbers:
             return []
-        unread = [place for place, facts in enumerate(self.columns) if facts.unread]
-        names = ["n", *(f"c{place}" for place in range(len(self.columns)))]
-        names += [f"u{place}" for place in unread]
+        unread, count = (
+            [n for n, facts in enumerate(self.columns) if facts.unread],
+            len(self.columns),
+        )
+        names = ["n", *(f"c{place}" for place in range(count)), *(f"u{place}" for place in unread)]
         listed = ", ".join(str(int(number) - 1) for number in numbers)
         query = f"SELECT {', '.join(names)} FROM t WHERE rowid IN ({listed})"  # noqa: S608
         with self._cursor() as cursor:
             found = {line[0]: line[1:] for line in cursor.execute(query).fetchall()}
-        count = len(self.columns)
         rows = []
         for number in numbers:
             line = found[number]
@@ -339,7 +338,7 @@ class Browser:
             return bool(cell == "true")
         return self._halves[place].get(str(cell), str(cell))
 
-    def _distance(self, distance: Distance) -> Sql:
+    def _distance(self, distance: dict[str, Value]) -> Sql:
         """Write Gower's distance to an object: the mean difference of its columns, each at most 1.
 
         Numbers differ by their distance as a share of the column's spread, categories by 0 or 1; a
@@ -367,14 +366,11 @@ class Browser:
         if query.rows is not None:
             parts.append("n = ANY(?)")
             parameters.append([number for number in query.rows if 0 < number <= self.rows])
-        for number, item in enumerate(query.filters):
-            sql, more = self._condition(cursor, number, item)
-            parts.append(sql)
-            parameters += more
+        found = [self._condition(cursor, n, item) for n, item in enumerate(query.filters)]
         if query.search:
-            sql, more = self._search(query.search)
-            parts.append(sql)
-            parameters += more
+            found.append(self._search(query.search))
+        parts += [sql for sql, _ in found]
+        parameters += [value for _, more in found for value in more]
         return " AND ".join(parts), parameters
 
     def _condition(self, cursor: DuckDBPyConnection, number: int, item: Filter) -> Sql:
@@ -393,16 +389,12 @@ class Browser:
     def _search(self, text: str) -> Sql:
         """Look for a text in all columns; numbers hold none but those that look like numbers."""
         is_numeric = all(char in "0123456789.-+:T e" for char in text)
-        parts = [
-            containing(f"c{place}", facts)
-            for place, facts in enumerate(self.columns)
-            if is_numeric or not facts.is_numeric
-        ]
-        parts += [
-            f"contains(lower(u{place}), lower(?))"
-            for place, facts in enumerate(self.columns)
-            if facts.unread
-        ]
+        parts: list[str] = []
+        for place, facts in enumerate(self.columns):
+            if is_numeric or not facts.is_numeric:
+                parts.append(containing(f"c{place}", facts))
+            if facts.unread:
+                parts.append(f"contains(lower(u{place}), lower(?))")
         return f"({' OR '.join(parts) or 'false'})", [label_in_copy(text)] * len(parts)
 
     # --- whole columns --------------------------------------------------------------------------
@@ -454,8 +446,5 @@ class Rows:
     """Some rows by their numbers from 1, and how many there are in all."""
 
     total: int
-    numbers: list[Number]
+    numbers: list[int]
     cells: list[list[Value]]
-
-
-Distance: TypeAlias = "dict[str, Value]"

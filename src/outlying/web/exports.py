@@ -44,8 +44,10 @@ def exported(job: Job, form: str, fine: Collection[int] = ()) -> bytes:
         return workbook(odd_cells(job, fine), shaded=("value",))
     if form == "csv":
         text = csv_text(odd_cells(job, fine))
+    elif form == "html":
+        text = _page(job)
     else:
-        text = _page(job) if form == "html" else _json(job)
+        text = json.dumps(document(job), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     return text.encode("utf-8", "backslashreplace")
 
 
@@ -61,18 +63,12 @@ def document(job: Job) -> dict[str, Any]:
     return many.document(detection.population, job.result.options, entries, detection)
 
 
-def _json(job: Job) -> str:
-    whole = document(job)
-    return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
 def _page(job: Job) -> str:
     if not isinstance(job.result, Detected):
         return job.explained[0].to_html()
-    found = job.result
-    people = found.detection.population
-    report = Report(people, found.options, is_many=True, detection=found.detection)
-    for findings, flagged in zip(found.explained, found.detection.rows, strict=True):
+    found = job.result.detection
+    report = Report(found.population, job.result.options, is_many=True, detection=found)
+    for findings, flagged in zip(job.explained, found.rows, strict=True):
         report.add(findings, flagged)
     return report.page()
 
@@ -108,10 +104,10 @@ def reproduced(entry: TableEntry, job: Job) -> dict[str, str]:
         raise NotReadyError(say.PAGE_RANKED_HERE)
     if job.task is None:
         raise NotReadyError("this job reads a table: there is nothing to reproduce")
-    source, reading = _source(entry.sourcing), _reading_flags(entry.sourcing)
-    data, python_reading = _python_data(entry.sourcing)
-    options = dict(job.task.options.given)
-    python_options = [*python_reading, *_python_options(options)]
+    sourcing, options = entry.sourcing, dict(job.task.options.given)
+    source, reading = _source(sourcing), _flags(_engine(sourcing) | dict(sourcing.given))
+    data, python_reading = _python_data(sourcing)
+    python_options = [*python_reading, *_keywords(job.task.options.keywords)]
     if isinstance(job.task, Explain):
         before, flags, target = _target(entry, job, job.task)
         command = ["outlying", "explain", source, *reading, *flags, *_flags(options)]
@@ -151,11 +147,6 @@ def _source(sourcing: Sourcing) -> str:
     return f"./{sourcing.name}" if sourcing.name.startswith("-") else sourcing.name
 
 
-def _reading_flags(sourcing: Sourcing) -> list[str]:
-    engine = {} if sourcing.engine == "auto" else {"engine": sourcing.engine}
-    return _flags(engine | dict(sourcing.given))
-
-
 def _flags(given: dict[str, Any]) -> list[str]:
     """Write options as the flags of a command."""
     flags: list[str] = []
@@ -170,15 +161,16 @@ def _flags(given: dict[str, Any]) -> list[str]:
 
 def _python_data(sourcing: Sourcing) -> tuple[str, list[str]]:
     """Write the data as Python names them, and the options of reading them."""
-    given = dict(sourcing.given)
-    source = repr(_source(sourcing))
+    given, source = dict(sourcing.given), repr(_source(sourcing))
     if "table" in given or "query" in given:
-        named = ", ".join(f"{name}={value!r}" for name, value in given.items())
-        return f"outlying.scan({source}, {named})", []
-    engine = [] if sourcing.engine == "auto" else [f"engine={sourcing.engine!r}"]
-    return source, [*engine, *(f"{name}={value!r}" for name, value in given.items())]
+        return f"outlying.scan({', '.join([source, *_keywords(given)])})", []
+    return source, _keywords(_engine(sourcing) | given)
 
 
-def _python_options(given: dict[str, Any]) -> list[str]:
-    known = given | ({"types": dict(given["types"])} if "types" in given else {})
-    return [f"{name}={value!r}" for name, value in known.items()]
+def _engine(sourcing: Sourcing) -> dict[str, Any]:
+    return {} if sourcing.engine == "auto" else {"engine": sourcing.engine}
+
+
+def _keywords(given: dict[str, Any]) -> list[str]:
+    """Write options as the arguments of a call."""
+    return [f"{name}={value!r}" for name, value in given.items()]

@@ -94,13 +94,10 @@ class Filter:
                 raise OptionError(f"filter holds {shown(end)}; allowed: a text or a number")
         return found
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the filter as plain values."""
-        return {name: getattr(self, name) for name in _FIELDS}
-
     def to_json(self) -> str:
         """Write the filter as it stands in an address."""
-        known = {name: value for name, value in self.to_dict().items() if value is not None}
+        values = {name: getattr(self, name) for name in _FIELDS}
+        known = {name: value for name, value in values.items() if value is not None}
         return json.dumps(known, ensure_ascii=False)
 
     def __str__(self) -> str:
@@ -186,14 +183,12 @@ class OptionsQuery:
     @classmethod
     def of(cls, params: Given) -> OptionsQuery:
         """Read the options of a query string."""
-        given = {name: params.getlist(item.field) for name, item in EXPLAIN_OPTIONS.items()}
-        return cls.checked(
-            {
-                name: EXPLAIN_OPTIONS[name].kind.read(EXPLAIN_OPTIONS[name].field, texts)
-                for name, texts in given.items()
-                if texts and (texts[-1] or EXPLAIN_OPTIONS[name].kind.is_many)
-            }
-        )
+        given = {}
+        for name, option in EXPLAIN_OPTIONS.items():
+            texts = params.getlist(option.field)
+            if texts and (texts[-1] or option.kind.is_many):
+                given[name] = option.kind.read(option.field, texts)
+        return cls.checked(given)
 
     @classmethod
     def checked(cls, given: Mapping[str, Any]) -> OptionsQuery:

@@ -28,7 +28,6 @@ from outlying.web.safety import Credentials, bracketed
 from outlying.web.sourcing import Sourcing
 from outlying.web.tables import Service
 
-_LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 _SHORTEST_TOKEN = 16  # characters
 _QUEUE = 1024  # connections that the system holds until they are accepted
 _BREATH = 0.05  # seconds between two attempts
@@ -60,19 +59,17 @@ class Settings:
             raise OptionError(
                 f"--host {self.host} lets other machines in: choose a --token that they need"
             )
-        is_fit = self.token is None or self.token.isprintable()
-        if self.token is not None and (len(self.token) < _SHORTEST_TOKEN or not is_fit):
+        token = self.token
+        if token is not None and (len(token) < _SHORTEST_TOKEN or not token.isprintable()):
             said = f"allowed: {_SHORTEST_TOKEN} or more printable characters"
             raise OptionError(f"--token is too short; {said}, or none for a random one")
 
 
 def is_loopback(host: str) -> bool:
     """Return whether an address is of this machine only."""
-    if host in _LOOPBACK:
-        return True
     with contextlib.suppress(ValueError):
-        return ipaddress.ip_address(host).is_loopback
-    return False
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    return host == "localhost"
 
 
 def serve(
