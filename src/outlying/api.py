@@ -180,10 +180,7 @@ class Explainer:
         return found if self.is_streamed else found.with_labels(self.table)
 
     def explained(
-        self,
-        targets: Targets,
-        workers: int | None = None,
-        progress: Progress | None = None,
+        self, targets: Targets, workers: int | None = None, progress: Progress | None = None
     ) -> Iterator[Findings]:
         """Explain what was found, one after the other."""
         from outlying.results import assembly

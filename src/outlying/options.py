@@ -72,9 +72,7 @@ class PaperOptions:
         "fixed", choice(Bandwidth), "One window, or wider ones in thin places."
     )
     interval: Interval = option(
-        "span",
-        choice(Interval),
-        "The span of a component, or a run of neighbouring values of it.",
+        "span", choice(Interval), "The span of a component, or a run of neighbouring values of it."
     )
     scales: Scales = option(
         "one",
@@ -82,15 +80,11 @@ class PaperOptions:
         "A single interval, or several from fine to coarse, and windows of ranks.",
     )
     discretise: Discretise | None = option(
-        None,
-        choice(Discretise).or_none(),
-        "Cut numbers into bins first: the older method.",
+        None, choice(Discretise).or_none(), "Cut numbers into bins first: the older method."
     )
     bins: int = option(10, whole(2, MOST_BINS), "How many bins, with discretise.")
     seed: int | None = option(
-        None,
-        whole(0).or_none(),
-        "Start the mixtures at random, as the paper does, from this seed.",
+        None, whole(0).or_none(), "Start the mixtures at random, as the paper does, from this seed."
     )
 
     @classmethod
@@ -409,9 +403,7 @@ class Bagging:
     """How feature bagging is done; docs/detect.md says why these are the defaults."""
 
     rounds: int = option(
-        50,
-        whole(1, MOST_ROUNDS),
-        "How often to compare rows, each time by other columns.",
+        50, whole(1, MOST_ROUNDS), "How often to compare rows, each time by other columns."
     )
     neighbours: int = option(
         5,

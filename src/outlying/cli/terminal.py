@@ -39,22 +39,14 @@ _LINED, _MOST_BYTES = (".csv", ".tsv"), 1 << 26  # files whose lines are counted
 
 #: How the commands name rows and those of their options that are hinted at.
 EXPLAIN = Terms(
-    1,
-    "row",
-    "--all",
-    "--all",
-    {name: f"--{name}" for name in ("top", "exact", "exclude")},
+    1, "row", "--all", "--all", {name: f"--{name}" for name in ("top", "exact", "exclude")}
 )
 DETECT = Terms(1, "row", "--all", "--all", {"top": "--pairs", "exclude": "--exclude"})
 DEMO = Terms(1, "row", "--all", "--all", {})
 
 
 def look(
-    is_terminal: bool,
-    terms: Terms = EXPLAIN,
-    *,
-    everything: bool = False,
-    with_notes: bool = True,
+    is_terminal: bool, terms: Terms = EXPLAIN, *, everything: bool = False, with_notes: bool = True
 ) -> Look:
     """Return how text is written: coloured and as wide as the terminal where there is one."""
     is_coloured = is_terminal and "NO_COLOR" not in os.environ

@@ -238,12 +238,7 @@ class Findings:
         return page(self)
 
     def plot(
-        self,
-        top: int = 3,
-        *,
-        axis: AxisChoice = "auto",
-        theme: Theme = "light",
-        width: int = 720,
+        self, top: int = 3, *, axis: AxisChoice = "auto", theme: Theme = "light", width: int = 720
     ) -> Any:
         """Draw the properties of the strongest stories as one matplotlib figure; see Pair.plot."""
         from outlying.render.plots import plot_all
